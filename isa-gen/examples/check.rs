@@ -9,7 +9,7 @@ fn main() {
         })
         .collect();
     let named: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let (operations, generations) = named.split_first().expect("operations.isa comes first");
+    let (operations, generations) = named.split_first().expect("operations.isa must come first");
     match isa_gen::load(*operations, generations) {
         Ok(isa) => println!("{} operations, {} generations", isa.operations.len(), isa.generations.len()),
         Err(errors) => {

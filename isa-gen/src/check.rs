@@ -1,4 +1,4 @@
-//! What must be true of the tables.
+//! Consistency checks of the tables.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use crate::lex::error;
 use crate::lower::{self, Program};
 use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
 
-/// The file of operations, for messages.
+/// The file of operations, for error messages.
 const OPERATIONS_FILE: &str = "operations.isa";
 
-/// What every operation does, lowered, and what is wrong with it.
+/// Lowers the semantics of every operation. Also returns the errors in them.
 pub fn programs(isa: &Isa) -> (Vec<Program>, Vec<Error>) {
     let mut errors = Vec::new();
     let mut lowered = |operation| match lower::program(isa, operation) {
@@ -33,7 +33,7 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
             errors.push(error(
                 OPERATIONS_FILE,
                 modifier.line,
-                format!("modifier '{}' a second time", modifier.name),
+                format!("duplicate modifier '{}'", modifier.name),
             ));
         }
     }
@@ -41,10 +41,10 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     for operation in &isa.operations {
         let mut fail = |message: String| errors.push(error(OPERATIONS_FILE, operation.line, message));
         if !seen.insert(operation.name.as_str()) {
-            fail(format!("operation '{}' a second time", operation.name));
+            fail(format!("duplicate operation '{}'", operation.name));
         }
         if operation.forms.is_empty() {
-            fail(format!("{}: how is it written?", operation.name));
+            fail(format!("{}: missing text", operation.name));
         }
         for form in &operation.forms {
             for piece in &form.template {
@@ -52,7 +52,7 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
                 let known = operation.modifiers.iter().any(|entry| &entry.0 == slot)
                     || operation.operands.iter().any(|role| &role.name == slot);
                 if !known {
-                    fail(format!("{}: the template names '{slot}', which is nothing", operation.name));
+                    fail(format!("{}: unknown slot '{slot}' in the template", operation.name));
                 }
             }
         }
@@ -60,7 +60,7 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     errors
 }
 
-/// Checks a generation's encodings, one by one and in pairs.
+/// Checks a generation's encodings, separately and in pairs.
 pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     let mut errors = Vec::new();
     for encoding in &generation.encodings {
@@ -73,17 +73,17 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
             ));
         }
         for example in &encoding.examples {
-            if let Err(message) = decodes(generation, encoding, example.word) {
+            if let Err(message) = check_example(generation, encoding, example.word) {
                 errors.push(error(&generation.file, example.line, format!("{:#x}: {message}", example.word)));
             }
         }
     }
     for (index, first) in generation.encodings.iter().enumerate() {
         for second in &generation.encodings[index + 1..] {
-            if ambiguous(first, second) && !decided(&generation.encodings, first, second) {
+            if ambiguous(first, second) && !is_resolved_by_third(&generation.encodings, first, second) {
                 let names = (&isa.operations[first.operation].name, &isa.operations[second.operation].name);
                 let message = format!(
-                    "{} {} and {} {} (line {}) match the same words, and neither is the more special",
+                    "{} {} and {} {} (line {}) match the same words, and neither is more specific",
                     names.0, first.alternative, names.1, second.alternative, second.line
                 );
                 errors.push(error(&generation.file, first.line, message));
@@ -93,13 +93,13 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     errors
 }
 
-/// Whether a word is read by this encoding, has values that there are, and is made again of its fields.
-fn decodes(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
+/// Checks that a word is decoded with this encoding, has valid modifier values, and is reproduced from its fields.
+fn check_example(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
     let special = |other: &&Encoding| other.mask.count_ones();
     let chosen =
         generation.encodings.iter().filter(|other| word & other.mask == other.value).max_by_key(special);
     if !chosen.is_some_and(|chosen| core::ptr::eq(chosen, encoding)) {
-        return Err("another encoding reads this example");
+        return Err("another encoding matches this example");
     }
     let orders = encoding.choices.iter().map(|choice| (&choice.bits, &choice.order));
     let selects = encoding.operands.iter().filter_map(|operand| {
@@ -112,18 +112,18 @@ fn decodes(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(
             .is_none()
     };
     if orders.chain(selects).any(none) {
-        return Err("no instruction has this value of a modifier");
+        return Err("invalid value of a modifier");
     }
     let fields = encoding.choices.iter().map(|choice| &choice.bits);
     let parts = encoding.operands.iter().flat_map(|operand| operand.parts.iter().map(|part| &part.1));
     let made = fields
         .chain(parts)
         .fold(encoding.value | word & encoding.ignored, |made, bits| made | word & bits.mask());
-    if made == word { Ok(()) } else { Err("its fields do not make it again") }
+    if made == word { Ok(()) } else { Err("encoding the fields gives a different word") }
 }
 
-/// Whether some word fits both and the decoder could not tell which is meant: it prefers the encoding that fixes all
-/// that the other does, and more.
+/// Returns whether some word matches both encodings and the decoder could not choose: it prefers an encoding that
+/// fixes all the bits of the other, and more.
 fn ambiguous(first: &Encoding, second: &Encoding) -> bool {
     let common = first.mask & second.mask;
     if first.value & common != second.value & common {
@@ -132,20 +132,20 @@ fn ambiguous(first: &Encoding, second: &Encoding) -> bool {
     first.mask == second.mask || (common != first.mask && common != second.mask)
 }
 
-/// Whether a third encoding takes exactly the words that fit both.
-fn decided(encodings: &[Encoding], first: &Encoding, second: &Encoding) -> bool {
+/// Returns whether a third encoding matches exactly the words that match both.
+fn is_resolved_by_third(encodings: &[Encoding], first: &Encoding, second: &Encoding) -> bool {
     let (mask, value) = (first.mask | second.mask, first.value | second.value);
     encodings.iter().any(|third| third.mask == mask && third.value == value)
 }
 
-/// Bits that two fields claim, and bits that none does.
+/// Returns errors for bits in two fields, and bits in no field.
 fn bits(encoding: &Encoding, word_bits: u32) -> Vec<String> {
     let mut claimed = encoding.mask;
     let mut messages = Vec::new();
     let mut claim = |what: &str, mask: u128, view: bool, claimed: &mut u128| {
         let twice = mask & *claimed;
         if twice != 0 && !view {
-            messages.push(format!("'{what}' claims bits {} that are taken", listed(twice)));
+            messages.push(format!("'{what}' overlaps other fields in bits {}", listed(twice)));
         }
         *claimed |= mask;
     };
@@ -162,15 +162,15 @@ fn bits(encoding: &Encoding, word_bits: u32) -> Vec<String> {
     claim("ignore", encoding.ignored, false, &mut claimed);
     let word = ones(word_bits);
     if claimed & !word != 0 {
-        messages.push(format!("bits {} are outside of the word", listed(claimed & !word)));
+        messages.push(format!("bits {} are outside the word", listed(claimed & !word)));
     }
     if word & !claimed != 0 {
-        messages.push(format!("bits {} are claimed by nobody", listed(word & !claimed)));
+        messages.push(format!("bits {} belong to no field", listed(word & !claimed)));
     }
     messages
 }
 
-/// Ranges of a mask, as the tables write them.
+/// Formats a mask as ranges, as in the tables.
 pub fn listed(mask: u128) -> String {
     let mut ranges = Vec::new();
     let mut bit = 0;
@@ -188,7 +188,7 @@ pub fn listed(mask: u128) -> String {
     ranges.join("+")
 }
 
-/// Slots that the template does not name, and operands that it names and nobody encodes.
+/// Returns errors for encoded slots that no template uses, and operands in the template that are not encoded.
 fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
     let operation = &isa.operations[encoding.operation];
     let template = &operation.forms[encoding.form].template;
@@ -201,12 +201,12 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
         .chain(encoding.operands.iter().map(|operand| &operand.slot))
     {
         if !named(slot) {
-            messages.push(format!("'{slot}' is encoded, but no template names it"));
+            messages.push(format!("'{slot}' is encoded, but not used by any template"));
         }
     }
     for operand in &encoding.operands {
         if !operation.operands.iter().any(|role| role.name == operand.slot) {
-            messages.push(format!("'{}' is no operand of the operation", operand.slot));
+            messages.push(format!("'{}' is not an operand of the operation", operand.slot));
         }
         let needed: &[Part] = match operand.kind {
             Kind::Constant | Kind::ConstantSpaced => &[Part::Bank, Part::Offset],

@@ -1,14 +1,14 @@
-//! Lines and words.
+//! Lines and words of a table.
 //!
-//! A table is lines. `#` at a word's start opens a comment. A line that begins with white space belongs to the one above
-//! that does not. Words are separated by white space; a word in quotes may hold any.
+//! `#` at the start of a word starts a comment. An indented line belongs to the preceding line that is not indented.
+//! Words are separated by white space; a quoted word may contain spaces.
 
 use crate::{Error, Result};
 
-/// A line with its indented ones.
+/// A line with the indented lines below it.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    /// The line that is not indented.
+    /// The unindented line.
     pub head: Line<'a>,
     /// The indented lines below it.
     pub body: Vec<Line<'a>>,
@@ -17,14 +17,14 @@ pub struct Block<'a> {
 /// A line.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub number: usize,
-    /// Its text without white space at the ends and without a comment.
+    /// The text without comment and surrounding white space.
     pub text: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// Its words. Those in quotes keep the opening quote, so that they can be told apart.
+    /// Returns the words. Quoted words keep the opening quote, to distinguish them.
     pub fn words(&self) -> Vec<&'a str> {
         let mut words = Vec::new();
         let mut rest = self.text.trim_start();
@@ -43,7 +43,7 @@ impl<'a> Line<'a> {
         words
     }
 
-    /// The first word and what follows it.
+    /// Returns the first word, and the rest of the line.
     pub fn split(&self) -> (&'a str, &'a str) {
         match self.text.split_once(char::is_whitespace) {
             Some((first, rest)) => (first, rest.trim()),
@@ -52,7 +52,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A table's blocks.
+/// Splits a table into blocks.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub fn blocks<'a>(file: &str, text: &'a str) -> Result<Vec<Block<'a>>> {
         } else if let Some(block) = blocks.last_mut() {
             block.body.push(line);
         } else {
-            return Err(error(file, line.number, "an indented line with nothing above it"));
+            return Err(error(file, line.number, "indented line without a preceding unindented line"));
         }
     }
     Ok(blocks)
@@ -90,12 +90,12 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// An error at a line.
+/// Creates an error at a line.
 pub fn error(file: &str, line: usize, message: impl Into<String>) -> Error {
     Error { file: file.to_owned(), line, message: message.into() }
 }
 
-/// A number: decimal, or with `0x` or `0b`.
+/// Parses a number: decimal, or with prefix `0x` or `0b`.
 pub fn number(text: &str) -> Option<u128> {
     let digits = text.replace('_', "");
     if let Some(hex) = digits.strip_prefix("0x") {

@@ -1,18 +1,18 @@
-//! The tables of instruction sets in `isa/`: read, checked, and turned into what is checked in.
+//! Parses and checks the tables of instruction sets in `isa/`, and generates the committed files from them.
 //!
-//! An *operation* (`FFMA`, `LD`) is described once, in `operations.isa`: how it is written, what its operands are, what
-//! it does. A *generation's* file (`sm_35.isa`) only says which bits are which. `docs/isa.md` tells both grammars.
+//! An *operation* (`FFMA`, `LD`) is described once, in `operations.isa`: its text, its operands and its semantics. The
+//! file of a *generation* (`sm_35.isa`) only defines the encoding. `docs/isa.md` describes both grammars.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`model`] | what the tables say, as data: the one source for every back end |
-//! | [`lex`] | lines and words with their places |
-//! | [`parse_operations`], [`parse_generation`] | text → model; layouts and forms are expanded here |
-//! | [`semantics`] | the language in which operations say what they do |
-//! | [`lower`] | the same, typed and as p-code: what both back ends write |
-//! | [`check`] | bits claimed twice or by nobody, words that two rows match, slots that no template names |
+//! | [`model`] | the data model of the tables, the input of all back ends |
+//! | [`lex`] | lines and words with their line numbers |
+//! | [`parse_operations`], [`parse_generation`] | parsers; the second expands layouts and forms |
+//! | [`semantics`] | the language for the semantics of operations |
+//! | [`lower`] | typed semantics as p-code, the input of both back ends |
+//! | [`check`] | bits in two fields or none, words that match two encodings, slots that no template uses |
 //! | [`rust_tables`] | the static tables of `unshade-sass` |
-//! | [`rust_semantics`] | what operations do, for `unshade-sass` |
+//! | [`rust_semantics`] | the semantics of operations for `unshade-sass` |
 //! | [`sleigh`] | the Ghidra processor module |
 //! | [`pages`] | reference pages with bit diagrams |
 #![forbid(unsafe_code)]
@@ -32,14 +32,14 @@ pub mod sleigh;
 
 pub use model::Isa;
 
-/// What is wrong with a table, and where.
+/// An error in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The file's name.
+    /// The name of the file.
     pub file: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -51,14 +51,14 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A result whose error names a line of a table.
+/// A result whose error has a line of a table.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reads the operations and then each generation, and checks them.
+/// Parses the operations and then each generation, and checks them.
 ///
 /// # Errors
 ///
-/// Every fault that was found, in the order of the files.
+/// All errors, in the order of the files.
 pub fn load(operations: (&str, &str), generations: &[(&str, &str)]) -> std::result::Result<Isa, Vec<Error>> {
     let mut isa = parse_operations::parse(operations.0, operations.1).map_err(|error| vec![error])?;
     let mut errors = check::operations(&isa);

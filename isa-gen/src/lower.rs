@@ -1,21 +1,21 @@
-//! Semantics, typed: statements become p-code over operands.
+//! Types semantics and lowers statements to p-code over operands.
 //!
-//! Macros are put in place, every expression gets a width, and what nests becomes operations on names. What depends on
-//! modifiers (`when`) stays a choice, since an operation is lowered once for all of its encodings; `if` stays, since it is
-//! decided when the program runs. Both back ends, the tables of `unshade-sass` and the SLEIGH files, are written from
-//! this.
+//! Macros are expanded, every expression gets a width, and nested expressions become operations on temporaries.
+//! Choices by modifiers (`when`) are kept, because an operation is lowered once for all of its encodings; `if` is
+//! kept, because it is decided at run time. The result is the input of both back ends: the tables of `unshade-sass`
+//! and the SLEIGH files.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{Access, Isa, Operation};
 use crate::semantics::{self, Expression, Statement};
 
-/// What an operation does.
+/// The lowered semantics of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Steps in their order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The widths of the program's own names, in bits.
+    /// The widths of the temporaries, in bits.
     pub temporaries: Vec<u32>,
 }
 
@@ -24,96 +24,96 @@ pub struct Program {
 pub enum Step {
     /// One operation of p-code.
     Do(Pcode),
-    /// Steps if a modifier has one of some values, or else others.
+    /// Steps for a modifier with one of some values, and steps for other values.
     When(Test, Vec<Step>, Vec<Step>),
-    /// Steps if a value is not zero, or else others.
+    /// Steps for a nonzero value, and steps for zero.
     If(Value, Vec<Step>, Vec<Step>),
 }
 
-/// Whether a slot has one of these values.
+/// A test whether a slot has one of some values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Test {
     /// A modifier's slot, an operand (for its signs and its part), or `form`.
     pub slot: String,
-    /// Names of values.
+    /// The names of the values.
     pub values: Vec<String>,
 }
 
-/// An operation of p-code.
+/// A p-code operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pcode {
-    /// Which.
+    /// The operation.
     pub code: Code,
-    /// Where the result goes, if there is one and somebody wants it.
+    /// The destination of the result, if it is used.
     pub output: Option<Value>,
-    /// Its inputs.
+    /// The inputs.
     pub inputs: Vec<Value>,
 }
 
-/// Which operation.
+/// The kind of a p-code operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Into [`NATIVE`].
+    /// An operator, as an index into [`NATIVE`].
     Native(usize),
-    /// Into [`Isa::functions`].
+    /// A named function, as an index into [`Isa::functions`].
     Function(usize),
-    /// From a space, by its name: the address is the input.
+    /// A load from a named space. Input: the address.
     Load(String),
-    /// Into a space: address and value.
+    /// A store to a named space. Inputs: address and value.
     Store(String),
-    /// Goes on at an address.
+    /// A jump to an address.
     Goto,
-    /// Calls an address.
+    /// A call of an address.
     Call,
-    /// Returns from a call.
+    /// A return from a call.
     Return,
-    /// Ends the thread.
+    /// The end of the thread.
     Exit,
 }
 
-/// A value or a place.
+/// A value or a destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// Into [`Program::temporaries`].
+    /// A temporary, as an index into [`Program::temporaries`].
     Temporary(usize),
-    /// A number of so many bits.
+    /// A constant, with its width in bits.
     Number(u128, u32),
     /// An operand.
     Operand {
-        /// Its slot.
+        /// The slot.
         slot: String,
-        /// So many bits.
+        /// The width in bits.
         width: u32,
-        /// How many registers further.
+        /// The number of registers to add.
         lane: u32,
-        /// How its signs are read.
+        /// The interpretation of the signs.
         class: Class,
     },
-    /// A flag or a predicate, by its name.
+    /// A flag or a predicate, by name.
     Flag(String),
     /// The address of the next instruction.
     Next,
-    /// The number of a modifier's value, in 8 bits.
+    /// The number of a modifier's value, as 8 bits.
     Choice(String),
-    /// The number in the bits that choose a part of an operand, in 8 bits.
+    /// The number in the bits that select a part of an operand, as 8 bits.
     Select(String),
-    /// Whether the operand is negated, in 8 bits.
+    /// Whether the operand is negated, as 8 bits.
     Negated(String),
 }
 
-/// How the signs of an operand are read.
+/// The interpretation of an operand's signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// As it stands, without its signs.
+    /// No signs.
     Raw,
-    /// Complements.
+    /// Two's complement.
     Integer,
-    /// The sign is the highest bit.
+    /// The highest bit is the sign.
     Float,
 }
 
 impl Class {
-    /// The name that the tables of `unshade-sass` have.
+    /// Returns the name in the tables of `unshade-sass`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Raw => "Raw",
@@ -123,32 +123,32 @@ impl Class {
     }
 }
 
-/// How an operator's result is as wide as.
+/// The width of an operator's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// Its first input.
+    /// That of the first input.
     Same,
     /// One bit.
     Truth,
-    /// As the second argument says.
+    /// Given by the second argument.
     Said,
-    /// Half of its first input.
+    /// Half that of the first input.
     Half,
-    /// Twice its first input.
+    /// Twice that of the first input.
     Double,
 }
 
-/// An operator of p-code.
+/// A p-code operator.
 pub struct Native {
-    /// The name in the semantics: an operator, or a function.
+    /// The operator or function name in the semantics.
     pub name: &'static str,
     /// The name in `unshade-sass`.
     pub variant: &'static str,
-    /// How many inputs.
+    /// The number of inputs.
     pub inputs: usize,
-    /// How wide the result is.
+    /// The width of the result.
     pub width: Width,
-    /// How SLEIGH has it; `{0}` and `{1}` for the inputs, `{n}` for the bytes of the result.
+    /// The SLEIGH expression; `{0}` and `{1}` stand for the inputs, `{n}` for the size of the result in bytes.
     pub sleigh: &'static str,
 }
 
@@ -162,7 +162,7 @@ const fn native(
     Native { name, variant, inputs, width, sleigh }
 }
 
-/// The operators of p-code that semantics use.
+/// The p-code operators that semantics may use.
 pub const NATIVE: [Native; 46] = [
     native("copy", "Copy", 1, Width::Same, "{0}"),
     native("+", "Add", 2, Width::Same, "{0} + {1}"),
@@ -212,47 +212,48 @@ pub const NATIVE: [Native; 46] = [
     native("fsqrt", "FloatSqrt", 1, Width::Same, "sqrt({0})"),
 ];
 
-/// Flags of the condition code and predicates: places of one bit.
+/// The flags of the condition code and the predicates: destinations of one bit.
 pub const FLAGS: [&str; 11] = ["carry", "zero", "sign", "overflow", "P0", "P1", "P2", "P3", "P4", "P5", "P6"];
 
-/// A slot that tells back ends apart: `backend.ghidra` holds in SLEIGH alone.
+/// The slot that distinguishes back ends: `backend.ghidra` is only true in SLEIGH.
 pub const BACKEND: &str = "backend";
 
-/// Places that only Ghidra has: a product that two instructions share, and its factors; with their widths.
+/// Destinations that only exist in Ghidra, with their widths: a product that two instructions share, and its factors.
 pub const WHOLE: [(&str, u32); 3] = [("whole", 64), ("whole_factor", 32), ("whole_power", 32)];
 
 fn is_flag(name: &str) -> bool {
     FLAGS.contains(&name) || WHOLE.iter().any(|place| place.0 == name)
 }
 
-/// The bits of a flag or another place of the machine's.
+/// Returns the width of a flag or another register of the machine.
 pub fn flag_width(name: &str) -> u32 {
     WHOLE.iter().find(|place| place.0 == name).map_or(1, |place| place.1)
 }
 
-/// Spaces: their names, and the bits of an address in them.
+/// The spaces, with the width of their addresses in bits.
 pub const SPACES: [(&str, u32); 5] =
     [("ram", 64), ("local", 32), ("shared", 32), ("constant", 32), ("special", 32)];
 
-/// Names of values that test an operand and not a modifier.
+/// Names of values that test an operand instead of a modifier.
 pub const SIGNS: [(&str, crate::model::Part); 3] = [
     ("neg", crate::model::Part::Negate),
     ("abs", crate::model::Part::Absolute),
     ("inv", crate::model::Part::Invert),
 ];
 
-/// Types and lowers what an operation does.
+/// Types and lowers the semantics of an operation.
 ///
 /// # Errors
 ///
-/// What has no width or two, what is named and is nothing, and what is read after it may have been written.
+/// If something has no width or contradictory widths, a name is unknown, or an operand is read after it may have been
+/// written.
 pub fn program(isa: &Isa, operation: &Operation) -> Result<Program, String> {
     let mut expanded = Vec::new();
     let mut expander = Expander { isa, operation, count: 0 };
     expander.statements(&operation.semantics, &Scope::default(), &mut expanded, 0)?;
     let mut lowering =
         Lowering { isa, operation, widths: HashMap::new(), temporaries: Vec::new(), names: HashMap::new() };
-    // Names take their widths from what is assigned to them, in whatever order.
+    // Names get their widths from assignments, in any order.
     loop {
         let before = lowering.widths.len();
         lowering.infer(&expanded);
@@ -267,10 +268,10 @@ pub fn program(isa: &Isa, operation: &Operation) -> Result<Program, String> {
     Ok(Program { steps, temporaries: lowering.temporaries })
 }
 
-/// What was written, and under which choices.
+/// The operands written so far, with the choices under which they were written.
 type Written<'a> = Vec<(&'a str, Vec<&'a Test>)>;
 
-/// SLEIGH reads operands once, before anything else, so that no operand may be read after one was written.
+/// Checks that no operand is read after one was written, because SLEIGH reads all operands first.
 fn read_after_write<'a>(
     steps: &'a [Step],
     path: &mut Vec<&'a Test>,
@@ -301,7 +302,7 @@ fn read_after_write<'a>(
                 path.push(test);
                 read_after_write(yes, path, written)?;
                 path.pop();
-                // The other side does not see what the first wrote; after both, either may have been.
+                // One branch does not see the writes of the other; after both, either may have happened.
                 let then = written.split_off(before);
                 read_after_write(no, path, written)?;
                 written.extend(then);
@@ -318,11 +319,11 @@ fn read_after_write<'a>(
     Ok(())
 }
 
-/// A temporary that is read must have been written somewhere before.
+/// Checks that every temporary that is read may have been written before.
 fn undefined(steps: &[Step], known: &mut HashSet<usize>) -> Result<(), String> {
     let defined = |value: &Value, known: &HashSet<usize>| match value {
         Value::Temporary(index) if !known.contains(index) => {
-            Err(String::from("a name is read before it is assigned to"))
+            Err(String::from("name is read before it is assigned"))
         }
         _ => Ok(()),
     };
@@ -350,7 +351,7 @@ fn undefined(steps: &[Step], known: &mut HashSet<usize>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the parameters of a macro stand for, and what its own names are called where it is put.
+/// The arguments of a macro, and the suffix of its local names in this expansion.
 #[derive(Default)]
 struct Scope {
     parameters: HashMap<String, Expression>,
@@ -372,7 +373,7 @@ impl Expander<'_> {
         depth: usize,
     ) -> Result<(), String> {
         if depth > 16 {
-            return Err(String::from("macros nest too deeply"));
+            return Err(String::from("macros are nested too deeply"));
         }
         for statement in body {
             match statement {
@@ -381,7 +382,7 @@ impl Expander<'_> {
                     let mut place = place.clone();
                     match scope.parameters.get(&place.name) {
                         Some(Expression::Name(name)) => place.name.clone_from(name),
-                        Some(_) => return Err(format!("'{}' is assigned to, and is no place", place.name)),
+                        Some(_) => return Err(format!("can't assign to '{}'", place.name)),
                         None => place.name = self.local(&place.name, scope),
                     }
                     out.push(Statement::Assign(place, value));
@@ -396,10 +397,10 @@ impl Expander<'_> {
                     if let Some(taken) =
                         found.parameters.iter().find(|parameter| self.isa.modifier(parameter).is_some())
                     {
-                        return Err(format!("macro '{name}': '{taken}' is the name of a modifier"));
+                        return Err(format!("macro '{name}': '{taken}' is also the name of a modifier"));
                     }
                     if found.parameters.len() != arguments.len() {
-                        return Err(format!("macro '{name}' has {} parameters", found.parameters.len()));
+                        return Err(format!("macro '{name}' requires {} arguments", found.parameters.len()));
                     }
                     self.count += 1;
                     let inner = Scope {
@@ -434,7 +435,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// A name of a macro's own is another one wherever the macro is put.
+    /// Returns the unique name for a local name of a macro in this expansion.
     fn local(&self, name: &str, scope: &Scope) -> String {
         let shared = is_flag(name)
             || ["next", "none"].contains(&name)
@@ -479,7 +480,7 @@ impl Expander<'_> {
                 arguments.iter().map(|argument| self.expression(argument, scope)).collect(),
             ),
             Expression::Wide(one, width) => match self.expression(one, scope) {
-                // `a@64` of a macro whose `a` is a value that is wide already.
+                // `a@64` in a macro, for an argument `a` that already has this width.
                 Expression::Wide(one, _) => Expression::Wide(one, *width),
                 other => Expression::Wide(Box::new(other), *width),
             },
@@ -488,7 +489,7 @@ impl Expander<'_> {
     }
 }
 
-/// The operand that an argument is, whose signs a macro asks for.
+/// Returns the operand of an argument, for a macro that tests its signs.
 fn slot_of(argument: &Expression) -> String {
     match argument {
         Expression::Name(name) => name.clone(),
@@ -501,7 +502,7 @@ fn slot_of(argument: &Expression) -> String {
 struct Lowering<'a> {
     isa: &'a Isa,
     operation: &'a Operation,
-    /// Widths of the program's own names.
+    /// The widths of the temporaries.
     widths: HashMap<String, u32>,
     temporaries: Vec<u32>,
     names: HashMap<String, usize>,
@@ -534,12 +535,12 @@ impl Lowering<'_> {
         self.operation.operands.iter().find(|role| role.name == name)
     }
 
-    /// The slots that are modifiers of this operation.
+    /// Returns whether a slot is a modifier of this operation.
     fn modifier(&self, slot: &str) -> bool {
         self.operation.modifiers.iter().any(|entry| entry.0 == slot)
     }
 
-    /// The width of an expression, if it says one.
+    /// Returns the width of an expression, if it is determined.
     fn width(&self, expression: &Expression) -> Option<u32> {
         match expression {
             Expression::Number(_, width) => *width,
@@ -627,12 +628,12 @@ impl Lowering<'_> {
         Ok(steps)
     }
 
-    /// Tests on several slots become tests on one each.
+    /// Lowers a choice. A test of several slots becomes nested tests of one slot each.
     fn when(&self, condition: &Expression, yes: Vec<Step>, no: Vec<Step>) -> Result<Vec<Step>, String> {
         Ok(match condition {
             Expression::Modifier(slot, value) => match self.known_value(slot, value)? {
                 true => vec![Step::When(Test { slot: slot.clone(), values: vec![value.clone()] }, yes, no)],
-                // A slot that the operation has not.
+                // The operation does not have this slot.
                 false => no,
             },
             Expression::Unary("!", one) => self.when(one, no, yes)?,
@@ -644,7 +645,7 @@ impl Lowering<'_> {
                 let inner = self.when(right, yes.clone(), no.clone())?;
                 let mut steps = self.when(left, yes.clone(), inner)?;
                 let second = self.when(right, yes, no)?;
-                // Two values of one slot are one test.
+                // Two values of the same slot are one test.
                 if let ([Step::When(first, _, otherwise)], [Step::When(test, _, last)]) =
                     (&mut steps[..], &second[..])
                     && first.slot == test.slot
@@ -654,11 +655,11 @@ impl Lowering<'_> {
                 }
                 steps
             }
-            _ => return Err(String::from("'when' tests modifiers")),
+            _ => return Err(String::from("'when' can only test modifiers")),
         })
     }
 
-    /// Whether the operation has this slot; an error if the slot has no such value.
+    /// Returns whether the operation has this slot; an error if the slot has no such value.
     fn known_value(&self, slot: &str, value: &str) -> Result<bool, String> {
         if slot == BACKEND {
             return Ok(true);
@@ -667,7 +668,7 @@ impl Lowering<'_> {
             return Ok(self.operation.forms.iter().any(|form| form.name == value));
         }
         if self.widths.contains_key(slot) {
-            // A name of the program's own has no signs.
+            // A local name has no signs.
             return Ok(false);
         }
         if self.role(slot).is_some() {
@@ -677,23 +678,23 @@ impl Lowering<'_> {
                 .modifiers
                 .iter()
                 .any(|modifier| modifier.values.iter().any(|entry| entry.name == value));
-            return if part || select { Ok(true) } else { Err(format!("'{slot}.{value}' is nothing")) };
+            return if part || select { Ok(true) } else { Err(format!("unknown '{slot}.{value}'")) };
         }
         let Some(entry) = self.operation.modifiers.iter().find(|entry| entry.0 == slot) else {
             return match self.isa.modifier(slot) {
                 Some(_) => Ok(false),
                 None if ["x", "test", "cmp", "size", "ta", "tb"].contains(&slot) => Ok(false),
-                None => Err(format!("'{slot}' is no modifier")),
+                None => Err(format!("'{slot}' is not a modifier")),
             };
         };
-        // Several operations give one slot different sets of values; a macro may ask for those of any.
+        // Operations may declare different sets of values for a slot; a macro may test any of them.
         let modifier = &self.isa.modifiers[entry.1];
         Ok(modifier.values.iter().any(|entry| entry.name == value))
     }
 
     fn assign(
         &mut self,
-        place: &semantics::Place,
+        place: &semantics::Destination,
         value: &Expression,
         steps: &mut Vec<Step>,
     ) -> Result<(), String> {
@@ -704,7 +705,7 @@ impl Lowering<'_> {
             Some(Value::Flag(name.to_owned()))
         } else if let Some(role) = self.role(name) {
             if role.access == Access::In {
-                return Err(format!("'{name}' is written, and is an operand that is read"));
+                return Err(format!("'{name}' is written, but declared as an input"));
             }
             let width = place.width.unwrap_or(if place.lane.is_some() { 32 } else { role_width(&role.ty) });
             Some(Value::Operand {
@@ -714,7 +715,7 @@ impl Lowering<'_> {
                 class: Class::Raw,
             })
         } else {
-            let width = *self.widths.get(name).ok_or_else(|| format!("how wide is '{name}'?"))?;
+            let width = *self.widths.get(name).ok_or_else(|| format!("unknown width of '{name}'"))?;
             Some(self.named(name, width))
         };
         let wanted = match &output {
@@ -734,7 +735,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Computes a value into a place.
+    /// Computes a value into a destination.
     fn into(
         &mut self,
         value: &Expression,
@@ -748,7 +749,7 @@ impl Lowering<'_> {
             (Some(result), Some(output)) if result != output => {
                 let (has, wants) = (self.width_of(&result), self.width_of(&output));
                 if has != wants {
-                    return Err(format!("{has} bits where {wants} are wanted: {value:?}"));
+                    return Err(format!("{has} bits instead of {wants}: {value:?}"));
                 }
                 steps.push(Step::Do(Pcode {
                     code: Code::Native(0),
@@ -756,14 +757,14 @@ impl Lowering<'_> {
                     inputs: vec![result],
                 }));
             }
-            (None, Some(_)) => return Err(String::from("a value is wanted")),
-            (Some(_), None) if steps.len() == first => return Err(String::from("a value that nobody uses")),
+            (None, Some(_)) => return Err(String::from("missing value")),
+            (Some(_), None) if steps.len() == first => return Err(String::from("unused value")),
             _ => {}
         }
         Ok(())
     }
 
-    /// A value; of this width, if that is known.
+    /// Lowers an expression to a value, of the given width if known.
     fn value(
         &mut self,
         expression: &Expression,
@@ -773,9 +774,7 @@ impl Lowering<'_> {
         let result = self.value_into(expression, wanted, None, steps)?.ok_or("a value is wanted")?;
         let has = self.width_of(&result);
         match wanted {
-            Some(wanted) if wanted != has => {
-                Err(format!("{has} bits where {wanted} are wanted: {expression:?}"))
-            }
+            Some(wanted) if wanted != has => Err(format!("{has} bits instead of {wanted}: {expression:?}")),
             _ => Ok(result),
         }
     }
@@ -789,18 +788,18 @@ impl Lowering<'_> {
     ) -> Result<Option<Value>, String> {
         Ok(Some(match expression {
             Expression::Number(value, width) => {
-                let width = width.or(wanted).ok_or_else(|| format!("how wide is {value}?"))?;
+                let width = width.or(wanted).ok_or_else(|| format!("unknown width of {value}"))?;
                 Value::Number(*value, width)
             }
             Expression::Name(name) => self.name(name)?,
-            Expression::Modifier(..) => return Err(String::from("modifiers are tested by 'when'")),
+            Expression::Modifier(..) => return Err(String::from("modifiers can only be tested by 'when'")),
             Expression::Wide(..) | Expression::Lane(..) => self.operand(expression)?,
             Expression::Unary(operator, one) => {
                 let wanted = if *operator == "!" { Some(1) } else { self.width(one).or(wanted) };
                 let input = self.value(one, wanted, steps)?;
                 self.native(&format!("unary {operator}"), vec![input], None, output, steps)?
             }
-            // p-code has no greater: the sides change places.
+            // p-code has no `>`: swap the inputs.
             Expression::Binary(">", left, right) => self.binary("<", right, left, wanted, output, steps)?,
             Expression::Binary(">=", left, right) => self.binary("<=", right, left, wanted, output, steps)?,
             Expression::Binary(operator, left, right) => {
@@ -826,14 +825,14 @@ impl Lowering<'_> {
         if self.modifier(name) {
             return Ok(Value::Choice(name.to_owned()));
         }
-        // A modifier that the operation has not is the first of its values.
+        // A modifier that the operation does not have is its first value.
         if self.isa.modifier(name).is_some() {
             return Ok(Value::Number(0, 8));
         }
-        Err(format!("'{name}' is nothing"))
+        Err(format!("unknown name '{name}'"))
     }
 
-    /// `a`, `a@64`, `a[1]`, `raw(a)`, `raw(a)@64`
+    /// Lowers `a`, `a@64`, `a[1]`, `raw(a)` or `raw(a)@64`.
     fn operand(&self, expression: &Expression) -> Result<Value, String> {
         let (name, width, lane, raw) = match expression {
             Expression::Name(name) => (name, None, 0, false),
@@ -841,17 +840,17 @@ impl Lowering<'_> {
                 Expression::Name(name) => (name, Some(*width), 0, false),
                 Expression::Call(function, arguments) if function == "raw" => match arguments.as_slice() {
                     [Expression::Name(name)] => (name, Some(*width), 0, true),
-                    _ => return Err(String::from("raw(operand)")),
+                    _ => return Err(String::from("expected raw(operand)")),
                 },
-                _ => return Err(String::from("only operands have several widths")),
+                _ => return Err(String::from("only operands can have a width")),
             },
             Expression::Lane(one, lane) => match &**one {
                 Expression::Name(name) => (name, Some(32), *lane, true),
-                _ => return Err(String::from("only operands have several registers")),
+                _ => return Err(String::from("only operands can be indexed")),
             },
-            _ => return Err(String::from("an operand is expected")),
+            _ => return Err(String::from("expected an operand")),
         };
-        let role = self.role(name).ok_or_else(|| format!("'{name}' is no operand"))?;
+        let role = self.role(name).ok_or_else(|| format!("'{name}' is not an operand"))?;
         let class = match (raw, role.ty.as_str()) {
             (true, _) => Class::Raw,
             (_, "f32" | "f64" | "?ftype" | "?fdest") => Class::Float,
@@ -895,26 +894,23 @@ impl Lowering<'_> {
         let index = NATIVE
             .iter()
             .position(|native| native.name == name)
-            .ok_or_else(|| format!("there is no operator '{name}'"))?;
+            .ok_or_else(|| format!("unknown operator '{name}'"))?;
         let native = &NATIVE[index];
         if inputs.len() != native.inputs {
-            return Err(format!("'{name}' has {} inputs", native.inputs));
+            return Err(format!("'{name}' requires {} inputs", native.inputs));
         }
         let first = self.width_of(&inputs[0]);
         let width = match native.width {
             Width::Same => first,
             Width::Truth => 1,
-            Width::Said => said.ok_or_else(|| format!("'{name}' to how many bits?"))?,
+            Width::Said => said.ok_or_else(|| format!("'{name}' requires a width"))?,
             Width::Half => first / 2,
             Width::Double => first * 2,
         };
         let output = match output {
             Some(output) if self.width_of(&output) == width => output,
             Some(output) => {
-                return Err(format!(
-                    "'{name}' gives {width} bits where {} are wanted",
-                    self.width_of(&output)
-                ));
+                return Err(format!("'{name}' gives {width} bits instead of {}", self.width_of(&output)));
             }
             None => self.temporary(width),
         };
@@ -933,12 +929,12 @@ impl Lowering<'_> {
         let simple = |code: Code, inputs: Vec<Value>| Step::Do(Pcode { code, output: None, inputs });
         match (name, arguments) {
             ("raw", [Expression::Name(slot)]) => {
-                // What is no operand has no signs.
+                // Anything but an operand has no signs.
                 let Some(role) = self.role(slot) else { return self.name(slot).map(Some) };
                 let width = role_width(&role.ty);
                 Ok(Some(Value::Operand { slot: slot.clone(), width, lane: 0, class: Class::Raw }))
             }
-            // A macro's parameter may be a value that has no signs.
+            // The argument of a macro may be a value without signs.
             ("raw", [Expression::Call(inner, arguments)]) if inner == "raw" => {
                 self.call("raw", arguments, wanted, output, steps)
             }
@@ -994,10 +990,8 @@ impl Lowering<'_> {
     }
 
     fn address(&mut self, space: &str, address: &Expression, steps: &mut Vec<Step>) -> Result<Value, String> {
-        let found = SPACES
-            .iter()
-            .find(|entry| entry.0 == space)
-            .ok_or_else(|| format!("there is no space '{space}'"))?;
+        let found =
+            SPACES.iter().find(|entry| entry.0 == space).ok_or_else(|| format!("unknown space '{space}'"))?;
         self.value(address, Some(found.1), steps)
     }
 
@@ -1012,11 +1006,11 @@ impl Lowering<'_> {
         let native = NATIVE
             .iter()
             .find(|native| native.name == name)
-            .ok_or_else(|| format!("there is no function '{name}'"))?;
+            .ok_or_else(|| format!("unknown function '{name}'"))?;
         if let (2, [left, right]) = (native.inputs, arguments) {
             return self.binary(name, left, right, wanted, output, steps);
         }
-        let first = arguments.first().ok_or_else(|| format!("'{name}' of what?"))?;
+        let first = arguments.first().ok_or_else(|| format!("'{name}' requires an argument"))?;
         let width = self.width(first).or(if native.width == Width::Same { wanted } else { None });
         let input = self.value(first, width, steps)?;
         self.native(name, vec![input], arguments.get(1).and_then(number), output, steps)
@@ -1031,7 +1025,7 @@ impl Lowering<'_> {
     ) -> Result<Option<Value>, String> {
         let function = self.isa.functions[index].clone();
         if function.inputs.len() != arguments.len() {
-            return Err(format!("'{}' has {} inputs", function.name, function.inputs.len()));
+            return Err(format!("'{}' requires {} inputs", function.name, function.inputs.len()));
         }
         let inputs: Result<Vec<Value>, String> = arguments
             .iter()
@@ -1056,7 +1050,7 @@ fn number(expression: &Expression) -> Option<u32> {
     }
 }
 
-/// The bits of an operand of a type, where nothing else is said.
+/// Returns the default width of an operand of a type.
 pub fn role_width(ty: &str) -> u32 {
     match ty {
         "f64" | "label" => 64,

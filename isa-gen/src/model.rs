@@ -1,7 +1,7 @@
-//! What the tables say.
+//! The data model of the tables.
 //!
-//! Names refer to each other by index: a field's modifier into [`Isa::modifiers`], an encoding's operation into
-//! [`Isa::operations`].
+//! Items refer to each other by index: a field's modifier is an index into [`Isa::modifiers`], an encoding's operation
+//! an index into [`Isa::operations`].
 
 use crate::lower::Program;
 use crate::semantics::Statement;
@@ -9,109 +9,109 @@ use crate::semantics::Statement;
 /// All tables.
 #[derive(Clone, Debug, Default)]
 pub struct Isa {
-    /// Sets of spellings.
+    /// The modifiers.
     pub modifiers: Vec<Modifier>,
-    /// Operations, in the order of the file.
+    /// The operations, in file order.
     pub operations: Vec<Operation>,
-    /// Generations, each with its encodings.
+    /// The generations, with their encodings.
     pub generations: Vec<Generation>,
-    /// What the machine does beyond p-code's operators, by name.
+    /// The functions for what p-code operators can't express.
     pub functions: Vec<Function>,
-    /// Statements that several operations share.
+    /// The macros: statements that several operations share.
     pub macros: Vec<Macro>,
-    /// What each operation does, lowered, in the order of [`Isa::operations`].
+    /// The lowered semantics of each operation, in the order of [`Isa::operations`].
     pub programs: Vec<Program>,
 }
 
-/// A named function of the semantics.
+/// A named function in the semantics.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Whether its result is made of its inputs alone.
+    /// Whether the result only depends on the inputs.
     pub pure: bool,
-    /// The widths of its inputs, in bits.
+    /// The widths of the inputs, in bits.
     pub inputs: Vec<u32>,
-    /// The width of its result.
+    /// The width of the result.
     pub output: Option<u32>,
-    /// One line on what it does.
+    /// A one-line description.
     pub meaning: String,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
-/// Statements with parameters: expressions, places or functions.
+/// A macro: statements with parameters, which may be expressions, destinations or functions.
 #[derive(Clone, Debug)]
 pub struct Macro {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its parameters.
+    /// The parameters.
     pub parameters: Vec<String>,
-    /// What it stands for.
+    /// The statements.
     pub body: Vec<Statement>,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
 impl Isa {
-    /// The operation of this name.
+    /// Returns the index of the operation with this name.
     pub fn operation(&self, name: &str) -> Option<usize> {
         self.operations.iter().position(|operation| operation.name == name)
     }
 
-    /// The modifier of this name.
+    /// Returns the index of the modifier with this name.
     pub fn modifier(&self, name: &str) -> Option<usize> {
         self.modifiers.iter().position(|modifier| modifier.name == name)
     }
 }
 
-/// A choice that is spelled in the text: a rounding, a type, a special register.
+/// A modifier: a choice that is visible in the text, such as a rounding mode, a type or a special register.
 #[derive(Clone, Debug)]
 pub struct Modifier {
-    /// Its name in the tables.
+    /// The name in the tables.
     pub name: String,
-    /// What it chooses.
+    /// What it selects.
     pub meaning: String,
-    /// The values that there are, in the usual order of their encoding.
+    /// The values, in the usual order of their encoding.
     pub values: Vec<ModifierValue>,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
-/// One value of a modifier.
+/// A value of a modifier.
 #[derive(Clone, Debug)]
 pub struct ModifierValue {
-    /// Its name in the tables; a `-` for a value that no instruction may have.
+    /// The name in the tables; `-` for a value that is invalid.
     pub name: String,
-    /// How it is written; often with its dot, and empty where it goes without saying.
+    /// The text, often with its dot; empty for a default.
     pub spelling: String,
 }
 
-/// An operation, independent of how it is encoded.
+/// An operation, independent of its encodings.
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Its mnemonic, with a suffix where several operations share one.
+    /// The mnemonic, with a suffix if several operations share it.
     pub name: String,
-    /// One line on what it does.
+    /// A one-line description.
     pub meaning: String,
-    /// How it is written, by form. The first is the usual one.
+    /// The text, by form. The first form is the usual one.
     pub forms: Vec<Form>,
-    /// Operands, in no particular order.
+    /// The operands, in no particular order.
     pub operands: Vec<Role>,
-    /// Modifiers: the slot's name and the modifier.
+    /// The modifiers: slot name, and index of the modifier.
     pub modifiers: Vec<(String, usize)>,
-    /// Where execution goes on.
+    /// The effect on control flow.
     pub flow: Flow,
-    /// What it does; empty where that is not written down yet.
+    /// The semantics; empty if not defined yet.
     pub semantics: Vec<Statement>,
-    /// The same as it is written.
+    /// The source of the semantics.
     pub does: String,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
 impl Operation {
-    /// The first word of its text, which several operations may share.
+    /// Returns the first word of the text, which several operations may share.
     pub fn mnemonic(&self) -> &str {
         match self.forms.first().and_then(|form| form.template.first()) {
             Some(Piece::Text(text)) => text.split([' ', '.']).next().unwrap_or(&self.name),
@@ -120,10 +120,10 @@ impl Operation {
     }
 }
 
-/// A way of writing an operation.
+/// A form: a variant of an operation's text.
 #[derive(Clone, Debug)]
 pub struct Form {
-    /// Its name, empty for the usual one.
+    /// The name; empty for the usual form.
     pub name: String,
     /// Text and slots.
     pub template: Vec<Piece>,
@@ -132,24 +132,24 @@ pub struct Form {
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
     /// The value of a slot: an operand or a modifier.
     Slot(String),
 }
 
-/// What an operation does with an operand.
+/// An operand of an operation.
 #[derive(Clone, Debug)]
 pub struct Role {
-    /// The slot's name.
+    /// The slot name.
     pub name: String,
-    /// Read, written or both.
+    /// Whether it is read, written or both.
     pub access: Access,
-    /// Its type: `b32`, `f64`, `pred`, `addr`, `label` …, or `?` and the slot of the modifier that says.
+    /// The type: `b32`, `f64`, `pred`, `addr`, `label` …, or `?` and the slot of the modifier that determines it.
     pub ty: String,
 }
 
-/// Read or written.
+/// The access to an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read.
@@ -160,31 +160,31 @@ pub enum Access {
     InOut,
 }
 
-/// Where execution goes on after an operation.
+/// The effect of an operation on control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// With the next word.
+    /// Continues with the next word.
     Next,
-    /// At the target, or with the next word where the guard says so.
+    /// Branches to the target, in threads whose guard is true.
     Branch,
-    /// At a target that is computed.
+    /// Branches to a computed target.
     Indirect,
-    /// At the target, and later after this word.
+    /// Calls the target.
     Call,
-    /// After the call.
+    /// Returns from a call.
     Return,
-    /// A target is pushed on the reconvergence stack.
+    /// Pushes a target on the reconvergence stack.
     Push,
-    /// At the target on top of the reconvergence stack.
+    /// Branches to the target on top of the reconvergence stack.
     Pop,
-    /// The thread ends.
+    /// Ends the thread.
     Exit,
-    /// The thread stops for a debugger or in a fault.
+    /// Stops the thread for a debugger, or faults.
     Trap,
 }
 
 impl Flow {
-    /// The names in the tables, in the order of the enumeration.
+    /// The names in the tables, in the order of the variants.
     pub const NAMES: [(&'static str, Self); 9] = [
         ("Next", Self::Next),
         ("Branch", Self::Branch),
@@ -198,119 +198,119 @@ impl Flow {
     ];
 }
 
-/// How one family of chips encodes the operations.
+/// A generation: how a family of chips encodes operations.
 #[derive(Clone, Debug)]
 pub struct Generation {
-    /// Its name, `sm_35`.
+    /// The name, such as `sm_35`.
     pub name: String,
-    /// What it is.
+    /// A description.
     pub title: String,
-    /// The numbers of the architectures that share it.
+    /// The numbers of its architectures.
     pub architectures: Vec<u32>,
-    /// Bits of an instruction.
+    /// The size of an instruction in bits.
     pub word_bits: u32,
-    /// The bits by which the decoder looks up candidates.
+    /// The bits that the decoder uses to look up candidates.
     pub index: Vec<(u32, u32)>,
-    /// Where words that steer the scheduler stand among instructions.
+    /// The position of scheduling words among instructions.
     pub schedule: Schedule,
-    /// Encodings, in the order of the file.
+    /// The encodings, in file order.
     pub encodings: Vec<Encoding>,
-    /// The file.
+    /// The name of the file.
     pub file: String,
 }
 
 /// Scheduling words among the instructions.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// A scheduling word stands before every so many instructions, aligned; 0 for none.
+    /// The distance between scheduling words in words; 0 if there are none.
     pub every: u32,
-    /// Bits that make it out.
+    /// The mask of the bits that identify a scheduling word.
     pub mask: u128,
-    /// Their values.
+    /// The values of these bits.
     pub value: u128,
     /// The lowest bit of the first code.
     pub first_code: u32,
-    /// Bits of a code.
+    /// The number of bits per code.
     pub code_bits: u32,
 }
 
-/// One row, expanded: these bits, for this form of this operation.
+/// An encoding: the bits of one form of an operation.
 #[derive(Clone, Debug)]
 pub struct Encoding {
-    /// Into [`Isa::operations`].
+    /// The operation, as an index into [`Isa::operations`].
     pub operation: usize,
-    /// Into [`Operation::forms`].
+    /// The form, as an index into [`Operation::forms`].
     pub form: usize,
-    /// Which alternative of its operands it is (`reg`, `const`, `imm`), for people.
+    /// The name of the operand alternative (`reg`, `const`, `imm`), for documentation.
     pub alternative: String,
-    /// Fixed bits.
+    /// The mask of the fixed bits.
     pub mask: u128,
-    /// Their values.
+    /// The values of the fixed bits.
     pub value: u128,
-    /// Bits that mean nothing and are kept.
+    /// The mask of the bits that have no meaning but are preserved.
     pub ignored: u128,
-    /// Modifier slots.
+    /// The modifier slots.
     pub choices: Vec<Choice>,
-    /// Operand slots.
+    /// The operand slots.
     pub operands: Vec<Operand>,
-    /// The class of its latency.
+    /// The latency class.
     pub latency: String,
-    /// Words and what they read.
+    /// The examples.
     pub examples: Vec<Example>,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
 impl Encoding {
-    /// The operand of this slot.
+    /// Returns the index of the operand in this slot.
     pub fn operand(&self, slot: &str) -> Option<usize> {
         self.operands.iter().position(|operand| operand.slot == slot)
     }
 
-    /// The modifier of this slot.
+    /// Returns the index of the modifier in this slot.
     pub fn choice(&self, slot: &str) -> Option<usize> {
         self.choices.iter().position(|choice| choice.slot == slot)
     }
 }
 
-/// A word and its text.
+/// An example: a word and its text.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The address at which it stands, for branches.
+    /// The address, for branches.
     pub address: u64,
     /// The word.
     pub word: u128,
-    /// How it is written.
+    /// The text.
     pub text: String,
-    /// Where it stands.
+    /// The line number.
     pub line: usize,
 }
 
-/// Bits of a word that make a number, the lowest first.
+/// Bits of a word that form a number, lowest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
-    /// The lowest bit and the count of each range.
+    /// The lowest bit and the size of each range.
     pub ranges: Vec<(u32, u32)>,
     /// Whether the highest bit is the sign.
     pub signed: bool,
-    /// By how much it is shifted to the left.
+    /// The left shift of the number.
     pub shift: u32,
-    /// Whether other fields own the bits, and this is a second reading of them.
+    /// Whether the bits belong to other fields, and this is a second interpretation of them.
     pub view: bool,
 }
 
 impl Bits {
-    /// How many.
+    /// Returns the number of bits.
     pub fn width(&self) -> u32 {
         self.ranges.iter().map(|range| range.1).sum()
     }
 
-    /// As a mask on the word.
+    /// Returns the bits as a mask of the word.
     pub fn mask(&self) -> u128 {
         self.ranges.iter().fold(0, |mask, &(low, count)| mask | ones(count) << low)
     }
 
-    /// The raw number in a word: neither shifted nor extended.
+    /// Returns the raw number in a word, neither shifted nor extended.
     pub fn extract(&self, word: u128) -> u128 {
         let mut number = 0;
         let mut at = 0;
@@ -322,39 +322,39 @@ impl Bits {
     }
 }
 
-/// So many ones.
+/// Returns a mask of `count` ones.
 pub fn ones(count: u32) -> u128 {
     if count >= 128 { u128::MAX } else { (1 << count) - 1 }
 }
 
-/// A modifier slot, bound to bits.
+/// A modifier slot and its bits.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The slot.
     pub slot: String,
-    /// Its bits.
+    /// The bits.
     pub bits: Bits,
-    /// Into [`Isa::modifiers`].
+    /// The modifier, as an index into [`Isa::modifiers`].
     pub modifier: usize,
-    /// For each number in the bits, the value of the modifier; none where no instruction is.
+    /// For each number in the bits, the value of the modifier; none if the number is invalid.
     pub order: Vec<Option<usize>>,
 }
 
-/// An operand slot, bound to bits.
+/// An operand slot and its bits.
 #[derive(Clone, Debug)]
 pub struct Operand {
     /// The slot.
     pub slot: String,
-    /// What stands there.
+    /// The kind of operand.
     pub kind: Kind,
-    /// Its parts by [`Part`].
+    /// The bits of its parts.
     pub parts: Vec<(Part, Bits)>,
     /// For each number of [`Part::Select`], the value of the modifier.
     pub select: Option<(usize, Vec<Option<usize>>)>,
 }
 
 impl Operand {
-    /// The bits of a part.
+    /// Returns the bits of a part.
     pub fn part(&self, part: Part) -> Option<&Bits> {
         self.parts.iter().find(|entry| entry.0 == part).map(|entry| &entry.1)
     }
@@ -367,7 +367,7 @@ macro_rules! names {
         pub enum $name { $($(#[$item_doc])* $item,)* }
 
         impl $name {
-            /// By its name in the tables.
+            /// Returns the value with this name in the tables.
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self::$item),)*
@@ -375,7 +375,7 @@ macro_rules! names {
                 }
             }
 
-            /// Its name in the tables.
+            /// Returns the name in the tables.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$item => $text,)*
@@ -386,43 +386,43 @@ macro_rules! names {
 }
 
 names! {
-    /// What an operand is. `unshade-sass` knows how each is written.
+    /// The kind of an operand, which determines its text in `unshade-sass`.
     Kind {
         /// A general register; all ones is `RZ`.
         Register = "gpr",
-        /// A general register that is left out, with the comma before it, if it is `RZ`.
+        /// A general register; if it is `RZ`, it is omitted with the preceding comma.
         OptionalRegister = "opt_gpr",
-        /// The register after the one that is encoded.
+        /// The register after the encoded one.
         RegisterPlus1 = "gpr+1",
-        /// The register two after the one that is encoded.
+        /// The second register after the encoded one.
         RegisterPlus2 = "gpr+2",
         /// A predicate; all ones is `PT`.
         Predicate = "pred",
-        /// A predicate that is left out, with the comma before it, if it is `PT`.
+        /// A predicate; if it is `PT`, it is omitted with the preceding comma.
         OptionalPredicate = "opt_pred",
-        /// `@P0` before the instruction.
+        /// The guard `@P0` before the instruction.
         Guard = "guard",
         /// `c[bank][offset]`.
         Constant = "const",
-        /// `c[bank] [offset]`, as some operations of Kepler have it.
+        /// `c[bank] [offset]`, as in some operations of Kepler.
         ConstantSpaced = "const_spaced",
         /// `c[bank][register+offset]`.
         ConstantIndexed = "const_indexed",
-        /// The same; `RZ` is written if there is no offset.
+        /// `c[bank][register+offset]`; `RZ` is written if there is no offset.
         ConstantBranch = "const_branch",
         /// `[register+offset]`.
         Memory = "mem",
-        /// A number in hexadecimal.
+        /// A hexadecimal number.
         Integer = "int",
-        /// A number in hexadecimal, whose sign stands before it.
+        /// A hexadecimal number with a sign before it.
         NegatedInteger = "int_neg",
-        /// A number in hexadecimal that is left out, with the comma before it, when zero.
+        /// A hexadecimal number; if it is zero, it is omitted with the preceding comma.
         OptionalInteger = "opt_int",
-        /// A number in hexadecimal that is left out, with the space before it, when zero.
+        /// A hexadecimal number; if it is zero, it is omitted with the preceding space.
         TrailingInteger = "trail_int",
-        /// A single-precision number, of which the high bits are encoded.
+        /// A single-precision number, of which only the high bits are encoded.
         Float32 = "f32",
-        /// A double-precision number, of which the high bits are encoded.
+        /// A double-precision number, of which only the high bits are encoded.
         Float64 = "f64",
         /// A half-precision number.
         Float16 = "f16",
@@ -438,15 +438,15 @@ names! {
     Part {
         /// The number itself: register, predicate, immediate, displacement.
         Value = "value",
-        /// Negated: `-`.
+        /// Negation: `-`.
         Negate = "neg",
-        /// Its absolute value: `|…|`.
+        /// Absolute value: `|…|`.
         Absolute = "abs",
-        /// Every bit inverted: `~`.
+        /// Bitwise inversion: `~`.
         Invert = "inv",
-        /// The predicate inverted: `!`.
+        /// Inversion of a predicate: `!`.
         Not = "not",
-        /// A part of the register: `.H1`, `.B2`, `.0123`.
+        /// The selected part of the register: `.H1`, `.B2`, `.0123`.
         Select = "sel",
         /// The register of an address.
         Base = "base",

@@ -1,4 +1,4 @@
-//! Reference pages: an operation a page, with a bit diagram for every encoding.
+//! Generates reference pages: one page per mnemonic, with a bit diagram for every encoding.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::lower::{Code, Step};
 use crate::model::{Access, Encoding, Flow, Generation, Isa, Operation, Part, Piece};
 use crate::rust_tables::mnemonic;
 
-/// The name of the page and its text, for every mnemonic, in alphabetic order.
+/// Generates the name and text of the page for every mnemonic, in alphabetical order.
 pub fn pages(isa: &Isa) -> Vec<(String, String)> {
     let mut mnemonics: Vec<&str> = isa.operations.iter().map(mnemonic).collect();
     mnemonics.sort_unstable();
@@ -14,14 +14,14 @@ pub fn pages(isa: &Isa) -> Vec<(String, String)> {
     mnemonics.into_iter().map(|name| (name.to_owned(), page(isa, name))).collect()
 }
 
-/// The page of the named functions: what an emulator or a decompiler has to know besides p-code's own operators.
+/// Generates the page of the named functions: what an emulator or a decompiler must implement besides p-code operators.
 pub fn functions(isa: &Isa) -> String {
     let mut users: Vec<Vec<&str>> = vec![Vec::new(); isa.functions.len()];
     for (operation, program) in isa.operations.iter().zip(&isa.programs) {
         called(&program.steps, &mut |index| users[index].push(mnemonic(operation)));
     }
     for (index, function) in isa.functions.iter().enumerate() {
-        // Of every instruction that has `.S`.
+        // Used by every instruction with `.S`.
         if function.name == "reconverge" {
             users[index].push("`.S`");
         }
@@ -168,7 +168,7 @@ fn modifiers(out: &mut String, isa: &Isa, operation: &Operation) {
     }
 }
 
-/// Who owns each bit, from the top, 32 bits a row.
+/// Writes the bit diagram: the field of each bit, from the highest, 32 bits per row.
 fn diagram(out: &mut String, operation: &Operation, generation: &Generation, encoding: &Encoding) {
     let names: Vec<&str> = [operation.forms[encoding.form].name.as_str(), &encoding.alternative]
         .into_iter()

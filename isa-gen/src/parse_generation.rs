@@ -1,10 +1,10 @@
-//! A generation's file: layouts, forms and rows, expanded into encodings.
+//! Parses the file of a generation: layouts, forms and rows, expanded to encodings.
 //!
 //! ```text
-//! layout alu : base                              bits that many rows share; a layout inherits another
+//! layout alu : base                              bits shared by many rows; a layout inherits from another
 //!   d=gpr@2..9 a=gpr@10..17
-//! forms two : alu                                alternatives of an operand: each row becomes one encoding for each
-//!   reg op 0..1=2 62..63=3 b=gpr@23..30          … whose pattern of opcode bits it gives (`op`)
+//! forms two : alu                                alternatives of an operand: each row becomes an encoding for each
+//!   reg op 0..1=2 62..63=3 b=gpr@23..30          … that has a pattern of opcode bits (`op`)
 //!   imm imm 0..1=1 b=f32@23..41+59<<12
 //! FADD two op ..10001011 imm 1100.01011 | ftz@47 rnd@42..43 b.neg@48
 //!   example 0xe2c0000001804806 FADD R1, R2, R3;
@@ -18,11 +18,11 @@ use crate::model::{
 };
 use crate::{Error, Result};
 
-/// Reads a generation's file.
+/// Parses the file of a generation.
 ///
 /// # Errors
 ///
-/// The first line that does not fit the grammar, or names what there is not.
+/// The first line that violates the grammar or uses an unknown name.
 pub fn parse(isa: &Isa, file: &str, text: &str) -> Result<Generation> {
     let mut parser = Parser {
         isa,
@@ -54,9 +54,9 @@ pub fn parse(isa: &Isa, file: &str, text: &str) -> Result<Generation> {
     Ok(parser.generation)
 }
 
-/// An item of a layout or row, unresolved: what a slot is depends on the operation.
+/// An unresolved item of a layout or row: the kind of a slot depends on the operation.
 #[derive(Clone)]
-struct Item {
+struct LayoutItem {
     text: String,
     line: usize,
 }
@@ -65,7 +65,7 @@ struct Item {
 struct Alternative {
     name: String,
     pattern: String,
-    items: Vec<Item>,
+    items: Vec<LayoutItem>,
 }
 
 struct Parser<'a> {
@@ -73,7 +73,7 @@ struct Parser<'a> {
     file: &'a str,
     generation: Generation,
     pattern_top: u32,
-    layouts: HashMap<String, Vec<Item>>,
+    layouts: HashMap<String, Vec<LayoutItem>>,
     forms: HashMap<String, Vec<Alternative>>,
     latency: String,
 }
@@ -95,7 +95,10 @@ impl Parser<'_> {
                 "word" => {
                     self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?;
                 }
-                "pattern" => self.pattern_top = one().ok_or_else(|| self.error(line, "from which bit?"))?,
+                "pattern" => {
+                    self.pattern_top =
+                        one().ok_or_else(|| self.error(line, "missing number of the top bit"))?
+                }
                 "index" => {
                     for word in rest.split_whitespace() {
                         self.generation.index.extend(self.bits(line.number, word)?.ranges);
@@ -108,7 +111,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `every 8 mask M value V codes FIRST WIDTH`
+    /// Parses `every 8 mask M value V codes FIRST WIDTH`.
     fn schedule(&self, line: &Line<'_>, rest: &str) -> Result<Schedule> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let at = |index: usize| words.get(index).and_then(|word| number(word));
@@ -117,7 +120,7 @@ impl Parser<'_> {
             (Some(every), Some(mask), Some(value), Some(first_code), Some(code_bits)) => {
                 Ok(Schedule { every, mask, value, first_code, code_bits })
             }
-            _ => Err(self.error(line, "schedule: every N mask M value V codes FIRST WIDTH")),
+            _ => Err(self.error(line, "expected schedule: every N mask M value V codes FIRST WIDTH")),
         }
     }
 
@@ -148,22 +151,22 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `layout NAME [: BASE]`
-    fn head_of_layout(&self, line: &Line<'_>) -> Result<(String, Vec<Item>)> {
+    /// Parses `layout NAME [: BASE]`.
+    fn head_of_layout(&self, line: &Line<'_>) -> Result<(String, Vec<LayoutItem>)> {
         let words = line.words();
         let name = words.get(1).ok_or_else(|| self.error(line, "a layout has a name"))?;
         let items = match words.get(3) {
             Some(base) => self
                 .layouts
                 .get(*base)
-                .ok_or_else(|| self.error(line, format!("no layout '{base}'")))?
+                .ok_or_else(|| self.error(line, format!("unknown layout '{base}'")))?
                 .clone(),
             None => Vec::new(),
         };
         Ok(((*name).to_owned(), items))
     }
 
-    /// `OPERATION[/FORM] LAYOUT [PATTERN | NAME PATTERN …] [| items]`
+    /// Parses `OPERATION[/FORM] LAYOUT [PATTERN | NAME PATTERN …] [| items]`.
     fn row(&mut self, block: &Block<'_>) -> Result<()> {
         let (head, items) = block.head.text.split_once('|').unwrap_or((block.head.text, ""));
         let words: Vec<&str> = head.split_whitespace().collect();
@@ -171,14 +174,14 @@ impl Parser<'_> {
         let operation = self
             .isa
             .operation(name)
-            .ok_or_else(|| self.error(&block.head, format!("there is no operation '{name}'")))?;
+            .ok_or_else(|| self.error(&block.head, format!("unknown operation '{name}'")))?;
         let form = self.isa.operations[operation]
             .forms
             .iter()
             .position(|entry| entry.name == form)
             .ok_or_else(|| self.error(&block.head, format!("{name} has no form '{form}'")))?;
         let layout = *words.get(1).ok_or_else(|| self.error(&block.head, "a row names a layout"))?;
-        let mut own: Vec<Item> = items_of(&block.head, items);
+        let mut own: Vec<LayoutItem> = items_of(&block.head, items);
         let mut examples = Vec::new();
         for line in &block.body {
             match line.text.strip_prefix("example ") {
@@ -199,7 +202,7 @@ impl Parser<'_> {
             let base = self
                 .layouts
                 .get(layout)
-                .ok_or_else(|| self.error(&block.head, format!("no layout '{layout}'")))?;
+                .ok_or_else(|| self.error(&block.head, format!("unknown layout '{layout}'")))?;
             expanded.push((String::new(), words.get(2).copied().unwrap_or(""), base.clone()));
         }
         for (alternative, pattern, base) in expanded {
@@ -222,24 +225,26 @@ impl Parser<'_> {
             }
             self.generation.encodings.push(encoding);
         }
-        self.place_examples(examples)
+        self.assign_examples(examples)
     }
 
-    /// An example belongs to the most special encoding that matches it.
-    fn place_examples(&mut self, examples: Vec<Example>) -> Result<()> {
+    /// Assigns each example to the most specific encoding that matches it.
+    fn assign_examples(&mut self, examples: Vec<Example>) -> Result<()> {
         for example in examples {
             let best = (self.generation.encodings.iter_mut())
                 .filter(|encoding| example.word & encoding.mask == encoding.value)
                 .max_by_key(|encoding| encoding.mask.count_ones());
             match best {
                 Some(encoding) => encoding.examples.push(example),
-                None => return Err(error(self.file, example.line, "no encoding so far matches this word")),
+                None => {
+                    return Err(error(self.file, example.line, "no preceding encoding matches this word"));
+                }
             }
         }
         Ok(())
     }
 
-    /// `WORD [@ADDRESS] TEXT`
+    /// Parses `WORD [@ADDRESS] TEXT`.
     fn example(&self, line: &Line<'_>, text: &str) -> Result<Example> {
         let (word, mut text) =
             text.trim().split_once(' ').ok_or_else(|| self.error(line, "a word and its text"))?;
@@ -254,7 +259,7 @@ impl Parser<'_> {
         Ok(Example { address, word, text: text.trim().to_owned(), line: line.number })
     }
 
-    /// Opcode bits from the top down, `.` for a bit that is not one.
+    /// Parses opcode bits from the top down, with `.` for bits that are not part of the opcode.
     fn pattern(&self, line: &Line<'_>, pattern: &str, encoding: &mut Encoding) -> Result<()> {
         for (index, character) in pattern.chars().filter(|character| *character != '_').enumerate() {
             let bit = self.pattern_top - u32::try_from(index).unwrap_or(0);
@@ -262,22 +267,22 @@ impl Parser<'_> {
                 '.' => {}
                 '0' => fix(encoding, bit, 1, 0),
                 '1' => fix(encoding, bit, 1, 1),
-                _ => return Err(self.error(line, "a pattern has 0, 1 and .")),
+                _ => return Err(self.error(line, "a pattern consists of 0, 1 and .")),
             }
         }
         Ok(())
     }
 
-    fn item(&self, item: &Item, encoding: &mut Encoding) -> Result<()> {
+    fn item(&self, item: &LayoutItem, encoding: &mut Encoding) -> Result<()> {
         let text = item.text.as_str();
         let fail = |message: String| Err(error(self.file, item.line, message));
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             let Some((bits, value)) = text.split_once('=') else {
-                return fail(format!("'{text}': fixed bits have a value"));
+                return fail(format!("'{text}': missing value of fixed bits"));
             };
             let bits = self.bits(item.line, bits)?;
             let Some(value) = number(value).filter(|value| *value <= ones(bits.width())) else {
-                return fail(format!("'{text}': the value does not fit"));
+                return fail(format!("'{text}': value does not fit"));
             };
             let mut rest = value;
             for &(low, count) in &bits.ranges {
@@ -307,11 +312,11 @@ impl Parser<'_> {
         }
     }
 
-    /// `slot=kind@bits` or `slot=kind(part@bits,…)`
-    fn operand(&self, item: &Item, slot: &str, text: &str, encoding: &mut Encoding) -> Result<()> {
+    /// Parses `slot=kind@bits` or `slot=kind(part@bits,…)`.
+    fn operand(&self, item: &LayoutItem, slot: &str, text: &str, encoding: &mut Encoding) -> Result<()> {
         let end = text.find(['@', '(']).unwrap_or(text.len());
         let Some(kind) = Kind::by_name(&text[..end]) else {
-            return Err(error(self.file, item.line, format!("'{}' is no kind of operand", &text[..end])));
+            return Err(error(self.file, item.line, format!("unknown kind of operand '{}'", &text[..end])));
         };
         let mut operand = Operand { slot: slot.to_owned(), kind, parts: Vec::new(), select: None };
         let rest = &text[end..];
@@ -321,7 +326,7 @@ impl Parser<'_> {
             for part in rest.trim_matches(['(', ')']).split(',').filter(|part| !part.is_empty()) {
                 let (name, bits) = part.split_once('@').unwrap_or((part, ""));
                 let Some(part) = Part::by_name(name) else {
-                    return Err(error(self.file, item.line, format!("'{name}' is no part of an operand")));
+                    return Err(error(self.file, item.line, format!("unknown part of an operand '{name}'")));
                 };
                 operand.parts.push((part, self.bits(item.line, bits)?));
             }
@@ -331,10 +336,10 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `slot.part@bits[:modifier]`
+    /// Parses `slot.part@bits[:modifier]`.
     fn operand_part(
         &self,
-        item: &Item,
+        item: &LayoutItem,
         slot: &str,
         part: &str,
         bits: &str,
@@ -343,7 +348,7 @@ impl Parser<'_> {
         let (bits, set) = bits.split_once(':').unwrap_or((bits, ""));
         let bits = self.bits(item.line, bits)?;
         let (Some(part), Some(index)) = (Part::by_name(part), encoding.operand(slot)) else {
-            return Err(error(self.file, item.line, format!("'{}': no such operand or part", item.text)));
+            return Err(error(self.file, item.line, format!("'{}': unknown operand or part", item.text)));
         };
         let select = match part {
             Part::Select => Some(self.order(item, set, None, &bits)?),
@@ -358,8 +363,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `slot@bits[:modifier][(value,…)]`
-    fn choice(&self, item: &Item, slot: &str, bits: &str, encoding: &mut Encoding) -> Result<()> {
+    /// Parses `slot@bits[:modifier][(value,…)]`.
+    fn choice(&self, item: &LayoutItem, slot: &str, bits: &str, encoding: &mut Encoding) -> Result<()> {
         let operation = &self.isa.operations[encoding.operation];
         let (bits, set) = match bits.find([':', '(']) {
             Some(at) => bits.split_at(at),
@@ -369,7 +374,7 @@ impl Parser<'_> {
         let declared = operation.modifiers.iter().find(|entry| entry.0 == slot).map(|entry| entry.1);
         let in_template = operation.forms[encoding.form].template.contains(&Piece::Slot(slot.to_owned()));
         if declared.is_none() && !in_template {
-            // A layout may offer more than an operation has; its bits are then as if they meant nothing.
+            // A layout may have more modifiers than the operation; their bits then have no meaning.
             let message = format!("{} has no modifier slot '{slot}'", operation.name);
             return Err(error(self.file, item.line, message));
         }
@@ -379,10 +384,10 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Which value of which modifier each number stands for: `name`, `(values)`, `name(values)` or as declared.
+    /// Returns the value of the modifier for each number: `name`, `(values)`, `name(values)` or as declared.
     fn order(
         &self,
-        item: &Item,
+        item: &LayoutItem,
         set: &str,
         declared: Option<usize>,
         bits: &Bits,
@@ -392,7 +397,7 @@ impl Parser<'_> {
             set.split_once('(').map_or((set, None), |(name, list)| (name, Some(list.trim_end_matches(')'))));
         let modifier = if name.is_empty() { declared } else { self.isa.modifier(name) };
         let Some(modifier) = modifier else {
-            return fail(format!("'{}': which modifier?", item.text));
+            return fail(format!("'{}': missing modifier", item.text));
         };
         let values = &self.isa.modifiers[modifier].values;
         let count = 1_usize << bits.width();
@@ -404,12 +409,12 @@ impl Parser<'_> {
                     match values.iter().position(|value| value.name == name) {
                         Some(index) => order.push(Some(index)),
                         None if name == "-" => order.push(None),
-                        None => return fail(format!("'{}': no value '{name}'", item.text)),
+                        None => return fail(format!("'{}': unknown value '{name}'", item.text)),
                     }
                 }
             }
         }
-        // A name `-` in the modifier itself marks numbers that no instruction has.
+        // The name `-` in the modifier itself marks invalid numbers.
         for entry in &mut order {
             if entry.is_some_and(|index| values[index].name == "-") {
                 *entry = None;
@@ -422,7 +427,7 @@ impl Parser<'_> {
         Ok((modifier, order))
     }
 
-    /// `[~]LO..HI+LO..HI[s][<<N]`
+    /// Parses `[~]LO..HI+LO..HI[s][<<N]`.
     fn bits(&self, line: usize, text: &str) -> Result<Bits> {
         let fail = || error(self.file, line, format!("'{text}' is not a range of bits"));
         let (view, text) = text.strip_prefix('~').map_or((false, text), |text| (true, text));
@@ -449,8 +454,8 @@ impl Parser<'_> {
     }
 }
 
-fn items_of(line: &Line<'_>, text: &str) -> Vec<Item> {
-    text.split_whitespace().map(|word| Item { text: word.to_owned(), line: line.number }).collect()
+fn items_of(line: &Line<'_>, text: &str) -> Vec<LayoutItem> {
+    text.split_whitespace().map(|word| LayoutItem { text: word.to_owned(), line: line.number }).collect()
 }
 
 fn fix(encoding: &mut Encoding, low: u32, count: u32, value: u128) {

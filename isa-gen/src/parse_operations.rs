@@ -1,4 +1,4 @@
-//! `operations.isa`: modifiers and operations, as text.
+//! Parses `operations.isa`: modifiers, functions, macros and operations.
 
 use crate::lex::{Block, Line, blocks, error};
 use crate::model::{
@@ -6,11 +6,11 @@ use crate::model::{
 };
 use crate::{Result, semantics};
 
-/// Reads the file of operations.
+/// Parses the file of operations.
 ///
 /// # Errors
 ///
-/// The first line that does not fit the grammar.
+/// The first line that violates the grammar.
 pub fn parse(file: &str, text: &str) -> Result<Isa> {
     let mut parser = Parser { file, isa: Isa::default(), common: Common::default() };
     for block in blocks(file, text)? {
@@ -23,7 +23,7 @@ pub fn parse(file: &str, text: &str) -> Result<Isa> {
             "macro" => parser.shared_statements(&block)?,
             other => {
                 let message =
-                    format!("'{other}' is none of: modifier, pure, function, macro, common, operation");
+                    format!("expected modifier, pure, function, macro, common or operation, found '{other}'");
                 return Err(error(file, block.head.number, message));
             }
         }
@@ -31,7 +31,7 @@ pub fn parse(file: &str, text: &str) -> Result<Isa> {
     Ok(parser.isa)
 }
 
-/// What every operation has.
+/// The operands and templates common to all operations.
 #[derive(Default)]
 struct Common {
     operands: Vec<Role>,
@@ -48,7 +48,7 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn modifier(&mut self, block: &Block<'_>) -> Result<()> {
         let words = block.head.words();
-        let name = words.get(1).ok_or_else(|| self.error(&block.head, "modifier: a name is missing"))?;
+        let name = words.get(1).ok_or_else(|| self.error(&block.head, "modifier: missing name"))?;
         let meaning = words.get(2).map_or("", |word| unquoted(word));
         let mut values = Vec::new();
         for line in &block.body {
@@ -78,12 +78,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `function NAME WIDTH … -> WIDTH "MEANING"`
+    /// Parses `function NAME WIDTH … -> WIDTH "MEANING"`.
     fn function(&mut self, block: &Block<'_>, pure: bool) -> Result<()> {
         let words = block.head.words();
         let arrow = words.iter().position(|word| *word == "->");
         let (Some(name), Some(arrow)) = (words.get(1), arrow) else {
-            return Err(self.error(&block.head, "a function is: NAME WIDTH … -> WIDTH \"MEANING\""));
+            return Err(self.error(&block.head, "expected function: NAME WIDTH … -> WIDTH \"MEANING\""));
         };
         let width = |word: &&str| word.parse::<u32>().ok();
         let inputs: Option<Vec<u32>> = words.get(2..arrow).unwrap_or(&[]).iter().map(width).collect();
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `macro NAME PARAMETER …`, statements below it.
+    /// Parses `macro NAME PARAMETER …`, with statements below.
     fn shared_statements(&mut self, block: &Block<'_>) -> Result<()> {
         let words = block.head.words();
         let name = words.get(1).ok_or_else(|| self.error(&block.head, "a macro has a name"))?;
@@ -115,7 +115,7 @@ impl Parser<'_> {
     fn operation(&mut self, block: &Block<'_>) -> Result<()> {
         let words = block.head.words();
         let (Some(name), Some(meaning)) = (words.get(1), words.get(2)) else {
-            return Err(self.error(&block.head, "operation: a name and a meaning in quotes are needed"));
+            return Err(self.error(&block.head, "operation: missing name or quoted meaning"));
         };
         let mut operation = Operation {
             name: (*name).to_owned(),
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `text [/FORM] TEMPLATE`, with what all operations have before it and after its mnemonic.
+    /// Parses `text [/FORM] TEMPLATE`. Adds the common templates before it and after its mnemonic.
     fn form(&self, line: &Line<'_>, rest: &str) -> Result<Form> {
         let (name, rest) = match rest.strip_prefix('/') {
             Some(named) => named.split_once(' ').unwrap_or((named, "")),
@@ -167,7 +167,7 @@ impl Parser<'_> {
         };
         let mut template = self.common.before.clone();
         let written = self.template(line, unquoted_whole(rest))?;
-        // What all operations have after the mnemonic may also be placed by hand.
+        // The common template after the mnemonic may also be placed explicitly.
         let mut mnemonic = !self.common.after_mnemonic.iter().any(|piece| written.contains(piece));
         for piece in written {
             match piece {
@@ -202,39 +202,39 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
-    /// `name:access:type` …
+    /// Parses `name:access:type` ….
     fn roles(&self, line: &Line<'_>, rest: &str) -> Result<Vec<Role>> {
         rest.split_whitespace()
             .map(|word| {
                 let mut parts = word.split(':');
                 let (Some(name), Some(access), Some(ty)) = (parts.next(), parts.next(), parts.next()) else {
-                    return Err(self.error(line, format!("'{word}': an operand is name:access:type")));
+                    return Err(self.error(line, format!("'{word}': expected name:access:type")));
                 };
                 let access = match access {
                     "in" => Access::In,
                     "out" => Access::Out,
                     "inout" => Access::InOut,
-                    _ => return Err(self.error(line, format!("'{word}': access is in, out or inout"))),
+                    _ => return Err(self.error(line, format!("'{word}': access must be in, out or inout"))),
                 };
                 Ok(Role { name: name.to_owned(), access, ty: ty.to_owned() })
             })
             .collect()
     }
 
-    /// `slot:modifier` …
+    /// Parses `slot:modifier` ….
     fn declared_modifiers(&self, line: &Line<'_>, rest: &str, operation: &mut Operation) -> Result<()> {
         for word in rest.split_whitespace() {
             let (slot, name) = word.split_once(':').unwrap_or((word, word));
             let modifier = self
                 .isa
                 .modifier(name)
-                .ok_or_else(|| self.error(line, format!("there is no modifier '{name}'")))?;
+                .ok_or_else(|| self.error(line, format!("unknown modifier '{name}'")))?;
             operation.modifiers.push((slot.to_owned(), modifier));
         }
         Ok(())
     }
 
-    /// A slot of a template that is named as a modifier is that modifier, undeclared.
+    /// Adds the undeclared slots of a template that have the name of a modifier.
     fn implied_modifiers(&self, operation: &mut Operation) {
         let slots: Vec<String> = operation
             .forms
@@ -267,12 +267,12 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// A word of [`Line::words`] without the quote that marks it.
+/// Returns a word of [`Line::words`] without its opening quote.
 fn unquoted(word: &str) -> &str {
     word.strip_prefix('"').unwrap_or(word)
 }
 
-/// A template in quotes keeps white space at its end.
+/// Returns a template without its quotes, which preserve trailing white space.
 fn unquoted_whole(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }

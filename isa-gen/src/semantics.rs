@@ -1,78 +1,78 @@
-//! The language in which operations say what they do (`does` lines).
+//! The language for the semantics of operations (`does` lines).
 //!
-//! It is p-code written as expressions: a statement assigns to an operand, to a flag or to a name of its own, stores,
-//! calls, or chooses. Operators work on unsigned numbers of the width of their operands; whatever needs a sign, a
-//! rounding or another width is a function (`sext`, `slt`, `fadd`, `fma`, `carry` …), so that a back end has a name for
-//! each thing it must make. Operands and modifiers are named by their slots; `rnd.rz` is true if that modifier has that
-//! value, which is known when a word is decoded.
+//! It is p-code written as expressions: a statement assigns to an operand, a flag or a local name, stores, calls, or
+//! branches. Operators work on unsigned numbers of the width of their operands; everything that needs a sign, a
+//! rounding mode or another width is a function (`sext`, `slt`, `fadd`, `fma`, `carry` …), so that a back end has a
+//! name for everything it must implement. Operands and modifiers are named by their slots; `rnd.rz` is true if that
+//! modifier has that value, which is known when a word is decoded.
 //!
 //! ```text
 //! r = a + b;
 //! d = r;
 //! when (cc.cc) { carry = carry(a, b); zero = r == 0; }
 //! if (p) { goto t; }
-//! d@64 = load(ram, m@64, 64);          an operand as 64 bits, the register and the next
-//! d[3] = w;                            the third register after the operand's
+//! d@64 = load(ram, m@64, 64);          an operand as 64 bits: its register and the next
+//! d[3] = w;                            the third register after the operand's register
 //! ```
 //!
-//! [`lower`](crate::lower) types this and makes p-code of it.
+//! [`lower`](crate::lower) types statements and lowers them to p-code.
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// `place = value;`
-    Assign(Place, Expression),
+    Assign(Destination, Expression),
     /// `function(…);`
     Call(String, Vec<Expression>),
     /// `goto target;`
     Goto(Expression),
-    /// `if (…) {…} else {…}`, decided when it runs.
+    /// `if (…) {…} else {…}`, decided at run time.
     If(Expression, Vec<Statement>, Vec<Statement>),
     /// `when (…) {…} else {…}`, decided by modifiers.
     When(Expression, Vec<Statement>, Vec<Statement>),
 }
 
-/// What is assigned to.
+/// The destination of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// An operand, a flag, a name of the statement's own.
+pub struct Destination {
+    /// An operand, a flag or a local name.
     pub name: String,
-    /// `@64`: how many bits of an operand are meant, where its type does not say.
+    /// `@64`: the width of an operand whose type does not determine it.
     pub width: Option<u32>,
-    /// `[1]`: which register, counted from the operand's.
+    /// `[1]`: the register, relative to the operand's.
     pub lane: Option<u32>,
 }
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// A number, and its width if that is said: `0:1`.
+    /// A number, with its width if given: `0:1`.
     Number(u128, Option<u32>),
-    /// An operand, a flag, a name of the statement's own.
+    /// An operand, a flag or a local name.
     Name(String),
     /// `slot.value`: whether a modifier has this value.
     Modifier(String, String),
     /// `-`, `~`, `!`
     Unary(&'static str, Box<Expression>),
-    /// Both sides have the same width.
+    /// A binary operator; both sides have the same width.
     Binary(&'static str, Box<Expression>, Box<Expression>),
-    /// A function of this name.
+    /// A call of a named function.
     Call(String, Vec<Expression>),
-    /// `a@64`: so many bits of an operand.
+    /// `a@64`: an operand with a width in bits.
     Wide(Box<Expression>, u32),
     /// `a[1]`: a register after the operand's.
     Lane(Box<Expression>, u32),
 }
 
-/// Where a text does not fit the grammar, and why.
-pub type Fault = (usize, String);
+/// The position of a syntax error, and the message.
+pub type SyntaxError = (usize, String);
 
-/// Reads statements.
+/// Parses statements.
 ///
 /// # Errors
 ///
-/// The place of the first word that does not fit, and what was expected.
-pub fn parse(text: &str) -> Result<Vec<Statement>, Fault> {
+/// The position of the first unexpected word, and what was expected.
+pub fn parse(text: &str) -> Result<Vec<Statement>, SyntaxError> {
     let mut parser = Parser { text, at: 0, depth: 0 };
     let mut statements = Vec::new();
     while !parser.at_end() {
@@ -81,7 +81,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Fault> {
     Ok(statements)
 }
 
-/// Every name that statements use: operands, flags, functions excluded.
+/// Collects all names that statements use, except functions.
 pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>) {
     fn of(expression: &Expression, found: &mut Vec<(String, Option<String>)>) {
         match expression {
@@ -110,7 +110,7 @@ pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>
     }
 }
 
-/// Operators by how tightly they bind, the loosest first.
+/// Binary operators by precedence, lowest first.
 const OPERATORS: [&[&str]; 9] = [
     &["||", "^^"],
     &["&&"],
@@ -123,7 +123,7 @@ const OPERATORS: [&[&str]; 9] = [
     &["+", "-"],
 ];
 
-/// Those that bind tighter still.
+/// Unary operators, which bind tighter.
 const PRODUCTS: &[&str] = &["*", "/", "%"];
 
 const MAX_DEPTH: usize = 64;
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), Fault> {
+    fn expect(&mut self, word: &str) -> Result<(), SyntaxError> {
         if self.take(word) { Ok(()) } else { Err((self.at, format!("expected '{word}'"))) }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         Some(&rest[..end])
     }
 
-    fn statement(&mut self) -> Result<Statement, Fault> {
+    fn statement(&mut self) -> Result<Statement, SyntaxError> {
         let start = self.at;
         let name = self.name().ok_or_else(|| (start, String::from("expected a statement")))?;
         match name {
@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
                 Ok(Statement::Call(name.to_owned(), arguments))
             }
             _ => {
-                let mut place = Place { name: name.to_owned(), width: None, lane: None };
+                let mut place = Destination { name: name.to_owned(), width: None, lane: None };
                 if self.take("@") {
                     place.width = Some(self.small()?);
                 } else if self.take("[") {
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn block(&mut self) -> Result<Vec<Statement>, Fault> {
+    fn block(&mut self) -> Result<Vec<Statement>, SyntaxError> {
         self.deeper()?;
         self.expect("{")?;
         let mut statements = Vec::new();
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         Ok(statements)
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expression>, Fault> {
+    fn arguments(&mut self) -> Result<Vec<Expression>, SyntaxError> {
         let mut arguments = Vec::new();
         while !self.take(")") {
             if !arguments.is_empty() {
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         Ok(arguments)
     }
 
-    fn expression(&mut self, level: usize) -> Result<Expression, Fault> {
+    fn expression(&mut self, level: usize) -> Result<Expression, SyntaxError> {
         let operators = match OPERATORS.get(level) {
             Some(operators) => operators,
             None if level == OPERATORS.len() => &PRODUCTS,
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// One of these operators, if it is not the beginning of another.
+    /// Consumes one of these operators, unless it is the start of a longer one.
     fn operator(&mut self, operators: &[&'static str]) -> Option<&'static str> {
         let rest = self.rest();
         let longer = |operator: &str| {
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
         Some(found)
     }
 
-    fn unary(&mut self) -> Result<Expression, Fault> {
+    fn unary(&mut self) -> Result<Expression, SyntaxError> {
         self.deeper()?;
         let found = ["-", "~", "!"].into_iter().find(|operator| self.take(operator));
         let result = match found {
@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    fn postfix(&mut self) -> Result<Expression, Fault> {
+    fn postfix(&mut self) -> Result<Expression, SyntaxError> {
         let mut inner = self.primary()?;
         loop {
             if self.take("@") {
@@ -286,12 +286,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn small(&mut self) -> Result<u32, Fault> {
+    fn small(&mut self) -> Result<u32, SyntaxError> {
         let value = self.number()?;
         u32::try_from(value).map_err(|_| (self.at, String::from("expected a small number")))
     }
 
-    fn number(&mut self) -> Result<u128, Fault> {
+    fn number(&mut self) -> Result<u128, SyntaxError> {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
         let value =
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    fn primary(&mut self) -> Result<Expression, Fault> {
+    fn primary(&mut self) -> Result<Expression, SyntaxError> {
         if self.take("(") {
             let inner = self.expression(0)?;
             self.expect(")")?;
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Number(value, width))
     }
 
-    fn deeper(&mut self) -> Result<(), Fault> {
+    fn deeper(&mut self) -> Result<(), SyntaxError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { Err((self.at, String::from("too deeply nested"))) } else { Ok(()) }
     }
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_places() {
+    fn syntax_errors_have_positions() {
         assert_eq!(parse("d = ;").unwrap_err().0, 4);
         assert!(parse(&format!("d = {}a;", "(".repeat(100))).is_err());
     }

@@ -1,4 +1,4 @@
-//! Real files, which are not part of the repository: the folder that `UNSHADE_CORPUS` names has them.
+//! Real files, which are not part of the repository: they are in the folder named by `UNSHADE_CORPUS`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub struct RealFile {
     pub data: Vec<u8>,
 }
 
-/// The smallest real libraries of which `wanted` says yes, by their size; says on stderr if there is no corpus.
+/// Returns the smallest real libraries that `wanted` accepts, sorted by size. Prints a notice if there is no corpus.
 ///
 /// # Panics
 /// If `UNSHADE_CORPUS` names a folder that can't be read.
@@ -19,7 +19,7 @@ pub fn smallest_libraries(count: usize, test: &str, wanted: impl Fn(&[u8]) -> bo
     files_in("metallib", "metallib", test).into_iter().filter(|file| wanted(&file.data)).take(count).collect()
 }
 
-/// The real binary archives; says on stderr if there is no corpus.
+/// Returns the real binary archives. Prints a notice if there is no corpus.
 ///
 /// # Panics
 /// If `UNSHADE_CORPUS` names a folder that can't be read.
@@ -27,10 +27,12 @@ pub fn binary_archives(test: &str) -> Vec<RealFile> {
     files_in("metallib/archives", "bin", test)
 }
 
-/// The files of a folder of the corpus by their size.
+/// Returns the files in a folder of the corpus, sorted by size.
 fn files_in(folder: &str, extension: &str, test: &str) -> Vec<RealFile> {
     let Some(corpus) = std::env::var_os("UNSHADE_CORPUS") else {
-        eprintln!("SKIPPED on real files: {test}. Set UNSHADE_CORPUS to the folder that holds `metallib/`.");
+        eprintln!(
+            "SKIPPED on real files: {test}. Set UNSHADE_CORPUS to the folder that contains `metallib/`."
+        );
         return Vec::new();
     };
     let folder = PathBuf::from(corpus).join(folder);

@@ -1,5 +1,5 @@
-//! Debug parts of token programs, put together here: every kind of symbol, type and list of lines that is read, a few of
-//! each. They tell of no real program; what they name stands at offsets that every program has.
+//! Builds debug parts of token programs with a few of each supported kind of symbol, type and line list. They describe
+//! no real program; the offsets they refer to exist in every program.
 
 use unshade_dxcontainer::msf::MAGIC;
 
@@ -26,13 +26,13 @@ impl Bytes {
         self
     }
 
-    /// A symbol or type: its size, its kind, its contents.
+    /// Appends a symbol or type: its size, kind and content.
     fn record(self, kind: u16, contents: Self) -> Self {
         let size = u16::try_from(contents.0.len() + 2).expect("a short record");
         self.halves(&[size, kind]).bytes(&contents.0)
     }
 
-    /// A list of a module: its kind, its size, its contents.
+    /// Appends a list of a module: its kind, size and content.
     fn list(self, kind: u32, contents: Self) -> Self {
         self.words(&[kind, length(&contents.0)]).bytes(&contents.0)
     }
@@ -42,7 +42,7 @@ fn length(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).expect("a short part")
 }
 
-/// An SDBG part: one file, three instructions.
+/// Builds an SDBG part: one file, three instructions.
 pub fn sdbg() -> Vec<u8> {
     const HEADER: usize = 0x54;
     let text = b"float4 main() : SV_Target\n{\n  return 1;\n}\n";
@@ -69,7 +69,7 @@ pub fn sdbg() -> Vec<u8> {
     [Bytes::default().words(&header).0, files, instructions, symbols, texts].concat()
 }
 
-/// An SPDB part: one file, two variables, a function in place of its call.
+/// Builds an SPDB part: one file, two variables, an inlined function.
 pub fn spdb() -> Vec<u8> {
     program_database(&[
         Vec::new(),
@@ -83,7 +83,7 @@ pub fn spdb() -> Vec<u8> {
     ])
 }
 
-/// The names of files, and where the second one starts.
+/// The names of files, and the offset of the first one.
 const FILE_NAMES: &[u8] = b"\0Shader.hlsl\0";
 const FILE: u32 = 1;
 
@@ -93,7 +93,8 @@ fn stream_names() -> Vec<u8> {
     Bytes::default().bytes(&[0; 28]).words(&[length(names)]).bytes(names).words(&table).0
 }
 
-/// The types from 0x1000 on: a built-in one, a float that is constant, a vector, an array, a matrix, the fields of a structure, it.
+/// Returns the types from 0x1000: a built-in type, a const float, a vector, an array, a matrix, the fields of a
+/// structure, and the structure.
 fn types() -> Vec<u8> {
     let new = Bytes::default;
     let fields = new()
@@ -118,7 +119,7 @@ fn types() -> Vec<u8> {
     new().words(&[0, 20, 0x1000, 0x1007, length(&records.0)]).bytes(&records.0).0
 }
 
-/// The list of modules: one, in the fifth stream.
+/// Returns the list of modules: a single module, in the fifth stream.
 fn modules() -> Vec<u8> {
     Bytes::default()
         .bytes(&[0; 24])
@@ -137,7 +138,7 @@ fn symbols() -> Vec<u8> {
         let head = new().halves(&[kind, 1, offset, 4]).words(&[start]).halves(&[1, 0x60]);
         head.halves(gaps).words(&[register])
     };
-    // Two lines on, 40 bytes at 0x34 from the start.
+    // Two lines later, 40 bytes from offset 0x34.
     let operations = [6, 4, 12, 40, 0x34, 11, 0x24, 4, 8, 8, 1, 3, 4, 0];
     new()
         .words(&[4])
@@ -163,7 +164,8 @@ fn lines() -> Vec<u8> {
         .0
 }
 
-/// A file of these streams: the head, their blocks, the directory, its block list.
+/// Builds a program database of these streams: its header, their blocks, the directory, the block list of the
+/// directory.
 fn program_database(streams: &[Vec<u8>]) -> Vec<u8> {
     let mut blocks = Vec::new();
     let mut next = 1;
@@ -193,7 +195,7 @@ mod tests {
     use unshade_dxcontainer::debug::{DebugInfo, Lines, SourceLine};
 
     #[test]
-    fn the_older_part_is_read() {
+    fn sdbg_is_parsed() {
         let part = sdbg();
         let info = DebugInfo::read_sdbg(Reader::new(&part)).unwrap();
         assert_eq!(info.files[0].name, b"shader.hlsl");
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_database_is_read() {
+    fn spdb_is_parsed() {
         let part = spdb();
         let info = DebugInfo::read_spdb(Reader::new(&part)).unwrap();
         assert_eq!(info.files[0].name, b"Shader.hlsl");

@@ -1,11 +1,11 @@
-//! Every kind of edit of a DXContainer, and what has to hold after it: the digest is right, the container is read as
-//! what was written, and the parts that the edit does not name are the same bytes in the same order.
+//! All edits of a DXContainer, and the invariants after each: the digest is correct, parsing returns what was written,
+//! and the parts that the edit does not affect keep their bytes and their order.
 
 use unshade_dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade_dxcontainer::file::{OwnedPart, sign};
 use unshade_dxcontainer::{Container, DxFile};
 
-/// A part that no compiler writes.
+/// The name of a part that no compiler writes.
 const NEW: [u8; 4] = *b"NEW0";
 
 /// Private data of an odd size, as compilers write it.
@@ -13,15 +13,15 @@ const PRIVATE: &[u8] = b"odd";
 
 /// An edit.
 pub struct Edit {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// Changes the file; says which parts it touched, or nothing if there was nothing to do.
+    /// Edits the file. Returns the affected parts; `None` if there was nothing to edit.
     edit: fn(&mut DxFile) -> Option<Vec<[u8; 4]>>,
-    /// Whether the parts may stand in another order afterwards.
+    /// Whether parts may change their order.
     moves: bool,
 }
 
-/// All kinds of edits.
+/// All edits.
 pub const EDITS: &[Edit] = &[
     Edit { name: "add a part", edit: add, moves: false },
     Edit { name: "replace a part", edit: replace, moves: false },
@@ -40,7 +40,7 @@ fn add(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
     Some(vec![NEW])
 }
 
-/// Replaces the last part by one of another size.
+/// Replaces the last part with one of a different size.
 fn replace(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
     let name = file.parts.last()?.name.0;
     if file.parts.iter().filter(|part| part.name.0 == name).count() > 1 {
@@ -71,25 +71,35 @@ fn set_private(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
     Some(PRIVATE_PARTS.to_vec())
 }
 
-/// Few files have private data: it is put in before, so that there is some to strip.
+/// Strips private data after adding it, because few files have any.
 fn strip_private(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
     file.set_private(Some(PRIVATE.to_vec()));
     strip(file, PRIVATE_PARTS)
 }
 
 impl Edit {
-    /// Edits a container. None if there is nothing of the kind in it to edit, otherwise what does not hold.
+    /// Edits a container and signs it. None if there is nothing of the kind in it to edit.
     ///
     /// # Panics
     /// If the container can't be read, or not be written after the edit.
-    pub fn check(&self, data: &[u8]) -> Option<Vec<String>> {
+    pub fn apply(&self, data: &[u8]) -> Option<Vec<u8>> {
         let mut file = DxFile::parse(data).expect("a sound container");
+        (self.edit)(&mut file)?;
+        Some(file.write_signed().expect("an edited container is written"))
+    }
+
+    /// Edits a container. None if there is nothing of the kind in it to edit, otherwise what does not hold.
+    ///
+    /// # Panics
+    /// If the container is malformed, or can't be written after the edit.
+    pub fn check(&self, data: &[u8]) -> Option<Vec<String>> {
+        let mut file = DxFile::parse(data).expect("a valid container");
         let touched = (self.edit)(&mut file)?;
-        let written = file.write_signed().expect("an edited container is written");
+        let written = file.write_signed().expect("an edited container can be written");
         let mut faults = Vec::new();
         let container = match Container::parse(&written) {
             Ok(container) => container,
-            Err(error) => return Some(vec![format!("is not read: {error}")]),
+            Err(error) => return Some(vec![format!("can't be parsed: {error}")]),
         };
         if container.header().digest != container.computed_digest() {
             faults.push("digest is wrong".into());
@@ -98,12 +108,12 @@ impl Edit {
         if sign(&mut signed).is_err() || signed != written {
             faults.push("signing again changes it".into());
         }
-        let meant: Vec<_> =
+        let expected: Vec<_> =
             file.parts.iter().map(|part| (part.name.0, part.data.write().unwrap_or_default())).collect();
-        if untouched(&written, &[]) != meant {
-            faults.push("is not read as what was written".into());
+        if other_parts(&written, &[]) != expected {
+            faults.push("parsing returns something else".into());
         }
-        let (mut before, mut after) = (untouched(data, &touched), untouched(&written, &touched));
+        let (mut before, mut after) = (other_parts(data, &touched), other_parts(&written, &touched));
         if self.moves {
             before.sort();
             after.sort();
@@ -115,9 +125,9 @@ impl Edit {
     }
 }
 
-/// The parts but for those of these names.
-fn untouched(data: &[u8], touched: &[[u8; 4]]) -> Vec<([u8; 4], Vec<u8>)> {
-    let container = Container::parse(data).expect("a sound container");
+/// Returns the parts whose names are not in `touched`.
+fn other_parts(data: &[u8], touched: &[[u8; 4]]) -> Vec<([u8; 4], Vec<u8>)> {
+    let container = Container::parse(data).expect("a valid container");
     let parts = container.found_parts().filter(|part| !touched.contains(&part.name.0));
     parts.map(|part| (part.name.0, part.data.data().to_vec())).collect()
 }

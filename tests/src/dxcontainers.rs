@@ -1,4 +1,4 @@
-//! Containers of our own shaders, and everything that the reader offers, done to any bytes.
+//! Containers of our own shaders; calls the whole API of the parser on any bytes.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +8,13 @@ use unshade_dxcontainer::{Container, DxFile, document, outline, verify};
 
 /// A committed container.
 pub struct Fixture {
-    /// The name of the file without its ending.
+    /// The base name of the file.
     pub name: String,
     /// Its bytes.
     pub data: Vec<u8>,
 }
 
-/// The committed containers by their names.
+/// Returns the committed containers, sorted by name.
 ///
 /// # Panics
 /// If the folder can't be read.
@@ -22,7 +22,7 @@ pub fn all() -> Vec<Fixture> {
     files("dxbc")
 }
 
-/// The committed program databases.
+/// Returns the committed program databases.
 ///
 /// # Panics
 /// If the folder can't be read.
@@ -30,14 +30,14 @@ pub fn program_databases() -> Vec<Fixture> {
     files("pdb")
 }
 
-/// The bytes of all parts of a name in the committed containers, and in those inside of them.
+/// Returns the content of all parts with a name in the committed containers, and in containers nested in those.
 ///
 /// # Panics
-/// If a fixture can't be read.
+/// If a fixture is malformed.
 pub fn parts(name: &[u8; 4]) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     for fixture in all() {
-        let container = Container::parse(&fixture.data).expect("a sound fixture");
+        let container = Container::parse(&fixture.data).expect("a valid fixture");
         for part in container.found_parts() {
             if part.name.0 == *name {
                 parts.push(part.data.data().to_vec());
@@ -67,8 +67,8 @@ fn files(extension: &str) -> Vec<Fixture> {
     fixtures
 }
 
-/// Does everything to a file that may be damaged, and returns what is wrong with the answers: bytes that the outline
-/// does not attribute, bytes that come back otherwise. `yaml` turns it into YAML and back, too.
+/// Calls the whole API on a possibly damaged file. Returns faults in the results: bytes that the outline does not
+/// attribute, bytes that do not survive a round trip. `yaml` includes a round trip through YAML.
 pub fn exercise(data: &[u8], yaml: bool) -> Vec<String> {
     let Ok(container) = Container::parse(data) else { return Vec::new() };
     let findings = verify::container(&container);
@@ -84,15 +84,15 @@ pub fn exercise(data: &[u8], yaml: bool) -> Vec<String> {
     let Ok(mut file) = DxFile::parse(data) else { return faults };
     match file.write() {
         Ok(written) if written == data => {}
-        Ok(_) => faults.push("written back otherwise".into()),
-        Err(error) => faults.push(format!("can't be written back: {error}")),
+        Ok(_) => faults.push("writing changes the file".into()),
+        Err(error) => faults.push(format!("can't be written: {error}")),
     }
     if yaml {
         let back = document::to_yaml(&file).and_then(|text| document::from_yaml(&text)?.write());
         match back {
             Ok(written) if written == data => {}
-            Ok(_) => faults.push("comes back from YAML otherwise".into()),
-            Err(error) => faults.push(format!("does not come back from YAML: {error}")),
+            Ok(_) => faults.push("a round trip through YAML changes the file".into()),
+            Err(error) => faults.push(format!("does not survive a round trip through YAML: {error}")),
         }
     }
     if let Err(error) = file.write_signed() {
@@ -101,23 +101,23 @@ pub fn exercise(data: &[u8], yaml: bool) -> Vec<String> {
     faults
 }
 
-/// The committed containers that hold a module.
+/// Returns the committed containers that contain a DXIL module.
 ///
 /// # Panics
-/// If a fixture can't be read.
+/// If a fixture is malformed.
 pub fn programs() -> Vec<Fixture> {
     let mut fixtures = all();
     fixtures.retain(|fixture| {
-        let container = Container::parse(&fixture.data).expect("a sound fixture");
+        let container = Container::parse(&fixture.data).expect("a valid fixture");
         container.find(b"DXIL").is_some()
     });
     fixtures
 }
 
-/// Does everything to a file that needs its module, and gives the tables that DXC puts before that.
+/// Calls everything that needs the module of a file. Returns the tables that DXC prints before the module.
 ///
 /// # Panics
-/// If the tables hold a line that is no comment, or more text than the file pays for.
+/// If the tables contain a line that is not a comment, or are too large for the file.
 pub fn exercise_program(data: &[u8]) -> Option<String> {
     let container = Container::parse(data).ok()?;
     unshade::check_dxcontainer(&container);
@@ -132,7 +132,7 @@ pub fn exercise_program(data: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// Reads a program database and the container inside of it.
+/// Parses a program database and the container in it.
 pub fn exercise_database(data: &[u8]) -> Vec<String> {
     match Msf::parse(data).and_then(|msf| msf.container()) {
         Ok((_, container)) => exercise(&container, false),

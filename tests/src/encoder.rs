@@ -1,7 +1,7 @@
-//! Bytes that are put together piece by piece, with a note of where each number stands.
+//! An encoder of bytes that records the positions of numbers.
 //!
-//! The notes are what a mutation by fields needs: a change of a count or an offset reaches more of a reader than a
-//! change of a byte somewhere.
+//! Mutation by field needs these positions: a change of a count or an offset reaches more of a parser than a change of
+//! a random byte.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Encoder {
     fields: Vec<Range<usize>>,
 }
 
-/// A number that stands in the bytes already and gets its value later.
+/// A number that is already in the bytes and whose value is set later.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     offset: usize,
@@ -20,27 +20,27 @@ pub struct Slot {
 }
 
 impl Encoder {
-    /// How many bytes there are so far.
+    /// Returns the number of bytes so far.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The bytes so far.
+    /// Returns the bytes so far.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes, and where the numbers in them stand.
+    /// Returns the bytes, and the positions of the numbers in them.
     pub fn finish(self) -> (Vec<u8>, Vec<Range<usize>>) {
         (self.bytes, self.fields)
     }
 
-    /// Adds bytes that are no number.
+    /// Adds bytes that are not a number.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -55,7 +55,7 @@ impl Encoder {
         self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
     }
 
-    /// Adds a string and its NUL.
+    /// Adds a string and a NUL.
     pub fn c_string(&mut self, text: &[u8]) {
         self.raw(text);
         self.zeros(1);
@@ -86,14 +86,14 @@ impl Encoder {
         self.u32(value.swap_bytes());
     }
 
-    /// Adds a number of `width` bytes that gets its value later.
+    /// Adds a number of `width` bytes whose value is set later.
     pub fn later(&mut self, width: usize) -> Slot {
         let slot = Slot { offset: self.len(), width };
         self.number(0, width);
         slot
     }
 
-    /// Gives a number its value.
+    /// Sets the value of a number.
     ///
     /// # Panics
     /// If the value does not fit.
@@ -104,12 +104,12 @@ impl Encoder {
         self.bytes[slot.offset..][..slot.width].copy_from_slice(low);
     }
 
-    /// Overwrites bytes that stand here already.
+    /// Overwrites existing bytes.
     pub fn overwrite(&mut self, offset: usize, bytes: &[u8]) {
         self.bytes[offset..][..bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Adds what another encoder has, with its notes.
+    /// Adds the bytes and positions of another encoder.
     pub fn append(&mut self, other: Encoder) {
         let base = self.len();
         self.fields.extend(other.fields.into_iter().map(|field| base + field.start..base + field.end));

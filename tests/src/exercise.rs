@@ -1,5 +1,4 @@
-//! Everything that a reader offers, done to any bytes. Whatever the bytes are, nothing of it may panic, and an outline
-//! has to name every byte once.
+//! Calls the whole API of the Metal parser on any bytes. It must never panic, and an outline must name every byte once.
 
 use std::collections::BTreeSet;
 use unshade_core::Diagnostics;
@@ -8,28 +7,29 @@ use unshade_metallib::reflection::{Reflection, print_signature, schema::NodeType
 use unshade_metallib::universal::SliceContent;
 use unshade_metallib::{Function, Library, LibraryFile, Universal, outline, verify};
 
-/// What was seen on the way.
+/// The results of calling the API.
 #[derive(Debug, Default)]
-pub struct Seen {
-    /// How many functions were listed.
+pub struct Report {
+    /// The number of functions in the list.
     pub functions: usize,
-    /// What a check found.
+    /// The findings of a check.
     pub findings: Diagnostics,
-    /// Gaps and overlaps of the outline, in words.
+    /// Gaps and overlaps of the outline.
     pub outline_faults: Vec<String>,
-    /// The bytes that the outline could not name.
+    /// The number of bytes that the outline could not name.
     pub unknown_bytes: u64,
 }
 
-/// Slices of a universal file beyond this are left out: a small file may name the same bytes thousands of times.
+/// Maximum number of slices of a universal file to examine: a small file may refer to the same bytes thousands of
+/// times.
 const MAX_SLICES: usize = 8;
 
-/// Does everything to a library; `None` if the bytes are none.
-pub fn metallib(data: &[u8]) -> Option<Seen> {
+/// Calls the whole API on a library; `None` if the bytes are not a library.
+pub fn metallib(data: &[u8]) -> Option<Report> {
     match Library::parse(data) {
         Ok(library) => {
             if let Ok(file) = LibraryFile::parse(data) {
-                let written = file.write().expect("what was read can be written");
+                let written = file.write().expect("a parsed library can be written");
                 assert_eq!(written.size(), data.len() as u64);
             }
             Some(whole_library(&library))
@@ -41,8 +41,8 @@ pub fn metallib(data: &[u8]) -> Option<Seen> {
     }
 }
 
-/// Does everything to a library that stands alone.
-fn whole_library(library: &Library<'_>) -> Seen {
+/// Calls the whole API on a library that stands alone or is in a slice.
+fn whole_library(library: &Library<'_>) -> Report {
     let functions = parts(library);
     let findings = verify::library(library);
     for finding in &findings {
@@ -51,15 +51,23 @@ fn whole_library(library: &Library<'_>) -> Seen {
             "no such rule: {}",
             finding.rule
         );
-        assert!(finding.error.to_string().chars().all(unshade_core::escape::is_plain), "shown raw");
+        assert_readable(&finding.error.to_string());
     }
     let mut coverage = Coverage::starting_at(library.file().base());
     outline::library(library, &mut coverage);
     let unknown_bytes = coverage.unknown_bytes();
-    Seen { functions, findings, outline_faults: coverage.finish(library.file().range().end), unknown_bytes }
+    Report { functions, findings, outline_faults: coverage.finish(library.file().range().end), unknown_bytes }
 }
 
-/// Calls every accessor of a library, and says how many functions it has.
+/// Checks that a message is escaped and contains no debug output of Rust, such as `Some(…)` or a list of byte values.
+fn assert_readable(message: &str) {
+    assert!(message.chars().all(unshade_core::escape::is_plain), "not escaped: {message:?}");
+    for debug_text in ["Some(", "None", "([", "FunctionType(", "DataType(", "FourCc("] {
+        assert!(!message.contains(debug_text), "debug output in a message: {message}");
+    }
+}
+
+/// Calls every accessor of a library. Returns the number of its functions.
 fn parts(library: &Library<'_>) -> usize {
     let header = library.header();
     let _ = (header.version(), header.target(), header.sections(), library.dialect(), library.uuid());
@@ -113,7 +121,7 @@ fn parts_of_function(library: &Library<'_>, function: &Function<'_>) {
     }
 }
 
-/// Decodes all of a reflection.
+/// Decodes a whole reflection.
 pub fn reflection(reflection: &Reflection<'_>) {
     for node in reflection.nodes().flatten() {
         let _ = node.fields().count();
@@ -126,7 +134,10 @@ pub fn reflection(reflection: &Reflection<'_>) {
     for function in reflection.functions().flatten() {
         let mut text = String::new();
         print_signature(&function, &mut text);
-        assert!(text.chars().all(|c| c == '\n' || unshade_core::escape::is_plain(c)), "shown raw: {text:?}");
+        assert!(
+            text.chars().all(|c| c == '\n' || unshade_core::escape::is_plain(c)),
+            "not escaped: {text:?}"
+        );
     }
     let _ = (
         reflection.function_constants(),
@@ -136,20 +147,20 @@ pub fn reflection(reflection: &Reflection<'_>) {
     let _ = reflection.static_local_allocations().map(Iterator::count);
 }
 
-/// Decodes the payload of an `RBUF` that stands at `base` in a file, and returns the faults of its outline; `None` if
-/// it is no reflection.
+/// Decodes the payload of an `RBUF` at offset `base` of a file. Returns the faults of its outline; `None` if it is not
+/// a reflection.
 pub fn reflection_payload(data: &[u8], base: u64) -> Option<Vec<String>> {
-    let found = Reflection::parse(data, base).ok()?;
+    let found = Reflection::parse_at(data, base).ok()?;
     reflection(&found);
     let mut coverage = Coverage::starting_at(base);
     found.outline(&mut coverage, &mut Diagnostics::new());
     Some(coverage.finish(base + data.len() as u64))
 }
 
-/// Does everything to a universal file; `None` if the bytes are none.
-pub fn universal(data: &[u8]) -> Option<Seen> {
+/// Calls the whole API on a universal file; `None` if the bytes are not one.
+pub fn universal(data: &[u8]) -> Option<Report> {
     let file = Universal::parse(data).ok()?;
-    let mut seen = Seen::default();
+    let mut report = Report::default();
     for slice in file.slices().map_while(Result::ok).take(MAX_SLICES) {
         let library = match slice.content() {
             Ok(SliceContent::Library(library)) => Some(library),
@@ -162,19 +173,19 @@ pub fn universal(data: &[u8]) -> Option<Seen> {
         };
         if let Some(library) = library {
             let inner = whole_library(&library);
-            seen.functions += inner.functions;
-            seen.findings.append(inner.findings);
-            seen.outline_faults.extend(inner.outline_faults);
+            report.functions += inner.functions;
+            report.findings.append(inner.findings);
+            report.outline_faults.extend(inner.outline_faults);
         }
     }
     let mut coverage = Coverage::default();
     outline::universal(&file, &mut coverage);
-    seen.unknown_bytes = coverage.unknown_bytes();
-    seen.outline_faults.extend(coverage.finish(data.len() as u64));
-    Some(seen)
+    report.unknown_bytes = coverage.unknown_bytes();
+    report.outline_faults.extend(coverage.finish(data.len() as u64));
+    Some(report)
 }
 
-/// Does everything to a file, whichever it is; `None` if it is neither.
-pub fn any(data: &[u8]) -> Option<Seen> {
+/// Calls the whole API on a file of either format; `None` if it is neither.
+pub fn any(data: &[u8]) -> Option<Report> {
     metallib(data).or_else(|| universal(data))
 }

@@ -1,5 +1,5 @@
-//! The synthetic fixtures: small files of our own making, for what no real file at hand shows and for what real files
-//! show rarely. None of them came out of a tool of Apple's.
+//! The synthetic fixtures: small files of our own that cover what real files show rarely or never. None was written by
+//! an Apple tool.
 
 use crate::metallib_builder::{
     ArchiveSpec, Built, ConstantSpec, Dialect, DynamicSpec, FunctionSpec, GpuObjectSpec, LibrarySpec,
@@ -15,21 +15,21 @@ use unshade_core::Severity;
 pub struct Fixture {
     /// The name of its file, without `.metallib`.
     pub name: String,
-    /// What it stands for.
+    /// What it covers, for the README.
     pub stands_for: String,
-    /// What it was made from.
+    /// The specification that it is built from.
     pub content: Content,
-    /// What a check of the file has to find, in the order of the file.
+    /// The expected findings of a check, in file order.
     pub findings: Vec<(Severity, &'static str)>,
-    /// How many bytes an outline can't name.
+    /// The number of bytes that an outline can't name.
     pub unknown_bytes: u64,
 }
 
-/// What a fixture was made from.
+/// The specification of a fixture.
 pub enum Content {
     /// A library.
     Library(Box<LibrarySpec>),
-    /// A universal file, its libraries and where each of them is.
+    /// A universal file, its libraries and their ranges.
     Universal(UniversalSpec, Vec<(LibrarySpec, Range<usize>)>),
 }
 
@@ -54,7 +54,7 @@ impl Fixture {
         self
     }
 
-    /// The file, and where the numbers in it stand.
+    /// Builds the file. Also returns the positions of the numbers in it.
     pub fn build(&self) -> (Vec<u8>, Vec<Range<usize>>) {
         match &self.content {
             Content::Library(spec) => {
@@ -68,7 +68,7 @@ impl Fixture {
         }
     }
 
-    /// The section of sources, if there is one, and whether it has a working directory.
+    /// Returns the source section, if there is one, and whether it has a working directory (1) or not (0).
     pub fn source_section(&self) -> Option<(u8, Vec<u8>)> {
         let Content::Library(spec) = &self.content else { return None };
         let built = spec.build();
@@ -76,18 +76,18 @@ impl Fixture {
         section(b"HSRC").map(|bytes| (0, bytes)).or_else(|| section(b"HSRD").map(|bytes| (1, bytes)))
     }
 
-    /// Where the committed file is.
+    /// Returns the path of the committed file.
     pub fn path(&self) -> PathBuf {
         folder().join(format!("{}.metallib", self.name))
     }
 }
 
-/// The folder of the committed files.
+/// Returns the folder of the committed files.
 pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/metallib")
 }
 
-/// Our own modules, assembled from the `.ll` files beside them.
+/// Our own modules, assembled from the `.ll` files next to them.
 mod air {
     pub(super) const KERNEL: &[u8] = include_bytes!("../fixtures/air/kernel.bc");
     pub(super) const VERTEX: &[u8] = include_bytes!("../fixtures/air/vertex.bc");
@@ -106,7 +106,7 @@ fn module(file: &[u8]) -> ModuleSpec {
     ModuleSpec::assembled(file)
 }
 
-/// A library with one kernel, written with the versions of AIR and the language that belong to the container's.
+/// Returns a library with one kernel whose AIR and language versions match the container version.
 fn scale(dialect: Dialect, version_patch: u16) -> LibrarySpec {
     let versions = match version_patch {
         2 => [2, 0, 2, 0],
@@ -122,7 +122,7 @@ fn scale(dialect: Dialect, version_patch: u16) -> LibrarySpec {
     LibrarySpec::new(dialect, version_patch).with(kernel, module(air::KERNEL))
 }
 
-/// All fixtures.
+/// Returns all fixtures.
 pub fn all() -> Vec<Fixture> {
     let mut fixtures = Vec::new();
     empty(&mut fixtures);
@@ -136,11 +136,11 @@ pub fn all() -> Vec<Fixture> {
     fixtures
 }
 
-/// Libraries without a function.
+/// Libraries without functions.
 fn empty(fixtures: &mut Vec<Fixture>) {
     let linker = |version_patch| LibrarySpec::new(Dialect::Linker, version_patch);
     fixtures.push(Fixture::library("empty_92", "an empty library of 1.2.2: no header extension", linker(2)));
-    fixtures.push(Fixture::library("empty_96", "an empty library from 1.2.3 on: a bare ENDT", linker(3)));
+    fixtures.push(Fixture::library("empty_96", "an empty library since 1.2.3: only an ENDT", linker(3)));
     fixtures.push(Fixture::library(
         "empty_118",
         "an empty library with a UUID, for iOS",
@@ -168,7 +168,7 @@ fn empty(fixtures: &mut Vec<Fixture>) {
     ));
 }
 
-/// Every version of the container, from both of Apple's writers.
+/// Every container version, from both of Apple's tools.
 fn versions(fixtures: &mut Vec<Fixture>) {
     for patch in 2..=9 {
         let mut spec = scale(Dialect::Linker, patch);
@@ -183,19 +183,19 @@ fn versions(fixtures: &mut Vec<Fixture>) {
         }
         fixtures.push(Fixture::library(
             &format!("linker_1_2_{patch}"),
-            &format!("a kernel in a library of 1.2.{patch}, as the linker writes it"),
+            &format!("a kernel in a library of 1.2.{patch}, as written by the linker"),
             spec,
         ));
         fixtures.push(Fixture::library(
             &format!("legacy_1_2_{patch}"),
-            &format!("a kernel in a library of 1.2.{patch}, as the older tool writes it"),
+            &format!("a kernel in a library of 1.2.{patch}, as written by the older tool"),
             scale(Dialect::LegacyTool, patch),
         ));
     }
     let mut old = scale(Dialect::Linker, 2);
     old.functions[0].states_module_size = false;
     old.functions[0].versions = [1, 8, 1, 1];
-    fixtures.push(Fixture::library("no_mdsz", "AIR 1.8: a module whose size is in its wrapper alone", old));
+    fixtures.push(Fixture::library("no_mdsz", "AIR 1.8: a module whose size is only in its wrapper", old));
     let mut output = scale(Dialect::Linker, 9);
     output.dynamic = Some(DynamicSpec { name: Some(Vec::new()), linked: Vec::new() });
     fixtures.push(Fixture::library(
@@ -205,7 +205,7 @@ fn versions(fixtures: &mut Vec<Fixture>) {
     ));
 }
 
-/// Every platform, and the bits beside it.
+/// Every platform, and related flags.
 fn platforms(fixtures: &mut Vec<Fixture>) {
     let names = [
         "macos",
@@ -280,7 +280,7 @@ fn functions(fixtures: &mut Vec<Fixture>) {
         .reflecting(reflections::fragment("shading::tint"));
     fixtures.push(Fixture::library(
         "vertex_fragment",
-        "a vertex and a fragment function with attributes, places in the source and reflection",
+        "a vertex and a fragment function with attributes, source locations and reflection",
         pipeline,
     ));
 
@@ -304,8 +304,8 @@ fn functions(fixtures: &mut Vec<Fixture>) {
         .with(layered, module(air::VERTEX));
     fixtures.push(Fixture::library(
         "tessellation",
-        "post-tessellation vertex functions (TESS) and ones that write the layer (LAYR), with attributes per patch \
-         and of control points",
+        "post-tessellation vertex functions (TESS) and functions that write the layer (LAYR), with per-patch and \
+        control point attributes",
         tessellation,
     ));
 
@@ -343,7 +343,7 @@ fn functions(fixtures: &mut Vec<Fixture>) {
         .with(FunctionSpec::new("nothing", function_type::NONE), module(air::VISIBLE));
     fixtures.push(Fixture::library(
         "visible_intersection",
-        "a visible function, an intersection function, and one of type none",
+        "a visible function, an intersection function, and a function of type none",
         visible,
     ));
 
@@ -352,12 +352,12 @@ fn functions(fixtures: &mut Vec<Fixture>) {
     let core_image = LibrarySpec { library_type: library_type::CORE_IMAGE, ..linker() };
     fixtures.push(Fixture::library(
         "core_image",
-        "a library for Core Image: an extern function with RETR and ARGR, whose content is made up",
+        "a library for Core Image: an extern function with RETR and ARGR, whose content is invented",
         core_image.with(invert, module(air::EXTERN)),
     ));
 }
 
-/// Dynamic libraries and what refers to them.
+/// Dynamic libraries and their clients.
 fn linked(fixtures: &mut Vec<Fixture>) {
     let dynamic = || LibrarySpec {
         library_type: library_type::DYNAMIC,
@@ -419,7 +419,7 @@ fn linked(fixtures: &mut Vec<Fixture>) {
     companion.reflections = vec![shared];
     fixtures.push(Fixture::library(
         "companion",
-        "a symbol companion (.metallibsym): sources, places in them and dependencies (DEPF)",
+        "a symbol companion (.metallibsym): sources, source locations and dependencies (DEPF)",
         companion,
     ));
 }
@@ -442,7 +442,7 @@ fn source_section(working_directory: Option<&'static str>, archives: Vec<Archive
     }
 }
 
-/// Embedded sources of every tool.
+/// Embedded sources as written by each tool.
 fn sources(fixtures: &mut Vec<Fixture>) {
     let mut add = |name: &str, stands_for: &str, mut spec: LibrarySpec, sources: SourcesSpec| {
         spec.functions[0].source_archive = Some(0);
@@ -452,7 +452,7 @@ fn sources(fixtures: &mut Vec<Fixture>) {
     };
     add(
         "sources_legacy",
-        "sources of the older tool (HSRC): an id that is a name, padded to 10 KiB",
+        "sources of the older tool (HSRC): an ID that is a name, padded to 10 KiB",
         scale(Dialect::LegacyTool, 4),
         source_section(None, vec![archive("scale", 9, 10 * 1024)]),
     );
@@ -468,13 +468,13 @@ fn sources(fixtures: &mut Vec<Fixture>) {
     };
     add(
         "sources_hsrd",
-        "sources of the newest linker (HSRD): two archives, not padded, the function's last",
+        "sources of the newest linker (HSRD): two archives, not padded, the function uses the last",
         LibrarySpec { uuid: Some(UUID), ..scale(Dialect::Linker, 9) },
         source_section(Some("/unshade/build"), vec![archive("1", 6, 1), ArchiveSpec { id: "0", ..runtime }]),
     );
 }
 
-/// What is allowed but rare, and what is wrong.
+/// Rare and invalid content.
 fn oddities(fixtures: &mut Vec<Fixture>) {
     let mut unknown = scale(Dialect::Linker, 7);
     unknown.functions[0].other_tags = vec![RawTag::new(b"WHAT", &[1, 2, 3])];
@@ -482,7 +482,7 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
     unknown.functions[0].private.other_tags = vec![RawTag::new(b"PRVX", &[6])];
     unknown.other_extension_tags = vec![RawTag::new(b"EXTX", &[7; 5])];
     fixtures.push(
-        Fixture::library("unknown_tags", "tags that nobody has described, in all four places", unknown)
+        Fixture::library("unknown_tags", "unknown tags in all four places", unknown)
             .finding(Severity::Note, "unknown-tag")
             .finding(Severity::Note, "unknown-tag")
             .finding(Severity::Note, "unknown-tag")
@@ -507,14 +507,14 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
     dxmt.modules = vec![module(air::VERTEX)];
     fixtures.push(Fixture::library(
         "dxmt",
-        "dxmt's shape: one group size for the whole function list, one module for all functions",
+        "the layout of dxmt: one group size for the whole function list, one module for all functions",
         dxmt,
     ));
 
     let mut bare = scale(Dialect::Linker, 7);
     bare.modules[0].padded = false;
     fixtures.push(
-        Fixture::library("module_unpadded", "a module that no zeros follow", bare)
+        Fixture::library("module_unpadded", "a module without padding", bare)
             .finding(Severity::Warning, "module-wrapper"),
     );
 
@@ -522,7 +522,7 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
     scripts.scripts = vec![b"a pipeline script".to_vec(), Vec::new()];
     fixtures.push(Fixture::library(
         "scripts",
-        "pipeline scripts (SLST with SBUF), whose content is made up",
+        "pipeline scripts (SLST with SBUF), whose content is invented",
         scripts,
     ));
 
@@ -531,7 +531,7 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
     fixtures.push(
         Fixture::library(
             "reflection_compressed",
-            "a compressed reflection (RBUZ), whose content is made up",
+            "a compressed reflection (RBUZ), whose content is invented",
             compressed,
         )
         .finding(Severity::Error, "reflection"),
@@ -547,7 +547,7 @@ fn universal(fixtures: &mut Vec<Fixture>) {
     let (_, _, places) = spec.build();
     fixtures.push(Fixture {
         name: "universal_air".into(),
-        stands_for: "a universal file with a slice of AIR alone".into(),
+        stands_for: "a universal file with only an AIR slice".into(),
         content: Content::Universal(spec, vec![(library, places[0].clone())]),
         findings: Vec::new(),
         unknown_bytes: 0,
@@ -576,8 +576,8 @@ fn universal(fixtures: &mut Vec<Fixture>) {
     fixtures.push(Fixture {
         name: "universal_archive".into(),
         stands_for:
-            "a binary archive: a slice of AIR with a source link (HSRP), and a GPU Mach-O with notes and \
-                     the library padded to 16"
+            "a binary archive: an AIR slice with a source link (HSRP), and a GPU Mach-O with notes and \
+            the library padded to 16"
                 .into(),
         content: Content::Universal(
             spec,

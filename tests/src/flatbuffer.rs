@@ -1,11 +1,11 @@
-//! A writer of flatbuffers: tables, vectors and strings, each where it comes up. Nothing is shared.
+//! A simple writer of flatbuffers: tables, vectors and strings are written where they are used. Nothing is shared.
 
 use crate::encoder::Encoder;
 
 /// A field's value.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// A byte: a truth value or an enumeration's.
+    /// A byte: a bool or an enumerator.
     U8(u8),
     /// A 32-bit number, or a struct of one.
     U32(u32),
@@ -21,18 +21,18 @@ pub enum Value {
     Numbers(Vec<u32>),
 }
 
-/// A table: its fields by their bytes in the vtable, 4 and up.
+/// A table: its fields by their byte offset in the vtable, from 4.
 #[derive(Clone, Debug, Default)]
 pub struct Table(pub Vec<(u16, Value)>);
 
 impl Table {
-    /// A table of these fields.
+    /// Creates a table with these fields.
     pub fn new(fields: impl IntoIterator<Item = (u16, Value)>) -> Self {
         Self(fields.into_iter().collect())
     }
 }
 
-/// A whole flatbuffer.
+/// Builds a flatbuffer.
 pub fn build(identifier: &[u8; 4], root: &Table) -> Vec<u8> {
     let mut out = Encoder::default();
     let offset = out.later(4);
@@ -42,7 +42,7 @@ pub fn build(identifier: &[u8; 4], root: &Table) -> Vec<u8> {
     out.finish().0
 }
 
-/// Writes a vtable, its table, and what the table points at; says where the table is.
+/// Writes a vtable, its table, and the targets of its fields. Returns the position of the table.
 fn write_table(out: &mut Encoder, table: &Table) -> usize {
     let size = |value: &Value| match value {
         Value::U8(_) => 1,
@@ -85,7 +85,7 @@ fn write_table(out: &mut Encoder, table: &Table) -> usize {
     start
 }
 
-/// Writes what a field points at.
+/// Writes the target of a field.
 fn write_target(out: &mut Encoder, value: &Value) -> usize {
     if let Value::Table(table) = value {
         return write_table(out, table);

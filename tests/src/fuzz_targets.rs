@@ -1,4 +1,4 @@
-//! What is fuzzed: one function for each file in `fuzz/fuzz_targets`, each of which takes any bytes and must return.
+//! The fuzz targets: one function per file in `fuzz/fuzz_targets`. Each accepts any bytes and must return.
 
 use crate::dxcontainers;
 use crate::encoder::Encoder;
@@ -13,42 +13,42 @@ use unshade_dxcontainer::{DxFile, PartData, document};
 use unshade_metallib::reflection::tables::OwnedTable;
 use unshade_metallib::{Library, LibraryFile};
 
-/// A library: everything that can be asked of it, a check, and an outline that names every byte.
+/// Calls the whole API on a library, and checks that the outline names every byte.
 pub fn metallib(data: &[u8]) {
     if let Some(seen) = exercise::metallib(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
     }
 }
 
-/// A library that is taken apart and put together: the same bytes, also with hashes computed anew where they were right.
+/// Parses and writes a library: the result must be identical, even if correct hashes are recomputed.
 pub fn metallib_write(data: &[u8]) {
     let Ok(mut file) = LibraryFile::parse(data) else { return };
-    assert!(file.write().expect("what was read can be written").to_vec() == data, "written otherwise");
+    assert!(file.write().expect("a parsed library can be written").to_vec() == data, "writing changes it");
     let hashes: Vec<_> = file.functions.iter_mut().map(|function| function.hash.take()).collect();
-    let anew = file.write().expect("hashes can be computed").to_vec();
-    let computed = LibraryFile::parse(&anew).expect("what was written can be read");
+    let rewritten = file.write().expect("hashes can be computed").to_vec();
+    let computed = LibraryFile::parse(&rewritten).expect("a written library can be parsed");
     let right = computed.functions.iter().map(|function| function.hash).eq(hashes);
-    assert_eq!(anew == data, right, "hashes decide");
+    assert_eq!(rewritten == data, right, "only hashes may differ");
 }
 
-/// YAML of a library: what can be written can be read and comes back.
+/// YAML of a library: whatever can be written must survive a round trip.
 pub fn metallib_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut load = |_: &str| Err(Error::without_offset(ErrorKind::Unsupported, "no files"));
     if let Ok(built) = unshade::build::metallib(text, &mut load) {
-        metallib_write(&built.write().expect("what is built is written").to_vec());
+        metallib_write(&built.write().expect("a built library can be written").to_vec());
     }
     let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
     let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
     metallib_write(&written);
-    // What no real file has, such as two sections of one code, may be written and not be read.
+    // What no real file has, such as two sections with the same code, may be writable but not parseable.
     let Ok(read) = LibraryFile::parse(&written) else { return };
-    let again = unshade_metallib::document::to_yaml(&read).expect("what was read has a document");
-    let back = unshade_metallib::document::from_yaml(&again).expect("our own document can be read");
-    assert!(back.write().expect("and written").to_vec() == written, "comes back otherwise:\n{again}");
+    let again = unshade_metallib::document::to_yaml(&read).expect("a parsed library has a document");
+    let back = unshade_metallib::document::from_yaml(&again).expect("our own document can be parsed");
+    assert!(back.write().expect("and written").to_vec() == written, "the round trip changes it:\n{again}");
 }
 
-/// A universal file, with the slices in it.
+/// A universal file and its slices.
 pub fn universal(data: &[u8]) {
     if let Some(seen) = exercise::universal(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
@@ -62,14 +62,15 @@ pub fn reflection(data: &[u8]) {
     }
     let zeros = data.iter().take_while(|byte| **byte == 0).count();
     let Ok(tables) = OwnedTable::read(&data[zeros..]) else { return };
-    let written = tables.write().expect("what was taken apart can be written");
-    // What another writer left between its tables counts for what may be shared, so that this may be too small.
+    let written = tables.write().expect("parsed tables can be written");
+    // Bytes that another writer left between its tables raise the limit on sharing, so the rewritten buffer may be too
+    // small.
     if let Ok(again) = OwnedTable::read(&written) {
-        assert!(again == tables && again.write().expect("and again") == written, "comes back otherwise");
+        assert!(again == tables && again.write().expect("and again") == written, "the round trip changes it");
     }
 }
 
-/// Bitcode modules: read, and printed in every dialect.
+/// Bitcode modules: parsed, and printed in every dialect.
 pub fn bitcode(data: &[u8]) {
     use unshade_llvm::print::{Dialect, PrintOptions, function, module};
     let Ok(modules) = unshade_llvm::Module::parse_all(data, 0) else { return };
@@ -77,14 +78,50 @@ pub fn bitcode(data: &[u8]) {
         for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
             let options = PrintOptions { dialect, module_id: Some("fuzz") };
             module(&parsed, &options, &mut String::new());
-            // A function or nothing; which one must not matter.
+            // Prints a function or nothing, depending on the index.
             let _ = function(&parsed, at, &options, &mut String::new());
         }
         analysis(&parsed);
     }
 }
 
-/// What follows from a module besides its text.
+/// A bitcode file: an outline that names every bit once, the text of it, a check whose rules are known, and facts.
+pub fn bitcode_file(data: &[u8]) {
+    use unshade_core::outline::Coverage;
+    use unshade_core::{Diagnostics, Reader};
+    use unshade_llvm::facts::{ModuleFacts, Wrapper, functions};
+    use unshade_llvm::{outline, verify};
+    let mut diagnostics = Diagnostics::new();
+    let mut coverage = Coverage::starting_at(0x40);
+    let contents = outline::bitcode(Reader::at(data, 0x40), &mut coverage, &mut diagnostics);
+    assert!(coverage.unknown_bytes() == 0 || !diagnostics.is_empty(), "unknown bytes without a finding");
+    assert_eq!(coverage.own_bits(), 0, "bits that no field has");
+    let faults = coverage.finish(0x40 + data.len() as u64);
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert_eq!(contents, outline::contents(Reader::at(data, 0x40)));
+    let mut text = String::new();
+    let mut analyzer = outline::Analyzer::new(&mut text);
+    outline::bitcode(Reader::new(data), &mut analyzer, &mut diagnostics);
+    analyzer.finish().expect("a string takes all text");
+    for finding in &verify::bitcode(Reader::new(data)) {
+        let known = verify::RULES.iter().any(|(rule, _)| *rule == finding.rule);
+        assert!(known || finding.rule.starts_with("llvm-"), "no such rule: {}", finding.rule);
+        assert!(finding.error.to_string().chars().all(unshade_core::escape::is_plain), "shown raw");
+    }
+    Wrapper::read(data);
+    for module in unshade_llvm::Module::parse_all(data, 0).into_iter().flatten().take(4).flatten() {
+        let facts = ModuleFacts::new(&module);
+        let list = functions(&module);
+        assert_eq!(facts.definitions + facts.declarations, list.len());
+        let mut body = unshade_llvm::FunctionBody::default();
+        for function in list.iter().filter(|function| function.body.is_some()).take(16) {
+            let size = unshade_llvm::facts::body_size(&module, function.index, &mut body);
+            assert!(size.is_ok(), "a body that is there can be read");
+        }
+    }
+}
+
+/// Runs all analyses of a module.
 fn analysis(module: &unshade_llvm::Module<'_>) {
     use unshade::view::{ControlFlowView, Tally};
     use unshade_llvm::print::Dialect;
@@ -105,7 +142,7 @@ fn analysis(module: &unshade_llvm::Module<'_>) {
     bodies.iter().for_each(|body| map.add(module, body));
 }
 
-/// Any file, asked everything that can be asked of it, as a whole and by ranges: the answers are the same, and bounded.
+/// Any file: asks every query, of the whole file and of byte ranges. The answers must agree and be limited in size.
 pub fn query(data: &[u8]) {
     use unshade::query::{MAX_RESPONSE, Session, Source, Workspace};
     let (file, size) = (data.to_vec(), data.len() as u64);
@@ -122,7 +159,7 @@ pub fn query(data: &[u8]) {
         let answer = whole.handle_json(&request);
         assert!(answer.len() <= MAX_RESPONSE && answer.starts_with("{\"schema\":1"), "{request}");
         if is_compared {
-            assert_eq!(ranged.handle_json(&request), answer, "by ranges: {request}");
+            assert_eq!(ranged.handle_json(&request), answer, "with byte ranges: {request}");
         }
         answer
     };
@@ -169,7 +206,7 @@ pub fn query(data: &[u8]) {
         }
     }
     for (scope, text) in [("names", "a"), ("listings", "ret"), ("sources", "a"), ("bytes", "00 ?? 01")] {
-        // How far a step comes is a matter of time.
+        // The progress of one step depends on time.
         ask(
             format!("{{\"query\":\"search\",\"scope\":\"{scope}\",\"text\":\"{text}\",\"budget_ms\":5}}"),
             false,
@@ -177,13 +214,13 @@ pub fn query(data: &[u8]) {
     }
 }
 
-/// A section of embedded sources: the first byte says whether it has a working directory.
+/// A section of embedded sources. The first byte selects whether it has a working directory.
 pub fn sources(data: &[u8]) {
     let Some((kind, section)) = data.split_first() else { return };
     let code = if kind & 1 == 0 { b"HSRC" } else { b"HSRD" };
     let file = with_section(code, section);
     metallib(&file);
-    let library = Library::parse(&file).expect("the header is sound");
+    let library = Library::parse(&file).expect("the header is valid");
     if let Ok(Some(sources)) = library.sources() {
         for archive in sources.archives().flatten() {
             assert!(sources.archive_at(archive.code_offset - sources.offset()).is_ok());
@@ -191,7 +228,7 @@ pub fn sources(data: &[u8]) {
     }
 }
 
-/// An empty library with one section that the header extension names.
+/// Builds an empty library with one section in its header extension.
 fn with_section(code: &[u8; 4], section: &[u8]) -> Vec<u8> {
     let mut out = Encoder::default();
     let extension_end = 88 + 4 + 22 + 4;
@@ -211,7 +248,7 @@ fn with_section(code: &[u8; 4], section: &[u8]) -> Vec<u8> {
     out.finish().0
 }
 
-/// Any file: finds the programs in it, within limits that a run of the fuzzer can take.
+/// Any file: carves the programs in it, within limits that keep the run short.
 pub fn carve(data: &[u8]) {
     let mut limits = Limits::default();
     limits.max_member_size = 1 << 20;
@@ -224,7 +261,7 @@ pub fn carve(data: &[u8]) {
         finds += 1;
         let text = find.path.selector();
         let selector = Selector::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert!(selector.selects(&find.path), "{text} does not select what it is of");
+        assert!(selector.selects(&find.path), "{text} does not select its own program");
         if let Some(offset) = find.file_offset {
             let start = offset as usize;
             assert_eq!(
@@ -238,13 +275,13 @@ pub fn carve(data: &[u8]) {
     assert!(finds <= limits.max_finds);
 }
 
-/// A DXContainer: read, checked, outlined, written back and signed.
+/// A DXContainer: parsed, checked, outlined, written and signed.
 pub fn dxcontainer(data: &[u8]) {
     let faults = dxcontainers::exercise(data, data.len().is_multiple_of(16));
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// Any program, compared with a sound one of its format and with itself, judged, and counted.
+/// Any program: compared with a valid program of its format and with itself, load-checked, and surveyed.
 pub fn compare(data: &[u8]) {
     use unshade::diff::{self, ContainerDiff, LibraryDiff};
     use unshade::load_check::{LibraryFacts, check, made_for, minimum};
@@ -257,10 +294,10 @@ pub fn compare(data: &[u8]) {
             ["macos-14.0", "ios-simulator-9.0", "visionos-27.1"].map(|text| text.parse().expect("a target"))
         {
             let loads = !check(&facts, target).outcome.is_failure();
-            // Where some rule is broken everywhere, there is no minimum.
+            // If a rule is violated on every version, there is no minimum.
             assert!(!loads || minimum(&facts, target.platform).is_some() || made_for(&facts).is_none());
         }
-        let sound = Library::parse(LIBRARY).expect("a sound fixture");
+        let sound = Library::parse(LIBRARY).expect("a valid fixture");
         for (before, after) in [(&library, &sound), (&sound, &library), (&library, &library)] {
             let diff = LibraryDiff::new(before.clone(), after.clone());
             assert!(!diff.identical || diff.is_empty(), "{diff:?}");
@@ -272,7 +309,7 @@ pub fn compare(data: &[u8]) {
             .program("library", data.len() as u64, |sink| unshade_metallib::outline::library(&library, sink));
     }
     if let Ok(container) = unshade_dxcontainer::Container::parse(data) {
-        let sound = unshade_dxcontainer::Container::parse(CONTAINER).expect("a sound fixture");
+        let sound = unshade_dxcontainer::Container::parse(CONTAINER).expect("a valid fixture");
         for (before, after) in [(&container, &sound), (&sound, &container), (&container, &container)] {
             let diff = ContainerDiff::new(before, after, 1);
             assert!(!diff.identical || diff.parts.is_empty(), "{diff:?}");
@@ -289,46 +326,46 @@ pub fn compare(data: &[u8]) {
     survey.report(Show::All);
 }
 
-/// What [`compare`] compares with.
+/// The valid files for [`compare`].
 const LIBRARY: &[u8] = include_bytes!("../fixtures/metallib/linker_1_2_7.metallib");
 const CONTAINER: &[u8] = include_bytes!("../fixtures/dxcontainer/compute.dxbc");
 const MODULE: &[u8] = include_bytes!("../fixtures/air/kernel.bc");
 
-/// A DXContainer with a module: checked against it, shown, and the tables put that DXC puts before it.
+/// A DXContainer with a module: checked against the module, viewed, and its DXC tables printed.
 pub fn dxil(data: &[u8]) {
     dxcontainers::exercise_program(data);
 }
 
-/// A container of one part of these bytes.
+/// Wraps bytes in a container with a single part.
 fn dx_part(name: [u8; 4], data: &[u8]) {
     let mut file = DxFile::default();
     file.parts.push(OwnedPart::new(name, PartData::Raw(Bytes(data.to_vec()))));
-    let file = file.write().expect("bytes are always written");
+    let file = file.write().expect("bytes can always be written");
     let faults = dxcontainers::exercise(&file, data.len().is_multiple_of(16));
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// The bytes of PSV0.
+/// The content of a PSV0 part.
 pub fn psv0(data: &[u8]) {
     dx_part(*b"PSV0", data);
 }
 
-/// The bytes of RDAT.
+/// The content of an RDAT part.
 pub fn rdat(data: &[u8]) {
     dx_part(*b"RDAT", data);
 }
 
-/// The bytes of RTS0.
+/// The content of an RTS0 part.
 pub fn root_signature(data: &[u8]) {
     dx_part(*b"RTS0", data);
 }
 
-/// The bytes of RDEF.
+/// The content of an RDEF part.
 pub fn rdef(data: &[u8]) {
     dx_part(*b"RDEF", data);
 }
 
-/// The bytes of SPDB or SDBG: what is read is bounded, and so is a listing of a program with it.
+/// The content of an SPDB or SDBG part: the parsed data is limited in size, and so is the listing of a program with it.
 pub fn dx_debug(data: &[u8]) {
     use unshade::disassembly::{TokenSource, token_program};
     use unshade::dxcontainer::Container;
@@ -340,14 +377,14 @@ pub fn dx_debug(data: &[u8]) {
         let Ok(info) = info else { continue };
         let texts = info.files.iter().flat_map(|file| file.text.as_deref());
         let names = info.files.iter().map(|file| file.name.as_slice());
-        assert!(names.chain(texts).map(<[u8]>::len).sum::<usize>() <= 4 * data.len(), "copied without end");
+        assert!(names.chain(texts).map(<[u8]>::len).sum::<usize>() <= 4 * data.len(), "unlimited copies");
         let scopes = &info.scopes;
         assert!(scopes.iter().all(|ranges| ranges.windows(2).all(|pair| pair[0].end < pair[1].start)));
         assert!(info.locations.iter().all(|place| place.scope.is_none_or(|scope| scope < scopes.len())));
         let mut file = DxFile::parse(PROGRAM).expect("a fixture");
         file.parts.push(OwnedPart::new(name, PartData::Raw(Bytes(data.to_vec()))));
-        let file = file.write().expect("bytes are always written");
-        let container = Container::parse(&file).expect("what was written can be read");
+        let file = file.write().expect("bytes can always be written");
+        let container = Container::parse(&file).expect("a written container can be parsed");
         let source = TokenSource::Container(container);
         for raw in [false, true] {
             let mut text = String::new();
@@ -358,7 +395,7 @@ pub fn dx_debug(data: &[u8]) {
     }
 }
 
-/// A token program: what is read comes back, from tokens and from text.
+/// A token program: must survive round trips through tokens and text.
 pub fn dxbc_tokens(data: &[u8]) {
     use unshade::dxbc::decode::Instructions;
     use unshade::dxbc::print::{Dialect, Options, print, print_fxc};
@@ -366,22 +403,22 @@ pub fn dxbc_tokens(data: &[u8]) {
     let Ok(program) = unshade::dxbc::decode(unshade_core::Reader::new(data), &mut diagnostics) else {
         return;
     };
-    assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
+    assert!(program.write().expect("a decoded program can be written") == data, "writing changes tokens");
     let mut text = String::new();
     print(&program, Options { dialect: Dialect::Fxc, ..Options::default() }, &mut text);
     let mut streamed = String::new();
     let instructions = Instructions::read(unshade_core::Reader::new(data), &mut diagnostics);
-    print_fxc(instructions.expect("as before"), None, 0, &mut streamed);
-    assert_eq!(streamed, text, "straight from the tokens");
+    print_fxc(instructions.expect("decoded above"), None, 0, &mut streamed);
+    assert_eq!(streamed, text, "printing from the tokens");
     unshade::dxbc::control_flow::ControlFlow::of(&program);
     unshade::dxbc::statistics::Statistics::of(&program);
     text.clear();
     print(&program, Options::default(), &mut text);
     let again = unshade::dxbc::assemble(&text).and_then(|program| program.write());
-    assert!(again.expect("what was printed can be assembled") == data, "other tokens than were printed");
+    assert!(again.expect("printed text can be assembled") == data, "assembling changes tokens");
 }
 
-/// Text of a token program: what can be assembled can be read, or is refused.
+/// Text of a token program: if it can be assembled, the result must be a valid program.
 pub fn dxbc_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(bytes) = unshade::dxbc::assemble(text).and_then(|program| program.write()) {
@@ -389,7 +426,7 @@ pub fn dxbc_text(data: &[u8]) {
     }
 }
 
-/// A program of Shader Model 1 to 3, or an Aon9 part: what is read comes back, from tokens and from text.
+/// A program of Shader Model 1 to 3, or an Aon9 part: must survive round trips through tokens and text.
 pub fn d3d9_tokens(data: &[u8]) {
     use unshade::dxbc::d3d9::{self, Level9, print};
     use unshade_core::Reader;
@@ -398,25 +435,22 @@ pub fn d3d9_tokens(data: &[u8]) {
         && let Ok(program) = part.program(Reader::new(data), &mut diagnostics)
         && let Ok(written) = part.with_program(data, &program)
     {
-        assert!(written.get(4..) == data.get(4..), "another part than was read");
+        assert!(written.get(4..) == data.get(4..), "writing changes the part");
     }
     let (embedded, _) = d3d9::measure_embedded(data);
-    assert!(
-        embedded.is_none_or(|size| d3d9::measure(data) == Some(size)),
-        "of another size among other bytes"
-    );
+    assert!(embedded.is_none_or(|size| d3d9::measure(data) == Some(size)), "size differs when embedded");
     let Ok(program) = d3d9::decode(Reader::new(data), &mut diagnostics) else { return };
-    assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
+    assert!(program.write().expect("a decoded program can be written") == data, "writing changes tokens");
     let mut text = String::new();
     d3d9::listing::print_fxc(&program, 0, &mut text, &mut diagnostics);
     unshade::dxbc::control_flow::ControlFlow::of_d3d9(&program);
     text.clear();
     print::print(&program, print::Options::default(), &mut text);
     let again = d3d9::assemble(&text).and_then(|program| program.write());
-    assert!(again.expect("what was printed can be assembled") == data, "other tokens than were printed");
+    assert!(again.expect("printed text can be assembled") == data, "assembling changes tokens");
 }
 
-/// Text of a program of Shader Model 1 to 3: what can be assembled can be read, or is refused.
+/// Text of a program of Shader Model 1 to 3: if it can be assembled, the result must be a valid program.
 pub fn d3d9_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(bytes) = unshade::dxbc::d3d9::assemble(text).and_then(|program| program.write()) {
@@ -424,7 +458,7 @@ pub fn d3d9_text(data: &[u8]) {
     }
 }
 
-/// YAML of a container: what can be read can be written, or is refused.
+/// YAML of a container: if it can be parsed and written, the result must be a valid container.
 pub fn dx_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(file) = document::from_yaml(text)
@@ -434,22 +468,22 @@ pub fn dx_yaml(data: &[u8]) {
     }
 }
 
-/// A CUDA fat binary with everything in it.
+/// A CUDA fat binary.
 pub fn fatbin(data: &[u8]) {
     let faults = nvidia::exercise(data);
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// A cubin. What does not begin like one is taken as PTX.
+/// A cubin; anything else is treated as PTX.
 pub fn cubin(data: &[u8]) {
     let faults = nvidia::exercise(data);
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// The name of a target, and the target.
+/// The name of a fuzz target, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Words of both instruction sets as a kernel: C, or a reason why not.
+/// Instruction words of both decompilable instruction sets as a kernel: the result is C or an error.
 pub fn decompile(data: &[u8]) {
     use unshade::decompiler::{Options, Source, decompile, sass};
     for isa in unshade::sass::isa::ALL {
@@ -473,13 +507,13 @@ pub fn decompile(data: &[u8]) {
         };
         let options = Options { budget: 4_000, ..Options::default() };
         if let Ok(decompiled) = decompile(&source, &options) {
-            assert!(!decompiled.lines.is_empty(), "a function has at least its head");
+            assert!(!decompiled.lines.is_empty(), "a function has at least its signature");
         }
     }
 }
 
-/// Words of every instruction set, the first byte says of which: what decodes is made again of its fields, and its text
-/// assembles to an instruction with the same text; functions are listed.
+/// Words of any instruction set, which the first byte selects: decoded instructions must be encodable from their
+/// fields, and their text must assemble to an instruction with the same text. Also lists them as a function.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
     use unshade::sass::listing::{Context, Function, Word};
@@ -495,7 +529,7 @@ pub fn sass(data: &[u8]) {
         let text = instruction.text(address);
         let made = assemble::instruction(isa, &text, address, word)
             .unwrap_or_else(|error| panic!("{} {word:#x} {text}: {error}", isa.name));
-        let again = Instruction::decode(isa, made).expect("what is assembled decodes");
+        let again = Instruction::decode(isa, made).expect("an assembled word decodes");
         assert_eq!(again.text(address), text, "{} {word:#x} {made:#x}", isa.name);
     }
     let function = Function { name: "fuzz", isa, bytes, address: 0, file_offset: 0 };
@@ -503,7 +537,7 @@ pub fn sass(data: &[u8]) {
     function.raw(&mut raw);
     function.annotated(&Context { control: true, ..Context::default() }, &mut read);
     assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
-    // Blocks are all words once, edges are between them, and lives are of every instruction.
+    // Blocks cover all words once, edges connect blocks, and there is liveness for every instruction.
     let flow = unshade::sass::control_flow::ControlFlow::new(&function, &[]);
     let blocks = flow.blocks();
     assert!(blocks.windows(2).all(|pair| pair[0].addresses.end == pair[1].addresses.start));
@@ -511,8 +545,8 @@ pub fn sass(data: &[u8]) {
     let count = function.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count();
     let functions = [(function, flow)];
     assert_eq!(Liveness::new(&functions).rows(0).len(), count);
-    // A listing assembles to the words that it was made of.
-    let words = assemble::listing(isa, &raw).expect("a listing of ours");
+    // A listing assembles to its original words.
+    let words = assemble::listing(isa, &raw).expect("our own listing");
     assert!(
         words
             .iter()
@@ -521,7 +555,7 @@ pub fn sass(data: &[u8]) {
     );
 }
 
-/// Text, as listings for every instruction set.
+/// Text as a listing for every instruction set.
 pub fn sass_text(data: &[u8]) {
     use unshade::sass::{Instruction, assemble, isa};
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -538,11 +572,11 @@ pub fn sass_text(data: &[u8]) {
     }
 }
 
-/// Cubins and words of machine code in the emulator, with limits: it ends, whatever they do.
+/// Cubins and machine code in the emulator, with limits: it must terminate.
 pub fn emulate(data: &[u8]) {
     emulated(data);
     let Some((choice, words)) = data.split_first() else { return };
-    // A kernel of ours with other words in it, for one chip or the other.
+    // One of our kernels with its words replaced, for one of two chips.
     let mut cubin = include_bytes!("../fixtures/nvidia/kernels/sm_35/more_doubles.cubin").to_vec();
     let file = unshade_nv::Cubin::read(unshade_core::Reader::new(&cubin)).expect("a fixture");
     let section = file.code_sections().next().expect("code");
@@ -560,7 +594,7 @@ pub fn emulate(data: &[u8]) {
     emulated(&cubin);
 }
 
-/// Runs the first kernels of a cubin, each with small buffers for its pointers.
+/// Runs the first kernels of a cubin, with small buffers for their pointers.
 fn emulated(cubin: &[u8]) {
     use unshade_emulate::{Argument, Device, Grid, Limits, Module};
     let mut device = Device::new();
@@ -591,7 +625,7 @@ fn emulated(cubin: &[u8]) {
     }
 }
 
-/// All targets by name.
+/// All targets.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
     ("metallib_write", metallib_write),
@@ -601,6 +635,7 @@ pub const ALL: &[Target] = &[
     ("sources", sources),
     ("carve", carve),
     ("bitcode", bitcode),
+    ("bitcode_file", bitcode_file),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("psv0", psv0),

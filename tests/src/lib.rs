@@ -1,24 +1,25 @@
-//! What the tests of `unshade` share. Nothing here is of use outside of the project.
+//! Code shared by the tests of `unshade`. Not useful outside the project.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`encoder`] | bytes that are put together, with a note of where each number stands |
+//! | [`encoder`] | an encoder of bytes that records the positions of numbers |
 //! | [`flatbuffer`] | a writer of flatbuffers |
-//! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the reader |
-//! | [`metallib_edits`] | every kind of edit of a Metal library, checked |
-//! | [`plain_reader`] | a second reader of Metal libraries, which shares nothing with ours |
+//! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the parser |
+//! | [`metallib_edits`] | checks of all edits of a Metal library |
+//! | [`reference_reader`] | a second parser of Metal libraries, which shares no code with the crate |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
-//! | [`closed_loop`] | kernels that are run several ways, and compared |
-//! | [`corpus`] | real files, where there are any |
+//! | [`closed_loop`] | kernels run by several implementations, and compared |
+//! | [`corpus`] | real files, if available |
 //! | [`dx_debug`] | debug parts of token programs |
-//! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
-//! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
-//! | [`mutate`] | changes to files |
-//! | [`exercise`] | everything that a reader offers, done to any bytes |
-//! | [`fuzz_targets`] | what is fuzzed |
-//! | [`random_kernels`] | kernels of random instructions in random graphs |
-//! | [`parallel`] | work spread over the cores |
+//! | [`dxcontainers`] | containers of our own shaders; calls the whole API on any container |
+//! | [`nvidia`] | fat binaries and cubins of our own sources; calls the whole API on any of them |
+//! | [`loaders`] | files for the loaders of Apple and Microsoft, with the expected verdicts |
+//! | [`mutate`] | mutations of files |
+//! | [`exercise`] | calls the whole API of a parser on any bytes |
+//! | [`fuzz_targets`] | the fuzz targets |
+//! | [`random_kernels`] | kernels of random instructions with random control flow |
+//! | [`parallel`] | work spread over all cores |
 #![forbid(unsafe_code)]
 
 pub mod closed_loop;
@@ -31,11 +32,12 @@ pub mod exercise;
 pub mod fixtures;
 pub mod flatbuffer;
 pub mod fuzz_targets;
+pub mod loaders;
 pub mod metallib_builder;
 pub mod metallib_edits;
 pub mod mutate;
 pub mod nvidia;
 pub mod parallel;
-pub mod plain_reader;
 pub mod random_kernels;
+pub mod reference_reader;
 pub mod reflections;

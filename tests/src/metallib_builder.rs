@@ -1,8 +1,8 @@
-//! A writer of Metal libraries, for tests alone.
+//! A writer of Metal libraries, for tests only.
 //!
-//! It knows the format from the project's notes and shares no code with the reader, so that the two check each other.
-//! A [`LibrarySpec`] says what is to be in a library; [`LibrarySpec::build`] writes it as Apple's linker, the older
-//! `metallib` tool or dxmt would, and says where it put each thing.
+//! It follows the project's notes on the format and shares no code with the parser, so that the two check each other. A
+//! [`LibrarySpec`] specifies a library; [`LibrarySpec::build`] writes it like Apple's linker, the older `metallib`
+//! tool or dxmt, and returns the range of each part.
 
 mod gpu_object;
 mod sources;
@@ -19,18 +19,18 @@ use crate::encoder::{Encoder, Slot};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// A library as it was written, and where each thing is in it.
+/// A written library, with the ranges of its parts.
 #[derive(Clone, Debug, Default)]
 pub struct Built {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where the numbers stand.
+    /// The positions of numbers.
     pub fields: Vec<Range<usize>>,
     /// The header extension.
     pub extension: Range<usize>,
-    /// The sections that the header names, the function list with its count.
+    /// The sections in the header; the function list includes its count.
     pub sections: [Range<usize>; 4],
-    /// The sections that the extension names.
+    /// The sections in the extension.
     pub named_sections: Vec<([u8; 4], Range<usize>)>,
     /// Each function's group in the function list.
     pub functions: Vec<Range<usize>>,
@@ -52,13 +52,13 @@ impl Built {
         Sha256::digest(&self.bytes[self.modules[module].clone()]).into()
     }
 
-    /// The range of a section that the extension names.
+    /// Returns the range of a section in the extension.
     pub fn named(&self, code: &[u8; 4]) -> Option<Range<usize>> {
         self.named_sections.iter().find(|(name, _)| name == code).map(|(_, range)| range.clone())
     }
 }
 
-/// The places in a function's group that are known only when the later sections are written.
+/// The numbers in a function's group that are set once the later sections are written.
 struct FunctionSlots {
     hash: usize,
     offsets: [Slot; 3],
@@ -67,7 +67,7 @@ struct FunctionSlots {
     reflection: Option<Slot>,
 }
 
-/// A library half written.
+/// A library under construction.
 struct Writer<'a> {
     spec: &'a LibrarySpec,
     out: Encoder,
@@ -78,8 +78,8 @@ impl LibrarySpec {
     /// Writes the library.
     ///
     /// # Panics
-    /// If the spec contradicts itself: a function names a module, archive or reflection that is not there, or there
-    /// is something for the header extension in a version that has none.
+    /// If the specification is inconsistent: a function refers to a module, archive or reflection that does not exist,
+    /// or there is content for the header extension in a version that has none.
     pub fn build(&self) -> Built {
         Writer { spec: self, out: Encoder::default(), built: Built::default() }.write()
     }
@@ -124,7 +124,7 @@ impl Writer<'_> {
         self.link(&functions);
         for (index, (offset, size)) in section_slots.into_iter().enumerate() {
             let range = self.built.sections[index].clone();
-            // The size of the function list leaves out the count before it.
+            // The size of the function list does not include its count.
             let uncounted = if index == 0 { 4 } else { 0 };
             self.out.set(offset, range.start);
             self.out.set(size, range.len() - uncounted);
@@ -155,7 +155,7 @@ impl Writer<'_> {
     fn function_list(&mut self) -> Vec<FunctionSlots> {
         let start = self.out.len();
         self.out.u32(self.spec.functions.len() as u32);
-        // dxmt writes one size for the whole list, and none before the groups.
+        // dxmt writes one size for the whole list, and none for the groups.
         let shared_size = (self.spec.dialect == Dialect::SharedGroup).then(|| self.out.later(4));
         let mut functions = Vec::new();
         for function in &self.spec.functions {
@@ -237,7 +237,7 @@ impl Writer<'_> {
         self.out.raw(&tag.content);
     }
 
-    /// Writes the header extension; the offsets and sizes in it come later.
+    /// Writes the header extension. Its offsets and sizes are set later.
     fn extension(&mut self) -> Vec<([u8; 4], Slot, Slot)> {
         let spec = self.spec;
         let start = self.out.len();
@@ -274,7 +274,7 @@ impl Writer<'_> {
         }
         self.out.raw(b"ENDT");
         let end = self.out.len();
-        // Only the linker counts the size itself.
+        // Only the linker includes the size itself.
         let own = if self.spec.dialect == Dialect::Linker { 0 } else { 4 };
         self.out.set(size, end - start - own);
         start..end
@@ -296,7 +296,7 @@ impl Writer<'_> {
         let spec = self.spec;
         match &code {
             b"HSRC" | b"HSRD" => {
-                let sources = spec.sources.as_ref().expect("the code was listed because there are sources");
+                let sources = spec.sources.as_ref().expect("the code is only listed if there are sources");
                 self.built.archives = sources.write(&mut self.out);
             }
             b"HSRP" => {
@@ -342,12 +342,12 @@ impl Writer<'_> {
     }
 
     fn reflection(&mut self, spec: &ReflectionSpec) -> Range<usize> {
-        // The flatbuffer starts at a multiple of 16 of the file: after the group's size and the tag's head.
+        // The flatbuffer, which follows the group's size and the tag's header, starts at a multiple of 16.
         let head = self.out.len() + 4 + 8;
         self.wide_group(spec.code, head.next_multiple_of(16) - head, &spec.content)
     }
 
-    /// A group that holds one tag with a 32-bit length, with zeros before its content.
+    /// Writes a group of a single tag with a 32-bit length, with zeros before its content.
     fn wide_group(&mut self, code: [u8; 4], padding: usize, content: &[u8]) -> Range<usize> {
         let start = self.out.len();
         let size = self.out.later(4);
@@ -361,7 +361,7 @@ impl Writer<'_> {
         start..end
     }
 
-    /// Fills in what the function list says of the sections after it.
+    /// Sets the references from the function list to later sections.
     fn link(&mut self, functions: &[FunctionSlots]) {
         let section = |code: &[u8; 4]| self.built.named(code).map_or(0, |range| range.start);
         let sources = section(b"HSRC").max(section(b"HSRD"));
@@ -399,7 +399,7 @@ impl Writer<'_> {
     }
 }
 
-/// A library of 1.2.2 that has a function list of any bytes, and nothing else.
+/// Returns a library of 1.2.2 with arbitrary bytes as its function list, and nothing else.
 pub fn with_function_list(count: u32, list: &[u8]) -> Vec<u8> {
     let mut out = Encoder::default();
     let end = 92 + list.len() as u64;

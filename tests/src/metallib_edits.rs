@@ -1,41 +1,41 @@
-//! Every kind of edit of a Metal library, each held against every rule: our own check of the result finds nothing, what
-//! was not touched is the same, reflections decode, and the second reader, which shares nothing with ours, agrees.
+//! All edits of a Metal library, and the invariants after each: a check of the result finds nothing new, unaffected
+//! parts are unchanged, reflections can be decoded, and an independent parser agrees.
 //!
-//! The tests run these on fixtures and on the real files at hand, `cargo xtask conformance metallib-write` on many more.
-//! Few real libraries have sources, reflections or install names. `Edit::prepare` gives one to those that have none, so
-//! that what is edited is made of real modules all the same.
+//! The tests run them on fixtures and on real files, `cargo xtask conformance metallib-write` on many more. Few real
+//! libraries have sources, reflections or install names; `Edit::prepare` adds them where they are missing, so that even
+//! these edits run on real modules.
 
-use crate::plain_reader::{self, PlainFunction, PlainLibrary};
+use crate::reference_reader::{self, ReferenceFunction, ReferenceLibrary};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use unshade::build;
 use unshade_core::Severity;
 use unshade_metallib::edit::Strip;
-use unshade_metallib::file::{OwnedArchive, OwnedReflection, OwnedSources, SectionData, SourcePlace};
+use unshade_metallib::file::{OwnedArchive, OwnedReflection, OwnedSources, SectionData, SourceLocation};
 use unshade_metallib::reflection::schema::{self, NodeType, Version};
 use unshade_metallib::reflection::tables::{OwnedTable, Value};
 use unshade_metallib::reflection::{NodeId, NodeList};
 use unshade_metallib::{FunctionType, Library, LibraryFile, LibraryType, Platform, verify};
 
-/// A library that is edited.
+/// A library to edit.
 pub struct Subject {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
-    /// Its bytes.
+    /// The bytes.
     pub data: Vec<u8>,
-    /// What the second reader makes of them.
-    pub plain: PlainLibrary,
-    /// What was wrong with it before.
+    /// The result of the independent parser.
+    pub plain: ReferenceLibrary,
+    /// The findings before the edit.
     known: Vec<String>,
 }
 
-/// How often an edit was made, and how often it was refused, as it has to be.
+/// The number of successful edits, and of edits that correctly failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Made.
+    /// Successful.
     pub made: usize,
-    /// Refused.
+    /// Failed as expected.
     pub refused: usize,
 }
 
@@ -48,20 +48,20 @@ impl AddAssign for Tally {
 
 /// A kind of edit.
 pub struct Edit {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// Makes it in every way on a library, with others at hand, and checks what comes of it.
+    /// Performs all variants of the edit on a library, with other libraries for merging, and checks the results.
     check: fn(&Subject, &[Subject]) -> Tally,
-    /// Gives a library what the edit needs, where it lacks it.
+    /// Adds to a library what the edit needs.
     prepare: Option<fn(&mut LibraryFile<'_>)>,
 }
 
 impl Edit {
-    /// Makes and checks it on a library, and where nothing came of it once more on the library prepared for it; returns
-    /// both tallies.
+    /// Runs the edit on a library, and, if it had no effect, on a prepared copy of the library. Returns the tallies of
+    /// both runs.
     ///
     /// # Panics
-    /// If an edit breaks a rule.
+    /// If an edit violates an invariant.
     pub fn run(&self, subject: &Subject, others: &[Subject]) -> [Tally; 2] {
         let real = (self.check)(subject, others);
         let prepared = match self.prepare {
@@ -72,7 +72,7 @@ impl Edit {
     }
 }
 
-/// All kinds.
+/// All edits.
 pub const EDITS: &[Edit] = &[
     Edit { name: "remove and keep", check: remove, prepare: None },
     Edit { name: "rename", check: rename, prepare: None },
@@ -90,13 +90,13 @@ pub const EDITS: &[Edit] = &[
 ];
 
 impl Subject {
-    /// A library to be edited.
+    /// Creates a subject from the bytes of a library.
     ///
     /// # Panics
-    /// If it is none, or breaks a rule.
+    /// If it is malformed or violates a rule.
     pub fn new(name: String, data: Vec<u8>) -> Self {
         let known = findings(&data);
-        let plain = plain_reader::read(&data);
+        let plain = reference_reader::read(&data);
         Self { name, data, plain, known }
     }
 
@@ -104,15 +104,15 @@ impl Subject {
         LibraryFile::parse(&self.data).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// The same library with what an edit needs.
+    /// Returns a copy of the library with what an edit needs.
     fn prepared(&self, prepare: fn(&mut LibraryFile<'_>)) -> Self {
         let mut file = self.parse();
         prepare(&mut file);
         Self::new(format!("{}, prepared", self.name), file.write().expect("a library").to_vec())
     }
 
-    /// Writes an edited library and holds it against every rule.
-    fn written(&self, what: &str, file: &LibraryFile<'_>) -> (Vec<u8>, PlainLibrary) {
+    /// Writes an edited library and checks all invariants.
+    fn written(&self, what: &str, file: &LibraryFile<'_>) -> (Vec<u8>, ReferenceLibrary) {
         let name = &self.name;
         let after = file.write().unwrap_or_else(|error| panic!("{name}: {what}: {error}")).to_vec();
         let new: Vec<_> =
@@ -125,13 +125,13 @@ impl Subject {
                 assert_eq!(reflection.functions().filter(Result::is_err).count(), 0, "{name}: {what}");
             }
         }
-        let plain = plain_reader::read(&after);
+        let plain = reference_reader::read(&after);
         assert_eq!(plain.functions.len(), file.functions.len());
         (after, plain)
     }
 }
 
-/// What a check finds, but for notes.
+/// Returns the findings of a check, except notes.
 fn findings(data: &[u8]) -> Vec<String> {
     let library = Library::parse(data).expect("a library");
     let findings = verify::library(&library);
@@ -139,8 +139,8 @@ fn findings(data: &[u8]) -> Vec<String> {
     serious.map(|finding| format!("{}: {}", finding.rule, finding.error)).collect()
 }
 
-/// The functions of a library that were there before, by name.
-fn by_name(library: &PlainLibrary) -> BTreeMap<&[u8], &PlainFunction> {
+/// Returns the functions of a library by name.
+fn by_name(library: &ReferenceLibrary) -> BTreeMap<&[u8], &ReferenceFunction> {
     library.functions.iter().map(|function| (function.name.as_slice(), function)).collect()
 }
 
@@ -158,7 +158,7 @@ fn remove(subject: &Subject, _: &[Subject]) -> Tally {
         let (after, plain) = subject.written("remove", &file);
         let expected = before.functions.iter().skip(parity).step_by(2);
         for (function, expected) in plain.functions.iter().zip(expected) {
-            assert_eq!(function, expected, "{name}: what stays is the same");
+            assert_eq!(function, expected, "{name}: remaining functions are unchanged");
         }
         assert!(removed == 0 || after.len() < subject.data.len(), "{name}");
         edited += usize::from(removed > 0);
@@ -186,7 +186,7 @@ fn rename(subject: &Subject, _: &[Subject]) -> Tally {
                 (new, &old.module)
             );
             for (at, (now, then)) in plain.functions.iter().zip(&before.functions).enumerate() {
-                assert!(at == index || now == then, "{name}: function {at} is the same");
+                assert!(at == index || now == then, "{name}: function {at} is unchanged");
             }
             let library = Library::parse(&after).expect("a library");
             let function = library.function(index as u32).expect("the function");
@@ -195,19 +195,19 @@ fn rename(subject: &Subject, _: &[Subject]) -> Tally {
             {
                 let find = |name| reflection.function(name).expect("functions");
                 assert!(find(new).is_some(), "{name}: renamed in the reflection");
-                assert!(find(&old.name).is_none(), "{name}: not called by its old name");
+                assert!(find(&old.name).is_none(), "{name}: the old name is gone");
             }
             tally.made += 1;
         }
     }
     if let [_, second, ..] = before.functions.as_slice() {
         let mut file = subject.parse();
-        assert!(file.rename_function(0, second.name.clone()).is_err(), "{name}: a name that is taken");
+        assert!(file.rename_function(0, second.name.clone()).is_err(), "{name}: the name is already used");
     }
     tally
 }
 
-/// As [`rename`], of libraries whose functions have reflections.
+/// As [`rename`], for libraries whose functions have reflections.
 fn rename_in_reflection(subject: &Subject, others: &[Subject]) -> Tally {
     let has_names = subject.parse().reflections().iter().any(|buffer| {
         let root = buffer.tables();
@@ -216,7 +216,7 @@ fn rename_in_reflection(subject: &Subject, others: &[Subject]) -> Tally {
     if has_names { rename(subject, others) } else { Tally::default() }
 }
 
-fn strip(subject: &Subject, what: Strip, forget: fn(&mut PlainFunction)) -> Tally {
+fn strip(subject: &Subject, what: Strip, forget: fn(&mut ReferenceFunction)) -> Tally {
     let name = &subject.name;
     let mut file = subject.parse();
     let any = file.strip(what);
@@ -266,14 +266,14 @@ fn retarget_os(subject: &Subject, _: &[Subject]) -> Tally {
             made(1)
         }
         Err(error) => {
-            assert!(error.to_string().contains("no room for the version of the OS"), "{error}");
+            assert!(error.to_string().contains("can't store the OS version"), "{error}");
             Tally { made: 0, refused: 1 }
         }
     }
 }
 
 fn replace_module(subject: &Subject, _: &[Subject]) -> Tally {
-    // No other library has this one.
+    // No other library has this module.
     let kernel = include_bytes!("../fixtures/air/reduce.bc");
     let (name, before) = (&subject.name, &subject.plain);
     let count = before.functions.len().min(3);
@@ -284,7 +284,7 @@ fn replace_module(subject: &Subject, _: &[Subject]) -> Tally {
         let old = &before.functions[index].module;
         let pairs = || plain.functions.iter().zip(&before.functions);
         let changed = pairs().filter(|(now, then)| now.module != then.module).count();
-        assert_eq!(changed, users, "{name}: the function and those that share its module");
+        assert_eq!(changed, users, "{name}: the function and all others that share its module");
         for (now, then) in pairs() {
             assert!(then.module == *old || now == then, "{name}");
             assert_eq!((&now.public, &now.reflection), (&then.public, &then.reflection), "{name}");
@@ -313,7 +313,8 @@ fn install_name(subject: &Subject, _: &[Subject]) -> Tally {
 
 fn merge(subject: &Subject, others: &[Subject]) -> Tally {
     let mut tally = Tally::default();
-    // Each with a few others, so that all shapes meet. What is the same library has the same functions.
+    // Each library with a few others, so that all combinations occur. A copy of the same library has the same
+    // functions.
     let start = others.iter().position(|other| other.name == subject.name).unwrap_or_default();
     for other in others.iter().cycle().skip(start * 8 + 1).step_by(5).take(6.min(others.len())) {
         if !other.known.is_empty() {
@@ -321,7 +322,7 @@ fn merge(subject: &Subject, others: &[Subject]) -> Tally {
         }
         let mut file = subject.parse();
         if file.merge(other.parse()).is_err() {
-            assert!(file == subject.parse(), "{}: refused, but changed", subject.name);
+            assert!(file == subject.parse(), "{}: rejected, but changed", subject.name);
             tally.refused += 1;
             continue;
         }
@@ -339,13 +340,13 @@ fn check_merged(subject: &Subject, other: &Subject, file: &LibraryFile<'_>) {
     let now = by_name(&plain);
     for function in one.iter().chain(two) {
         let mut now = now[&function.name[..]].clone();
-        // An archive whose id was taken has another one; what is compressed is the same.
+        // The ID may have changed to be unique; the compressed data has not.
         if let (Some(now), Some(then)) = (&mut now.source, &function.source) {
             let compressed = |archive: &[u8]| archive.iter().position(|byte| *byte == 0).expect("a NUL");
             assert_eq!(now[compressed(now)..], then[compressed(then)..]);
             now.clone_from(then);
         }
-        // The other library may be of the other dialect, whose order of tags is another.
+        // The other library may use the other dialect, whose tags have a different order.
         now.tags.sort();
         let mut then = function.clone();
         then.tags.sort();
@@ -365,14 +366,14 @@ fn renew_uuid(subject: &Subject, _: &[Subject]) -> Tally {
     assert!(new != old && new[6] >> 4 == 8 && new[8] >> 6 == 2, "{name}");
     let (_, plain) = subject.written("UUID", &file);
     assert!(plain.functions == subject.plain.functions, "{name}");
-    assert_eq!(renewed(&mut file), new, "{name}: the same content has the same UUID");
+    assert_eq!(renewed(&mut file), new, "{name}: equal content has an equal UUID");
     if file.keep_functions(|index, _| index > 0) > 0 {
-        assert_ne!(renewed(&mut file), new, "{name}: other content has another one");
+        assert_ne!(renewed(&mut file), new, "{name}: different content has a different UUID");
     }
     made(1)
 }
 
-/// Gives all functions an archive of sources.
+/// Adds a source archive for all functions.
 fn add_sources(file: &mut LibraryFile<'_>) {
     let text = b"kernel void scale(device float* data [[buffer(0)]]) { data[0] *= 2; }".to_vec();
     let archive = build::pack_sources(&[("/src/scale.metal".to_owned(), text)]).expect("an archive");
@@ -386,16 +387,16 @@ fn add_sources(file: &mut LibraryFile<'_>) {
     file.functions.iter_mut().for_each(|function| function.source = Some(0));
 }
 
-/// Gives all functions a place in their source and a file that they were linked from.
+/// Adds a source location and a linked file to all functions.
 fn add_debug_paths(file: &mut LibraryFile<'_>) {
     for (index, function) in file.functions.iter_mut().enumerate() {
         let path = Cow::Borrowed(&b"/src/scale.metal"[..]);
-        function.private.location = Some(SourcePlace { line: index as u32 + 1, path });
+        function.private.location = Some(SourceLocation { line: index as u32 + 1, path });
         function.private.dependencies = vec![Cow::Borrowed(b"/build/scale.air")];
     }
 }
 
-/// Gives each function a reflection, of its name alone.
+/// Adds a reflection to each function, with its name only.
 fn add_reflections(file: &mut LibraryFile<'_>) {
     let mut buffers = Vec::new();
     for (index, function) in file.functions.iter_mut().enumerate() {
@@ -420,7 +421,7 @@ fn add_reflections(file: &mut LibraryFile<'_>) {
     file.set_section(*b"RLST", SectionData::Reflections(buffers));
 }
 
-/// Makes a dynamic library of it.
+/// Makes the library a dynamic one.
 fn make_dynamic(file: &mut LibraryFile<'_>) {
     file.header.raw_type = file.header.raw_type & 0x80 | LibraryType::DYNAMIC.0;
 }

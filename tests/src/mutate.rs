@@ -1,9 +1,8 @@
-//! Mutations: every change of one byte, and a stream of random changes that is the same on every machine.
+//! Mutations: every change of one byte, and a reproducible stream of random changes.
 
 use std::ops::Range;
 
-/// The values that a byte is changed to, but for the one that it has: all of them if `exhaustive`, else those that
-/// find the most.
+/// Returns the values to which a byte is changed: all others if `exhaustive`, otherwise those that find the most bugs.
 pub fn byte_values(original: u8, exhaustive: bool) -> impl Iterator<Item = u8> {
     let few = [0, 0xff, original ^ 1, original ^ 0x80, original.wrapping_add(1)];
     let mut values: Vec<u8> = if exhaustive { (0..=255).collect() } else { few.to_vec() };
@@ -17,12 +16,12 @@ pub fn byte_values(original: u8, exhaustive: bool) -> impl Iterator<Item = u8> {
 pub struct Random(u64);
 
 impl Random {
-    /// Starts a stream.
+    /// Creates a generator.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -30,14 +29,14 @@ impl Random {
         self.0
     }
 
-    /// The next number below a limit; 0 for a limit of 0.
+    /// Returns the next number below a limit; 0 for a limit of 0.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.number() % (limit.max(1) as u64)) as usize
     }
 }
 
-/// Changes a file in one to four places: a number to one that is known to hurt, a byte, a run that is doubled, cut out
-/// or filled, or the end.
+/// Changes a file in one to four places: sets a number to a problematic value, sets a byte, duplicates, removes or
+/// fills a range, or truncates the file.
 pub fn mutate(data: &mut Vec<u8>, fields: &[Range<usize>], random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = random.below(data.len());
@@ -56,9 +55,9 @@ pub fn mutate(data: &mut Vec<u8>, fields: &[Range<usize>], random: &mut Random) 
     }
 }
 
-/// Changes a number to one at a limit, or moves it a little.
+/// Sets a number to a limit, or changes it slightly.
 fn set_field(data: &mut [u8], field: &Range<usize>, random: &mut Random) {
-    // Earlier changes may have made the file shorter.
+    // Earlier changes may have shortened the file.
     let Some(bytes) = data.get_mut(field.clone()) else { return };
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);

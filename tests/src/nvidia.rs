@@ -1,4 +1,4 @@
-//! Fat binaries, cubins and PTX of our own sources, and everything that the reader offers, done to any bytes.
+//! Fat binaries, cubins and PTX of our own sources; calls the whole API of the parser on any bytes.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Fixture {
     pub data: Vec<u8>,
 }
 
-/// The committed files of an extension, by their names.
+/// Returns the committed files with an extension, sorted by name.
 ///
 /// # Panics
 /// If the folder can't be read.
@@ -38,20 +38,20 @@ pub fn all(extension: &str) -> Vec<Fixture> {
     fixtures
 }
 
-/// The committed file of a name.
+/// Returns the committed file with a name.
 ///
 /// # Panics
-/// If there is none.
+/// If there is no such file.
 pub fn one(name: &str) -> Vec<u8> {
     let extension = name.rsplit('.').next().unwrap_or_default();
     let found = all(extension).into_iter().find(|fixture| fixture.name == name);
     found.unwrap_or_else(|| panic!("no fixture {name}")).data
 }
 
-/// A fat binary is left out if its entries say that they unpack to more than this: a run of the fuzzer is short.
+/// Maximum unpacked size of a fat binary, so that a run of the fuzzer is short; larger ones are skipped.
 const MAX_UNPACKED: u64 = 4 << 20;
 
-/// Does everything to a file that may be damaged, whichever it begins like, and returns what is wrong with the answers.
+/// Calls the whole API on a possibly damaged file, whatever its format seems to be. Returns faults in the results.
 pub fn exercise(data: &[u8]) -> Vec<String> {
     let reader = Reader::at(data, 0x100);
     let mut coverage = Coverage::starting_at(reader.base());
@@ -77,7 +77,7 @@ pub fn exercise(data: &[u8]) -> Vec<String> {
         let text = finding.error.to_string();
         let is_known = verify::RULES.iter().any(|(rule, _)| *rule == finding.rule);
         if !is_known || text.is_empty() || !text.chars().all(is_plain) {
-            faults.push(format!("finding of an unknown rule, or shown raw: {}: {text}", finding.rule));
+            faults.push(format!("finding of an unknown rule, or not escaped: {}: {text}", finding.rule));
         }
     }
     views(&program);
@@ -97,10 +97,10 @@ fn entries(fatbin: &Fatbin<'_>) {
     }
 }
 
-/// How many functions of a damaged cubin are looked at: each looks through all symbols.
+/// Maximum number of functions to examine in a damaged cubin: each one searches all symbols.
 const MAX_FUNCTIONS: usize = 64;
 
-/// What a disassembler asks of each function.
+/// Queries everything that a disassembler needs about each function.
 fn functions(cubin: &Cubin<'_>) {
     let table = LineTable::of(cubin).ok().flatten().unwrap_or_default();
     for function in cubin.functions().take(MAX_FUNCTIONS) {
@@ -113,13 +113,13 @@ fn functions(cubin: &Cubin<'_>) {
     let _ = (cubin.tool_info(), cubin.toolkit(), cubin.virtual_arch(), cubin.records().count());
 }
 
-/// What the program shows.
+/// Creates the views of a program.
 fn views(program: &Nvidia<'_>) {
     let mut diagnostics = Diagnostics::new();
     let _ = NvidiaView::new(program, &mut diagnostics);
     let mut rows = 0;
     kernel_rows(program, true, &mut diagnostics, &|_, _| true, &mut |row| {
-        assert!(row.name.chars().all(is_plain), "shown raw: {:?}", row.name);
+        assert!(row.name.chars().all(is_plain), "not escaped: {:?}", row.name);
         rows += 1;
     });
     let mut cards = 0;

@@ -1,14 +1,14 @@
-//! Random kernels in sm_35's machine code, which end and whose threads have nothing to do with each other: what the emulator
-//! and the C of the decompiler are compared on.
+//! Random kernels in sm_35 machine code that terminate and whose threads are independent: input for comparing the
+//! emulator with the C of the decompiler.
 //!
-//! A kernel loads [`WORDS`] words of its own from one buffer, computes, and stores them to another. Instructions come from
-//! the tables: a word of any encoding, with random bits where these mean something, whose p-code only computes. Registers
-//! are of three kinds, so that what is not a number never becomes an integer: its bits are not the same everywhere.
-//! Around them stand three kinds of flow: none, statements in each other with the reconvergence stack, and branches from
-//! anywhere to anywhere. What may go back counts down, and leaves at zero.
+//! Each thread loads [`WORDS`] words from a buffer, computes, and stores them to another buffer. Instructions come from
+//! the instruction tables: a word of any encoding whose p-code only computes, with random bits in its fields. There are
+//! three kinds of registers, so that a NaN is never used as an integer: its bits differ between machines. Around the
+//! instructions there are three kinds of control flow: none, nested statements that use the reconvergence stack, and
+//! branches from any block to any block. Backward branches decrement a counter and are not taken once it is zero.
 
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{Fault, Options, Source, decompile};
+use unshade::decompiler::{DecompileError, Options, Source, decompile};
 use unshade::sass::semantics::table::Code as Pcode;
 use unshade::sass::semantics::{Lifted, Space, functions};
 use unshade::sass::table::{Encoding, Flow, Isa, Kind, NONE};
@@ -16,44 +16,44 @@ use unshade::sass::{Instruction, assemble, isa};
 use unshade_emulate::{Argument, Device, Grid, Limits, Module};
 
 use crate::closed_loop::cases::Random;
-use crate::closed_loop::host::run_otherwise;
-use crate::closed_loop::placed::Case;
+use crate::closed_loop::host::retry_options;
+use crate::closed_loop::same_addresses::Case;
 
-/// Words that a thread loads and stores: 8 integers, 8 floats, 4 doubles, and 12 of nothing.
+/// The number of words that a thread loads and stores: 8 integers, 8 floats, 4 doubles, and 12 unused words.
 pub const WORDS: usize = 32;
 
-/// Threads of a kernel.
+/// The number of threads per kernel.
 const THREADS: u32 = 64;
 
-/// How often a kernel may go back.
+/// Maximum number of backward branches that a thread takes.
 const FUEL: u32 = 24;
 
-/// First registers of integers, floats and doubles; doubles end before this one.
+/// The first registers of integers, floats and doubles, and the end of the doubles.
 const INTEGERS: u64 = 4;
 const FLOATS: u64 = 12;
 const DOUBLES: u64 = 20;
 
-/// How flow goes.
+/// The shape of the control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One instruction after the other.
     Straight,
-    /// Branches and loops in each other.
+    /// Nested branches and loops.
     Nested,
     /// From any block to any other.
     Graph,
 }
 
-/// A piece of a program.
+/// An item of a program.
 enum Piece {
     Word(u128),
     Text(String),
-    /// Text before, and the label that is the target.
+    /// The text of a branch up to its target, and the target label.
     To(String, usize),
     Label(usize),
 }
 
-/// A program that is being made.
+/// A program under construction.
 struct Maker<'a> {
     isa: &'static Isa,
     encodings: &'a [&'static Encoding],
@@ -63,13 +63,13 @@ struct Maker<'a> {
     lifted: Lifted,
 }
 
-/// The encodings that may compute something, by their operations.
+/// Returns the encodings that may compute something, grouped by operation.
 pub fn encodings() -> Vec<&'static Encoding> {
     let Some(isa) = isa::by_architecture(35) else { return Vec::new() };
     let operations = isa::operations();
     let usable = |encoding: &&Encoding| {
         operations.get(usize::from(encoding.operation)).is_some_and(|operation| {
-            // What is only approximate is not the same on two machines.
+            // Approximations differ between machines.
             operation.flow == Flow::Next
                 && !["MUFU", "RRO"].iter().any(|name| operation.name.starts_with(name))
         })
@@ -111,7 +111,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A word that only computes.
+    /// Returns a random word that only computes.
     fn instruction(&mut self) -> u128 {
         loop {
             let index = self.below(self.encodings.len() as u64) as usize;
@@ -123,7 +123,8 @@ impl Maker<'_> {
         }
     }
 
-    /// The word with registers, predicates and constants that kernels have; none if it is not one that computes.
+    /// Returns the word with registers, predicates and constants that the kernels have; none if the result does not
+    /// only compute.
     fn tamed(&mut self, word: u128, encoding: &'static Encoding) -> Option<u128> {
         let first = Instruction::decode(self.isa, word)?;
         if !core::ptr::eq(first.encoding, encoding) {
@@ -194,7 +195,7 @@ impl Maker<'_> {
         same.then_some(word)
     }
 
-    /// Whether the p-code is nothing but computation with the kernel's registers.
+    /// Returns whether the p-code only computes with the registers of the kernel.
     fn only_computes(&mut self, instruction: &Instruction) -> bool {
         let mut lifted = std::mem::take(&mut self.lifted);
         lifted.lift(instruction, 0);
@@ -207,7 +208,7 @@ impl Maker<'_> {
                 | Pcode::Return
                 | Pcode::Exit => false,
                 Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|function| {
-                    // Addresses of surfaces have no C.
+                    // Surface addresses have no C equivalent.
                     function.pure
                         && !function.name.starts_with("surface")
                         && !function.name.contains("descriptor")
@@ -243,7 +244,7 @@ impl Maker<'_> {
         for index in 0..7 {
             self.text(format!("ISETP.LT.AND P{index}, PT, R{}, R{}, PT", index + 4, index + 6));
         }
-        // All four flags.
+        // All four condition flags.
         self.text("IADD R31.CC, R4, R5");
     }
 
@@ -262,7 +263,7 @@ impl Maker<'_> {
         self.text("EXIT");
     }
 
-    /// Statements, with others in them.
+    /// Generates nested statements.
     fn nested(&mut self, depth: u32, in_loop: bool) {
         for _ in 0..=self.below(3) {
             self.compute(3);
@@ -333,7 +334,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The words, with labels as addresses.
+    /// Assembles the program, resolving labels to addresses.
     fn words(&self) -> Vec<u128> {
         let mut addresses = vec![0; self.labels];
         let mut at = 0_u64;
@@ -366,7 +367,7 @@ fn lifted_is_empty(lifted: &Lifted) -> bool {
     lifted.ops().is_empty()
 }
 
-/// The code of a kernel: the same for the same number.
+/// Generates the code of the kernel with a number. Deterministic.
 pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u8> {
     let isa = isa::by_architecture(35).expect("it is a table of ours");
     let random = Random::new(number.wrapping_mul(3).wrapping_add(shape as u64));
@@ -384,36 +385,36 @@ pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u
     maker.words().iter().flat_map(|word| word.to_le_bytes().into_iter().take(isa.word_bytes)).collect()
 }
 
-/// Why there is nothing to compare.
+/// Why a kernel can't be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skipped {
     /// The decompiler gives no C.
-    Refused(Fault),
+    Refused(DecompileError),
     /// Some of it is no C: the first such instruction.
     Unlifted(String),
-    /// The emulator says why.
+    /// The emulator reports a fault.
     Faulted(String),
 }
 
-/// A kernel as C, with what the emulator makes of its inputs.
+/// Generates a kernel, decompiles it to C, and runs it in the emulator.
 ///
 /// # Errors
-/// Why there is none.
+/// Why it can't be compared.
 pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Result<Case, Skipped> {
     case_of(&code(encodings, number, shape), number)
 }
 
-/// The case of code that is like that of a number: as it was made, or with less in it.
+/// Creates a case from code with the inputs of a numbered kernel. The code may be a reduced version of the kernel.
 ///
 /// # Errors
-/// Why there is none.
+/// Why it can't be compared.
 pub fn case_of(code: &[u8], number: u64) -> Result<Case, Skipped> {
     let name = format!("random_{number}");
     let sizes = [8_u16, 8, 4, 4, 4, 4, 4, 4];
     let isa = isa::by_architecture(35).expect("it is a table of ours");
     let source = Source::kernel(name.clone(), Code::new(isa, code), &sizes.map(u32::from));
     let mut found = decompile(&source, &Options::default()).map_err(Skipped::Refused)?;
-    if let Some(options) = run_otherwise(&found) {
+    if let Some(options) = retry_options(&found) {
         found = decompile(&source, &options).map_err(Skipped::Refused)?;
     }
     if found.unlifted > 0 {
@@ -455,7 +456,7 @@ pub fn case_of(code: &[u8], number: u64) -> Result<Case, Skipped> {
     })
 }
 
-/// A word of a thread: integers of every sort, floats and halves of doubles of every sort.
+/// Returns an input word: integers, floats and halves of doubles of all kinds.
 fn word(random: &mut Random, index: usize) -> [u8; 4] {
     let bits = random.bits();
     let low = (bits >> 8) as u32;

@@ -3,7 +3,7 @@
 use crate::flatbuffer::{Table, Value, build};
 use Value::{Numbers, Tables, Text, U8, U32, Words};
 
-/// The numbers of node types that the fixtures use.
+/// The numbers of the node types in the fixtures.
 mod node {
     pub(super) const FRAGMENT: u32 = 1;
     pub(super) const KERNEL: u32 = 2;
@@ -38,7 +38,7 @@ mod node {
     pub(super) const STRUCT: u32 = 0x80001;
 }
 
-/// The vtable bytes of the root's lists.
+/// The vtable offsets of the lists in the root.
 mod root {
     pub(super) const VERSION: u16 = 4;
     pub(super) const NODES: u16 = 6;
@@ -70,7 +70,7 @@ impl Builder {
         self.nodes.len() as u32 - 1
     }
 
-    /// A node of a built-in argument or a simple return: type and name.
+    /// Adds a node with a type and a name: a builtin argument or a simple return value.
     fn builtin(&mut self, kind: u32, type_name: &'static str, name: &'static str) -> u32 {
         self.node(kind, [(6, Text(type_name)), (8, Text(name))])
     }
@@ -90,14 +90,14 @@ impl Builder {
     }
 }
 
-/// What dynamic libraries and companions have: a version alone.
+/// Builds the reflection of a dynamic library or symbol companion: only a version.
 pub fn version_only(version_minor: u32) -> Vec<u8> {
     Builder::new(version_minor).finish()
 }
 
 /// `kernel void scale(device float* data [[buffer(0)]], constant Settings& settings [[buffer(1)]],
 /// texture2d<float> image [[texture(0)]], sampler filter [[sampler(0)]], uint index [[thread_position_in_grid]])`
-/// with a function constant, a limit of threads and a block of threadgroup memory.
+/// with a function constant, a limit on the number of threads and a block of threadgroup memory.
 pub fn kernel(name: &'static str, version_minor: u32) -> Vec<u8> {
     let mut b = Builder::new(version_minor);
     let field = |offset: u32, name: &'static str| {
@@ -152,8 +152,8 @@ pub fn kernel(name: &'static str, version_minor: u32) -> Vec<u8> {
     b.finish()
 }
 
-/// `vertex Corner corner(float4 position [[attribute(0)]], uint id [[vertex_id]])`; with a patch of that many control
-/// points it is a post-tessellation one.
+/// `vertex Corner corner(float4 position [[attribute(0)]], uint id [[vertex_id]])`; a post-tessellation function if
+/// there are control points.
 pub fn vertex(name: &'static str, control_points: Option<u32>) -> Vec<u8> {
     let mut b = Builder::new(2);
     let input =
@@ -192,7 +192,7 @@ pub fn fragment(name: &'static str) -> Vec<u8> {
     b.list(root::FRAGMENT, fragment).finish()
 }
 
-/// A mesh function with a required size of its threadgroups.
+/// Builds a mesh function with a required threadgroup size.
 pub fn mesh(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(4);
     let index = b.builtin(node::THREAD_INDEX, "uint", "index");
@@ -203,7 +203,7 @@ pub fn mesh(name: &'static str) -> Vec<u8> {
     b.list(root::MESH, mesh).finish()
 }
 
-/// An object function that says how many threadgroups its mesh grid may have.
+/// Builds an object function with a maximum number of mesh threadgroups.
 pub fn object(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(4);
     let index = b.builtin(node::THREAD_INDEX, "uint", "index");
@@ -217,14 +217,14 @@ pub fn object(name: &'static str) -> Vec<u8> {
     b.list(root::OBJECT, object).finish()
 }
 
-/// A visible function, of which nothing but the name is told.
+/// Builds a visible function with only a name.
 pub fn visible(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(4);
     let visible = b.node(node::VISIBLE, [(4, Text(name))]);
     b.list(root::VISIBLE, visible).finish()
 }
 
-/// An intersection function for bounding boxes in an instanced scene.
+/// Builds an intersection function for bounding boxes with instancing.
 pub fn intersection(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(4);
     let origin = b.builtin(node::ORIGIN, "float3", "origin");

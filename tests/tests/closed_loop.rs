@@ -1,11 +1,12 @@
-//! Kernels of ours: the CUDA source as C++ on this machine, and the cubin in the emulator, agree on the same random inputs.
+//! Our kernels: the CUDA source, compiled as C++ for the host, and the cubin in the emulator agree on the same random
+//! inputs.
 //!
-//! g++ has to be there.
+//! Requires g++.
 
 use std::collections::BTreeMap;
 use unshade_tests::closed_loop::{cases, compare, emulated, folder, host};
 
-/// Each kernel is run on so many inputs.
+/// Number of inputs per kernel.
 const ROUNDS: u64 = 6;
 
 #[test]
@@ -21,7 +22,7 @@ fn the_source_on_the_host_and_the_cubin_in_the_emulator_agree() {
     let program = match host::Program::new(&cases, &sources).compile(&scratch) {
         Ok(program) => program,
         Err(host::HostError::NoCompiler(error)) => {
-            panic!("this test compiles CUDA sources for the host: it needs a C++ compiler ({error})")
+            panic!("this test compiles CUDA sources for the host and needs a C++ compiler ({error})")
         }
         Err(error) => panic!("{error:?}"),
     };
@@ -46,7 +47,7 @@ fn the_source_on_the_host_and_the_cubin_in_the_emulator_agree() {
             failures.entry(&case.kernel).or_insert(failure);
         }
     }
-    println!("{} kernels, {} runs, {steps} instructions of warps", cases.len(), runs.len());
+    println!("{} kernels, {} runs, {steps} warp instructions", cases.len(), runs.len());
     for (kernel, failure) in &failures {
         println!("{kernel}: {failure}");
     }

@@ -1,4 +1,4 @@
-//! Libraries load where they were made for, and every file is the same as itself and as nothing else.
+//! Libraries load on their target, and every file is equal to itself and different from all others.
 
 use std::collections::BTreeMap;
 use unshade::diff::{ContainerDiff, LibraryDiff};
@@ -8,7 +8,7 @@ use unshade_dxcontainer::Container;
 use unshade_metallib::{Library, outline};
 use unshade_tests::{corpus, dxcontainers, fixtures};
 
-/// Whether a library loads on the OS that it was made for; nothing if it does not say.
+/// Checks whether a library loads on its target OS; `None` if it has no target.
 fn loads_at_home(data: &[u8]) -> Option<Outcome> {
     let facts = LibraryFacts::read(&Library::parse(data).expect("a library"));
     let home = made_for(&facts)?;
@@ -31,8 +31,8 @@ fn real_libraries_load_where_they_were_made_for() {
 
 #[test]
 fn fixtures_load_where_they_were_made_for() {
-    // The first is made to be wrong in this, and a stub is only linked against. The header of the last says visionOS, its
-    // module macOS.
+    // The first has a wrong target on purpose, and a stub is only for linking. The header of the last says visionOS,
+    // but its module says macOS.
     let wrong = ["platform_flag", "stub", "visionos_kernel"];
     let mut judged = 0;
     for fixture in fixtures::all().iter().filter(|fixture| !fixture.name.starts_with("universal")) {

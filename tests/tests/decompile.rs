@@ -1,15 +1,15 @@
-//! The decompiler: the examples of an article on Kepler, and C that is run beside the source and the machine code.
+//! The decompiler: the examples of an article on Kepler, and C that is compared with the source and the machine code.
 //!
-//! g++ has to be there.
+//! Requires g++.
 
 use std::collections::BTreeMap;
-use unshade::decompiler::types::{Kind, Type};
+use unshade::decompiler::types::{NumberKind, Type};
 use unshade::decompiler::{Options, Parameter, Source, decompile, sass};
 use unshade::nv::Cubin;
 use unshade_core::{Diagnostics, Reader};
 use unshade_tests::closed_loop::{cases, compare, emulated, folder, host};
 
-/// The words of an example, in which parameters are 4 or 8 bytes long.
+/// Decompiles the words of an example; parameters are 4 or 8 bytes long.
 fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let parameters = parameters.iter().map(|&(offset, size, ty)| Parameter { offset, size, ty }).collect();
@@ -86,7 +86,7 @@ fn axpy_is_one_statement() {
 
 #[test]
 fn predicates_are_a_choice() {
-    let float = Some(Type::Pointer(32, Kind::Float));
+    let float = Some(Type::Pointer(32, NumberKind::Float));
     for ty in [None, float] {
         let text = example(&PREDICATES, "predicates", &[(0, 8, ty), (8, 8, ty)]);
         let expected = "\
@@ -103,7 +103,7 @@ __global__ void predicates(float *param_1, float *param_2)
     }
 }
 
-/// The C of a kernel of ours.
+/// Decompiles one of our kernels.
 fn kernel(file: &str, name: &str) -> String {
     let cubin = std::fs::read(folder().join("sm_35").join(format!("{file}.cubin"))).unwrap();
     let cubin = Cubin::read(Reader::new(&cubin)).unwrap();
@@ -216,10 +216,10 @@ fn variables_and_calls_of_the_runtime_have_names() {
     assert!(text.contains(" weights[8] = {1, "), "{text}");
 }
 
-/// Each kernel is run on so many inputs.
+/// Number of inputs per kernel.
 const ROUNDS: u64 = 6;
 
-/// The C of instructions of 8 bytes that follow one another; `{name}` is where the line `name:` stands.
+/// Decompiles consecutive 8-byte instructions. `{name}` is replaced with the address of the line `name:`.
 fn of_text(text: &str) -> String {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lines: Vec<&str> = Vec::new();
@@ -241,13 +241,13 @@ fn of_text(text: &str) -> String {
     decompile(&source, &Options::default()).unwrap().text()
 }
 
-/// A branch to a label where a word of memory is not zero.
+/// Returns a branch to a label that is taken if a word of memory is not zero.
 fn branch(to: &str) -> String {
     format!("LD.E R3, [R0]\nISETP.NE.AND P0, PT, R3, RZ, PT\n@P0 BRA {{{to}}}\n")
 }
 
-/// Statements that nest as deep as the number of branches would are left by `goto`: neither the text nor what is done
-/// to make it may go down that far.
+/// If statements would be nested as deeply as there are branches, `goto` is used instead: neither the text nor the
+/// recursion of the decompiler may become that deep.
 #[test]
 fn deep_graphs_become_text_of_some_depth() {
     const COUNT: usize = 400;
@@ -292,7 +292,7 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
         unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut diagnostics, &mut |function| {
             match function.result {
                 Err(fault) => left_out.push(format!("{}: {fault}", case.kernel)),
-                // What has no C is said in the text.
+                // The text reports what has no C equivalent.
                 Ok(found) if found.unlifted > 0 => left_out.push(format!("{}: not all is C", case.kernel)),
                 Ok(found) => {
                     let file = format!("c_{}", unshade::decompiler::c::identifier(&case.kernel));
@@ -309,7 +309,7 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
     let program = match host::Program::new(&cases, &sources).compile(&scratch) {
         Ok(program) => program,
         Err(host::HostError::NoCompiler(error)) => {
-            panic!("this test compiles what the decompiler writes: it needs a C++ compiler ({error})")
+            panic!("this test compiles the output of the decompiler and needs a C++ compiler ({error})")
         }
         Err(error) => panic!("{error:?}"),
     };

@@ -1,5 +1,4 @@
-//! DXContainers and YAML that somebody made to do harm: each is refused or read, soon and in memory that is in proportion
-//! to it, and the fault is named.
+//! Hostile DXContainers and YAML: each is rejected or parsed, in limited time and memory, and the fault is reported.
 
 mod counting;
 
@@ -16,13 +15,13 @@ use unshade_tests::dxcontainers::{self, exercise};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How long anything here may take, in a debug build on a busy machine.
+/// Maximum duration of any operation, in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes of memory that may be taken for a byte of the input, besides a megabyte.
+/// Maximum bytes of memory per byte of input, in addition to a megabyte.
 const RATIO: u64 = 96;
 
-/// Does some work that has to end soon and in a bounded memory.
+/// Runs an operation that must end soon and use limited memory.
 fn bounded<T>(what: &str, size: usize, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let (result, peak) = counting::peak(work);
@@ -32,7 +31,7 @@ fn bounded<T>(what: &str, size: usize, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Does everything to a file and returns the rules that it breaks.
+/// Calls the whole API on a file. Returns the rules that it violates.
 fn survive(what: &str, data: &[u8]) -> Vec<&'static str> {
     let faults = bounded(what, data.len(), || exercise(data, true));
     assert!(faults.is_empty(), "{what}: {faults:#?}");
@@ -52,13 +51,13 @@ fn fixture(name: &str) -> Vec<u8> {
     found.unwrap_or_else(|| panic!("no fixture {name}")).data
 }
 
-/// A container of these parts.
+/// Builds a container of parts.
 fn container(parts: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut file = DxFile::default();
     for (name, bytes) in parts {
         file.parts.push(OwnedPart::new(**name, PartData::Raw(Bytes(bytes.to_vec()))));
     }
-    file.write().expect("bytes are always written")
+    file.write().expect("bytes can always be written")
 }
 
 fn put(data: &mut [u8], at: usize, value: u32) {
@@ -69,28 +68,33 @@ fn get(data: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(data[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Where the bytes of a part start.
+/// Returns the position of the content of a part.
 fn part_start(data: &[u8], name: &[u8; 4]) -> usize {
-    let container = Container::parse(data).expect("a sound container");
+    let container = Container::parse(data).expect("a valid container");
     container.find(name).expect("the part").offset as usize + 8
 }
 
 #[test]
-fn what_is_no_container() {
+fn files_that_are_not_containers() {
     for data in [&b""[..], b"DXB", b"DXBC", b"BCDX............................", &[0; 64], &[0xff; 64]] {
         assert!(Container::parse(data).is_err() && DxFile::parse(data).is_err());
         bounded("no container", data.len(), || exercise(data, true));
     }
-    // A directory larger than the file.
+    // A directory that is larger than the file.
     let mut data = container(&[(b"SFI0", &[0; 8])]);
     put(&mut data, 28, u32::MAX);
-    assert!(Container::parse(&data).unwrap_err().to_string().contains("directory leaves the file"));
+    assert!(
+        Container::parse(&data)
+            .unwrap_err()
+            .to_string()
+            .contains("directory extends past the end of the file")
+    );
     // The smallest one has no parts.
     expect("no parts", &container(&[]), "dx-digest");
 }
 
 #[test]
-fn a_part_at_the_end_of_the_address_space_or_in_the_header() {
+fn a_part_beyond_the_end_or_in_the_header() {
     let sound = container(&[(b"SFI0", &[0; 8]), (b"PRIV", b"abc")]);
     for offset in
         [0x7fff_ffff, u32::MAX, u32::MAX - 7, sound.len() as u32, sound.len() as u32 - 7, 0, 4, 32, 36]
@@ -106,7 +110,7 @@ fn parts_that_overlap() {
     let mut data = container(&[(b"SFI0", &[0; 8]), (b"PRIV", b"abc")]);
     let first = get(&data, 32);
     put(&mut data, 36, first);
-    expect("two parts at one place", &data, "dx-part-overlap");
+    expect("two parts at the same offset", &data, "dx-part-overlap");
     put(&mut data, 36, first + 4);
     expect("a part in a part", &data, "dx-part-overlap");
 }
@@ -127,7 +131,7 @@ fn sizes_that_overflow() {
 
 #[test]
 fn a_million_parts() {
-    // Each with nothing in it.
+    // Each part is empty.
     let count = 1_000_000u32;
     let mut data = container(&[]);
     put(&mut data, 28, count);
@@ -141,7 +145,7 @@ fn a_million_parts() {
     let findings = bounded("a million parts", data.len(), || verify::container(&parsed));
     assert!(findings.len() <= Diagnostics::LIMIT);
     bounded("a million parts", data.len(), || DxFile::parse(&data).unwrap().write().unwrap() == data);
-    // All of them the same one, a megabyte large: together they would be a terabyte.
+    // All are the same part of one megabyte: together they would be a terabyte.
     let mut data = container(&[(b"PRIV", &vec![7; 1 << 20])]);
     data.splice(36..36, (1..count).flat_map(|_| (start).to_le_bytes()));
     put(&mut data, 28, count);
@@ -152,7 +156,7 @@ fn a_million_parts() {
 }
 
 #[test]
-fn sizes_of_runtime_information_between_versions() {
+fn sizes_of_runtime_information_between_known_sizes() {
     let sound = fixture("compute");
     let at = part_start(&sound, b"PSV0");
     for size in (0..=200).chain([u32::MAX, 0x7fff_ffff]) {
@@ -163,7 +167,7 @@ fn sizes_of_runtime_information_between_versions() {
 }
 
 #[test]
-fn every_word_of_every_part_at_its_limits() {
+fn every_word_of_every_part_at_limit_values() {
     for fixture in dxcontainers::all() {
         for part in Container::parse(&fixture.data).unwrap().found_parts() {
             let start = part.offset as usize + 8;
@@ -185,10 +189,10 @@ fn every_word_of_every_part_at_its_limits() {
 }
 
 #[test]
-fn tables_of_pipeline_state_out_of_range() {
+fn indices_of_psv_tables_out_of_range() {
     let sound = fixture("view_id");
     let at = part_start(&sound, b"PSV0");
-    // Behind the runtime information, no resources and the texts are the semantic indices and then the elements.
+    // The runtime information is followed by no resources, the texts, the semantic indices and the elements.
     let info = get(&sound, at) as usize;
     let mut place = at + 4 + info;
     let resources = get(&sound, place) as usize;
@@ -203,12 +207,12 @@ fn tables_of_pipeline_state_out_of_range() {
     }
     let mut data = sound;
     put(&mut data, place, u32::MAX);
-    expect("a table of indices without end", &data, "dx-part-form");
+    expect("an endless table of indices", &data, "dx-part-form");
 }
 
 #[test]
-fn texts_without_an_end() {
-    // A signature of one element whose name is the last bytes of the part.
+fn texts_without_a_terminator() {
+    // A signature of one element whose name is at the end of the part.
     let mut element = vec![1, 0, 0, 0, 8, 0, 0, 0];
     element.extend([0, 0, 0, 0, 40, 0, 0, 0]);
     element.resize(40, 0);
@@ -226,7 +230,7 @@ fn texts_without_an_end() {
 
 const NULL: u32 = u32::MAX;
 
-/// RDAT of functions.
+/// Builds RDAT with functions.
 fn library(strings: &[u8], indices: Vec<u32>, functions: Vec<Vec<u32>>) -> Rdat {
     let rows = functions.into_iter().map(|mut values| {
         values.resize(11, 0);
@@ -244,12 +248,12 @@ fn library(strings: &[u8], indices: Vec<u32>, functions: Vec<Vec<u32>>) -> Rdat 
 }
 
 fn written(rdat: Rdat) -> Vec<u8> {
-    PartData::Rdat(rdat).write().expect("RDAT that was laid out")
+    PartData::Rdat(rdat).write().expect("a valid RDAT")
 }
 
 #[test]
-fn references_of_runtime_data_in_a_circle() {
-    // A list that is its own content, of records and of texts, and a table that leads back to itself by way of others.
+fn circular_references_in_runtime_data() {
+    // A list that contains itself, as records and as texts, and a table that refers to itself through others.
     let rdat = library(b"\0\0\0\0", vec![3, 0, 0, 0], vec![vec![0, 0, 0, 0]; 3]);
     survive("lists", &container(&[(b"RDAT", &written(rdat))]));
     let row = |values: &[u32]| Row { values: values.to_vec(), extra: Bytes::default() };
@@ -266,7 +270,7 @@ fn references_of_runtime_data_in_a_circle() {
 }
 
 #[test]
-fn a_thousand_functions_that_name_the_same_long_list() {
+fn a_thousand_functions_that_share_a_long_list() {
     let mut indices = vec![10_000];
     indices.resize(10_001, 0);
     let rdat = library(b"\0\0\0\0", indices, vec![vec![0, 0, 0, 0]; 1_000]);
@@ -277,11 +281,11 @@ fn a_thousand_functions_that_name_the_same_long_list() {
 }
 
 #[test]
-fn types_that_have_themselves_as_members() {
+fn types_that_are_their_own_members() {
     let sound = fixture("fxc_ps_5_1");
     let at = part_start(&sound, b"RDEF");
     let size = get(&sound, at - 4) as usize;
-    // Whatever word is an offset of a type or of its members leads to one of them.
+    // Every word that could be an offset of a type or its members refers to one of them.
     for target in (0..size).step_by(4) {
         for place in (0..size).step_by(4).filter(|place| get(&sound, at + place) as usize == target) {
             for other in [place, place.saturating_sub(4), place.saturating_sub(12), target.saturating_sub(36)]
@@ -289,14 +293,14 @@ fn types_that_have_themselves_as_members() {
                 let mut data = sound.clone();
                 put(&mut data, at + place, other as u32);
                 let faults = bounded("types", data.len(), || exercise(&data, false));
-                assert!(faults.is_empty(), "{place:#x} leads to {other:#x}: {faults:?}");
+                assert!(faults.is_empty(), "{place:#x} refers to {other:#x}: {faults:?}");
             }
         }
     }
 }
 
 #[test]
-fn sources_that_inflate_without_end() {
+fn sources_that_inflate_endlessly() {
     let sound = fixture("sources");
     let mut file = DxFile::parse(&sound).unwrap();
     for part in &mut file.parts {
@@ -321,7 +325,7 @@ fn sources_that_inflate_without_end() {
     let data = file.write().unwrap();
     assert!(data.len() < 200_000, "{}", data.len());
     let file = DxFile::parse(&data).unwrap();
-    // The document keeps them as they are stored.
+    // The document contains them compressed.
     let text = bounded("sources as YAML", data.len(), || document::to_yaml(&file)).unwrap();
     assert_eq!(document::from_yaml(&text).unwrap().write().unwrap(), data);
     let start = Instant::now();
@@ -330,16 +334,16 @@ fn sources_that_inflate_without_end() {
 }
 
 #[test]
-fn containers_in_containers() {
+fn nested_containers() {
     let mut data = container(&[(b"SFI0", &[0; 8])]);
     for _ in 0..1_000 {
         data = container(&[(b"LIBF", &data)]);
     }
-    expect("a thousand of them", &data, "dx-part-form");
+    expect("a thousand nested containers", &data, "dx-part-form");
 }
 
 #[test]
-fn yaml_that_expands_or_names_what_is_impossible() {
+fn yaml_that_expands_or_has_invalid_values() {
     let part = |content: &str| {
         format!("--- !dxcontainer\nHeader:\n  Version: {{Major: 1, Minor: 0}}\nParts:\n{content}...\n")
     };
@@ -348,11 +352,11 @@ fn yaml_that_expands_or_names_what_is_impossible() {
         ("anchors", part("  - &a [1, 2]\n  - *a\n"), "line 5, column 5: anchors"),
         ("a key that is an anchor", part("  - Name: &a SFI0\n"), "line 5, column 11: anchors"),
         (
-            "zeros without end",
+            "endless zeros",
             part("  - Name: ABCD\n    Size: 4294967295\n"),
-            "line 5, column 5: parts without content",
+            "line 5, column 5: parts without contents",
         ),
-        ("many zeros", part(&many), "parts without content are too large"),
+        ("many zeros", part(&many), "parts without contents are too large"),
         ("a negative size", part("  - Name: ABCD\n    Size: -4294967296\n"), "line 6, column 11"),
         (
             "a byte of 9 bits",
@@ -364,7 +368,7 @@ fn yaml_that_expands_or_names_what_is_impossible() {
             part("  - Name: ABCD\n    Size: many\n"),
             "line 6, column 11: wrong kind of value",
         ),
-        ("a part twice", part("  - Name: ABCD\n    Name: ABCD\n"), "line 6, column 5: key stands twice"),
+        ("a part twice", part("  - Name: ABCD\n    Name: ABCD\n"), "line 6, column 5: duplicate key"),
         (
             "an unknown key",
             part("  - Name: ABCD\n    Colour: red\n"),
@@ -376,14 +380,14 @@ fn yaml_that_expands_or_names_what_is_impossible() {
         (
             "a quote without an end",
             format!("Parts: \"{}", "a".repeat(1_000_000)),
-            "line 1, column 8: quote is not closed",
+            "line 1, column 8: unclosed quote",
         ),
     ] {
         let error =
             bounded(what, text.len(), || document::from_yaml(&text).map(|_| ())).unwrap_err().to_string();
         assert!(error.contains(message), "{what}: {error}");
     }
-    // A signature whose name stands a gigabyte behind its table.
+    // A signature whose name is a gigabyte after its table.
     let text = document::to_yaml(&DxFile::parse(&fixture("vkd3d_ps_4_0")).unwrap()).unwrap();
     let at = text.find("        Size:  ").expect("the layout of a signature");
     let end = at + text[at..].find('\n').expect("a line");

@@ -1,4 +1,4 @@
-//! What DXIL says in its metadata: of the fixtures, and of damaged ones.
+//! The metadata of DXIL: in the fixtures, and in damaged modules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade::dxil::{DxilModule, ResourceClass};
@@ -16,7 +16,7 @@ fn fixture(name: &str) -> Vec<u8> {
     dxcontainers::all().into_iter().find(|fixture| fixture.name == name).expect("the fixture").data
 }
 
-/// What a part of a fixture says.
+/// Parses the metadata of a part of a fixture.
 fn dxil(name: &str, part: &[u8; 4]) -> DxilModule {
     let data = fixture(name);
     let container = Container::parse(&data).unwrap();
@@ -31,7 +31,7 @@ fn dxil(name: &str, part: &[u8; 4]) -> DxilModule {
 fn a_compute_shader() {
     let program = dxil("compute", b"DXIL");
     assert_eq!((program.version, program.validator), (Some([1, 0]), Some([1, 10])));
-    // The names are in the reflection alone.
+    // The names are only in the reflection.
     assert!(program.resources.iter().all(|resource| resource.name.0.is_empty()));
     let dxil = dxil("compute", b"STAT");
     assert_eq!(dxil.entries[0].properties.threads, Some([8, 4, 2]));
@@ -54,7 +54,7 @@ fn a_domain_shader_has_a_state_of_three_signatures() {
 }
 
 #[test]
-fn interpolation_comes_to_the_rows_of_parts() {
+fn interpolation_is_shown_in_signature_rows() {
     let dxil = dxil("pixel_1_6", b"DXIL");
     assert!(dxil.entries[0].signatures[0].iter().any(|e| e.interpolation == Interpolation::LINEAR_SAMPLE));
     let data = fixture("pixel_1_6");
@@ -71,7 +71,7 @@ fn a_work_graph_has_nodes() {
     assert_eq!(launches.map(|launch| launch.0).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
-/// The rules that a container breaks, errors alone.
+/// Returns the rules that a container violates with severity error.
 fn errors(file: &DxFile) -> Vec<&'static str> {
     let bytes = file.write().unwrap();
     let findings = check_dxcontainer(&Container::parse(&bytes).unwrap());
@@ -79,7 +79,7 @@ fn errors(file: &DxFile) -> Vec<&'static str> {
     errors.map(|finding| finding.rule).filter(|rule| *rule != "dx-digest").collect()
 }
 
-/// Changes a part of a fixture and expects to be told of it.
+/// Changes a part of a fixture, and expects a violation of `rule`.
 fn changed(name: &str, part: &[u8; 4], rule: &str, change: impl FnOnce(&mut PartData)) {
     let mut file = DxFile::parse(&fixture(name)).unwrap();
     assert!(errors(&file).is_empty(), "{name}: {:?}", errors(&file));
@@ -89,7 +89,7 @@ fn changed(name: &str, part: &[u8; 4], rule: &str, change: impl FnOnce(&mut Part
 }
 
 #[test]
-fn parts_are_held_against_the_module() {
+fn parts_are_checked_against_the_module() {
     changed("mesh", b"SFI0", "dx-features", |part| {
         if let PartData::Features(features) = part {
             features.flags |= 1 << 14;
@@ -140,7 +140,7 @@ fn damaged_modules() {
         let parts: Vec<_> = [b"DXIL", b"STAT"].into_iter().filter_map(|part| container.find(part)).collect();
         let mut random = Random::new(name.len() as u64);
         for run in 0..300 {
-            // The bitcode alone: what a container makes of damage is tested with its parts.
+            // Damage the bitcode only: damaged containers are tested with their parts.
             let part = &parts[run % parts.len()];
             let start = part.data.base() as usize + 24;
             let end = start + part.data.data().len() - 24;

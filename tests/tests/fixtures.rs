@@ -1,4 +1,4 @@
-//! The committed fixtures: they are what the builder makes, and the reader reads back what the builder wrote.
+//! The committed fixtures equal the output of the builder, and the parser reads back what the builder wrote.
 
 use std::fs;
 use unshade_core::Severity;
@@ -9,9 +9,9 @@ use unshade_tests::exercise;
 use unshade_tests::fixtures::{self, Content, Fixture};
 use unshade_tests::metallib_builder::{Built, Dialect, LibrarySpec, cpu_type, unpack};
 
-/// `BLESS=1 cargo test -p unshade-tests` writes the files anew.
+/// `BLESS=1 cargo test -p unshade-tests` writes the files.
 #[test]
-fn committed_files_are_what_the_builder_makes() {
+fn committed_files_equal_the_output_of_the_builder() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut expected = Vec::new();
     let mut total = 0;
@@ -24,7 +24,11 @@ fn committed_files_are_what_the_builder_makes() {
             fs::write(&path, &bytes).expect("the fixture can be written");
         }
         let committed = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert!(committed == bytes, "{} is not what the builder makes; BLESS=1 writes it anew", fixture.name);
+        assert!(
+            committed == bytes,
+            "{} differs from the output of the builder; BLESS=1 rewrites it",
+            fixture.name
+        );
         expected.push(format!("{}.metallib", fixture.name));
     }
     assert!(total < 500_000, "{total} bytes of fixtures");
@@ -35,7 +39,7 @@ fn committed_files_are_what_the_builder_makes() {
         .collect();
     committed.sort();
     expected.sort();
-    assert_eq!(committed, expected, "files of no fixture, or two fixtures of one name");
+    assert_eq!(committed, expected, "files without a fixture, or two fixtures with the same name");
 }
 
 #[test]
@@ -44,11 +48,11 @@ fn every_fixture_is_in_the_readme() {
     let start = "<!-- the table is written by BLESS=1 cargo test -p unshade-tests -->\n";
     let readme = fs::read_to_string(&path).expect("a README");
     let (head, committed) = readme.split_once(start).expect("the line before the table");
-    let mut table = String::from("| file | stands for | a check finds |\n|---|---|---|\n");
+    let mut table = String::from("| file | covers | findings of a check |\n|---|---|---|\n");
     for fixture in fixtures::all() {
         let findings: Vec<String> =
             fixture.findings.iter().map(|(severity, rule)| format!("{severity} `{rule}`")).collect();
-        let findings = if findings.is_empty() { "nothing".to_owned() } else { findings.join(", ") };
+        let findings = if findings.is_empty() { "none".to_owned() } else { findings.join(", ") };
         table.push_str(&format!("| `{}` | {} | {findings} |\n", fixture.name, fixture.stands_for));
     }
     if std::env::var_os("BLESS").is_some() && committed != table {
@@ -59,7 +63,7 @@ fn every_fixture_is_in_the_readme() {
 }
 
 #[test]
-fn checks_find_what_is_odd_and_nothing_else() {
+fn checks_report_exactly_the_expected_findings() {
     for fixture in fixtures::all() {
         let seen = exercise::any(&fixture.build().0).expect("a library or a universal file");
         let found: Vec<(Severity, &str)> = seen.findings.iter().map(|f| (f.severity, f.rule)).collect();
@@ -77,7 +81,7 @@ fn outlines_name_every_byte() {
 }
 
 #[test]
-fn the_reader_reads_what_the_builder_wrote() {
+fn the_parser_reads_what_the_builder_wrote() {
     for fixture in fixtures::all() {
         let (bytes, _) = fixture.build();
         match &fixture.content {
@@ -98,7 +102,7 @@ fn same_universal(fixture: &Fixture, bytes: &[u8]) {
     for ((slice, wanted), (library, place)) in slices.iter().zip(&spec.slices).zip(libraries) {
         assert_eq!((slice.cpu_type.0, slice.cpu_subtype), (wanted.cpu_type, wanted.cpu_subtype));
         assert_eq!(slice.data.as_ref().expect("a slice").data(), wanted.data);
-        let found = match slice.content().expect("a slice that can be read") {
+        let found = match slice.content().expect("a valid slice") {
             SliceContent::Library(library) => library,
             SliceContent::GpuObject(object) => {
                 assert_eq!((object.cpu_type, object.cpu_subtype), (cpu_type::APPLE_GPU, wanted.cpu_subtype));
@@ -115,7 +119,7 @@ fn same_universal(fixture: &Fixture, bytes: &[u8]) {
     }
 }
 
-/// Compares every field of a library that stands at `base` with what it was made from.
+/// Compares every field of a library at offset `base` with its specification.
 fn same_library(name: &str, library: &Library<'_>, base: usize, spec: &LibrarySpec) {
     let built = spec.build();
     let at = |range: &std::ops::Range<usize>| (base + range.start) as u64..(base + range.end) as u64;

@@ -1,4 +1,4 @@
-//! A short run of each fuzz target inside of `cargo test`: the same changes of the fixtures on every machine.
+//! A short run of each fuzz target in `cargo test`, with the same mutations of the fixtures on every machine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
@@ -6,20 +6,20 @@ use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
 use unshade_tests::{dx_debug, dxcontainers, fixtures, nvidia, parallel, reflections};
 
-/// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
+/// Mutations per seed; `UNSHADE_EXHAUSTIVE` multiplies them by a hundred.
 const ITERATIONS: u64 = 100;
 
-/// Modules of our own.
+/// Our own modules.
 const AIR: [&[u8]; 3] = [
     include_bytes!("../fixtures/air/kernel.bc"),
     include_bytes!("../fixtures/air/fragment.bc"),
     include_bytes!("../fixtures/air/library.bc"),
 ];
 
-/// A seed: its bytes, and where the numbers in it are.
+/// A seed: its bytes, and the positions of its numbers.
 type Seed = (Vec<u8>, Vec<std::ops::Range<usize>>);
 
-/// What a target starts from.
+/// Returns the seeds of a target.
 fn seeds(target: &str) -> Vec<Seed> {
     let fixtures = || fixtures::all().into_iter();
     let words = |data: Vec<u8>| {
@@ -45,7 +45,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter_map(fixtures::Fixture::source_section)
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
-        "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
+        "bitcode" | "bitcode_file" => AIR.iter().map(|module| words(module.to_vec())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
         "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
@@ -57,7 +57,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "dxbc_text" => token_programs().iter().map(|program| (text_of(program), Vec::new())).collect(),
         "d3d9_tokens" => direct3d9_programs().into_iter().map(words).collect(),
         "d3d9_text" => DIRECT3D_9_TEXT.iter().map(|text| (text.as_bytes().to_vec(), Vec::new())).collect(),
-        // Long lists of bytes would be most of what is changed.
+        // Skip documents in which long lists of bytes would attract most of the mutations.
         "dx_yaml" => dxcontainers::all()
             .into_iter()
             .filter(|fixture| fixture.data.len() < 2_000)
@@ -98,13 +98,13 @@ fn seeds(target: &str) -> Vec<Seed> {
     }
 }
 
-/// The examples of the tables.
+/// The examples of the instruction tables.
 const SASS_EXAMPLES: [&str; 2] = [
     include_str!("../../crates/unshade-sass/tests/examples/sm_30.txt"),
     include_str!("../../crates/unshade-sass/tests/examples/sm_35.txt"),
 ];
 
-/// Machine code of every instruction set, 16 words a seed.
+/// Machine code of every instruction set, 16 words per seed.
 fn sass_words() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (choice, examples) in (0_u8..).zip(SASS_EXAMPLES) {
@@ -113,7 +113,7 @@ fn sass_words() -> Vec<Vec<u8>> {
             let mut seed = vec![choice];
             for line in part {
                 let word = line.split(' ').next().and_then(|word| u64::from_str_radix(word, 16).ok());
-                seed.extend(word.expect("an example begins with its word").to_le_bytes());
+                seed.extend(word.expect("an example starts with its word").to_le_bytes());
             }
             seeds.push(seed);
         }
@@ -121,14 +121,14 @@ fn sass_words() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The same as text.
+/// Returns [`sass_words`] as text.
 fn sass_texts() -> Vec<String> {
     let text = |line: &&str| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
     let lines: Vec<&str> = SASS_EXAMPLES.iter().flat_map(|examples| examples.lines()).collect();
     lines.chunks(16).map(|part| part.iter().map(text).collect::<Vec<String>>().join(";\n")).collect()
 }
 
-/// The token programs of the fixtures.
+/// Returns the token programs of the fixtures.
 fn token_programs() -> Vec<Vec<u8>> {
     [dxcontainers::parts(b"SHEX"), dxcontainers::parts(b"SHDR")].concat()
 }
@@ -151,7 +151,7 @@ fn direct3d9_programs() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A token program as text.
+/// Prints a token program as text.
 fn text_of(program: &[u8]) -> Vec<u8> {
     let mut diagnostics = unshade_core::Diagnostics::new();
     let program =
@@ -161,13 +161,13 @@ fn text_of(program: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A library as YAML.
+/// Converts a library to YAML.
 fn yaml_of(library: &[u8]) -> Seed {
     let file = unshade_metallib::LibraryFile::parse(library).expect("a sound fixture");
     (unshade_metallib::document::to_yaml(&file).expect("a sound fixture").into_bytes(), Vec::new())
 }
 
-/// Files that hold programs: at an odd place, in a tar archive, and in one that is compressed.
+/// Files that contain programs: at an odd offset, in a tar archive, and in a compressed archive.
 fn containers() -> Vec<Vec<u8>> {
     let files: Vec<SourceFile> = ["empty_118", "universal_air", "dxmt"]
         .into_iter()
@@ -199,12 +199,12 @@ fn run(&(name, target): &Target) {
 }
 
 #[test]
-fn every_target_survives_a_hundred_changes_of_each_seed() {
+fn every_target_survives_a_hundred_mutations_of_each_seed() {
     parallel::for_each(ALL, run);
 }
 
 #[test]
-fn every_target_survives_what_is_no_file() {
+fn every_target_survives_arbitrary_bytes() {
     for (_, target) in ALL {
         for data in
             [&b""[..], b"M", b"MTLB", b"MTLIB...", b"\xcb\xfe\xba\xbe\0\0\0\x02", &[0xff; 300], &[0; 300]]

@@ -1,5 +1,5 @@
-//! Programs for Ghidra: of every cubin among the fixtures that the module's languages know, and of names that are no
-//! good for XML, C or files.
+//! Programs for Ghidra: from every fixture cubin of a supported architecture, and with names that are unsafe in XML, C
+//! or file names.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(folder.join(name)).expect("the fixture")
 }
 
-/// The XML and bytes of each program of a cubin.
+/// Exports each program of a cubin. Returns the XML and the bytes.
 fn made(data: &[u8]) -> Vec<(String, Vec<u8>)> {
     let cubin = Cubin::read(Reader::new(data)).expect("a cubin");
     let mut diagnostics = Diagnostics::new();
@@ -24,7 +24,8 @@ fn made(data: &[u8]) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// The elements of XML with their attributes, and whether every one is closed; text without references is not markup.
+/// Parses XML into elements and attributes. Checks that every element is closed, and that text without references
+/// contains no markup.
 fn elements(xml: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut found = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -98,7 +99,7 @@ fn programs_are_well_formed() {
 }
 
 #[test]
-fn functions_have_their_names_and_parameters() {
+fn functions_have_names_and_parameters() {
     let made = made(&fixture("calls_sm_35.cubin"));
     let (xml, _) = &made[0];
     for expected in [
@@ -115,7 +116,7 @@ fn functions_have_their_names_and_parameters() {
 }
 
 #[test]
-fn hostile_names_stay_names() {
+fn hostile_names_are_escaped() {
     let data = fixture("add_sm_35.cubin");
     for name in [*b"<\"&", *b"../", *b"\x1b\n>", *b"a;b", *b"\xff\xfe/", *b"::<"] {
         let mut hostile = data.clone();
@@ -139,7 +140,7 @@ fn hostile_names_stay_names() {
 }
 
 #[test]
-fn damaged_cubins_are_bounded() {
+fn output_of_damaged_cubins_is_limited() {
     let data = fixture("calls_sm_35.cubin");
     let mut seed = 1_u32;
     for _ in 0..300 {

@@ -1,20 +1,20 @@
-//! Files made by hand to hurt a reader.
+//! Files made by hand to attack a parser.
 
 use std::time::{Duration, Instant};
 use unshade_core::ErrorKind;
 use unshade_metallib::{Library, verify};
-use unshade_tests::exercise::{self, Seen};
+use unshade_tests::exercise::{self, Report};
 use unshade_tests::metallib_builder::{
     Built, Dialect, DynamicSpec, FunctionSpec, LibrarySpec, ModuleSpec, RawTag, function_type,
     with_function_list,
 };
 use unshade_tests::{corpus, reflections};
 
-/// What no test here may take, on a slow machine without optimisation: anything quadratic takes minutes.
+/// Maximum duration of a test on a slow machine without optimisation: anything quadratic takes minutes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Does everything to a file in bounded time, and expects a sound outline.
-fn survive(what: &str, data: &[u8]) -> Seen {
+/// Calls the whole API on a file in limited time, and expects a valid outline.
+fn survive(what: &str, data: &[u8]) -> Report {
     let start = Instant::now();
     let seen = exercise::any(data).unwrap_or_else(|| panic!("{what}: no library"));
     assert!(start.elapsed() < PATIENCE, "{what}: {:?}", start.elapsed());
@@ -22,7 +22,7 @@ fn survive(what: &str, data: &[u8]) -> Seen {
     seen
 }
 
-fn has_rule(seen: &Seen, rule: &str) -> bool {
+fn has_rule(seen: &Report, rule: &str) -> bool {
     seen.findings.iter().any(|finding| finding.rule == rule)
 }
 
@@ -34,7 +34,7 @@ fn module() -> ModuleSpec {
     ModuleSpec { bitcode: b"BC\xc0\xde".repeat(5), padded: true, stray_bytes: Vec::new() }
 }
 
-/// A library with something in every part.
+/// Builds a library with content in every part.
 fn full() -> Built {
     let mut spec = LibrarySpec::new(Dialect::Linker, 9)
         .with(kernel("first"), module())
@@ -55,12 +55,12 @@ fn not_a_library() {
         let error = Library::parse(&file.data).expect_err("another magic");
         assert_eq!(error.kind(), ErrorKind::BadMagic, "{}", file.name);
     }
-    assert_eq!(Library::parse(b"").expect_err("nothing").kind(), ErrorKind::Truncated);
-    assert_eq!(Library::parse(b"MTLB").expect_err("a magic alone").kind(), ErrorKind::Truncated);
+    assert_eq!(Library::parse(b"").expect_err("no data").kind(), ErrorKind::Truncated);
+    assert_eq!(Library::parse(b"MTLB").expect_err("only a magic number").kind(), ErrorKind::Truncated);
 }
 
 #[test]
-fn the_smallest_library_is_sound() {
+fn the_smallest_library_is_valid() {
     let built = LibrarySpec::new(Dialect::Linker, 2).build();
     assert_eq!(built.bytes.len(), 92);
     let library = Library::parse(&built.bytes).expect("a library");
@@ -71,7 +71,7 @@ fn the_smallest_library_is_sound() {
 }
 
 #[test]
-fn every_number_at_its_limits() {
+fn every_number_at_limit_values() {
     let built = full();
     for field in &built.fields {
         for value in [u64::MAX, u64::MAX - 3, 1 << 63, u64::MAX >> 1, 0] {
@@ -85,7 +85,7 @@ fn every_number_at_its_limits() {
 #[test]
 fn sizes_that_overflow() {
     let built = full();
-    // Offset and size of a section, so that their sum is past every number.
+    // Offset and size of a section whose sum overflows.
     for section in [24, 40, 56, 72] {
         let mut data = built.bytes.clone();
         data[section..section + 16].fill(0xff);
@@ -95,14 +95,14 @@ fn sizes_that_overflow() {
 }
 
 #[test]
-fn tags_without_an_end() {
+fn missing_endt_tags() {
     let built = full();
     for at in 0..built.bytes.len() - 4 {
         if &built.bytes[at..at + 4] == b"ENDT" {
             let mut data = built.bytes.clone();
             data[at..at + 4].copy_from_slice(b"ENDX");
             let seen = survive("a run of tags without ENDT", &data);
-            assert!(!seen.findings.is_empty(), "nothing found without the ENDT at {at:#x}");
+            assert!(!seen.findings.is_empty(), "missing ENDT at {at:#x} was not reported");
         }
     }
 }
@@ -112,7 +112,7 @@ fn sections_that_overlap() {
     let built = full();
     for section in [40, 56, 72] {
         let mut data = built.bytes.clone();
-        // All sections where the function list is.
+        // Move all sections to the function list.
         data[section..section + 8].copy_from_slice(&88u64.to_le_bytes());
         let seen = survive("overlapping sections", &data);
         assert!(has_rule(&seen, "section-overlap"), "{:#?}", seen.findings);
@@ -126,7 +126,7 @@ fn sections_that_overlap() {
 }
 
 #[test]
-fn a_hundred_thousand_functions_of_one_module() {
+fn a_hundred_thousand_functions_that_share_a_module() {
     let mut spec = LibrarySpec::new(Dialect::Linker, 7).with(kernel("f0"), module());
     spec.modules[0].bitcode.resize(100_000, 7);
     spec.functions = (0..100_000).map(|index| kernel(&format!("f{index}"))).collect();
@@ -135,7 +135,7 @@ fn a_hundred_thousand_functions_of_one_module() {
     assert_eq!(seen.functions, 100_000);
     assert!(seen.findings.is_empty(), "{:#?}", seen.findings.iter().next());
 
-    // The same with the module damaged: every function is to blame, and the list of findings stays short.
+    // The same with a damaged module: every function has a wrong hash, and the list of findings stays short.
     let mut damaged = data;
     *damaged.last_mut().expect("a byte") ^= 1;
     let seen = survive("functions that share a damaged module", &damaged);
@@ -145,7 +145,7 @@ fn a_hundred_thousand_functions_of_one_module() {
 
 #[test]
 fn modules_that_overlap() {
-    // Each function's module starts four bytes after the one before it and takes all of the rest.
+    // Each module starts four bytes after the previous one and extends to the end.
     let mut spec = LibrarySpec::new(Dialect::Linker, 7).with(kernel("f0"), module());
     spec.modules[0].bitcode.resize(40_000, 7);
     spec.functions = (0..8_000).map(|index| kernel(&format!("f{index}"))).collect();
@@ -166,11 +166,11 @@ fn modules_that_overlap() {
 }
 
 #[test]
-fn counts_that_nothing_bounds() {
+fn unlimited_counts() {
     survive("no function of many", &with_function_list(u32::MAX, b""));
     survive("groups of four bytes", &with_function_list(u32::MAX, &b"\x04\0\0\0".repeat(50_000)));
     survive("groups of zero bytes", &with_function_list(u32::MAX, &[0; 1000]));
-    // A group that goes on with a name that is cut off: no walk may stay at it.
+    // A group that continues with a truncated name: the iteration must not get stuck.
     survive("a name without an end", &with_function_list(u32::MAX, b"\x0e\0\0\0ENDTNAME\xff\xff"));
     survive("names that share a group", &{
         let mut list = b"\x04\0\x10\0".to_vec();
@@ -181,7 +181,7 @@ fn counts_that_nothing_bounds() {
 }
 
 #[test]
-fn extensions_of_very_many_tags() {
+fn extensions_with_very_many_tags() {
     let mut spec = LibrarySpec::new(Dialect::Linker, 9);
     spec.functions = (0..4_000)
         .map(|index| FunctionSpec { reflection: Some(0), ..kernel(&format!("f{index}")) })
@@ -191,7 +191,7 @@ fn extensions_of_very_many_tags() {
     spec.functions[3_999].reflection = Some(0);
     spec.other_extension_tags = vec![RawTag::new(b"XXXX", &[]); 40_000];
     survive("an extension of unknown tags", &spec.build().bytes);
-    // The sections of the extension again and again, at the same place.
+    // The sections of the extension are repeated at the same place.
     let mut tag = b"RLST".to_vec();
     tag.extend([16, 0]);
     spec.other_extension_tags = vec![RawTag::new(b"RLST", &[0; 16]); 20_000];
@@ -199,8 +199,8 @@ fn extensions_of_very_many_tags() {
 }
 
 #[test]
-fn the_same_section_at_many_places() {
-    // Every four bytes of the file are a reflection list of their own.
+fn the_same_section_at_many_offsets() {
+    // Every four bytes of the file are a separate reflection list.
     let mut spec = LibrarySpec::new(Dialect::Linker, 9);
     spec.functions = (0..2_000).map(|index| kernel(&format!("f{index}"))).collect();
     spec.modules = vec![module()];
@@ -254,7 +254,7 @@ fn hostile_names() {
         ]
     );
 
-    // A NUL inside of a name: the tag is longer than its string.
+    // A NUL inside a name: the tag is longer than its string.
     let mut spec = LibrarySpec::new(Dialect::Linker, 9);
     spec = spec.with(FunctionSpec { name: b"one\0two".to_vec(), ..kernel("") }, module());
     let seen = survive("a name with a NUL", &spec.build().bytes);

@@ -1,14 +1,14 @@
-//! Every kind of edit, on fixtures and on real libraries: a check of the result finds nothing, what was not touched is
-//! the same, and a second reader, which shares nothing with ours, agrees.
+//! All edits, on fixtures and on real libraries: a check of the result finds nothing, unaffected parts are unchanged,
+//! and an independent parser agrees.
 
 use std::collections::BTreeMap;
 use unshade::build;
 use unshade_metallib::file::{ExtensionTag, OwnedFunction};
 use unshade_metallib::{Library, LibraryFile, document};
 use unshade_tests::metallib_edits::{EDITS, Subject, Tally};
-use unshade_tests::{corpus, fixtures, plain_reader};
+use unshade_tests::{corpus, fixtures, reference_reader};
 
-/// Fixtures that real linkers and tools could have written, and real libraries.
+/// Returns fixtures that real linkers and tools could have written, and real libraries.
 fn libraries(test: &str) -> Vec<(String, Vec<u8>)> {
     const ODD: [&str; 8] = [
         "dxmt",
@@ -27,11 +27,11 @@ fn libraries(test: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_second_reader_reads_what_is_not_edited() {
+fn the_reference_reader_accepts_unedited_libraries() {
     let mut count = 0;
     for (name, data) in libraries("reading with the second reader") {
         let file = LibraryFile::parse(&data).unwrap();
-        let plain = plain_reader::read(&data);
+        let plain = reference_reader::read(&data);
         assert_eq!(plain.functions.len(), file.functions.len(), "{name}");
         for (plain, owned) in plain.functions.iter().zip(&file.functions) {
             assert_eq!(plain.name, *owned.name);
@@ -43,7 +43,7 @@ fn the_second_reader_reads_what_is_not_edited() {
 }
 
 #[test]
-fn every_edit_keeps_every_rule() {
+fn every_edit_preserves_all_invariants() {
     let subjects = libraries("editing");
     let subjects: Vec<Subject> = subjects.into_iter().map(|(name, data)| Subject::new(name, data)).collect();
     for edit in EDITS {
@@ -54,11 +54,11 @@ fn every_edit_keeps_every_rule() {
         assert!(tally.made > 10, "{}: {tally:?}", edit.name);
         let refuses = ["rename", "merge", "retarget to an OS version", "set install name"];
         assert!(tally.refused > 0 || !refuses.contains(&edit.name), "{}: {tally:?}", edit.name);
-        eprintln!("{:<28} {:>5} made, {:>5} refused", edit.name, tally.made, tally.refused);
+        eprintln!("{:<28} {:>5} succeeded, {:>5} rejected", edit.name, tally.made, tally.refused);
     }
 }
 
-/// Takes away what the module says as well; the manifest is silent about it.
+/// Removes what the module describes as well, so that the manifest omits it. Returns the number of removed facts.
 fn silent(function: &mut OwnedFunction<'_>, module: &[u8]) -> usize {
     let known = unshade::air::functions(module).unwrap_or_default();
     let Some(known) = known.into_iter().find(|known| known.name == function.name) else { return 0 };
@@ -88,7 +88,7 @@ fn silent(function: &mut OwnedFunction<'_>, module: &[u8]) -> usize {
     facts
 }
 
-/// Whether the module says of a function what the library leaves out, which no real one does.
+/// Returns whether the module describes something about a function that the library omits; no real library does.
 fn lacks_what_is_said(function: &OwnedFunction<'_>, module: &[u8]) -> bool {
     let known = unshade::air::functions(module).unwrap_or_default();
     let known = known.iter().find(|known| known.name == function.name).or(known.first());
@@ -109,7 +109,7 @@ fn real_libraries_are_built_from_their_modules() {
             .iter()
             .any(|function| lacks_what_is_said(function, &original.modules[function.module].bytes))
         {
-            // The modules of fixtures are few, and serve functions of other types, too.
+            // The modules of fixtures are few, and are also used for functions of other types.
             assert_eq!(name, "tessellation");
             continue;
         }
@@ -130,7 +130,7 @@ fn real_libraries_are_built_from_their_modules() {
         };
         let mut built = build::metallib(&manifest, &mut load)
             .unwrap_or_else(|error| panic!("{name}: {error}\n{manifest}"));
-        // The UUID of the original can't be computed.
+        // The UUID of the original can't be recomputed.
         if let Some(uuid) = original.uuid() {
             for tag in built.extension.iter_mut().flatten() {
                 if let ExtensionTag::Uuid(place) = tag {
@@ -140,10 +140,13 @@ fn real_libraries_are_built_from_their_modules() {
         } else {
             built.set_uuid(None);
         }
-        assert!(built.write().unwrap().to_vec() == data, "{name} is built otherwise:\n{manifest}");
+        assert!(
+            built.write().unwrap().to_vec() == data,
+            "building {name} gives a different file:\n{manifest}"
+        );
         let dialect = Library::parse(&data).unwrap().dialect();
         let dialect = dialect.map_or_else(|| "empty".into(), |dialect| dialect.to_string());
         *versions.entry(format!("{} {dialect}", original.header.version())).or_default() += 1;
     }
-    eprintln!("{facts} facts taken from modules; built to the byte: {versions:?}");
+    eprintln!("{facts} facts taken from modules; reproduced exactly: {versions:?}");
 }

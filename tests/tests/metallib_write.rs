@@ -1,4 +1,4 @@
-//! Libraries that are written: every fixture and every real file comes back to the byte.
+//! Writing libraries: every fixture and every real file survives a round trip.
 
 use unshade_metallib::file::{OwnedReflection, SectionData};
 use unshade_metallib::reflection::tables::OwnedTable;
@@ -7,20 +7,20 @@ use unshade_tests::fixtures;
 use unshade_tests::{corpus, fuzz_targets};
 
 #[test]
-fn every_fixture_comes_back_to_the_byte() {
+fn every_fixture_survives_a_round_trip() {
     for fixture in fixtures::all() {
         let (bytes, _) = fixture.build();
         if Universal::parse(&bytes).is_ok() {
             continue;
         }
         let file = LibraryFile::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
-        assert!(file.write().unwrap().to_vec() == bytes, "{} is written otherwise", fixture.name);
+        assert!(file.write().unwrap().to_vec() == bytes, "writing changes {}", fixture.name);
         fuzz_targets::metallib_write(&bytes);
     }
 }
 
 #[test]
-fn yaml_and_back_is_the_same_file() {
+fn yaml_survives_a_round_trip() {
     let real = corpus::smallest_libraries(20, "YAML of real libraries", |data| data.len() > 8);
     let fixtures = fixtures::all().into_iter().map(|fixture| (fixture.name.clone(), fixture.build().0));
     for (name, bytes) in fixtures.chain(real.into_iter().map(|file| (file.name, file.data))) {
@@ -29,7 +29,7 @@ fn yaml_and_back_is_the_same_file() {
         }
         let text = document::to_yaml(&LibraryFile::parse(&bytes).unwrap()).unwrap();
         let back = document::from_yaml(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
-        assert!(back.write().unwrap().to_vec() == bytes, "{name} comes back otherwise:\n{text}");
+        assert!(back.write().unwrap().to_vec() == bytes, "YAML changes {name}:\n{text}");
     }
 }
 
@@ -40,7 +40,7 @@ fn reflections_are_tables_in_yaml() {
     let mut file = LibraryFile::parse(&bytes).unwrap();
     let Some(SectionData::Reflections(list)) = file.section_mut(&[*b"RLST"]) else { panic!("no RLST") };
     for buffer in list {
-        // Our fixtures are written from the front to the back, which nobody else does.
+        // Our fixtures are written front to back, unlike those of any other writer.
         assert!(buffer.tables().is_none());
         let rebuilt = OwnedReflection::of_tables(&OwnedTable::read(&buffer.content).unwrap()).unwrap();
         buffer.content = rebuilt.content.into_owned().into();
@@ -65,7 +65,7 @@ fn reflections_are_tables_in_yaml() {
 }
 
 #[test]
-fn faults_of_a_document_have_their_line() {
+fn faults_of_a_document_have_line_numbers() {
     for (text, expected) in [
         ("A: 1\n", "--- !metallib"),
         ("--- !metallib\nMacOS: true\n", "key `Version` is missing"),
@@ -87,19 +87,19 @@ fn faults_of_a_document_have_their_line() {
 }
 
 #[test]
-fn every_real_library_comes_back_to_the_byte() {
+fn every_real_library_survives_a_round_trip() {
     for file in corpus::smallest_libraries(usize::MAX, "writing every real library", |data| data.len() > 8) {
         let parsed = LibraryFile::parse(&file.data).unwrap_or_else(|error| panic!("{}: {error}", file.name));
-        assert!(parsed.write().unwrap().to_vec() == file.data, "{} is written otherwise", file.name);
+        assert!(parsed.write().unwrap().to_vec() == file.data, "writing changes {}", file.name);
     }
 }
 
 #[test]
-fn what_would_come_back_otherwise_is_refused_with_its_place() {
+fn an_unsupported_layout_is_rejected_with_its_offset() {
     let fixture = fixtures::all().into_iter().find(|fixture| fixture.name == "linker_1_2_7").unwrap();
     let (mut bytes, _) = fixture.build();
     bytes.push(0);
     let error = LibraryFile::parse(&bytes).unwrap_err();
-    assert!(error.to_string().contains("laid out in a way that is not written"), "{error}");
+    assert!(error.to_string().contains("unsupported layout"), "{error}");
     assert_eq!(error.offset(), Some(bytes.len() as u64 - 1));
 }

@@ -1,11 +1,11 @@
-//! A change of any byte of a module is found, and blamed on the functions that are in it.
+//! A change of any byte of a module is detected, and attributed to the functions in that module.
 
 use unshade_metallib::{Library, verify};
 use unshade_tests::metallib_builder::{Dialect, FunctionSpec, LibrarySpec, ModuleSpec, function_type};
 use unshade_tests::{corpus, mutate, parallel};
 
-/// Changes every byte of every module, and expects rule `module-hash` for the functions of that module and no other.
-fn every_change_is_blamed_on_the_right_functions(name: &str, data: &[u8]) -> usize {
+/// Changes every byte of every module, and expects rule `module-hash` exactly for the functions in that module.
+fn every_change_is_attributed_to_the_right_functions(name: &str, data: &[u8]) -> usize {
     let library = Library::parse(data).expect("a library");
     let functions: Vec<(String, std::ops::Range<usize>)> = library
         .functions()
@@ -38,7 +38,7 @@ fn every_change_is_blamed_on_the_right_functions(name: &str, data: &[u8]) -> usi
     bytes.len()
 }
 
-/// The functions that rule `module-hash` names.
+/// Returns the functions for which rule `module-hash` is reported.
 fn blamed(data: &[u8]) -> Vec<String> {
     let library = Library::parse(data).expect("the header is unchanged");
     let mut blamed: Vec<(u32, String)> = verify::library(&library)
@@ -58,7 +58,7 @@ fn kernel(name: &str) -> FunctionSpec {
     FunctionSpec::new(name, function_type::KERNEL)
 }
 
-/// Bitcode that is not even that: the hash does not care.
+/// Returns a module that is not even valid bitcode, which does not matter for its hash.
 fn module(byte: u8, size: usize) -> ModuleSpec {
     ModuleSpec {
         bitcode: [b"BC\xc0\xde", vec![byte; size].as_slice()].concat(),
@@ -73,9 +73,9 @@ fn in_a_library_of_several_functions() {
         .with(kernel("first"), module(1, 40))
         .with(kernel("second"), module(2, 100))
         .with(kernel("third"), module(3, 7));
-    // Two functions of one module: both are wrong when it is.
+    // Two functions share a module: both hashes become wrong.
     spec.functions.push(FunctionSpec { module: 1, ..kernel("second_again") });
-    let changed = every_change_is_blamed_on_the_right_functions("synthetic", &spec.build().bytes);
+    let changed = every_change_is_attributed_to_the_right_functions("synthetic", &spec.build().bytes);
     assert_eq!(changed, 64 + 128 + 32);
 }
 
@@ -86,7 +86,7 @@ fn in_a_library_without_module_sizes() {
         .with(without("first"), module(1, 40))
         .with(without("second"), module(2, 60))
         .build();
-    // A change of the wrapper's size may move the end of the module, so that only the modules' content is changed.
+    // Changing the size in the wrapper may move the end of the module, so only change its content.
     let intact = Library::parse(&built.bytes).expect("a library");
     assert!(verify::library(&intact).is_empty());
     for (range, label) in built.modules.iter().zip(["function 0 \"first\"", "function 1 \"second\""]) {
@@ -104,7 +104,7 @@ fn in_a_real_file() {
         Library::parse(data).is_ok_and(|library| library.functions().count() > 1)
     });
     for file in files {
-        let changed = every_change_is_blamed_on_the_right_functions(&file.name, &file.data);
-        eprintln!("{}: every one of {changed} bytes in modules changed", file.name);
+        let changed = every_change_is_attributed_to_the_right_functions(&file.name, &file.data);
+        eprintln!("{}: changed each of {changed} module bytes", file.name);
     }
 }

@@ -1,5 +1,5 @@
-//! Every fixture cut off at every byte, and with every byte changed: nothing panics, every byte keeps its place in the
-//! outline, and memory stays in proportion to the file.
+//! Every fixture truncated at every byte, and with every byte changed: nothing panics, the outline covers every byte,
+//! and memory stays in proportion to the file.
 
 mod counting;
 
@@ -14,12 +14,12 @@ use unshade_tests::{corpus, exercise, fixtures, metallib_builder as builder, mut
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most memory that everything together may take for a file of this size.
+/// Returns the memory limit for a file of this size.
 fn heap_limit(file_size: usize) -> u64 {
     4 * file_size as u64 + (1 << 20)
 }
 
-/// Does everything to a file and returns the most memory that was held at once.
+/// Calls the whole API on a file. Returns the peak memory.
 fn measured(data: &[u8]) -> u64 {
     let (seen, peak) = counting::peak(|| exercise::any(data));
     let faults = seen.map(|seen| seen.outline_faults).unwrap_or_default();
@@ -27,11 +27,11 @@ fn measured(data: &[u8]) -> u64 {
     peak
 }
 
-/// Counts over all mutations of a test.
+/// Statistics over all mutations of a test.
 #[derive(Default)]
 struct Total {
     runs: AtomicU64,
-    /// The highest peak of memory, with what it was of.
+    /// The highest memory peak, with a description of its mutation.
     worst: Mutex<(u64, String)>,
 }
 
@@ -61,7 +61,7 @@ fn exhaustive() -> bool {
     std::env::var_os("UNSHADE_EXHAUSTIVE").is_some()
 }
 
-/// Files in pieces of work that take about as long as each other.
+/// Splits files into pieces of work of similar duration.
 fn pieces(files: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>, std::ops::Range<usize>)> {
     const PIECE: usize = 512;
     let mut pieces = Vec::new();
@@ -112,7 +112,7 @@ fn real_files(test: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn fixtures_cut_off_at_every_byte() {
+fn fixtures_truncated_at_every_byte() {
     truncate_everywhere("fixtures cut off", synthetic_files());
 }
 
@@ -122,7 +122,7 @@ fn fixtures_with_every_byte_changed() {
 }
 
 #[test]
-fn real_files_cut_off_at_every_byte() {
+fn real_files_truncated_at_every_byte() {
     truncate_everywhere("real files cut off", real_files("cutting off at every byte"));
 }
 
@@ -131,7 +131,7 @@ fn real_files_with_every_byte_changed() {
     change_every_byte("real files changed", real_files("changing every byte"));
 }
 
-/// Lists of functions that are next to nothing in the file, but not in memory.
+/// Functions that are nearly empty in the file, but not in memory.
 #[test]
 fn lists_of_tiny_functions_stay_in_proportion() {
     let groups: [&[u8]; 3] = [b"\x04\0\0\0", b"\x08\0\0\0ENDT", b"\x10\0\0\0NAME\x02\0a\0ENDT"];

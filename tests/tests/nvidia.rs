@@ -1,5 +1,5 @@
-//! NVIDIA's formats: every fixture read, checked, outlined, cut off at every byte and with every byte changed; the facts
-//! that are known of each; every way to break the rules.
+//! NVIDIA's formats: every fixture is parsed, checked, outlined, truncated at every byte and with every byte changed;
+//! known facts about each; violations of every rule.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_core::outline::Coverage;
@@ -33,7 +33,7 @@ fn findings(data: &[u8]) -> Diagnostics {
 }
 
 #[test]
-fn fixtures_are_sound_and_have_no_unknown_byte() {
+fn fixtures_are_valid_and_have_no_unknown_bytes() {
     for Fixture { name, data } in everything() {
         check(&name, || exercise(&data));
         if name.ends_with(".ptx") {
@@ -53,7 +53,7 @@ fn fixtures_are_sound_and_have_no_unknown_byte() {
 }
 
 #[test]
-fn fixtures_cut_off_at_every_byte() {
+fn fixtures_truncated_at_every_byte() {
     parallel::for_each(&everything(), |Fixture { name, data }| {
         for length in 0..data.len() {
             check(&format!("{name} cut off at {length:#x}"), || exercise(&data[..length]));
@@ -67,7 +67,7 @@ fn fixtures_with_every_byte_changed() {
     parallel::for_each(&everything(), |Fixture { name, data }| {
         let mut changed = data.clone();
         for at in 0..data.len() {
-            // Much of a file is code, zeros and text, of which one byte is as good as another.
+            // Much of a file is code, zeros and text, whose bytes are interchangeable.
             if !exhaustive && at > 0x200 && at % 11 != 0 {
                 continue;
             }
@@ -103,7 +103,7 @@ fn kernels_parameters_and_resources() {
 }
 
 #[test]
-fn functions_inside_of_a_kernel_are_labels_of_its_code() {
+fn functions_inside_a_kernel_are_labels_in_its_code() {
     let data = nvidia::one("calls_sm_35.cubin");
     let cubin = Cubin::read(Reader::at(&data, 0x1000)).unwrap();
     let kernel = cubin.functions().find(|function| function.kind == FunctionKind::Kernel).unwrap();
@@ -123,7 +123,7 @@ fn functions_inside_of_a_kernel_are_labels_of_its_code() {
 }
 
 #[test]
-fn textures_are_told_by_their_relocations() {
+fn textures_are_identified_by_their_relocations() {
     let data = nvidia::one("texture_sm_37.cubin");
     let cubin = Cubin::read(Reader::new(&data)).unwrap();
     let kernel = cubin.functions().find(|function| function.name() == b"texk").unwrap();
@@ -156,7 +156,7 @@ fn line_tables_of_three_toolkits() {
 }
 
 #[test]
-fn the_new_abi_tells_its_tool() {
+fn the_new_abi_identifies_its_tool() {
     let data = nvidia::one("add_sm_120.cubin");
     let cubin = Cubin::read(Reader::new(&data)).unwrap();
     assert_eq!((cubin.arch(), cubin.toolkit(), cubin.virtual_arch()), (120, Some(135), Some(50)));
@@ -169,7 +169,7 @@ fn the_new_abi_tells_its_tool() {
 }
 
 #[test]
-fn cubins_of_the_32_bit_class() {
+fn cubins_of_elf_class_32() {
     let data = nvidia::one("add_32_bit_sm_35.cubin");
     let cubin = Cubin::read(Reader::new(&data)).unwrap();
     assert_eq!((cubin.elf().class(), cubin.has_64_bit_addresses()), (Class::Elf32, false));
@@ -188,7 +188,7 @@ fn entries_options_and_both_compressions() {
     assert_eq!((entries[0].kind, entries[0].compression()), (EntryKind::PTX, Compression::Lz4));
     assert_eq!(entries[0].name(), Some(&b"add.cu"[..]));
     assert_eq!(entries[0].options().unwrap().unwrap().data(), b"-v -O3");
-    // fatbinary leaves out the tabs.
+    // fatbinary omits the tabs.
     let text = entries[0].data().unwrap().into_owned();
     let source = nvidia::one("add.ptx");
     let without_tabs = |text: &[u8]| text.iter().copied().filter(|byte| *byte != b'\t').collect::<Vec<_>>();
@@ -210,7 +210,7 @@ fn entries_options_and_both_compressions() {
 }
 
 #[test]
-fn wrappers_of_the_host() {
+fn host_wrappers() {
     let mut section = Vec::new();
     for address in [0x1000_u64, 0x2000] {
         section.extend(0x4662_43b1_u32.to_le_bytes());
@@ -242,10 +242,10 @@ fn unknown_attributes_are_kept() {
     assert_eq!(findings(&data).iter().map(|one| one.rule).collect::<Vec<_>>(), ["nv-info-unknown"]);
 }
 
-/// Where something stands in a file.
+/// Returns the position of an item in a file.
 type Place = fn(&[u8]) -> usize;
 
-/// A fixture, a place in it, the bytes to put there, and the rule that is broken then.
+/// A fixture, a position in it, the bytes to write there, and the rule that they violate.
 const BREAKS: &[(&str, Place, &[u8], &str)] = &[
     ("packed_11_2.fatbin", |_| 4, &[2], "nv-fatbin-header"),
     ("packed_11_2.fatbin", |_| 8, &[0xff], "nv-fatbin-size"),
@@ -253,7 +253,7 @@ const BREAKS: &[(&str, Place, &[u8], &str)] = &[
     ("packed_11_2.fatbin", |_| 16 + 8, &[0xff, 0xff], "nv-entry-size"),
     ("packed_11_2.fatbin", |_| 16 + 41, &[0xa0], "nv-entry-flags"),
     ("options_11_2.fatbin", |_| 16 + 32, &[0xff], "nv-entry-text"),
-    // LZ4 that lies about its size.
+    // LZ4 data with a wrong size.
     ("packed_11_2.fatbin", |_| 16 + 56, &[1], "nv-entry-data"),
     ("packed_11_2.fatbin", |_| 16 + 63, &[1], "nv-entry-data"),
     ("packed_11_2.fatbin", |_| 16 + 28, &[37], "nv-entry-chip"),
@@ -304,7 +304,7 @@ fn symbol(data: &[u8], name: &[u8]) -> usize {
     symbols.iter().find(|symbol| symbol.name == name).expect("a symbol").range.0 as usize
 }
 
-/// The value of the record of the second parameter, which comes first.
+/// Returns the position of the record of the second parameter, which comes first.
 fn parameter(data: &[u8]) -> usize {
     let cubin = Cubin::read(Reader::new(data)).unwrap();
     let kernel = cubin.functions().find(|function| function.kind == FunctionKind::Kernel).unwrap();
@@ -314,7 +314,7 @@ fn parameter(data: &[u8]) -> usize {
 }
 
 #[test]
-fn every_rule_can_be_broken() {
+fn every_rule_can_be_violated() {
     for (name, place, bytes, rule) in BREAKS {
         let mut data = nvidia::one(name);
         let place = place(&data);
@@ -326,12 +326,12 @@ fn every_rule_can_be_broken() {
     let broken: Vec<_> = BREAKS.iter().map(|(.., rule)| *rule).collect();
     let elsewhere = ["nv-elf-class", "nv-info-unknown", "nv-ptx"];
     for (rule, _) in verify::RULES {
-        assert!(broken.contains(rule) || elsewhere.contains(rule), "nothing breaks {rule}");
+        assert!(broken.contains(rule) || elsewhere.contains(rule), "nothing violates {rule}");
     }
 }
 
 #[test]
-fn ptx_without_its_directives_is_told() {
+fn ptx_without_its_directives_is_reported() {
     let text = b".version 7.2\n.address_size 64\n\x01";
     let found = verify::ptx(&unshade_nv::Ptx::new(Reader::new(text)));
     let places: Vec<_> = found.iter().map(|one| (one.rule, one.error.offset())).collect();

@@ -1,9 +1,9 @@
-//! The real files of the corpus are sound, and outlines of them leave no byte out.
+//! The real files of the corpus are valid, and their outlines cover every byte.
 
 use unshade_tests::{corpus, exercise};
 
 #[test]
-fn libraries_are_sound_and_every_byte_has_a_name() {
+fn libraries_are_valid_and_every_byte_has_a_name() {
     let files = corpus::smallest_libraries(usize::MAX, "checking every real library", |data| data.len() > 8);
     let (mut functions, mut unknown) = (0, 0);
     for file in &files {
@@ -17,7 +17,7 @@ fn libraries_are_sound_and_every_byte_has_a_name() {
 }
 
 #[test]
-fn binary_archives_are_sound_and_their_outlines_have_no_gap() {
+fn binary_archives_are_valid_and_their_outlines_have_no_gaps() {
     for file in corpus::binary_archives("checking the binary archives") {
         let seen = exercise::universal(&file.data).expect("a universal file");
         assert!(seen.functions > 0 && seen.findings.is_empty(), "{}: {:#?}", file.name, seen.findings);

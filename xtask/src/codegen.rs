@@ -1,23 +1,23 @@
-//! `cargo xtask codegen`: writes what is generated from the tables in `isa/` and from the query API, or checks that it is
-//! up to date.
+//! `cargo xtask codegen`: writes what is generated from the tables in `isa/`, from the query API and for every package, or
+//! checks that it is up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{protocol, sh};
+use crate::{package_files, protocol, sh};
 
 /// Options of `cargo xtask codegen`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  cargo xtask codegen\n  cargo xtask codegen --check")]
 pub(crate) struct Args {
-    /// Write nothing; fail if a file is not what the tables make.
+    /// Write nothing; fail if a generated file is out of date.
     #[arg(long)]
     check: bool,
 }
 
-/// The tables of generations, the oldest first.
+/// The tables of generations, oldest first.
 const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
@@ -29,7 +29,7 @@ const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = sh::root().to_path_buf();
-    let files = made(&root)?;
+    let files = generated_files(&root)?;
     let mut stale = Vec::new();
     for (path, text) in &files {
         if fs::read_to_string(path).ok().as_deref() != Some(text) {
@@ -43,10 +43,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let left: Vec<PathBuf> = left_over(&root.join(PAGES), &files);
     if args.check {
         for path in stale.iter().copied().chain(&left) {
-            eprintln!("not fresh: {}", path.strip_prefix(&root).unwrap_or(path).display());
+            eprintln!("out of date: {}", path.strip_prefix(&root).unwrap_or(path).display());
         }
         if !stale.is_empty() || !left.is_empty() {
-            bail!("generated files are not fresh; run `cargo xtask codegen`");
+            bail!("generated files are out of date; run `cargo xtask codegen`");
         }
     }
     for path in left {
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Every generated file and its text.
-fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+/// Generates the path and text of every file.
+fn generated_files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let isa = load(root)?;
     let mut files =
         vec![(root.join(GENERATED).join("operations.rs"), isa_gen::rust_tables::operations(&isa))];
@@ -76,10 +76,11 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
+    files.extend(package_files::made(root)?);
     Ok(files)
 }
 
-/// The tables of this repository, checked.
+/// Loads and checks the tables of this repository.
 pub(crate) fn load(root: &Path) -> Result<isa_gen::Isa> {
     let read = |name: &str| -> Result<(String, String)> {
         let path = root.join("isa/nvidia").join(name);
@@ -94,11 +95,11 @@ pub(crate) fn load(root: &Path) -> Result<isa_gen::Isa> {
         generations.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     isa_gen::load((&operations.0, &operations.1), &named).map_err(|errors| {
         errors.iter().for_each(|error| eprintln!("isa/nvidia/{error}"));
-        anyhow::anyhow!("{} faults in the tables", errors.len())
+        anyhow::anyhow!("{} errors in the tables", errors.len())
     })
 }
 
-/// Files of a folder that are not made any more.
+/// Returns the files of a folder that are no longer generated.
 fn left_over(folder: &Path, files: &[(PathBuf, String)]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut left: Vec<PathBuf> = entries

@@ -1,4 +1,4 @@
-//! What the commands share: where the workspace is, running programs, and printing times and sizes.
+//! Functions shared by the commands: finding the workspace, running programs, formatting times and sizes.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
-/// The root of the workspace: the folder above this crate. Cargo says at run time where that is; what was true when
-/// this was compiled need not be, for one build folder may serve several copies of the repository.
+/// Returns the root of the workspace: the parent folder of this crate. Cargo provides it at run time; the value at
+/// compile time may be wrong, because several copies of the repository may share a build folder.
 pub(crate) fn root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let mut xtask =
@@ -23,11 +23,27 @@ pub(crate) fn root() -> &'static Path {
     &ROOT
 }
 
+/// The folder of builds.
+pub(crate) fn target() -> PathBuf {
+    env_path("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
+}
+
 /// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
     command
+}
+
+/// Runs this very command by a release build of this program.
+pub(crate) fn run_in_release() -> Result<()> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root().join("xtask/Cargo.toml"));
+    let status = command.arg("--").args(env::args_os().skip(1)).status().context("cannot start cargo")?;
+    if !status.success() {
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
 }
 
 /// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
@@ -37,7 +53,7 @@ pub(crate) fn find_llvm_tool(name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Adds the files of a folder and of those in it.
+/// Collects the files in a folder and its subfolders.
 pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
@@ -50,7 +66,7 @@ pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()>
     Ok(())
 }
 
-/// Runs a program with its output captured; its standard error is part of the error if it fails.
+/// Runs a program and captures its output. If it fails, the error includes its standard error.
 pub(crate) fn capture(command: &mut Command) -> Result<Output> {
     let shown = shown(command);
     let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
@@ -61,7 +77,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// A command as one would type it.
+/// Formats a command as typed in a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let mut text = Path::new(command.get_program())
         .file_stem()
@@ -72,23 +88,23 @@ pub(crate) fn shown(command: &Command) -> String {
     text
 }
 
-/// The last `count` lines of `text`.
+/// Returns the last `count` lines of `text`.
 pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
-/// A path in an environment variable, or `None` if the variable is unset or empty.
+/// Returns the path in an environment variable, or `None` if the variable is unset or empty.
 pub(crate) fn env_path(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// A duration as `1.2 s`.
+/// Formats a duration as `1.2 s`.
 pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// Bytes as decimal megabytes or kilobytes, which is how package registries count.
+/// Formats a size in decimal megabytes or kilobytes, as package registries do.
 pub(crate) fn megabytes(bytes: u64) -> String {
     if bytes < 1_000_000 {
         format!("{:.1} kB", bytes as f64 / 1e3)
@@ -97,12 +113,12 @@ pub(crate) fn megabytes(bytes: u64) -> String {
     }
 }
 
-/// The SHA-256 of `bytes` in lower-case hexadecimal.
+/// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Lower-case hexadecimal.
+/// Formats bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

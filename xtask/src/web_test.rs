@@ -1,8 +1,8 @@
-//! `cargo xtask web-test`: the page of `web/` in a real browser.
+//! `cargo xtask web-test`: tests the page of `web/` in a real browser.
 //!
-//! TypeScript checks the types that the modules' comments tell; then Node runs `web/tests`, which drive Chromium
-//! against `unshade explore`, or against the static page. The page itself needs none of these: they are fetched from
-//! npm when the tests run for the first time.
+//! TypeScript checks the types in the modules' comments; then Node runs `web/tests`, which control Chromium with the
+//! page of `unshade explore`, or with the static page. The page itself needs none of these; they are downloaded from
+//! npm by the first run of the tests.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::sh;
 
-/// Names that Chromium goes by, the most likely first.
+/// Names of the Chromium executable, most likely first.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The library that the figures are measured on, below the folder of builds, where `cargo xtask bench` unpacks it.
+/// The library for measurements, in the build folder, where `cargo xtask bench` unpacks it.
 const BIG: &str = "bench/mlx_metal-0.32.4-py3-none-macosx_14_0_arm64/mlx/lib/mlx.metallib";
 
 /// Options of `cargo xtask web-test`.
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     /// Test the static page in this folder instead of the local server.
     #[arg(long, value_name = "FOLDER")]
     page: Option<PathBuf>,
-    /// Only the tests whose names match this regular expression.
+    /// Only run tests whose names match this regular expression.
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
-    /// Check the types, without a browser.
+    /// Only check the types, without a browser.
     #[arg(long)]
     types: bool,
-    /// Leave out the figures.
+    /// Skip the measurements.
     #[arg(long)]
     no_figures: bool,
-    /// Take the pictures of docs/images instead.
+    /// Take the screenshots of docs/images instead.
     #[arg(long)]
     screenshots: bool,
     /// Build and test the program in this profile.
@@ -47,27 +47,26 @@ pub(crate) struct Args {
     profile: String,
 }
 
-/// Checks the types, builds the program and runs the tests.
+/// Checks the types, builds unshade and runs the tests.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let folder = sh::root().join("web/tests");
-    let node = find("node").context(
-        "Node is missing, which the tests of the page run in: install it (Debian: apt install nodejs npm)",
-    )?;
+    let node = find("node")
+        .context("the tests of the page need Node: install it (Debian: apt install nodejs npm)")?;
     fetch_packages(&folder)?;
     check_types(&folder)?;
     if args.types {
         return Ok(());
     }
-    let browser =
-        env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| BROWSERS.into_iter().find_map(find)).context(
-            "Chromium is missing, which the page is tested in: install it (Debian: apt install chromium)",
-        )?;
+    let browser = env::var_os("CHROMIUM")
+        .map(PathBuf::from)
+        .or_else(|| BROWSERS.into_iter().find_map(find))
+        .context("the tests of the page need Chromium: install it (Debian: apt install chromium)")?;
     let program = build(&args.profile)?;
 
     let mut command = Command::new(node);
     command.current_dir(&folder).env("CHROMIUM", browser).env("UNSHADE", &program);
     if env::var_os("UNSHADE_BIG").is_none() {
-        command.env("UNSHADE_BIG", target().join(BIG));
+        command.env("UNSHADE_BIG", sh::target().join(BIG));
     }
     if let Some(page) = &args.page {
         let page = page.canonicalize().with_context(|| page.display().to_string())?;
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.arg("screenshots.mjs").arg(sh::root().join("docs/images"));
         return finish(&mut command);
     }
-    // One after the other: what is measured is not to wait for another test.
+    // Run tests one after the other, so that measurements are not disturbed.
     command.args(["--test", "--test-concurrency=1", "--test-timeout=900000", "--test-reporter=spec"]);
     if let Some(pattern) = &args.only {
         command.arg(format!("--test-name-pattern={pattern}"));
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     finish(&mut command)
 }
 
-/// Fetches what the tests need, once.
+/// Downloads the packages that the tests need, once.
 fn fetch_packages(folder: &Path) -> Result<()> {
     if ["playwright-core", "axe-core", "typescript"]
         .iter()
@@ -97,9 +96,9 @@ fn fetch_packages(folder: &Path) -> Result<()> {
     {
         return Ok(());
     }
-    let npm =
-        find("npm").context("npm is missing, which fetches what the tests need (Debian: apt install npm)")?;
-    eprintln!("web-test: fetching playwright-core, axe-core and typescript from npm");
+    let npm = find("npm")
+        .context("npm is missing, which downloads the packages for the tests (Debian: apt install npm)")?;
+    eprintln!("web-test: downloading playwright-core, axe-core and typescript from npm");
     finish(Command::new(npm).current_dir(folder).args(["install", "--no-audit", "--no-fund"]))
 }
 
@@ -107,16 +106,12 @@ fn check_types(folder: &Path) -> Result<()> {
     finish(Command::new(folder.join("node_modules/.bin/tsc")).current_dir(folder).args(["--project", "."]))
 }
 
-/// Builds `unshade` and says where it is.
+/// Builds `unshade` and returns its path. No package is named, so that cargo unites the features of the whole workspace as
+/// it does for `cargo test`, and builds nothing twice.
 fn build(profile: &str) -> Result<PathBuf> {
-    finish(sh::cargo().args(["build", "--package", "unshade-cli", "--profile", profile]))?;
+    finish(sh::cargo().args(["build", "--bin", "unshade", "--profile", profile]))?;
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
-}
-
-/// The folder of builds.
-fn target() -> PathBuf {
-    sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"))
+    Ok(sh::target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
 }
 
 fn find(name: &str) -> Option<PathBuf> {

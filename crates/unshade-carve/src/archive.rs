@@ -1,4 +1,4 @@
-//! Members of a static archive (`.a`, `.lib`).
+//! Reads the members of a static archive (`.a`, `.lib`).
 //!
 //! `!<arch>\n`, then members at even offsets: a header of 60 characters (name 16, time 12, owner 6, group 6, mode 8,
 //! size 10, `` `\n ``), then the data. Two ways to write longer names are in use:
@@ -17,7 +17,7 @@ use unshade_core::{Error, ErrorKind};
 
 const HEADER: u64 = 60;
 
-/// Notes what a thin archive is. Its members are files of their own, of which it has the names.
+/// Reports a thin archive, which contains only the names of its members.
 pub(crate) fn note_thin(carver: &mut Carver<'_>, _: &mut Run<'_>) -> Flow {
     let error = Error::new(ErrorKind::Unsupported, 0, "a thin archive has the names of its members only")
         .hint("open the files that are its members, or the folder that they are in");
@@ -92,7 +92,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     Continue(())
 }
 
-/// A decimal number that may have spaces after it.
+/// Parses a decimal number with optional trailing spaces.
 fn decimal(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_end();
     if text.is_empty() {
@@ -109,7 +109,7 @@ fn trim_nul(name: &[u8]) -> &[u8] {
     name.get(..end).unwrap_or_default()
 }
 
-/// A name of the table `//`: ended by `/` and a line feed (GNU) or a NUL (Microsoft).
+/// Returns a name from the table `//`, which ends with `/` and a line feed (GNU) or a NUL (Microsoft).
 fn long_name(table: &[u8], place: u64) -> Option<&[u8]> {
     // No file system has longer ones; a hostile table must not be read again from end to end for each member.
     const LIMIT: usize = 4_096;

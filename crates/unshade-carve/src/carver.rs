@@ -1,4 +1,4 @@
-//! The search through one file: runs, members, what was found and where.
+//! Searches one file: its runs, its members, and the programs in them.
 
 use crate::checks::compressed::Method;
 use crate::checks::{bitcode, direct3d9, object};
@@ -13,28 +13,28 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow::{self, Break, Continue};
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// How much of a member's name is kept: more than any file system takes. A name is copied for each program under it.
+/// Maximum length of a member's name, more than any file system allows. A name is copied for each program under it.
 const NAME_LIMIT: usize = 4_096;
 
-/// What a magic number that begins nothing costs of the budget for unpacked bytes. Real files have some dozens; a
-/// hostile one can have nothing else, and takes a hundred times as long to search then.
+/// Cost of a magic number that begins no program, from the budget for unpacked bytes. Real files have some dozens; a
+/// hostile file can consist of them, and takes a hundred times as long to search.
 const FALSE_START_COST: u64 = 256;
 
-/// Whether to go on.
+/// Whether to continue.
 pub(crate) type Flow = ControlFlow<()>;
 
 /// A GPU program that was found.
 #[derive(Clone, Debug)]
 pub struct Find<'a> {
-    /// What it is.
+    /// Its format.
     pub format: Format,
-    /// Where it is.
+    /// Its path.
     pub path: FindPath,
-    /// Its bytes: as many as it states to have, or all that are left if that's fewer.
+    /// Its bytes: as many as it states, or all that are left if there are fewer.
     pub data: &'a [u8],
-    /// Where it is in the file, if it's there as it is and didn't have to be unpacked.
+    /// Its offset in the file, if it was not unpacked.
     pub file_offset: Option<u64>,
-    /// Whether it's all there.
+    /// Whether it is complete.
     pub condition: Condition,
     /// The options that the compiler was given, each with a NUL after it: of bitcode in an object file whose section
     /// `.llvmcmd` or `__LLVM,__cmdline` has them. A linker puts those of all modules one after another.
@@ -49,31 +49,30 @@ impl<'a> Find<'a> {
         text.split(|&byte| byte == 0).filter(move |_| !text.is_empty())
     }
 
-    /// Returns whether it states to be longer than what is there.
+    /// Returns whether it is shorter than it states.
     pub fn is_truncated(&self) -> bool {
         matches!(self.condition, Condition::Truncated { .. })
     }
 }
 
-/// Whether a program is all there.
+/// Whether a program is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// All the bytes that it states to have are there.
+    /// All stated bytes exist.
     Whole,
-    /// It states to have more bytes than there are.
+    /// It states more bytes than exist.
     Truncated {
-        /// How many it states to have.
+        /// Number of bytes that it states.
         stated: u64,
     },
-    /// A file, or a member, begins like a program, but what follows can't be one. Its bytes are all of the file's.
+    /// A file or member begins like a program but can't be one. Its bytes are those of the whole file or member.
     Damaged,
 }
 
 /// Finds every GPU program in a file, and calls `visit` for each, in the order of the file.
 ///
-/// `name` is the file's name, for paths. Unpacked members are gone after the visit. To break off is up to `visit`. The
-/// diagnostics tell of everything that could not be searched; each has the path where it was met, and offsets in that
-/// path's bytes.
+/// `name` is the file's name, for paths. Unpacked members live only during the visit. `visit` can end the search. The
+/// diagnostics report everything that could not be searched; each has a path, and offsets relative to its bytes.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -100,7 +99,8 @@ pub fn carve(
     carver.finish()
 }
 
-/// Finds the one program that a selector means, without unpacking what can't hold it. `visit` is called at most once.
+/// Finds the program that a selector selects, without unpacking members that can't contain it. Calls `visit` at most
+/// once.
 pub fn carve_selected(
     input: &[u8],
     name: &[u8],
@@ -117,16 +117,16 @@ pub fn carve_selected(
     carver.finish()
 }
 
-/// Bytes that are searched together: the file, or a member as it is when unpacked.
+/// Bytes that are searched together: the file, or an unpacked member.
 pub(crate) struct Run<'a> {
     pub(crate) data: &'a [u8],
-    /// Where the first byte is in the file, if these bytes are in the file as they are.
+    /// Offset of the first byte in the file, if the run was not unpacked.
     base: Option<u64>,
-    /// Everything before this place has been searched, as it is or as a member.
+    /// Everything before this offset has been searched, directly or as a member.
     pub(crate) covered: usize,
-    /// The sections, once a program was found outside of any member.
+    /// The sections, read when a program is found outside of any member.
     sections: Option<Sections>,
-    /// Whether bitcode in these bytes belongs to a program that was found before but is not all there.
+    /// Whether bitcode in this run belongs to an incomplete program that was found before.
     is_claimed: bool,
 }
 
@@ -135,24 +135,24 @@ impl<'a> Run<'a> {
         Self { data, base, covered: 0, sections: None, is_claimed: false }
     }
 
-    /// The sections of the object file that the run is.
+    /// Returns the sections of the run, for object files.
     pub(crate) fn sections(&mut self) -> &Sections {
         self.sections.get_or_insert_with(|| Sections::read(self.data))
     }
 
-    /// Takes everything before `end` as searched.
+    /// Marks everything before `end` as searched.
     pub(crate) fn skip_to(&mut self, end: usize) {
         self.covered = self.covered.max(end);
     }
 
-    /// Where a place of the run is in the file.
+    /// Converts an offset in the run to one in the file.
     pub(crate) fn file_offset(&self, at: usize) -> Option<u64> {
         self.base?.checked_add(at as u64)
     }
 }
 
-/// How many members of each name a container had so far. Names are kept as hashes, so that their memory is bounded
-/// by their number; two names with one hash would merely be counted together.
+/// Counts the members of each name in a container. Names are kept as hashes, so memory is bounded by their number; two
+/// names with one hash are counted together.
 #[derive(Default)]
 pub(crate) struct Occurrences(HashMap<u64, u32>);
 
@@ -166,7 +166,7 @@ impl Occurrences {
     }
 }
 
-/// What became of a member that was to be entered.
+/// The result of entering a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Its bytes are next; [`Carver::leave`] must follow.
@@ -177,7 +177,7 @@ pub(crate) enum Entry {
     Refused,
 }
 
-/// The search through one file.
+/// The search of one file.
 pub(crate) struct Carver<'c> {
     pub(crate) limits: &'c Limits,
     selector: Option<&'c Selector>,
@@ -186,13 +186,13 @@ pub(crate) struct Carver<'c> {
     diagnostics: Diagnostics,
     file: Vec<u8>,
     pub(crate) segments: Vec<PathSegment>,
-    /// How many bytes were unpacked, or searched a second time, in all.
+    /// Total bytes that were unpacked or searched a second time.
     pub(crate) unpacked_total: u64,
-    /// How many unpacked bytes are in memory now.
+    /// Unpacked bytes that are in memory now.
     pub(crate) held: u64,
     pub(crate) members: u64,
     finds: u64,
-    /// The limits that are reported once, for they hold for the whole file.
+    /// Limits of the whole file that have been reported.
     reported: Vec<Limit>,
 }
 
@@ -223,7 +223,7 @@ impl<'c> Carver<'c> {
         self.diagnostics
     }
 
-    /// Searches a run of bytes, taking it apart first if it's a container.
+    /// Searches a run of bytes. A container is first split into members.
     pub(crate) fn run(&mut self, data: &[u8], base: Option<u64>) -> Flow {
         let mut run = Run::new(data, base);
         let container = detect_container(data);
@@ -275,7 +275,7 @@ impl<'c> Carver<'c> {
         flow
     }
 
-    /// Searches everything before `end` that has not been searched, as it is.
+    /// Searches everything before `end` that has not been searched yet.
     pub(crate) fn cover(&mut self, run: &mut Run<'_>, end: usize) -> Flow {
         let range = run.covered..end.min(run.data.len());
         if range.is_empty() {
@@ -293,7 +293,8 @@ impl<'c> Carver<'c> {
             run.skip_to(next);
             return self.cover(run, end);
         }
-        // The scanner is lent out, so that a hit can be reported through `self`; nothing scans meanwhile.
+        // The scanner is moved out of `self`, so that hits can be reported through `self`; nothing else scans
+        // meanwhile.
         let mut scanner = self.scanner.take().unwrap_or_default();
         let mut flow = Continue(());
         let mut covered = range.end;
@@ -320,24 +321,24 @@ impl<'c> Carver<'c> {
         flow
     }
 
-    /// Reports a hit, and returns where the search goes on.
+    /// Reports a hit, and returns the offset where the search continues.
     fn found(&mut self, run: &mut Run<'_>, hit: Hit) -> ControlFlow<(), usize> {
         let rest = run.data.get(hit.start..).unwrap_or_default();
         let whole = hit.stated.and_then(|stated| rest.get(..usize::try_from(stated).ok()?));
         let (data, condition, next) = match (whole, hit.stated) {
             (Some(data), _) => (data, Condition::Whole, hit.start.saturating_add(data.len())),
-            // It may be no program after all: the search goes on directly after its first byte.
+            // It may not be a program: the search continues after its first byte.
             (None, Some(stated)) => (rest, Condition::Truncated { stated }, hit.start.saturating_add(1)),
             (None, None) => (rest, Condition::Damaged, hit.start.saturating_add(1)),
         };
         if hit.format == Format::Bitcode && run.is_claimed {
             return Continue(next);
         }
-        // Of a program that holds modules, as of a wrapper, those that are left are not programs of their own.
+        // The remaining modules of an incomplete program are not programs of their own.
         let holds_bitcode = match hit.format {
             Format::MetalLibrary | Format::MetalUniversal | Format::DxContainer => true,
             Format::Bitcode => hit.start == 0,
-            Format::Fatbin | Format::Cubin | Format::Ptx | Format::Direct3d9 => false,
+            Format::Fatbin | Format::Cubin | Format::Ptx | Format::Direct3d9 | Format::Registered(_) => false,
         };
         run.is_claimed |= holds_bitcode && condition != Condition::Whole;
         let mut segments = self.segments.clone();
@@ -399,7 +400,7 @@ impl<'c> Carver<'c> {
         Entry::Entered
     }
 
-    /// Returns whether no member may be inside of the current one.
+    /// Returns whether the maximum depth is reached.
     pub(crate) fn is_deepest(&self) -> bool {
         self.segments.len() >= self.limits.depth()
     }
@@ -409,7 +410,7 @@ impl<'c> Carver<'c> {
         self.segments.pop();
     }
 
-    /// Pays for bytes of a run that a member before has had already, and returns whether there's enough left for them.
+    /// Charges the budget for bytes that an earlier member already covered, and returns whether enough is left.
     pub(crate) fn spend_overlap(&mut self, run: &Run<'_>, start: usize, end: usize) -> bool {
         let again = run.covered.min(end).saturating_sub(start) as u64;
         self.unpacked_total = self.unpacked_total.saturating_add(again);
@@ -420,7 +421,7 @@ impl<'c> Carver<'c> {
         is_affordable
     }
 
-    /// The name of the innermost member, or of the file.
+    /// Returns the name of the innermost member, or of the file.
     pub(crate) fn innermost_name(&self) -> &[u8] {
         match self.segments.last() {
             Some(PathSegment::Member { name, .. } | PathSegment::Section { name, .. }) => name,
@@ -428,16 +429,16 @@ impl<'c> Carver<'c> {
         }
     }
 
-    /// How a member that is not entered is called in a diagnostic.
+    /// Returns the name of a member that is not entered, for diagnostics.
     pub(crate) fn place_of(&self, name: &[u8]) -> String {
         let name = name.get(..NAME_LIMIT).unwrap_or(name);
         PathSegment::Member { name: name.to_vec(), occurrence: 1 }.to_string()
     }
 
-    /// Puts the path of the current run before an error.
+    /// Adds the path of the current run to an error.
     fn within(&self, error: Error) -> Error {
         if self.diagnostics.len() >= Diagnostics::LIMIT {
-            // It's only counted; millions of paths need not be written for that.
+            // The error is only counted, so its path is not needed.
             return error;
         }
         let whole = true;

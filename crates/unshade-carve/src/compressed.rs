@@ -1,11 +1,11 @@
 //! Files that are compressed as a whole: gzip, bzip2 and Zstandard.
 //!
-//! Each may be several streams one after another, which unpack to one run of bytes. That run is a member whose name
-//! is the one that gzip may store, or else the file's own without its ending: `kernels.tgz` holds `kernels.tar`.
+//! Each may be several consecutive streams, which unpack to one run of bytes. That run is a member; its name is stored
+//! by gzip, or is the file's name without its extension: `kernels.tgz` contains `kernels.tar`.
 //!
 //! gzip's header (RFC 1952): `1f 8b 08`, flags (2 checksum, 4 extra field, 8 name, 16 comment), u32 time, u8, u8; then
-//! what the flags say; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It's read here because a general
-//! reader throws a stream away whose checksum is wrong, and the bytes are what matters.
+//! the fields that the flags announce; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It is read here because
+//! general readers discard streams with a wrong checksum, whose bytes are still of interest.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::compressed::{Method, is_zstd_frame};
@@ -14,7 +14,7 @@ use crate::stream::{Bunzip2, Decoder, End, Inflate, Unpacked, Unzstd};
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
-/// Visits what the file unpacks to.
+/// Unpacks the file and searches the result.
 pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) -> Flow {
     let data = run.data;
     let name = inner_name(carver, data, method);
@@ -25,12 +25,12 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) 
     let (output, end) = unpack_all(carver, data, method);
     let flow = carver.run_unpacked(output);
     carver.leave();
-    // What follows the last sound stream is searched as it is.
+    // Bytes after the last sound stream are searched without unpacking.
     run.skip_to(end);
     flow
 }
 
-/// Unpacks stream after stream, and returns where the sound ones end.
+/// Unpacks all streams, and returns the end of the sound ones.
 fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>, usize) {
     let mut output = Vec::new();
     let mut at = 0_usize;
@@ -79,7 +79,7 @@ fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>,
                     break;
                 }
                 if rest.first() != Some(&0x28) {
-                    // A frame to be skipped: its size, then as many bytes of anybody's.
+                    // A skippable frame: its size, then that many bytes.
                     at = offset(at.saturating_add(8), fields.u32(4).map_or(u64::MAX, u64::from));
                     continue;
                 }
@@ -90,7 +90,7 @@ fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>,
         };
         match unpacked.end {
             End::Complete => at = at.saturating_add(size.max(1)),
-            // What was unpacked is searched in that form, so its packed bytes are not searched as well.
+            // The unpacked bytes are searched, so the packed ones are skipped.
             End::Damaged(fault) => {
                 at = at.saturating_add(size);
                 let error = Error::new(ErrorKind::BadValue, begin as u64, fault)
@@ -168,7 +168,7 @@ fn check_gzip_trailer(carver: &mut Carver<'_>, stream: &[u8], start: usize, trai
     }
 }
 
-/// Endings of file names, and what remains of the name.
+/// Returns extensions of file names, and their replacements.
 fn endings(method: Method) -> &'static [(&'static [u8], &'static [u8])] {
     match method {
         Method::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
@@ -177,7 +177,7 @@ fn endings(method: Method) -> &'static [(&'static [u8], &'static [u8])] {
     }
 }
 
-/// The name of what a file unpacks to.
+/// Returns the name of the unpacked file.
 fn inner_name(carver: &Carver<'_>, data: &[u8], method: Method) -> Vec<u8> {
     if method == Method::Gzip
         && let Some(name) = gzip_header(data).and_then(|header| header.name)

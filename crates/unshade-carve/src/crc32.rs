@@ -1,7 +1,7 @@
 //! CRC-32 of zip and gzip: the polynomial 0xedb88320, bits from the lowest on (RFC 1952, section 8).
 //!
-//! Everywhere but in a page it is flate2's, which has the processor's instructions for it and tables of 16 KiB, that
-//! are random to whoever packs them: a page loads one table of 1 KiB instead.
+//! Natively this is flate2's, which uses processor instructions and tables of 16 KiB. The tables do not compress, so
+//! WebAssembly uses one table of 1 KiB instead.
 
 #[cfg(not(target_family = "wasm"))]
 pub use flate2::Crc;

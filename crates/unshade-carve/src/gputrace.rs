@@ -1,4 +1,4 @@
-//! Captures of Xcode's Metal debugger: folders named `….gputrace`.
+//! Reads captures of Xcode's Metal debugger: folders named `….gputrace`.
 //!
 //! Among other files such a folder holds `index`, which names pieces of data, and `store0`, which has them one after
 //! another, each as a zlib stream of its own. Shader libraries are pieces whose name is a hash. Apple documents

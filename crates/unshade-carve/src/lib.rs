@@ -4,6 +4,24 @@
 //! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
 //! (`scan`), and a hit in an object file is named by its section.
 //!
+//! ```
+//! use std::ops::ControlFlow;
+//! use unshade_carve::{Limits, carve};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/nvidia/add_sm_35.cubin");
+//! # let cubin = std::fs::read(path)?;
+//! // A cubin in the middle of something else.
+//! let file = [&[0; 64][..], &cubin].concat();
+//! let mut found = Vec::new();
+//! let diagnostics = carve(&file, b"image.bin", &Limits::default(), &mut |find| {
+//!     found.push(format!("{}: {}", find.path, find.format));
+//!     ControlFlow::Continue(())
+//! });
+//! assert_eq!(found, ["image.bin@0x40: cubin"]);
+//! assert!(diagnostics.is_empty());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
 //! | module | thing |
 //! |---|---|
 //! | [`format`](mod@format) | identification: what a run of bytes is, by its first bytes |

@@ -1,35 +1,35 @@
-//! Limits that keep hostile files from taking all time and memory.
+//! Limits on the time and memory that hostile files can take.
 
 use std::borrow::Cow;
 use unshade_core::{Error, ErrorKind};
 
-/// How much work a file may cause. Reaching a limit ends what exceeds it, with a diagnostic; the rest goes on.
+/// Limits on the work for a file. What exceeds a limit is skipped with a diagnostic; the rest continues.
 ///
-/// Each is an option of the command line.
+/// Each has an option on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many members may be inside of one another (`--max-depth`), at most [`Limits::DEEPEST`].
+    /// Maximum nesting depth of members (`--max-depth`), at most [`Limits::DEEPEST`].
     pub max_depth: usize,
-    /// How many bytes one member may unpack to (`--max-member-size`).
+    /// Maximum unpacked size of a member (`--max-member-size`).
     pub max_member_size: u64,
-    /// How many bytes may be unpacked in all (`--max-total-size`), one after the other.
+    /// Maximum total of unpacked bytes (`--max-total-size`).
     pub max_total_size: u64,
-    /// How many unpacked bytes may be in memory at a time (`--max-held-size`), when archives are inside of archives.
+    /// Maximum unpacked bytes in memory at a time (`--max-held-size`), for nested archives.
     pub max_held_size: u64,
-    /// How many times its compressed size a member may unpack to (`--max-ratio`), beyond its first
+    /// Maximum ratio of a member's unpacked to compressed size (`--max-ratio`), beyond its first
     /// [`Limits::RATIO_FREE`] bytes.
     pub max_ratio: u64,
-    /// How many members a file may have in all (`--max-members`).
+    /// Maximum number of members of a file, in total (`--max-members`).
     pub max_members: u64,
-    /// How many programs are reported (`--max-finds`).
+    /// Maximum number of reported programs (`--max-finds`).
     pub max_finds: u64,
 }
 
 impl Limits {
     /// The default of [`Limits::max_depth`]: a wheel in a tar archive in gzip's wrapping is 3.
     pub const MAX_DEPTH: usize = 8;
-    /// The most that [`Limits::max_depth`] can be set to with effect, for the sake of the stack.
+    /// Upper bound of [`Limits::max_depth`], which protects the stack.
     pub const DEEPEST: usize = 64;
     /// The default of [`Limits::max_member_size`]: 2 GiB, as much as may be held.
     pub const MAX_MEMBER_SIZE: u64 = 2 << 30;
@@ -46,12 +46,12 @@ impl Limits {
     /// The default of [`Limits::max_finds`].
     pub const MAX_FINDS: u64 = 1_000_000;
 
-    /// The depth that holds.
+    /// Returns the effective maximum depth.
     pub(crate) fn depth(&self) -> usize {
         self.max_depth.min(Self::DEEPEST)
     }
 
-    /// How many bytes may come of so many compressed ones.
+    /// Returns the maximum unpacked size for a compressed size.
     pub(crate) fn ratio_allowance(&self, packed_size: usize) -> u64 {
         (packed_size as u64).saturating_mul(self.max_ratio).max(Self::RATIO_FREE)
     }
@@ -81,12 +81,12 @@ pub(crate) enum Limit {
     Ratio,
     Members,
     Finds,
-    /// Not one of ours: the system refuses to give more memory.
+    /// The system is out of memory.
     Memory,
 }
 
 impl Limit {
-    /// Returns whether it holds for the whole file, so that one report says it all.
+    /// Returns whether it applies to the whole file, so that it is reported once.
     pub(crate) fn is_for_all(self) -> bool {
         matches!(self, Self::TotalSize | Self::Members | Self::Finds)
     }

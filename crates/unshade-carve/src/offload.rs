@@ -1,4 +1,4 @@
-//! Device code that LLVM's compilers bundle: for HIP, OpenMP, SYCL and CUDA.
+//! Reads bundles of device code by LLVM's compilers: for HIP, OpenMP, SYCL and CUDA.
 //!
 //! # Bundles of `clang-offload-bundler`
 //! | offset | field, little-endian |
@@ -249,7 +249,7 @@ fn read_bundle_entry(fields: Fields<'_>, at: usize) -> Option<(u64, u64, &[u8])>
 /// Reads the entries of a binary that begins at `base`, and returns where the binary ends.
 fn read_binary<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let size = Fields::little(data).u64(8).unwrap_or_default();
-    // What is in the next binary must not be read again for each one before it.
+    // Limit each binary to its own bytes, so that entries of the next one are not read repeatedly.
     let fields = Fields::little(data.get(..offset(0, size)).unwrap_or(data));
     let version = fields.u32(4).unwrap_or_default();
     let count = if version == 1 { Some(1) } else { fields.u64(24) };

@@ -1,6 +1,6 @@
-//! Where a GPU program is: which member of which member, in which section, at which offset.
+//! The path of a GPU program: nested members, section and offset.
 //!
-//! The text of a path is meant to be read, pasted back and compared:
+//! The text of a path can be read, pasted into a command and compared:
 //!
 //! ```text
 //! torch.whl!torch/lib/libtorch_cpu.dylib!__TEXT,metal_40@0x1234
@@ -54,7 +54,7 @@ impl fmt::Display for PathSegment {
     }
 }
 
-/// Where a GPU program is.
+/// The path of a GPU program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindPath {
     /// The name under which the input was given.
@@ -125,7 +125,7 @@ impl fmt::Display for FindPath {
     }
 }
 
-/// Which program of a file is meant: the text of [`FindPath::selector`], read back.
+/// Selects a program of a file: the parsed text of [`FindPath::selector`].
 ///
 /// ```
 /// use unshade_carve::Selector;
@@ -143,7 +143,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Reads a selector.
+    /// Parses a selector.
     ///
     /// # Errors
     /// [`ErrorKind::BadValue`] if the text is empty or its offset is too large.
@@ -167,8 +167,8 @@ impl Selector {
         Ok(Self { segments, offset })
     }
 
-    /// Returns whether the program at this path is the one that is meant. A program that is the whole of its run is
-    /// also meant by its offset 0.
+    /// Returns whether the program at this path is selected. A program that is the whole of its run is
+    /// also selected by its offset 0.
     pub fn selects(&self, path: &FindPath) -> bool {
         let offset = match self.offset {
             Some(offset) => offset == path.offset,
@@ -179,7 +179,7 @@ impl Selector {
             && path.segments.iter().enumerate().all(|(i, s)| self.admits(i, s))
     }
 
-    /// Returns whether the step of this number can lead to the program that is meant.
+    /// Returns whether the step with this index can lead to the selected program.
     pub(crate) fn admits(&self, index: usize, segment: &PathSegment) -> bool {
         self.segments.get(index).is_some_and(|wanted| *wanted == segment.to_string())
     }

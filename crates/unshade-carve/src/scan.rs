@@ -1,4 +1,4 @@
-//! Finding GPU programs in the midst of other bytes.
+//! Finds GPU programs in the middle of other bytes.
 //!
 //! What is searched for are the rows of [`MAGICS`], and the version tokens of Direct3D 9 shaders, which have no magic
 //! number.
@@ -29,7 +29,7 @@ static DIRECT3D9: Magic = Magic {
 
 /// Where a run of bytes has the version token of such a program, at multiples of four.
 fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usize> {
-    // So many at a time are looked at by instructions for many words.
+    // Number of words that SIMD instructions test at a time.
     const GROUP: usize = 64;
     // Major version 0 to 3 and minor version 0 to 7 of a pixel or vertex shader.
     let may_be_one = |word: &[u8]| {
@@ -50,7 +50,7 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
 /// hundredth of one, but in hostile ones every token may begin a long program without an end.
 const TOKENS_FOR_A_BYTE: usize = 1;
 
-/// A place where a program begins.
+/// The start of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// The offset in the searched bytes.
@@ -132,7 +132,7 @@ impl Scanner {
         false_starts
     }
 
-    /// Gathers the places in a window where a magic number begins.
+    /// Collects the offsets of magic numbers in a window.
     fn collect(&mut self, data: &[u8], window: Range<usize>) {
         self.hits.clear();
         for (finder, magic) in FINDERS.iter() {

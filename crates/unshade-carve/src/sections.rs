@@ -1,4 +1,4 @@
-//! The sections of object files.
+//! Reads the sections of object files.
 //!
 //! Only three things of an object file matter here: where each section's bytes are in the file, what the section is
 //! called, and what to do when the rest is damaged – which is nothing. So the tables are read here, as far as they
@@ -64,7 +64,7 @@ impl Sections {
         sections
     }
 
-    /// The name of the section that a place is in, and the offset in that section.
+    /// Returns the name of the section at an offset, and the offset in that section.
     pub(crate) fn at(&self, data: &[u8], place: usize) -> Option<(Vec<u8>, u64)> {
         let place = place as u64;
         let index = self.rows.partition_point(|section| section.start <= place).checked_sub(1)?;
@@ -72,7 +72,7 @@ impl Sections {
         Some((section.name.read(data)?, place.checked_sub(section.start)?))
     }
 
-    /// The sections that begin with something wanted: where each is, and its name.
+    /// Returns the range and name of each section whose offset `is_wanted` accepts.
     pub(crate) fn select(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<(Range<usize>, Name)> {
         let rows = self.rows.iter().filter_map(|section| {
             let start = usize::try_from(section.start).ok().filter(|&start| is_wanted(start))?;
@@ -81,7 +81,7 @@ impl Sections {
         rows.collect()
     }
 
-    /// The options that the compiler of embedded bitcode was given, each with a NUL after it.
+    /// Returns the compiler options of embedded bitcode, each followed by a NUL.
     pub(crate) fn compiler_options<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
         let is_wanted = |section: &&Section| {
             let name = section.name.read(data);

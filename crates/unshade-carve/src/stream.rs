@@ -1,4 +1,4 @@
-//! Unpacking compressed bytes within limits.
+//! Unpacks compressed bytes within limits.
 //!
 //! A [`Decoder`] turns some input into some output; [`Carver::unpack`] calls it until it's done or a limit is
 //! reached. The output's memory grows with what was really unpacked, at most doubling; what an archive *says* the
@@ -18,23 +18,23 @@ use std::io::Read;
 /// millions of empty streams one after another come to an end as well then.
 const STREAM_COST: u64 = 64 << 10;
 
-/// Memory to begin with, at most.
+/// Maximum initial allocation in bytes.
 const FIRST_CHUNK: usize = 1 << 20;
 
 /// One step of a decoder.
 pub(crate) struct Step {
-    /// How many bytes of the input were used up.
+    /// Number of consumed bytes of the input.
     pub(crate) consumed: usize,
     /// Whether the stream is complete.
     pub(crate) finished: bool,
 }
 
-/// Something that unpacks one stream.
+/// A decoder of one stream.
 pub(crate) trait Decoder {
     /// Unpacks from the beginning of `input` into the spare capacity of `output`, of which there is some.
     ///
     /// # Errors
-    /// What is wrong with the stream.
+    /// A description of the fault in the stream.
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String>;
 }
 
@@ -49,10 +49,10 @@ pub(crate) enum End {
     Limit,
 }
 
-/// What came of one stream.
+/// The result of unpacking one stream.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
-    /// How many bytes of the input the stream took.
+    /// Number of bytes of the input that the stream occupies.
     pub(crate) consumed: usize,
     /// How it ended.
     pub(crate) end: End,
@@ -130,7 +130,7 @@ impl Carver<'_> {
     }
 }
 
-/// Makes room for more output.
+/// Reserves memory for more output.
 fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
     /// Room after the last byte, so that a decoder can find out that there's none to come, and a limit be exceeded.
     const MARGIN: usize = 64;
@@ -184,7 +184,7 @@ impl Decoder for Inflate {
 pub(crate) struct Bunzip2(bzip2::Decompress);
 
 impl Bunzip2 {
-    /// A decoder for one stream.
+    /// Creates a decoder for one stream.
     pub(crate) fn new() -> Self {
         Self(bzip2::Decompress::new(false))
     }
@@ -210,7 +210,7 @@ pub(crate) struct Unzstd {
 }
 
 impl Unzstd {
-    /// A decoder for one frame.
+    /// Creates a decoder for one frame.
     pub(crate) fn new() -> Self {
         Self { decoder: FrameDecoder::new(), begun: false }
     }

@@ -1,4 +1,4 @@
-//! Members of a tar archive.
+//! Reads the members of a tar archive.
 //!
 //! Blocks of 512 bytes: a header, then the member's data, padded. Numbers are octal text, or binary if the first bit
 //! is set. The sources are POSIX `pax` and GNU tar's manual.
@@ -12,7 +12,7 @@
 //! | 257 | 6 | `ustar` |
 //! | 345 | 155 | what precedes the name, in `ustar` |
 //!
-//! The headers are read here and not by the crate `tar`, which reads a stream and so must copy each member.
+//! The headers are read here because the crate `tar` reads a stream and has to copy each member.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::tar::{BLOCK, is_header, number};

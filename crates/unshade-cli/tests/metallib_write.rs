@@ -104,7 +104,7 @@ fn edits_that_can_not_be_done_write_nothing() {
         fails(&[&["edit", text(&library), "-o", text(&out)], options].concat(), expected);
     };
     fails(&["--keep", "nobody"], "no function nobody");
-    fails(&["--rename", &format!("{}={}", original[0], original[1])], "another function has the name");
+    fails(&["--rename", &format!("{}={}", original[0], original[1])], "another function is already named");
     fails(&["--rename", "#0"], "OLD=NEW");
     fails(&["--merge", text(&library)], "both libraries have a function");
     fails(&["--install-name", "x"], "have no install name");
@@ -166,7 +166,7 @@ fn faults_of_manifests_have_file_and_line() {
     for (body, expected) in [
         (
             format!("{head}  - File: '{kernel}'\n  - File: '{kernel}'\n"),
-            "line 5, column 5: two functions of the name",
+            "line 5, column 5: duplicate function",
         ),
         (format!("{head}  - File: nothing.air\n"), "line 4, column 11"),
         (format!("{head}  - Module: 3\n"), "line 4, column 5: no such module"),
@@ -175,7 +175,7 @@ fn faults_of_manifests_have_file_and_line() {
         (format!("{head}  - File: '{kernel}'\n    Type: colonel\n"), "line 5, column 11"),
         (format!("{head}  - Name: a\n"), "one of the keys `File` and `Module`"),
         ("Platform: macOS\nOS: 14.300\n".into(), "line 2, column 5"),
-        ("Functions:\n".into(), "keys `Platform` and `OS` are missing"),
+        ("Functions:\n".into(), "missing keys: either `Platform` and `OS`, or `Version`"),
         ("Platform: macOS\nPlatform: iOS\nOS: 14.0\n".into(), "line 2"),
     ] {
         fs::write(&manifest, &body).unwrap();

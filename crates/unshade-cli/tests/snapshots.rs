@@ -13,7 +13,10 @@
 //!
 //! Commands run in a folder of the snapshot's own, which is made new and has links to the workspace's `tests` and
 //! `LICENSE-MIT`, so that nothing printed depends on where that folder is. What they write goes to `tmp`. `sh$ …` runs
-//! a shell instead. `BLESS=1` rewrites what differs; look at the difference before committing it.
+//! a shell instead, so only Unix systems replay them. `BLESS=1` rewrites what differs; look at the difference before
+//! committing it.
+
+#![cfg(unix)]
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,21 +1,21 @@
-//! Text and raw bytes of a file, as what is owned of it has them.
+//! Owned text and raw bytes of a file.
 
 use crate::Escaped;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Text of a file without its NUL: UTF-8 in every file seen, but nothing promises it.
+/// Text from a file, without its NUL. It is UTF-8 in every file seen, but no format guarantees that.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Text(pub Vec<u8>);
 
 impl Text {
-    /// The text, where it is UTF-8.
+    /// Returns the text if it is valid UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         core::str::from_utf8(&self.0).ok()
     }
 
-    /// The text with what is not UTF-8 replaced.
+    /// Returns the text with invalid UTF-8 replaced by U+FFFD.
     pub fn to_string_lossy(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -45,7 +45,7 @@ impl fmt::Debug for Text {
     }
 }
 
-/// Bytes that are carried along as they are: code, private data, compressed streams, what nobody has described.
+/// Uninterpreted bytes: code, private data, compressed streams, undocumented data.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(pub Vec<u8>);
 

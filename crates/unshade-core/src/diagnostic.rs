@@ -1,7 +1,7 @@
-//! Findings that do not stop a reader.
+//! Findings that do not stop a parser.
 //!
-//! A parser returns what it could read and pushes the rest here. Each finding carries a [`Severity`], the name of
-//! the *rule* that it breaks (kebab-case, to be looked up in `docs/`), and an [`Error`] that says what and where.
+//! A parser returns what it could read and pushes everything else here. Each finding has a [`Severity`], the name of
+//! the *rule* that it breaks (kebab-case, described in `docs/`), and an [`Error`] that says what is wrong and where.
 
 use crate::Error;
 use alloc::vec::Vec;
@@ -10,11 +10,11 @@ use core::fmt;
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; the file is sound.
+    /// Worth knowing; the file is valid.
     Note,
     /// Unusual; the file most likely works.
     Warning,
-    /// The file is damaged, or will be refused.
+    /// The file is damaged, or a loader will reject it.
     Error,
 }
 
@@ -39,7 +39,7 @@ pub struct Diagnostic {
     pub error: Error,
 }
 
-/// The findings of one file, at most [`Diagnostics::LIMIT`] of them; the rest is counted.
+/// The findings of one file. At most [`Diagnostics::LIMIT`] of them are kept; the others are only counted.
 ///
 /// ```
 /// use unshade_core::{Diagnostics, Error, ErrorKind};
@@ -58,15 +58,15 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many findings are kept: enough to see a pattern, few enough that a hostile file can't fill memory.
+    /// Maximum number of findings kept: enough to see a pattern, few enough that a hostile file can't exhaust memory.
     pub const LIMIT: usize = 1_000;
 
-    /// No findings yet.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a finding; past the limit it is only counted.
+    /// Adds a finding. Beyond the limit it is only counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         match diagnostic.severity {
             Severity::Error => self.errors = self.errors.saturating_add(1),
@@ -80,22 +80,22 @@ impl Diagnostics {
         }
     }
 
-    /// Adds an error under a rule's name.
+    /// Adds an error that breaks `rule`.
     pub fn error(&mut self, rule: &'static str, error: Error) {
         self.push(Diagnostic { severity: Severity::Error, rule, error });
     }
 
-    /// Adds a warning under a rule's name.
+    /// Adds a warning that breaks `rule`.
     pub fn warning(&mut self, rule: &'static str, error: Error) {
         self.push(Diagnostic { severity: Severity::Warning, rule, error });
     }
 
-    /// Adds a note under a rule's name.
+    /// Adds a note about `rule`.
     pub fn note(&mut self, rule: &'static str, error: Error) {
         self.push(Diagnostic { severity: Severity::Note, rule, error });
     }
 
-    /// Takes a result's value, or keeps its error as a finding.
+    /// Returns the value of `result`, or adds its error to the findings.
     pub fn take<T>(&mut self, rule: &'static str, result: crate::Result<T>) -> Option<T> {
         result.map_err(|error| self.error(rule, error)).ok()
     }
@@ -103,7 +103,7 @@ impl Diagnostics {
     /// Moves the findings of another list to the end of this one.
     pub fn append(&mut self, other: Diagnostics) {
         let suppressed = other.suppressed;
-        // Suppressed findings were counted by severity when they came; count them once more here.
+        // `push` counts the findings that `other` kept. What remains are the ones that `other` only counted.
         let (mut errors, mut warnings) = (other.errors, other.warnings);
         for diagnostic in other.list {
             match diagnostic.severity {
@@ -118,42 +118,42 @@ impl Diagnostics {
         self.suppressed = self.suppressed.saturating_add(suppressed);
     }
 
-    /// The findings, in the order in which they came.
+    /// Returns the findings, in the order in which they were added.
     pub fn iter(&self) -> core::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Sorts by file offset, keeping the order of findings at the same place.
+    /// Sorts by file offset. Findings at the same offset keep their order.
     pub fn sort_by_offset(&mut self) {
         self.list.sort_by_key(|diagnostic| diagnostic.error.offset());
     }
 
-    /// Whether there is no finding of any severity.
+    /// Returns whether there are no findings of any severity.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many findings are kept.
+    /// Returns the number of findings kept.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// How many errors there were, kept or not.
+    /// Returns the number of errors, including those that were not kept.
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// How many warnings there were, kept or not.
+    /// Returns the number of warnings, including those that were not kept.
     pub fn warnings(&self) -> usize {
         self.warnings
     }
 
-    /// How many findings were counted but not kept.
+    /// Returns the number of findings that were counted but not kept.
     pub fn suppressed(&self) -> usize {
         self.suppressed
     }
 
-    /// Whether any finding is an error.
+    /// Returns whether any finding is an error.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }

@@ -1,38 +1,40 @@
-//! The error of all format crates: one word wide, public in its parts.
+//! The error type of all format crates.
 //!
 //! An error says *what* is wrong ([`Error::message`]), *where* (a path of names such as
 //! `function 3 "vs_main"` › `tag VERS`, and the absolute file offset), what was *expected* and *found*, and a
-//! *hint* where there is one. The model is `wasmparser`'s `BinaryReaderError`, with its kind made public.
+//! *hint* where there is one. Modelled on `wasmparser`'s `BinaryReaderError`, with a public kind.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The result of everything that reads.
+/// The result of all parsers.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What sort of fault an [`Error`] tells of, for callers that act on it.
+/// The category of an [`Error`], for callers that react to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The bytes end before the thing does.
+    /// The data ends too early.
     Truncated,
-    /// Not a file of this format at all.
+    /// The data is not of this format.
     BadMagic,
     /// A value that the format does not allow.
     BadValue,
-    /// An offset, size or index that points outside of what it indexes.
+    /// An offset, size or index that is out of bounds.
     OutOfRange,
     /// A checksum that does not match.
     BadChecksum,
-    /// Well-formed as far as can be seen, but of a kind that is not read.
+    /// Apparently well-formed, but of a kind that is not supported.
     Unsupported,
-    /// A named limit that guards against hostile input was reached.
+    /// A limit that guards against hostile input was reached.
     Limit,
+    /// The system can't read the file.
+    Unreadable,
 }
 
-/// A fault in a file. One word wide, so that `Result<u32>` stays small in hot loops.
+/// A fault in a file. Pointer-sized, so that `Result<u32>` stays small in hot loops.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Parts>);
 
@@ -41,7 +43,7 @@ struct Parts {
     kind: ErrorKind,
     message: Cow<'static, str>,
     offset: Option<u64>,
-    /// Innermost name first, as [`Error::within`] is called on the way out.
+    /// Innermost name first, because [`Error::within`] is called while the error propagates outwards.
     path: Vec<Cow<'static, str>>,
     expected: Option<Cow<'static, str>>,
     found: Option<Cow<'static, str>>,
@@ -49,7 +51,7 @@ struct Parts {
 }
 
 impl Error {
-    /// A fault at an absolute file offset.
+    /// Creates an error at an absolute file offset.
     ///
     /// ```
     /// use unshade_core::{Error, ErrorKind};
@@ -66,7 +68,7 @@ impl Error {
         Self::build(kind, Some(offset), message.into())
     }
 
-    /// A fault that belongs to no place in a file.
+    /// Creates an error without a file offset.
     #[cold]
     pub fn without_offset(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self::build(kind, None, message.into())
@@ -84,65 +86,65 @@ impl Error {
         }))
     }
 
-    /// Says what was expected.
+    /// Sets what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<Cow<'static, str>>) -> Self {
         self.0.expected = Some(expected.into());
         self
     }
 
-    /// Says what was found in its place.
+    /// Sets what was found instead.
     #[must_use]
     pub fn found(mut self, found: impl Into<Cow<'static, str>>) -> Self {
         self.0.found = Some(found.into());
         self
     }
 
-    /// Says what the user may do, or what probably happened.
+    /// Sets a hint: what the user can do, or what probably happened.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Puts the name of the surrounding thing before the path.
+    /// Adds the name of the enclosing structure to the front of the path.
     #[must_use]
     pub fn within(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(name.into());
         self
     }
 
-    /// What sort of fault it is.
+    /// Returns the category.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is wrong, without place, expectation or hint.
+    /// Returns what is wrong, without the path, offset, expectation or hint.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The absolute offset in the file, where the fault has one.
+    /// Returns the absolute file offset, if there is one.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The names of the surrounding things, outermost first.
+    /// Returns the names of the enclosing structures, outermost first.
     pub fn path(&self) -> impl ExactSizeIterator<Item = &str> {
         self.0.path.iter().rev().map(AsRef::as_ref)
     }
 
-    /// What was expected, where it can be said.
+    /// Returns what was expected, if known.
     pub fn expectation(&self) -> Option<&str> {
         self.0.expected.as_deref()
     }
 
-    /// What was found, where it can be said.
+    /// Returns what was found, if known.
     pub fn finding(&self) -> Option<&str> {
         self.0.found.as_deref()
     }
 
-    /// What to do about it, where something can be done.
+    /// Returns the hint, if there is one.
     pub fn advice(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -181,13 +183,13 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn one_word() {
+    fn errors_and_results_are_pointer_sized() {
         assert_eq!(size_of::<Error>(), size_of::<usize>());
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 
     #[test]
-    fn path_reads_from_the_outside_in() {
+    fn path_starts_with_the_outermost_name() {
         let error = Error::new(ErrorKind::Truncated, 16, "tag ends early")
             .within("tag VERS")
             .within("function 3 \"vs_main\"");

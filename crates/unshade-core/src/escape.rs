@@ -1,14 +1,13 @@
-//! Showing names that come from files.
+//! Escapes for names that come from files.
 //!
-//! A name in a file is hostile until shown otherwise: it may hold terminal escapes, line breaks, characters that
-//! turn the direction of text, or bytes that are no UTF-8. [`Escaped`] shows all of these as escapes and leaves
-//! everything that is plainly readable as it is.
+//! A name in a file is untrusted: it may contain terminal escapes, line breaks, bidirectional controls, or invalid
+//! UTF-8. [`Escaped`] prints all of these as escapes and leaves printable text unchanged.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use core::fmt::{self, Write};
 
-/// Bytes from a file, shown so that they can do no harm on a terminal or a page.
+/// Bytes from a file, displayed so that they are safe on a terminal or a web page.
 ///
 /// ```
 /// use unshade_core::Escaped;
@@ -22,7 +21,7 @@ use core::fmt::{self, Write};
 pub struct Escaped<'a>(pub &'a [u8]);
 
 impl<'a> Escaped<'a> {
-    /// The text, borrowed where nothing has to be escaped.
+    /// Returns the escaped text, borrowed if nothing has to be escaped.
     pub fn to_cow(self) -> Cow<'a, str> {
         match core::str::from_utf8(self.0) {
             Ok(text) if self.is_plain_ascii() => Cow::Borrowed(text),
@@ -31,12 +30,12 @@ impl<'a> Escaped<'a> {
         }
     }
 
-    /// Whether there are only characters that most names are made of, which show as they are.
+    /// Returns whether there are only characters that most names are made of, which show as they are.
     fn is_plain_ascii(self) -> bool {
         self.0.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
     }
 
-    /// The text in double quotes, with quotes inside of it escaped.
+    /// Returns the escaped text in double quotes, with inner quotes escaped as well.
     pub fn quoted(self) -> String {
         let mut out = String::from("\"");
         for part in self.to_string().split_inclusive('"') {
@@ -84,8 +83,8 @@ impl fmt::Debug for Escaped<'_> {
     }
 }
 
-/// Whether a character can be shown as it is: no control character, none that changes the direction of text, none
-/// that is invisible, no private use.
+/// Returns whether a character can be shown unescaped: not a control character, bidirectional control, invisible or
+/// private-use character.
 pub fn is_plain(c: char) -> bool {
     !c.is_control()
         && !matches!(u32::from(c),

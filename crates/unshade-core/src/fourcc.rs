@@ -1,4 +1,4 @@
-//! Four-character codes, as tags and magic numbers are written.
+//! Four-character codes: tags and magic numbers.
 
 use core::fmt;
 

@@ -1,18 +1,18 @@
 //! Directed graphs: orders, dominators and natural loops, for the control flow of any instruction set.
 //!
-//! Nodes are numbers from zero on. A graph keeps its edges as two arrays, by source and by target, in the order in
-//! which they were given; a node that is reached twice from another stands twice.
+//! Nodes are numbers from 0. A graph stores its edges in two arrays, by source and by target, in the order given;
+//! duplicate edges are kept.
 //!
-//! Dominators are found as Lengauer and Tarjan describe (*A Fast Algorithm for Finding Dominators in a Flowgraph*,
-//! 1979) with path compression. The simpler way of Cooper, Harvey and Kennedy is as fast on what compilers write, but
-//! takes time quadratic in the size of a graph that somebody chose; so do sets. Natural loops come out of one walk
-//! against the edges from each loop's latches, inner loops first; walks pass over inner loops as one node. Nothing
-//! recurses, and everything takes time of about the number of edges.
+//! Dominators use the algorithm of Lengauer and Tarjan (*A Fast Algorithm for Finding Dominators in a Flowgraph*,
+//! 1979) with path compression. The simpler algorithm of Cooper, Harvey and Kennedy is as fast on compiler output, but
+//! is quadratic on hostile graphs, and so are dominator sets. Natural loops are found by walking backwards from the
+//! latches of each header, inner loops first; a walk crosses an inner loop as if it were one node. Nothing recurses,
+//! and everything runs in nearly linear time in the number of edges.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// No node.
+/// The absence of a node.
 const NONE: u32 = u32::MAX;
 
 fn at(list: &[u32], index: u32) -> u32 {
@@ -25,7 +25,7 @@ fn put(list: &mut [u32], index: u32, value: u32) {
     }
 }
 
-/// The number of a thing in a list; lists here are no longer than what 32 bits count.
+/// Converts a list length to a node number; lists here have fewer than 2³² elements.
 fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(NONE)
 }
@@ -90,7 +90,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph of `count` nodes; edges from or to nodes that are not there are left out.
+    /// Creates a graph of `count` nodes; edges from or to nodes that do not exist are dropped.
     pub fn new(count: usize, edges: &[(u32, u32)]) -> Self {
         let count = number(count);
         let sound = edges.iter().copied().filter(|&(from, to)| from < count && to < count);
@@ -102,53 +102,51 @@ impl Graph {
         }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Where edges from a node go, in the order in which they were given.
+    /// Returns the successors of a node, in the order in which the edges were given.
     pub fn successors(&self, node: u32) -> &[u32] {
         self.successors.of(node)
     }
 
-    /// Where edges to a node come from, in the order in which they were given.
+    /// Returns the predecessors of a node, in the order in which the edges were given.
     pub fn predecessors(&self, node: u32) -> &[u32] {
         self.predecessors.of(node)
     }
 
-    /// The dominators of every node that `entry` reaches.
+    /// Computes the dominators of every node reachable from `entry`.
     pub fn dominators(&self, entry: u32) -> Dominators {
         Dominators::new(self, entry)
     }
 
-    /// The natural loops, given this graph's dominators.
+    /// Finds the natural loops, given this graph's dominators.
     pub fn loops(&self, dominators: &Dominators) -> Loops {
         Loops::new(self, dominators)
     }
 }
 
-/// A walk in depth, each node after the one that led to it.
+/// A depth-first search. A node's *place* is its index in preorder.
 struct DepthFirst {
-    /// The nodes in the order in which they were met.
-    order: Vec<u32>,
-    /// The place of each node in that order.
+    preorder: Vec<u32>,
+    /// By node: its place, [`NONE`] if it is unreachable.
     place: Vec<u32>,
-    /// By place: the place of the node that led here.
+    /// By place: the place of the parent in the depth-first tree.
     parent: Vec<u32>,
-    /// The nodes in the order in which they were left.
     postorder: Vec<u32>,
 }
 
 impl DepthFirst {
     fn new(graph: &Graph, entry: u32) -> Self {
         let mut walk = Self {
-            order: Vec::with_capacity(graph.len()),
+            preorder: Vec::with_capacity(graph.len()),
             place: vec![NONE; graph.len()],
             parent: Vec::with_capacity(graph.len()),
             postorder: Vec::with_capacity(graph.len()),
@@ -156,8 +154,8 @@ impl DepthFirst {
         if entry >= graph.count {
             return walk;
         }
-        walk.meet(entry, NONE);
-        // Nodes with the successor that comes next.
+        walk.visit(entry, NONE);
+        // Each node with the index of the next successor to visit.
         let mut stack = vec![(entry, 0u32)];
         while let Some((node, next)) = stack.last_mut() {
             let node = *node;
@@ -168,33 +166,33 @@ impl DepthFirst {
                 stack.pop();
             } else if at(&walk.place, successor) == NONE {
                 let parent = at(&walk.place, node);
-                walk.meet(successor, parent);
+                walk.visit(successor, parent);
                 stack.push((successor, 0));
             }
         }
         walk
     }
 
-    fn meet(&mut self, node: u32, parent: u32) {
-        put(&mut self.place, node, number(self.order.len()));
-        self.order.push(node);
+    fn visit(&mut self, node: u32, parent: u32) {
+        put(&mut self.place, node, number(self.preorder.len()));
+        self.preorder.push(node);
         self.parent.push(parent);
     }
 }
 
-/// Which nodes stand on every way from the entry to a node.
+/// The dominator tree of the nodes that are reachable from an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dominators {
-    /// By node, [`NONE`] for the entry and what is not reached.
+    /// By node: its immediate dominator, [`NONE`] for the entry and unreachable nodes.
     immediate: Vec<u32>,
-    /// By node: a node further up, so that any of them is reached in so many steps as the depth has digits.
+    /// By node: an ancestor in the dominator tree, chosen so that a search for any ancestor takes O(log depth) steps.
     jumps: Vec<u32>,
-    /// By node: where its part of the tree of dominators starts and ends, in that tree's own order.
+    /// By node: the range of its subtree in a preorder of the dominator tree.
     starts: Vec<u32>,
     ends: Vec<u32>,
-    /// The nodes that are reached, each before what it leads to but for edges that go back.
+    /// The reachable nodes.
     reverse_postorder: Vec<u32>,
-    /// The same nodes in the order in which a walk in depth meets them.
+    /// The reachable nodes in the preorder of the depth-first search.
     preorder: Vec<u32>,
 }
 
@@ -203,8 +201,8 @@ impl Dominators {
         let mut walk = DepthFirst::new(graph, entry);
         let immediate_places = LengauerTarjan::run(graph, &walk);
         let mut immediate = vec![NONE; graph.len()];
-        for (&node, &place) in walk.order.iter().zip(&immediate_places) {
-            put(&mut immediate, node, at(&walk.order, place));
+        for (&node, &place) in walk.preorder.iter().zip(&immediate_places) {
+            put(&mut immediate, node, at(&walk.preorder, place));
         }
         walk.postorder.reverse();
         let mut dominators = Self {
@@ -213,15 +211,15 @@ impl Dominators {
             starts: vec![NONE; graph.len()],
             ends: vec![0; graph.len()],
             reverse_postorder: walk.postorder,
-            preorder: walk.order,
+            preorder: walk.preorder,
         };
         dominators.number_tree();
         dominators.find_jumps();
         dominators
     }
 
-    /// A node jumps over two jumps of the same length above it, or else to the node above (Myers, "An Applicative Random-Access
-    /// Stack").
+    /// A node jumps over two jumps of the same length above it, or else to the node above (Myers, "An Applicative
+    /// Random-Access Stack").
     fn find_jumps(&mut self) {
         let mut depth = vec![0u32; self.immediate.len()];
         for &node in &self.preorder {
@@ -239,9 +237,10 @@ impl Dominators {
         }
     }
 
-    /// Gives every node a range in which those lie that it dominates. A dominator is met before what it dominates.
+    /// Numbers the dominator tree in preorder, so that a node dominates exactly the nodes in its range. In the preorder
+    /// of the search, a dominator comes before the nodes that it dominates.
     fn number_tree(&mut self) {
-        // Sizes of parts of the tree first, kept in `ends`.
+        // First the sizes of subtrees, stored in `ends`.
         for &node in self.preorder.iter().rev() {
             let size = at(&self.ends, node).saturating_add(1);
             put(&mut self.ends, node, size);
@@ -264,12 +263,12 @@ impl Dominators {
         }
     }
 
-    /// The last node before this one that stands on every way to it; none for the entry and what is not reached.
+    /// Returns the immediate dominator of a node; none for the entry and unreachable nodes.
     pub fn immediate(&self, node: u32) -> Option<u32> {
         Some(at(&self.immediate, node)).filter(|&node| node != NONE)
     }
 
-    /// Whether every way from the entry to `node` passes `dominator`; every node that is reached dominates itself.
+    /// Returns whether every path from the entry to `node` goes through `dominator`. A reachable node dominates itself.
     pub fn dominates(&self, dominator: u32, node: u32) -> bool {
         let (start, end) =
             (at(&self.starts, dominator), self.ends.get(dominator as usize).copied().unwrap_or(0));
@@ -277,12 +276,12 @@ impl Dominators {
         place != NONE && start <= place && place < end
     }
 
-    /// The last node that stands on every way to either of two; none if one of them is not reached.
+    /// Returns the nearest common dominator of two nodes; none if one of them is unreachable.
     ///
     /// ```
     /// use unshade_core::graph::Graph;
     ///
-    /// // Two ways from 1 meet in 4.
+    /// // Two paths from 1 merge at 4.
     /// let dominators = Graph::new(5, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]).dominators(0);
     /// assert_eq!(dominators.nearest_common(2, 3), Some(1));
     /// assert_eq!(dominators.nearest_common(4, 4), Some(4));
@@ -299,18 +298,18 @@ impl Dominators {
         Some(above).filter(|_| self.is_reached(b))
     }
 
-    /// Whether the entry leads to a node.
+    /// Returns whether a node is reachable from the entry.
     pub fn is_reached(&self, node: u32) -> bool {
         at(&self.starts, node) != NONE
     }
 
-    /// The nodes that are reached, each before what it leads to but for edges that go back.
+    /// Returns the nodes that are reached, each before what it leads to but for edges that go back.
     pub fn reverse_postorder(&self) -> &[u32] {
         &self.reverse_postorder
     }
 }
 
-/// The state of finding dominators. All numbers are places in the order of a walk in depth.
+/// The working state of the Lengauer–Tarjan algorithm. All numbers are places in the depth-first preorder.
 struct LengauerTarjan {
     semi: Vec<u32>,
     label: Vec<u32>,
@@ -324,7 +323,7 @@ struct LengauerTarjan {
 
 impl LengauerTarjan {
     fn run(graph: &Graph, walk: &DepthFirst) -> Vec<u32> {
-        let count = walk.order.len();
+        let count = walk.preorder.len();
         let own: Vec<u32> = (0..number(count)).collect();
         let none = vec![NONE; count];
         let mut state = Self {
@@ -337,7 +336,7 @@ impl LengauerTarjan {
             path: Vec::new(),
         };
         for place in (1..number(count)).rev() {
-            state.take(graph, walk, place);
+            state.process(graph, walk, place);
         }
         for place in 1..number(count) {
             let immediate = at(&state.immediate, place);
@@ -349,9 +348,9 @@ impl LengauerTarjan {
         state.immediate
     }
 
-    fn take(&mut self, graph: &Graph, walk: &DepthFirst, place: u32) {
+    fn process(&mut self, graph: &Graph, walk: &DepthFirst, place: u32) {
         let mut semi = at(&self.semi, place);
-        for &predecessor in graph.predecessors(at(&walk.order, place)) {
+        for &predecessor in graph.predecessors(at(&walk.preorder, place)) {
             let from = at(&walk.place, predecessor);
             if from != NONE {
                 let best = self.evaluate(from);
@@ -365,17 +364,18 @@ impl LengauerTarjan {
 
         let parent = at(&walk.parent, place);
         put(&mut self.ancestor, place, parent);
-        let mut waiting = at(&self.bucket, parent);
+        let mut pending = at(&self.bucket, parent);
         put(&mut self.bucket, parent, NONE);
-        while waiting != NONE {
-            let best = self.evaluate(waiting);
-            let is_better = at(&self.semi, best) < at(&self.semi, waiting);
-            put(&mut self.immediate, waiting, if is_better { best } else { parent });
-            waiting = at(&self.next, waiting);
+        while pending != NONE {
+            let best = self.evaluate(pending);
+            let is_better = at(&self.semi, best) < at(&self.semi, pending);
+            put(&mut self.immediate, pending, if is_better { best } else { parent });
+            pending = at(&self.next, pending);
         }
     }
 
-    /// The node of the least semidominator on the way up from a node, in the forest of those that were taken.
+    /// Returns the node with the least semidominator on the path from `place` to the root of its tree in the forest of
+    /// processed nodes.
     fn evaluate(&mut self, place: u32) -> u32 {
         if at(&self.ancestor, place) != NONE {
             self.compress(place);
@@ -408,16 +408,16 @@ impl LengauerTarjan {
     }
 }
 
-/// A natural loop: its header, which dominates all of it, and what leads back to the header.
+/// A natural loop: a header that dominates its body, and the edges back to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The node through which the loop is entered.
     pub header: u32,
-    /// The sources of the edges back to the header, by number.
+    /// The sources of the back edges, sorted.
     pub latches: Vec<u32>,
     /// The loop around this one, as an index into [`Loops::all`].
     pub parent: Option<u32>,
-    /// How many loops it is in, itself included.
+    /// The nesting depth; 1 for an outermost loop.
     pub depth: u32,
 }
 
@@ -439,12 +439,12 @@ impl Loops {
             innermost: vec![NONE; graph.len()],
             outer: Vec::new(),
         };
-        // A header is met before those that it dominates, so inner loops come first here.
+        // A header comes before the nodes it dominates in preorder, so this visits inner loops first.
         for &header in dominators.preorder.iter().rev() {
-            search.take_header(header);
+            search.add_loop(header);
         }
         let LoopSearch { mut loops, mut innermost, .. } = search;
-        // Outer loops first, as people count them.
+        // Reverse the list: outer loops first.
         let last = number(loops.len()).wrapping_sub(1);
         loops.reverse();
         for index in innermost.iter_mut().filter(|index| **index != NONE) {
@@ -460,30 +460,30 @@ impl Loops {
         Self { loops, innermost, irreducible: irreducible(graph, dominators) }
     }
 
-    /// All loops, outer ones before those in them.
+    /// Returns all loops, outer loops before the loops inside them.
     pub fn all(&self) -> &[Loop] {
         &self.loops
     }
 
-    /// The innermost loop that a node is in, as an index into [`Loops::all`].
+    /// Returns the innermost loop that contains a node, as an index into [`Loops::all`].
     pub fn innermost(&self, node: u32) -> Option<u32> {
         Some(at(&self.innermost, node)).filter(|&index| index != NONE)
     }
 
-    /// In how many loops a node is.
+    /// Returns the number of loops that contain a node.
     pub fn depth(&self, node: u32) -> u32 {
         self.innermost(node).and_then(|index| self.loops.get(index as usize)).map_or(0, |one| one.depth)
     }
 
-    /// Whether an edge goes from a latch back to the header of its loop.
+    /// Returns whether an edge goes from a latch back to the header of its loop.
     pub fn is_back_edge(&self, from: u32, to: u32) -> bool {
-        // A header's innermost loop is its own.
+        // The innermost loop of a header is the loop it heads.
         let own = self.innermost(to).and_then(|index| self.loops.get(index as usize));
         own.is_some_and(|own| own.header == to && own.latches.binary_search(&from).is_ok())
     }
 
-    /// Edges that go back to a node that does not dominate their source: ways into a cycle from its side, which no
-    /// natural loop describes.
+    /// Returns the retreating edges whose target does not dominate their source: parts of irreducible cycles, which
+    /// are not natural loops.
     pub fn irreducible(&self) -> &[(u32, u32)] {
         &self.irreducible
     }
@@ -494,12 +494,12 @@ struct LoopSearch<'g> {
     dominators: &'g Dominators,
     loops: Vec<Loop>,
     innermost: Vec<u32>,
-    /// By loop: a loop around it, not always the next; compressed as it is followed.
+    /// By loop: an enclosing loop, not necessarily the next one out (path compression).
     outer: Vec<u32>,
 }
 
 impl LoopSearch<'_> {
-    fn take_header(&mut self, header: u32) {
+    fn add_loop(&mut self, header: u32) {
         let mut latches: Vec<u32> = self.graph.predecessors(header).to_vec();
         latches.retain(|&latch| self.dominators.dominates(header, latch));
         latches.sort_unstable();
@@ -547,7 +547,7 @@ impl LoopSearch<'_> {
     }
 }
 
-/// Edges against the reverse postorder whose target does not dominate the source.
+/// Finds the edges against the reverse postorder whose target does not dominate their source.
 fn irreducible(graph: &Graph, dominators: &Dominators) -> Vec<(u32, u32)> {
     let mut places = vec![NONE; graph.len()];
     for (place, &node) in (0u32..).zip(dominators.reverse_postorder()) {

@@ -1,7 +1,7 @@
-//! [`open_enum!`](crate::open_enum): numbers with names.
+//! [`open_enum!`](crate::open_enum): enumerations that keep unknown values.
 
 /// Declares a newtype over a raw number with named constants, so that a value without a name survives a round
-/// trip. Each constant has the name that users of the format know it by.
+/// trip. The text of each constant is the name that the format's documentation uses.
 ///
 /// ```
 /// unshade_core::open_enum! {
@@ -39,7 +39,7 @@ macro_rules! open_enum {
             /// Every value that has a name, in the order of the declaration.
             pub const NAMED: &'static [(Self, &'static str)] = &[$((Self($value), $text)),*];
 
-            /// The name, where there is one.
+            /// Returns the name, if the value has one.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*
@@ -47,7 +47,7 @@ macro_rules! open_enum {
                 }
             }
 
-            /// The value that has this name.
+            /// Returns the value that has this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::NAMED.iter().find(|(_, text)| *text == name).map(|(value, _)| *value)
             }

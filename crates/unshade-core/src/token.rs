@@ -1,12 +1,12 @@
 //! Text as a stream of tokens.
 //!
 //! Printers (signatures, disassembly, decompiled code) emit tokens, never colour codes, so that one printer serves
-//! plain text, a terminal, JSON and a page. The model is `wasmprinter`'s `Print`.
+//! plain text, a terminal, JSON and a web page. Modelled on `wasmprinter`'s `Print`.
 
 use alloc::string::String;
 use core::ops::Range;
 
-/// What a token is, which decides its colour.
+/// The category of a token, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -14,7 +14,7 @@ pub enum TokenKind {
     Space,
     /// Brackets, commas and the like.
     Punctuation,
-    /// A word of the language, an instruction's mnemonic.
+    /// A keyword, or the mnemonic of an instruction.
     Keyword,
     /// A type's name.
     Type,
@@ -40,8 +40,8 @@ pub enum TokenKind {
     Text,
 }
 
-/// A word that a token refers to or defines, for "go to definition" and "highlight all uses". The numbers are given
-/// out by the printer and mean something only within one listing.
+/// The entity that a token defines or refers to, for "go to definition" and "highlight all uses". The printer assigns
+/// the numbers; they are valid within one listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
     /// The token defines this entity.
@@ -53,45 +53,46 @@ pub enum Link {
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
+    /// The category.
     pub kind: TokenKind,
-    /// Its text. Safe to show: names from files are escaped by the printer.
+    /// The text, safe to show: the printer escapes names that come from files.
     pub text: &'a str,
-    /// What it defines or refers to.
+    /// The entity that it defines or refers to.
     pub link: Option<Link>,
 }
 
-/// Takes the tokens of a listing, in order.
+/// Receives the tokens of a listing, in order.
 pub trait TokenSink {
-    /// The next token.
+    /// Receives the next token.
     fn token(&mut self, token: Token<'_>);
 
-    /// The tokens from here on were decoded from these bytes of the file; from none of them, if the range is empty.
+    /// Declares that the tokens from here on were decoded from these bytes of the file; from no bytes if the range is
+    /// empty.
     fn source(&mut self, range: Range<u64>) {
         let _ = range;
     }
 
-    /// How much was taken so far: a place for [`TokenSink::insert`].
+    /// Returns the current position, for [`TokenSink::insert`] and [`TokenSink::truncate`].
     fn mark(&self) -> usize;
 
-    /// Forgets what was taken since a mark.
+    /// Drops everything received after a mark.
     fn truncate(&mut self, mark: usize);
 
-    /// Takes tokens that belong at a mark, before what was put since then: some listings have a head that depends on
-    /// what follows it.
+    /// Inserts tokens at a mark, before everything received after it: the head of some listings depends on what
+    /// follows.
     fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink));
 
-    /// Whether [`TokenSink::source`] is to be called at all: printers need not find out what nobody wants.
+    /// Returns whether [`TokenSink::source`] should be called at all, so that printers can skip computing ranges.
     fn wants_sources(&self) -> bool {
         false
     }
 
-    /// Whether it keeps nothing but the text of tokens: printers may then give many as one.
+    /// Returns whether only the text of tokens is kept. Printers may then merge several tokens into one.
     fn is_plain_text(&self) -> bool {
         false
     }
 
-    /// A token without a link.
+    /// Emits a token without a link.
     #[inline(always)]
     fn put(&mut self, kind: TokenKind, text: &str) {
         self.token(Token { kind, text, link: None });
@@ -134,7 +135,6 @@ impl TokenSink for String {
     }
 }
 
-/// What a sink takes, a reference to it takes.
 impl<S: TokenSink + ?Sized> TokenSink for &mut S {
     fn token(&mut self, token: Token<'_>) {
         (**self).token(token);

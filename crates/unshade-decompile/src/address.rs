@@ -1,28 +1,28 @@
-//! Addresses as they are written: a base, what is added to it, and how many bytes each counts.
+//! Addresses as a base pointer, scaled terms and a byte offset.
 
 use crate::ir::{Function, Id, Op};
 
-/// A sum that is an address.
+/// A sum that forms an address.
 #[derive(Clone, Debug, Default)]
 pub struct Address {
-    /// What the others are added to: a pointer; none in memory that has no pointers.
+    /// The base pointer; `None` in memory without pointers.
     pub base: Option<Id>,
-    /// Values and by how much each is multiplied.
+    /// Values and their scale factors.
     pub terms: Vec<(Id, u64)>,
-    /// Bytes.
+    /// The byte offset.
     pub offset: i64,
 }
 
-/// So many summands are told apart.
+/// Maximum number of terms of an address.
 const MAX_TERMS: usize = 8;
 
 impl Address {
-    /// Takes an address apart. The base is the summand that is a pointer by itself.
+    /// Splits an address into its terms. The base is the term that is a pointer by itself.
     pub fn new(function: &Function, id: Id) -> Self {
         Self::down_to(function, id, &|_| false)
     }
 
-    /// The same, where some values are not taken apart.
+    /// Splits an address into its terms, but not the values for which `is_whole` holds.
     pub fn down_to(function: &Function, id: Id, is_whole: &dyn Fn(Id) -> bool) -> Self {
         let mut address = Self::default();
         let width = function.width(id);
@@ -58,14 +58,14 @@ impl Address {
             }
         }
         if width == 64 {
-            let place = address.terms.iter().position(|(id, scale)| *scale == 1 && is_base(function, *id));
-            address.base = place.map(|place| address.terms.remove(place).0);
+            let index = address.terms.iter().position(|(id, scale)| *scale == 1 && is_base(function, *id));
+            address.base = index.map(|index| address.terms.remove(index).0);
         }
         address
     }
 }
 
-/// Whether a value of 64 bits can be a pointer: it is not an index that was widened.
+/// Returns whether a 64-bit value may be a pointer, i.e. is not a widened index.
 fn is_base(function: &Function, id: Id) -> bool {
     !matches!(
         function.op(id),
@@ -74,7 +74,7 @@ fn is_base(function: &Function, id: Id) -> bool {
 }
 
 impl Function {
-    /// An input, or the value itself if it has not so many.
+    /// Returns an input, or the value itself if it has fewer inputs.
     pub fn input_or_self(&self, id: Id, index: usize) -> Id {
         if index < self.inputs(id).len() { self.input(id, index) } else { id }
     }

@@ -1,26 +1,43 @@
-//! Compiled GPU programs to C.
+//! Decompiles GPU programs to C.
 //!
-//! A front end turns machine code into [`ir`]; nothing behind it knows of a machine. [`pass`] makes values simpler,
-//! [`types`] finds their types, [`schedule`] and [`variables`] say what becomes a statement and what a variable,
-//! [`structure`] makes `if` and loops of blocks, [`c`] the text. `docs/decompiler.md` carries one kernel through all of it.
+//! A front end turns machine code into [`ir`]; everything after it is independent of the machine. [`pass`] simplifies
+//! values, [`types`] infers their types, [`schedule`] and [`variables`] decide which values become statements and
+//! variables, [`structure`] turns blocks into `if` and loops, and [`c`] prints the text. `docs/decompiler.md` follows
+//! one kernel through all of these.
+//!
+//! ```
+//! use unshade_decompile::sass::Code;
+//! use unshade_decompile::{Options, Source, decompile};
+//! use unshade_sass::{assemble, isa};
+//!
+//! let kepler = isa::by_architecture(35).unwrap();
+//! let text = "MOV R0, c[0x0][0x140]\nMOV R1, c[0x0][0x144]\nLD.E R2, [R0]\nFADD R2, R2, R2\nST.E [R0], R2\nEXIT\n";
+//! let words = assemble::listing(kepler, text).unwrap();
+//! let bytes: Vec<u8> = words.iter().flat_map(|line| line.word.to_le_bytes()[..8].to_vec()).collect();
+//! // A kernel with one parameter of 8 bytes.
+//! let source = Source::kernel("twice", Code::new(kepler, &bytes), &[8]);
+//! let decompiled = decompile(&source, &Options::default()).unwrap();
+//! assert!(decompiled.text().contains("__global__ void twice(float *"));
+//! ```
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`sass`] | the front end for NVIDIA's machine code |
+//! | [`sass`] | the front end for NVIDIA machine code |
 //! | [`ir`] | values, blocks, SSA construction, dominators |
-//! | [`pass`] | simplification, 64-bit values out of their halves, the graph of blocks |
-//! | [`address`] | addresses as base, index and offset |
-//! | [`types`] | types from use |
-//! | [`ways`] | places for what phis are set to |
-//! | [`schedule`] | where each value stands |
+//! | [`pass`] | simplification, 64-bit values from their halves, the control-flow graph |
+//! | [`address`] | addresses as base, terms and offset |
+//! | [`types`] | type inference |
+//! | [`edges`] | blocks on edges, for the copies that phis need |
+//! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
-//! | [`structure`] | statements out of blocks |
-//! | [`c`] | CUDA C |
+//! | [`structure`] | statements from blocks |
+//! | [`c`] | CUDA C printer |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod address;
 pub mod c;
+pub mod edges;
 pub mod ir;
 pub mod pass;
 pub mod sass;
@@ -28,70 +45,69 @@ pub mod schedule;
 pub mod structure;
 pub mod types;
 pub mod variables;
-pub mod ways;
 
 use ir::Op;
 use ir::dominators::Graph;
-pub use pass::Tried;
-use types::{Known, Type, Types};
+pub use pass::Cache;
+use types::{ParameterType, Type, Types};
 
-/// Why a function was not decompiled.
+/// The reason why a function was not decompiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
-    /// It is larger than the budget allows.
+pub enum DecompileError {
+    /// The function exceeds the instruction budget.
     Budget {
-        /// How many instructions are allowed.
+        /// The budget, in instructions.
         limit: usize,
     },
-    /// Calls or joins nest deeper than can be followed: it calls itself.
+    /// Calls or joins nest too deeply: the function is recursive.
     Depth,
-    /// There is no code where it is entered.
+    /// There is no code at the entry point.
     NoCode,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DecompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Budget { limit } => {
                 write!(f, "needs more than the budget of {limit} instructions; --budget raises it")
             }
-            Self::Depth => f.write_str("calls itself, or nests calls and joins deeper than can be followed"),
-            Self::NoCode => f.write_str("there is no code where it is entered"),
+            Self::Depth => f.write_str("is recursive, or nests calls and joins too deeply"),
+            Self::NoCode => f.write_str("there is no code at its entry point"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DecompileError {}
 
 /// A parameter.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Where it begins among the parameters, in bytes.
+    /// Its offset in the parameter area, in bytes.
     pub offset: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// Its type, if that is known from outside.
+    /// Its type, if known from metadata.
     pub ty: Option<Type>,
 }
 
 /// A function to decompile.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    /// Its name, an identifier of C.
+    /// Its name, a C identifier.
     pub name: String,
-    /// Whether the host starts it.
+    /// Whether it is a kernel.
     pub is_kernel: bool,
-    /// Its parameters, if they are known.
+    /// Its parameters; empty if unknown.
     pub parameters: Vec<Parameter>,
     /// Its code.
     pub code: sass::Code<'a>,
-    /// Bytes of shared memory that it declares.
+    /// Bytes of shared memory that it declares statically.
     pub shared_size: u64,
 }
 
 impl<'a> Source<'a> {
-    /// A kernel whose parameters have these sizes in bytes, one behind the other, and which declares no shared memory.
+    /// Describes a kernel with consecutive parameters of these sizes in bytes, and without shared memory.
     pub fn kernel(name: impl Into<String>, code: sass::Code<'a>, sizes: &[u32]) -> Self {
         let mut end = 0_u32;
         let parameters = sizes.iter().map(|&size| {
@@ -103,39 +119,39 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A line of the text, and the addresses of the instructions that it comes from.
+/// A line of text, and the addresses of its instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The line.
     pub text: String,
-    /// Addresses, ascending.
+    /// The addresses, ascending.
     pub addresses: Vec<u32>,
 }
 
 /// A function as C.
 #[derive(Clone, Debug, Default)]
 pub struct Decompiled {
-    /// What has to stand before it, once for all functions of a file: helpers that CUDA has no name for, variables outside of
-    /// functions. Each is whole.
+    /// Definitions that must precede it, once per file: helpers that CUDA lacks, and global variables. Each entry is
+    /// complete.
     pub prelude: Vec<String>,
-    /// The text: the types of its parameters that are structures, and the function.
+    /// The text: structure types of its parameters, and the function.
     pub lines: Vec<Line>,
-    /// How many of the lines are the function's body, without what is written before it and the braces around it.
+    /// Number of lines of the function's body, without the text before it and the braces around it.
     pub body: usize,
-    /// How many instructions could not be lifted.
+    /// Number of instructions that could not be lifted.
     pub unlifted: usize,
-    /// How many `goto` there are.
+    /// Number of `goto` statements.
     pub gotos: usize,
-    /// How many casts there are.
+    /// Number of casts.
     pub casts: usize,
-    /// Whether every loop is entered at one place: then no `goto` is needed.
+    /// Whether every loop has a single entry; then no `goto` is needed.
     pub is_reducible: bool,
-    /// Whether floats that are too small to be normal count as zero: it is to be compiled with `-ftz=true`.
+    /// Whether subnormal floats are flushed to zero, which requires compiling with `-ftz=true`.
     pub flushes: bool,
 }
 
 impl Decompiled {
-    /// The text as one, with all that it needs.
+    /// Returns the complete text, including the prelude.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for definition in &self.prelude {
@@ -153,16 +169,16 @@ impl Decompiled {
     }
 }
 
-/// The budget that is taken when nobody names one.
+/// The default instruction budget.
 pub const DEFAULT_BUDGET: usize = 200_000;
 
-/// How functions become C.
+/// Decompiler options.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// So many instructions a function may have, those of functions that it calls counted at each call.
+    /// Maximum number of instructions of a function, counting called functions at each call.
     pub budget: usize,
-    /// Whether each operation that takes a subnormal float for zero shows it as a call, also in functions where all do and
-    /// the text could name `-ftz=true` instead.
+    /// Whether each operation that flushes subnormal floats to zero is printed with an explicit call, even if all
+    /// operations of a function do so and the text could require `-ftz=true` instead.
     pub explicit_flushes: bool,
 }
 
@@ -176,42 +192,43 @@ impl Default for Options {
 ///
 /// # Errors
 ///
-/// When it is larger than the budget, or can't be followed at all.
-pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, Fault> {
-    decompile_more(source, options, &mut Tried::default())
+/// Fails if it exceeds the budget, or its control flow cannot be followed.
+pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, DecompileError> {
+    decompile_cached(source, options, &mut Cache::default())
 }
 
-/// Decompiles one of several functions: what was tried out for one of them need not be tried again for the others. The text is
-/// that of [`decompile`].
+/// Decompiles one of several functions, sharing a cache of recognised divisions between them. The text is that of
+/// [`decompile`].
 ///
 /// # Errors
 ///
-/// When it is larger than the budget, or can't be followed at all.
-pub fn decompile_more(
+/// Fails as [`decompile`] does.
+pub fn decompile_cached(
     source: &Source<'_>,
     options: &Options,
-    tried: &mut Tried,
-) -> Result<Decompiled, Fault> {
+    cache: &mut Cache,
+) -> Result<Decompiled, DecompileError> {
     let mut function = sass::lift(&source.code, options.budget)?;
-    pass::run(&mut function, tried);
+    pass::run(&mut function, cache);
     let flushes = !options.explicit_flushes && pass::flush::run(&mut function);
     let graph = Graph::new(&function);
-    ways::join_ways(&mut function, &graph);
-    ways::split_edges(&mut function);
+    edges::merge_edges(&mut function, &graph);
+    edges::split_critical_edges(&mut function);
     let graph = Graph::new(&function);
     pass::hoist(&mut function, &graph);
     let used = pass::used(&function);
-    let known: Vec<Known> = source
+    let known: Vec<ParameterType> = source
         .parameters
         .iter()
-        .filter_map(|parameter| Some(Known { offset: parameter.offset, ty: parameter.ty? }))
+        .filter_map(|parameter| Some(ParameterType { offset: parameter.offset, ty: parameter.ty? }))
         .collect();
     let types = Types::new(&function, &used, &known);
     let schedule = schedule::Schedule::new(&function, &graph, &used);
     let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
-    let weight = |block: u32| schedule.items[block as usize].len() + variables.copies[block as usize].len();
+    let weight =
+        |block: u32| schedule.statements[block as usize].len() + variables.copies[block as usize].len();
     let is_preset =
-        |block: u32| schedule.items[block as usize].is_empty() && variables.is_preset(&function, block);
+        |block: u32| schedule.statements[block as usize].is_empty() && variables.is_preset(&function, block);
     let mut structurer = structure::Structurer::new(&function, &graph, weight, is_preset);
     let statements = structurer.run();
     let gotos = structurer.gotos;
@@ -222,7 +239,7 @@ pub fn decompile_more(
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
-    let c::Text { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
+    let c::PrintedFunction { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
     let is_reducible = graph.is_reducible(&function);
     Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes })
 }

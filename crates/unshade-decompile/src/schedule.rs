@@ -1,51 +1,52 @@
-//! Which values become variables, and where each statement stands.
+//! Decides which values become variables, and orders the statements of each block.
 //!
-//! A value that is used once is written where it is used, as part of an expression, unless it would move across
-//! something that it must not. Other pure values get a variable, which is set as late as all its uses allow, outside of
-//! loops that it was not in. Loads keep their place unless nothing between them and their use writes.
+//! A value with a single use is printed inline, as part of an expression, unless it would have to move across
+//! something that may change it. Other pure values get a variable, which is set as late as all uses allow, but
+//! outside of loops that did not contain it. Loads stay where they are unless nothing between them and their use
+//! writes to memory.
 
 use crate::address::Address;
 use crate::ir::dominators::Graph;
-use crate::ir::rows::Rows;
+use crate::ir::id_lists::IdLists;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
-/// So many operators are in one expression at most.
+/// Maximum number of operators in an expression.
 const MAX_SIZE: u32 = 24;
 
-/// The plan of a function's statements.
+/// The statements of a function.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// Whether a value is written where it is used.
+    /// Whether a value is printed inline at its use.
     pub inline: Vec<bool>,
-    /// The statements of each block: values that are effects or set a variable.
-    pub items: Vec<Vec<Id>>,
-    /// How often each value is used.
+    /// The statements of each block: values that have effects or set a variable.
+    pub statements: Vec<Vec<Id>>,
+    /// Number of uses of each value.
     pub uses: Vec<u32>,
-    /// The block in which a value is computed.
-    place: Vec<BlockId>,
+    /// The block that computes each value.
+    block_of: Vec<BlockId>,
     size: Vec<u32>,
 }
 
-/// A use of a value.
+/// A user of a value.
 #[derive(Clone, Copy)]
 enum User {
-    /// By a value.
+    /// A value.
     Value(Id),
-    /// By the end of a block, or by a phi after it.
+    /// The end of a block.
     End(BlockId),
-    /// By a phi, at the end of this block.
+    /// A phi, at the end of this predecessor.
     Phi(BlockId),
 }
 
 impl Schedule {
-    /// Makes the plan.
+    /// Creates the schedule.
     pub fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
         let count = function.values.len();
         let mut schedule = Self {
             inline: vec![false; count],
-            items: vec![Vec::new(); function.blocks.len()],
+            statements: vec![Vec::new(); function.blocks.len()],
             uses: vec![0; count],
-            place: function.values.iter().map(|value| value.block).collect(),
+            block_of: function.values.iter().map(|value| value.block).collect(),
             size: vec![1; count],
         };
         let users = users(function, graph, used);
@@ -54,14 +55,14 @@ impl Schedule {
         }
         let order = topological(function, used);
         schedule.measure(function, &order);
-        let of_addresses = of_addresses(function, &users, &order);
-        schedule.settle_pure(function, graph, &users, &order, &of_addresses);
+        let address_parts = address_parts(function, &users, &order);
+        schedule.place_pure_values(function, graph, &users, &order, &address_parts);
         schedule.order_blocks(function, graph, used, &users, &order);
         schedule.inline_effects(function, &users);
         schedule
     }
 
-    /// How many operators each value would be if all that is used once stood in it.
+    /// Counts the operators of each value, assuming that every value with a single use is inlined.
     fn measure(&mut self, function: &Function, order: &[Id]) {
         for &id in order {
             let op = function.op(id);
@@ -75,7 +76,7 @@ impl Schedule {
                     size = size.saturating_add(self.size[input as usize]);
                 }
             }
-            // An expression that grows too large gets a variable, and counts as one from there on.
+            // An expression that grows too large gets a variable, and counts as one operand from there on.
             self.size[id as usize] = size.min(MAX_SIZE + 1);
             if size > MAX_SIZE && !op.is_effect() {
                 self.size[id as usize] = 1;
@@ -84,14 +85,14 @@ impl Schedule {
         }
     }
 
-    /// Users before what they use: where each pure value stands, and whether it has a variable.
-    fn settle_pure(
+    /// Decides, users first, where each pure value is computed and whether it has a variable.
+    fn place_pure_values(
         &mut self,
         function: &Function,
         graph: &Graph,
-        users: &Rows<User>,
+        users: &IdLists<User>,
         order: &[Id],
-        of_addresses: &[bool],
+        address_parts: &[bool],
     ) {
         let divides = dividing(function, order);
         for &id in order.iter().rev() {
@@ -103,72 +104,72 @@ impl Schedule {
                 self.inline[id as usize] = true;
                 continue;
             }
-            let mut place = NONE;
+            let mut home = NONE;
             let mut has_phi = false;
             for &user in users.of(id) {
                 let at = match user {
-                    User::Value(user) => self.place[user as usize],
+                    User::Value(user) => self.block_of[user as usize],
                     User::End(block) => block,
                     User::Phi(block) => {
                         has_phi = true;
-                        // A block that stands on a way is left empty, but for a way out of a loop.
-                        let before = function.blocks[block as usize].before.first().copied();
-                        if before
-                            .is_some_and(|before| graph.loops[before as usize] <= graph.loops[block as usize])
-                            && !divides[id as usize]
+                        // A block on an edge stays empty, unless the edge leaves a loop.
+                        let predecessor = function.blocks[block as usize].predecessors.first().copied();
+                        if predecessor.is_some_and(|predecessor| {
+                            graph.loops[predecessor as usize] <= graph.loops[block as usize]
+                        }) && !divides[id as usize]
                             && function.blocks[block as usize].effects.is_empty()
-                            && function.blocks[block as usize].before.len() == 1
+                            && function.blocks[block as usize].predecessors.len() == 1
                             && is_between(function, block)
                         {
-                            function.blocks[block as usize].before[0]
+                            function.blocks[block as usize].predecessors[0]
                         } else {
                             block
                         }
                     }
                 };
-                place = if place == NONE { at } else { graph.common(place, at) };
+                home = if home == NONE { at } else { graph.common(home, at) };
             }
-            if place == NONE {
-                place = function.values[id as usize].block;
+            if home == NONE {
+                home = function.values[id as usize].block;
             }
             let is_single = self.uses[id as usize] == 1;
             let is_forced = self.uses[id as usize] >> 31 != 0;
-            let is_short = is_cheap(function, id) || of_addresses[id as usize];
+            let is_short = is_cheap(function, id) || address_parts[id as usize];
             if !has_phi && !is_forced && (is_single || is_short) && op != Op::Copy {
                 self.inline[id as usize] = true;
-                self.place[id as usize] = place;
+                self.block_of[id as usize] = home;
                 continue;
             }
             let first = function.values[id as usize].block;
-            let mut best = place;
-            let mut at = place;
+            let mut best = home;
+            let mut at = home;
             while at != first && graph.depth[at as usize] > 0 && !divides[id as usize] {
                 at = graph.dominator[at as usize];
                 if graph.loops[at as usize] < graph.loops[best as usize] {
                     best = at;
                 }
             }
-            self.place[id as usize] = best;
+            self.block_of[id as usize] = best;
         }
         for use_count in &mut self.uses {
             *use_count &= !(1 << 31);
         }
     }
 
-    /// Puts pure values with variables among the effects of their blocks: before the first that needs them.
+    /// Inserts pure values with variables between the effects of their blocks, before the first user.
     fn order_blocks(
         &mut self,
         function: &Function,
         graph: &Graph,
         used: &[bool],
-        users: &Rows<User>,
+        users: &IdLists<User>,
         order: &[Id],
     ) {
         let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
         for &id in order {
             let op = function.op(id);
             if op != Op::Phi && !op.is_effect() && !self.inline[id as usize] && !is_leaf(function, id) {
-                pure[self.place[id as usize] as usize].push(id);
+                pure[self.block_of[id as usize] as usize].push(id);
             }
         }
         let mut done = vec![false; function.values.len()];
@@ -176,23 +177,23 @@ impl Schedule {
             let mut items = Vec::new();
             for &effect in &function.blocks[block as usize].effects {
                 if used[effect as usize] {
-                    self.need(function, effect, block, &mut done, &mut items);
+                    self.append_with_inputs(function, effect, block, &mut done, &mut items);
                 }
             }
             let is_for_phi = |id: Id| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
             let rest = &pure[block as usize];
             for &id in rest.iter().filter(|id| !is_for_phi(**id)) {
-                self.need(function, id, block, &mut done, &mut items);
+                self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
             let updates = rest.iter().copied().filter(|id| is_for_phi(*id)).collect();
             for id in self.in_turn(function, block, updates) {
-                self.need(function, id, block, &mut done, &mut items);
+                self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
-            self.items[block as usize] = items;
+            self.statements[block as usize] = items;
         }
     }
 
-    /// The next values of variables of a loop: one that others read the old value of comes after these.
+    /// Orders the next values of loop variables: a value comes after those that read its old value.
     fn in_turn(&self, function: &Function, block: BlockId, updates: Vec<Id>) -> Vec<Id> {
         if updates.len() < 2 || updates.len() > 64 {
             return updates;
@@ -205,10 +206,9 @@ impl Schedule {
         for next in after {
             for &phi in &function.blocks[next as usize].phis {
                 for index in 0..function.inputs(phi).len() {
-                    if let Some(place) =
-                        updates.iter().position(|update| *update == function.input(phi, index))
-                    {
-                        target[place] = phi;
+                    let input = function.input(phi, index);
+                    if let Some(update) = updates.iter().position(|update| *update == input) {
+                        target[update] = phi;
                     }
                 }
             }
@@ -225,7 +225,7 @@ impl Schedule {
         order
     }
 
-    /// The phis that an expression reads, through loads that will stand in it as well.
+    /// Returns the phis that an expression reads, also through loads that will be inlined.
     fn reads(&self, function: &Function, id: Id) -> Vec<Id> {
         let mut found = Vec::new();
         let mut list = vec![id];
@@ -247,8 +247,15 @@ impl Schedule {
         found
     }
 
-    /// Puts a value down after all values of the block that it needs.
-    fn need(&self, function: &Function, id: Id, block: BlockId, done: &mut [bool], items: &mut Vec<Id>) {
+    /// Appends a value after all values of the block that it needs.
+    fn append_with_inputs(
+        &self,
+        function: &Function,
+        id: Id,
+        block: BlockId,
+        done: &mut [bool],
+        items: &mut Vec<Id>,
+    ) {
         let mut stack = Vec::with_capacity(8);
         stack.push((id, 0_usize));
         while let Some((at, next)) = stack.last_mut() {
@@ -259,7 +266,7 @@ impl Schedule {
                 if input == NONE || done[input as usize] || matches!(function.op(input), Op::Phi) {
                     continue;
                 }
-                let is_here = self.place[input as usize] == block || self.inline[input as usize];
+                let is_here = self.block_of[input as usize] == block || self.inline[input as usize];
                 if is_here && !function.op(input).is_effect() && !is_leaf(function, input) {
                     stack.push((input, 0));
                 }
@@ -276,27 +283,27 @@ impl Schedule {
         }
     }
 
-    /// Loads and calls that are used once, by a statement of the same block that nothing stands between.
-    fn inline_effects(&mut self, function: &Function, users: &Rows<User>) {
+    /// Inlines loads and calls with a single use in a statement of the same block, if nothing in between interferes.
+    fn inline_effects(&mut self, function: &Function, users: &IdLists<User>) {
         let mut position = vec![(NONE, 0_u32); function.values.len()];
-        for block in 0..self.items.len() {
-            for (place, &id) in self.items[block].iter().enumerate() {
-                position[id as usize] = (block as BlockId, place as u32);
+        for block in 0..self.statements.len() {
+            for (index, &id) in self.statements[block].iter().enumerate() {
+                position[id as usize] = (block as BlockId, index as u32);
             }
         }
-        for block in 0..self.items.len() {
-            // Of each statement, the last before it that loads can't be moved across.
-            let items = self.items[block].clone();
+        for block in 0..self.statements.len() {
+            // For each statement, the last one before it that loads must not move across.
+            let items = self.statements[block].clone();
             let mut barriers = Vec::with_capacity(items.len() + 1);
             let mut last = 0;
-            for (place, &id) in items.iter().enumerate() {
+            for (index, &id) in items.iter().enumerate() {
                 barriers.push(last);
                 if function.op(id).is_barrier() {
-                    last = place as u32 + 1;
+                    last = index as u32 + 1;
                 }
             }
             barriers.push(last);
-            for (place, &id) in items.iter().enumerate().rev() {
+            for (index, &id) in items.iter().enumerate().rev() {
                 let op = function.op(id);
                 if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0
                 {
@@ -309,8 +316,8 @@ impl Schedule {
                     continue;
                 };
                 let at = match root {
-                    Root::End => items.len() as u32,
-                    Root::Item(item) => {
+                    InlineSite::End => items.len() as u32,
+                    InlineSite::Statement(item) => {
                         let (home, at) = position[item as usize];
                         if home != block as BlockId
                             || self.inline[item as usize] && function.op(item).is_effect()
@@ -323,50 +330,53 @@ impl Schedule {
                 let limit = barriers[at as usize];
                 let is_call = !matches!(op, Op::Load(_));
                 let nothing_between = !is_call
-                    || at == place as u32 + 1
-                    || op_is_quiet(function, &items[place + 1..at as usize]);
+                    || at == index as u32 + 1
+                    || op_is_quiet(function, &items[index + 1..at as usize]);
                 let is_small = match root {
-                    Root::Item(item) => self.size[item as usize] <= MAX_SIZE,
-                    Root::End => true,
+                    InlineSite::Statement(item) => self.size[item as usize] <= MAX_SIZE,
+                    InlineSite::End => true,
                 };
-                if limit <= place as u32 && nothing_between && !op.is_kept() && is_small {
+                if limit <= index as u32 && nothing_between && !op.is_kept() && is_small {
                     self.inline[id as usize] = true;
-                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_))
+                } else if op.is_kept()
+                    && at == index as u32 + 1
+                    && is_small
+                    && matches!(root, InlineSite::Statement(_))
                 {
-                    // The result of a call that changes something, where the very next statement uses it.
+                    // The result of a call with side effects, used by the very next statement.
                     self.inline[id as usize] = false;
                 }
             }
         }
-        for block in 0..self.items.len() {
+        for block in 0..self.statements.len() {
             let inline = &self.inline;
-            self.items[block].retain(|id| !inline[*id as usize]);
+            self.statements[block].retain(|id| !inline[*id as usize]);
         }
     }
 
-    /// The statement that an expression ends up in, if it is in this block.
+    /// Returns the statement that contains an expression, if it is in this block.
     fn root(
         &self,
         function: &Function,
-        users: &Rows<User>,
+        users: &IdLists<User>,
         user: User,
         block: BlockId,
         is_call: bool,
-    ) -> Option<Root> {
+    ) -> Option<InlineSite> {
         let mut user = user;
         for _ in 0..64 {
             match user {
-                User::End(at) => return (at == block).then_some(Root::End),
+                User::End(at) => return (at == block).then_some(InlineSite::End),
                 User::Phi(_) => return None,
                 User::Value(id) => {
-                    // What all lanes take part in is not left to a choice.
+                    // Operations that all lanes execute together must not become conditional.
                     if is_call && matches!(function.op(id), Op::Select | Op::BoolAnd | Op::BoolOr) {
                         return None;
                     }
                     if !self.inline[id as usize] {
-                        return Some(Root::Item(id));
+                        return Some(InlineSite::Statement(id));
                     }
-                    // What is inline and used more than once would be computed more than once.
+                    // An inlined value with several uses would be computed several times.
                     let [next] = users.of(id) else { return None };
                     user = *next;
                 }
@@ -376,25 +386,25 @@ impl Schedule {
     }
 }
 
-enum Root {
-    Item(Id),
+enum InlineSite {
+    Statement(Id),
     End,
 }
 
-/// Whether nothing in these statements has a place in the order.
+/// Returns whether none of these statements has ordered effects.
 fn op_is_quiet(function: &Function, items: &[Id]) -> bool {
     items.iter().all(|id| !function.op(*id).is_effect())
 }
 
-/// Whether a block was put on a way and nothing else.
+/// Returns whether a block is an empty block on an edge.
 fn is_between(function: &Function, block: BlockId) -> bool {
     let found = &function.blocks[block as usize];
     found.phis.is_empty()
         && matches!(found.end, End::Goto(_))
-        && function.blocks[found.before[0] as usize].end.successors().len() > 1
+        && function.blocks[found.predecessors[0] as usize].end.successors().len() > 1
 }
 
-/// Values that need no variable: numbers, parameters, what the thread is told.
+/// Returns whether a value needs no variable: constants, parameters, special values.
 pub fn is_leaf(function: &Function, id: Id) -> bool {
     matches!(
         function.op(id),
@@ -402,7 +412,7 @@ pub fn is_leaf(function: &Function, id: Id) -> bool {
     )
 }
 
-/// Values that are so short that they are written again where they are used again: widenings, halves, addresses.
+/// Returns whether a value is cheap enough to repeat at each use: extensions, halves, addresses.
 fn is_cheap(function: &Function, id: Id) -> bool {
     let input_is_leaf = |index| {
         let input = function.input(id, index);
@@ -440,7 +450,8 @@ fn is_cheap(function: &Function, id: Id) -> bool {
     }
 }
 
-/// Values that rest on a division, which must not be made where the divisor may be zero: earlier than the code asks for.
+/// Returns the values that depend on a division. They must not be computed earlier than in the code, where the
+/// divisor might be zero.
 fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for &id in order {
@@ -458,8 +469,8 @@ fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
     found
 }
 
-/// Values that are nothing but addresses of memory, or parts of these, and short: they are written as indices.
-fn of_addresses(function: &Function, users: &Rows<User>, order: &[Id]) -> Vec<bool> {
+/// Returns the short values that are only used as addresses, or parts of addresses: they are printed as indices.
+fn address_parts(function: &Function, users: &IdLists<User>, order: &[Id]) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for &id in order.iter().rev() {
         let is_scaled =
@@ -487,12 +498,12 @@ fn of_addresses(function: &Function, users: &Rows<User>, order: &[Id]) -> Vec<bo
     found
 }
 
-/// Whether a base of addresses is written as one word: it is a leaf, or has a variable.
+/// Returns whether the base of an address prints as a single word: it is a leaf or has a variable.
 fn is_stable(function: &Function, base: Id) -> bool {
     is_leaf(function, base) || function.op(base) == Op::Phi || function.op(base).is_effect()
 }
 
-/// Used values so that inputs come before what uses them; phis break the circles.
+/// Returns the used values in topological order, inputs first; phis break the cycles.
 fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
     let mut order = Vec::new();
     let mut state = vec![false; function.values.len()];
@@ -520,8 +531,8 @@ fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
     order
 }
 
-/// Who uses what.
-fn users(function: &Function, graph: &Graph, used: &[bool]) -> Rows<User> {
+/// Returns the users of each value.
+fn users(function: &Function, graph: &Graph, used: &[bool]) -> IdLists<User> {
     let mut pairs: Vec<(Id, User)> = Vec::with_capacity(2 * function.values.len());
     for id in 0..function.values.len() as Id {
         let block = function.values[id as usize].block;
@@ -545,13 +556,13 @@ fn users(function: &Function, graph: &Graph, used: &[bool]) -> Rows<User> {
             pairs.push((function.resolve(input), User::End(block)));
         }
         for &phi in &found.phis {
-            for (index, &before) in found.before.iter().enumerate() {
+            for (index, &predecessor) in found.predecessors.iter().enumerate() {
                 let input = function.input(phi, index);
                 if input != NONE && input != phi {
-                    pairs.push((input, User::Phi(before)));
+                    pairs.push((input, User::Phi(predecessor)));
                 }
             }
         }
     }
-    Rows::new(function.values.len(), &pairs)
+    IdLists::new(function.values.len(), &pairs)
 }

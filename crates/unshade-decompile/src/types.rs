@@ -1,51 +1,51 @@
-//! Types: of what operators say, and for values that are only moved, of where they come from and go to.
+//! Type inference: from operators, and for values that are only moved, from their sources and destinations.
 //!
-//! Values that a phi or a choice makes one are of one class and have one type. Each use votes; pointers are found at the
-//! addresses of memory accesses, and what they point to by what is loaded and stored there.
+//! Values that a phi or select merges form a class with one type. Each use votes. Pointers are found through the
+//! addresses of memory accesses, and their element types through what is loaded and stored there.
 
 use crate::address::Address;
-use crate::ir::hash::Table;
-use crate::ir::rows::entry;
+use crate::ir::hash::FastMap;
+use crate::ir::id_lists::entry;
 use crate::ir::{Function, Id, Image, NONE, Op, Sign, Space};
 
-/// A type of C.
+/// A C type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// Nothing.
+    /// No value.
     Void,
-    /// A truth value.
+    /// A boolean.
     Bool,
-    /// An integer of so many bits, with a sign or without.
+    /// An integer: its bits, and whether it is signed.
     Integer(u8, bool),
-    /// A floating-point number of so many bits.
+    /// A floating-point number with this many bits.
     Float(u8),
-    /// A pointer to what has so many bits and is an integer, one with a sign, or a floating-point number.
-    Pointer(u8, Kind),
+    /// A pointer: bits and kind of the element.
+    Pointer(u8, NumberKind),
     /// Two or four words of a texture or surface.
-    Vector(u8, Kind),
+    Vector(u8, NumberKind),
 }
 
-/// What kind of number.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// Without a sign.
+pub enum NumberKind {
+    /// Unsigned integer.
     Unsigned,
-    /// With a sign.
+    /// Signed integer.
     Signed,
     /// Floating point.
     Float,
 }
 
 impl Type {
-    /// The number of a kind.
-    pub fn of(bits: u8, kind: Kind) -> Self {
+    /// Returns the type of a number.
+    pub fn of(bits: u8, kind: NumberKind) -> Self {
         match kind {
-            Kind::Float => Self::Float(bits),
-            kind => Self::Integer(bits, kind == Kind::Signed),
+            NumberKind::Float => Self::Float(bits),
+            kind => Self::Integer(bits, kind == NumberKind::Signed),
         }
     }
 
-    /// What it points to.
+    /// Returns the element type of a pointer.
     pub fn target(self) -> Option<Self> {
         match self {
             Self::Pointer(bits, kind) => Some(Self::of(bits, kind)),
@@ -53,18 +53,18 @@ impl Type {
         }
     }
 
-    /// What a pointer to it is.
+    /// Returns the pointer type with this element type.
     pub fn pointer(self) -> Self {
         match self {
             Self::Integer(bits, is_signed) => {
-                Self::Pointer(bits, if is_signed { Kind::Signed } else { Kind::Unsigned })
+                Self::Pointer(bits, if is_signed { NumberKind::Signed } else { NumberKind::Unsigned })
             }
-            Self::Float(bits) => Self::Pointer(bits, Kind::Float),
-            _ => Self::Pointer(8, Kind::Unsigned),
+            Self::Float(bits) => Self::Pointer(bits, NumberKind::Float),
+            _ => Self::Pointer(8, NumberKind::Unsigned),
         }
     }
 
-    /// Its name in C.
+    /// Returns its name in C.
     pub fn name(self) -> &'static str {
         match self {
             Self::Void => "void",
@@ -79,26 +79,26 @@ impl Type {
             Self::Integer(_, true) => "int",
             Self::Float(64) => "double",
             Self::Float(_) => "float",
-            Self::Vector(2, Kind::Unsigned) => "uint2",
-            Self::Vector(2, Kind::Signed) => "int2",
-            Self::Vector(2, Kind::Float) => "float2",
-            Self::Vector(_, Kind::Unsigned) => "uint4",
-            Self::Vector(_, Kind::Signed) => "int4",
-            Self::Vector(_, Kind::Float) => "float4",
-            Self::Pointer(8, Kind::Unsigned) => "unsigned char *",
+            Self::Vector(2, NumberKind::Unsigned) => "uint2",
+            Self::Vector(2, NumberKind::Signed) => "int2",
+            Self::Vector(2, NumberKind::Float) => "float2",
+            Self::Vector(_, NumberKind::Unsigned) => "uint4",
+            Self::Vector(_, NumberKind::Signed) => "int4",
+            Self::Vector(_, NumberKind::Float) => "float4",
+            Self::Pointer(8, NumberKind::Unsigned) => "unsigned char *",
             Self::Pointer(8, _) => "signed char *",
-            Self::Pointer(16, Kind::Unsigned) => "unsigned short *",
+            Self::Pointer(16, NumberKind::Unsigned) => "unsigned short *",
             Self::Pointer(16, _) => "short *",
-            Self::Pointer(64, Kind::Unsigned) => "unsigned long long *",
-            Self::Pointer(64, Kind::Signed) => "long long *",
-            Self::Pointer(64, Kind::Float) => "double *",
-            Self::Pointer(_, Kind::Unsigned) => "unsigned int *",
-            Self::Pointer(_, Kind::Signed) => "int *",
-            Self::Pointer(_, Kind::Float) => "float *",
+            Self::Pointer(64, NumberKind::Unsigned) => "unsigned long long *",
+            Self::Pointer(64, NumberKind::Signed) => "long long *",
+            Self::Pointer(64, NumberKind::Float) => "double *",
+            Self::Pointer(_, NumberKind::Unsigned) => "unsigned int *",
+            Self::Pointer(_, NumberKind::Signed) => "int *",
+            Self::Pointer(_, NumberKind::Float) => "float *",
         }
     }
 
-    /// How many bits it has.
+    /// Returns its size in bits.
     pub fn bits(self) -> u8 {
         match self {
             Self::Void => 0,
@@ -109,7 +109,7 @@ impl Type {
         }
     }
 
-    /// What its words are; itself, if it is no vector.
+    /// Returns the type of a vector's words, or the type itself for other types.
     pub fn word(self) -> Self {
         match self {
             Self::Vector(_, kind) => Self::of(32, kind),
@@ -118,7 +118,7 @@ impl Type {
     }
 }
 
-/// What speaks for which type.
+/// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Votes {
     float: u32,
@@ -129,7 +129,7 @@ struct Votes {
 }
 
 impl Votes {
-    /// One for an integer, and for what is said of its sign.
+    /// Adds a vote for an integer, and for its sign if known.
     fn integer(&mut self, sign: Sign) {
         self.integer += 1;
         match sign {
@@ -140,34 +140,34 @@ impl Votes {
     }
 }
 
-/// What is accessed through a pointer, each with how much speaks for it.
-type Accesses = Vec<((u8, Kind), u32)>;
+/// The accesses through a pointer, by width and kind, with their votes.
+type Accesses = Vec<((u8, NumberKind), u32)>;
 
-/// The types of a function's values.
+/// The types of the values of a function.
 #[derive(Debug, Default)]
 pub struct Types {
-    /// By value.
+    /// The type of each value.
     pub of: Vec<Type>,
     class: Vec<Id>,
     votes: Vec<Votes>,
-    /// By the value that stands for all of a class.
+    /// By the representative of a class.
     accesses: Vec<Accesses>,
-    /// What each region without pointers holds: the most usual access of it.
+    /// The most common access of each memory without pointers.
     spaces: Vec<(Space, Accesses)>,
 }
 
-/// What is known of a parameter from outside: its offset, its size and its type.
+/// The known type of a parameter.
 #[derive(Clone, Debug)]
-pub struct Known {
-    /// Where it begins among the parameters.
+pub struct ParameterType {
+    /// Its offset in the parameter area.
     pub offset: u32,
     /// Its type.
     pub ty: Type,
 }
 
 impl Types {
-    /// Finds all types.
-    pub fn new(function: &Function, used: &[bool], known: &[Known]) -> Self {
+    /// Infers all types.
+    pub fn new(function: &Function, used: &[bool], known: &[ParameterType]) -> Self {
         let count = function.values.len();
         let mut types = Self {
             class: (0..count as Id).collect(),
@@ -189,7 +189,7 @@ impl Types {
         types
     }
 
-    /// The value that stands for all of a class.
+    /// Returns the representative of a class.
     fn find(&mut self, id: Id) -> Id {
         let mut root = id;
         while self.class[root as usize] != root {
@@ -210,10 +210,10 @@ impl Types {
     }
 
     fn join(&mut self, function: &Function, used: &[bool]) {
-        // Reads of the same parameter are the same.
-        let mut parameters: Table<(u32, u8), Id> = Table::default();
-        // What a texture has is the same wherever it is read.
-        let mut references: Table<u32, Id> = Table::default();
+        // Reads of the same parameter have the same type.
+        let mut parameters: FastMap<(u32, u8), Id> = FastMap::default();
+        // Reads of the same texture have the same type.
+        let mut references: FastMap<u32, Id> = FastMap::default();
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
                 continue;
@@ -277,7 +277,8 @@ impl Types {
         }
     }
 
-    /// Coordinates are what CUDA's function takes, and what is filtered is floating point.
+    /// Adds the votes of a texture or surface access: coordinates have the types of the CUDA function, and filtered
+    /// reads are floating point.
     fn image_votes(&mut self, function: &Function, id: Id, image: &Image) {
         if image.is_filtered() {
             self.votes_of(id).float += 1;
@@ -294,7 +295,7 @@ impl Types {
         }
     }
 
-    /// Bases of addresses are pointers.
+    /// Marks the bases of addresses as pointers.
     fn pointers(&mut self, function: &Function, used: &[bool]) {
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
@@ -304,7 +305,7 @@ impl Types {
                 self.mark(function, address);
             }
         }
-        // What a pointer is moved by is one too, and what it is made of.
+        // Pointers that are derived from a pointer, and those it is derived from, are pointers too.
         for id in 0..function.values.len() as Id {
             if used[id as usize]
                 && function.width(id) == 64
@@ -348,7 +349,7 @@ impl Types {
         }
     }
 
-    /// What is accessed through each pointer.
+    /// Records the accesses through each pointer.
     fn accessed(&mut self, function: &Function, used: &[bool]) {
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
@@ -372,11 +373,11 @@ impl Types {
             if let Type::Pointer(..) | Type::Bool | Type::Void = ty {
                 ty = Type::Integer(width, false);
             }
-            // Narrow loads say whether they have a sign by what widens them; that is in the votes.
+            // The sign of a narrow load follows from how it is widened; that is part of the votes.
             let kind = match ty {
-                Type::Float(_) => Kind::Float,
-                Type::Integer(_, true) => Kind::Signed,
-                _ => Kind::Unsigned,
+                Type::Float(_) => NumberKind::Float,
+                Type::Integer(_, true) => NumberKind::Signed,
+                _ => NumberKind::Unsigned,
             };
             let weight = match function.op(id) {
                 Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => 1,
@@ -402,7 +403,7 @@ impl Types {
         }
     }
 
-    /// What is only moved is what stands where it is moved from or to.
+    /// Gives values that are only moved the type of the memory they are moved from or to.
     fn adopt(&mut self, function: &Function, used: &[bool]) {
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
@@ -430,8 +431,10 @@ impl Types {
                 self.region(space)
             };
             match found {
-                Some((bits, Kind::Float)) if bits == function.width(value) => self.votes_of(value).float += 1,
-                Some((bits, Kind::Signed)) if bits == function.width(value) => {
+                Some((bits, NumberKind::Float)) if bits == function.width(value) => {
+                    self.votes_of(value).float += 1;
+                }
+                Some((bits, NumberKind::Signed)) if bits == function.width(value) => {
                     let votes = self.votes_of(value);
                     votes.integer += 1;
                     votes.signed += 1;
@@ -441,7 +444,7 @@ impl Types {
         }
     }
 
-    fn decide(&mut self, function: &Function, used: &[bool], known: &[Known]) {
+    fn decide(&mut self, function: &Function, used: &[bool], known: &[ParameterType]) {
         let count = function.values.len();
         self.of.resize(count, Type::Void);
         for id in 0..count as Id {
@@ -467,7 +470,7 @@ impl Types {
                 0 => Type::Void,
                 1 => Type::Bool,
                 _ if op.gives_float() => Type::Float(width),
-                // What is a pointer here and a float there is a number.
+                // A class with uses as a pointer and as a float is a number.
                 64 if votes.pointer && votes.float == 0 && !matches!(op, Op::Constant(_)) => {
                     let (bits, kind) = self.pointee(function, id, root, known);
                     Type::Pointer(bits, kind)
@@ -480,7 +483,7 @@ impl Types {
         }
     }
 
-    /// Whether an integer has a sign: as its class votes; a sum or product as what it is made of.
+    /// Returns whether an integer is signed: by the votes of its class, or for sums and products by its operands.
     fn has_sign(&self, function: &Function, id: Id, votes: Votes) -> bool {
         match function.op(id) {
             Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => return true,
@@ -493,7 +496,13 @@ impl Types {
         votes.signed > 0 && votes.signed >= votes.unsigned
     }
 
-    fn pointee(&mut self, function: &Function, id: Id, root: Id, known: &[Known]) -> (u8, Kind) {
+    fn pointee(
+        &mut self,
+        function: &Function,
+        id: Id,
+        root: Id,
+        known: &[ParameterType],
+    ) -> (u8, NumberKind) {
         let mut root = root;
         if self.accesses[root as usize].is_empty()
             && let Some(base) = Address::new(function, id).base
@@ -506,36 +515,36 @@ impl Types {
             }
             root = self.find(base);
         }
-        most_usual(&self.accesses[root as usize]).unwrap_or((8, Kind::Unsigned))
+        most_usual(&self.accesses[root as usize]).unwrap_or((8, NumberKind::Unsigned))
     }
 
-    /// The most usual access of a region without pointers.
-    pub fn region(&self, space: Space) -> Option<(u8, Kind)> {
+    /// Returns the most common access of memory without pointers.
+    pub fn region(&self, space: Space) -> Option<(u8, NumberKind)> {
         self.spaces.iter().find(|entry| entry.0 == space).and_then(|entry| most_usual(&entry.1))
     }
 }
 
-/// What a read of a texture or surface gives.
+/// Returns the result type of a texture or surface read.
 fn element(image: &Image, votes: Votes) -> Type {
     if image.bits < 32 {
         return Type::Integer(image.bits, image.is_signed);
     }
     let kind = if votes.float > 0 && votes.float >= votes.integer {
-        Kind::Float
+        NumberKind::Float
     } else if votes.signed > 0 && votes.signed >= votes.unsigned {
-        Kind::Signed
+        NumberKind::Signed
     } else {
-        Kind::Unsigned
+        NumberKind::Unsigned
     };
     if image.words == 1 { Type::of(32, kind) } else { Type::Vector(image.words, kind) }
 }
 
-/// The access that most speaks for; of equals the wider.
-fn most_usual(accesses: &Accesses) -> Option<(u8, Kind)> {
+/// Returns the access with the most votes, and the wider one of equals.
+fn most_usual(accesses: &Accesses) -> Option<(u8, NumberKind)> {
     accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
 }
 
-/// The type of a letter of [`crate::ir::intrinsic::TABLE`].
+/// Returns the type for a letter of [`crate::ir::intrinsic::TABLE`].
 pub fn letter(letter: u8) -> Type {
     match letter {
         b'u' | b'c' | b'v' => Type::Integer(32, false),
@@ -549,7 +558,7 @@ pub fn letter(letter: u8) -> Type {
     }
 }
 
-/// The address that an operation uses.
+/// Returns the address that an operation uses.
 pub fn address_of(function: &Function, id: Id) -> Option<Id> {
     match function.op(id) {
         Op::Load(_) | Op::Store(_) => Some(function.input(id, 0)),

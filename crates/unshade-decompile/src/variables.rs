@@ -1,32 +1,33 @@
-//! Variables: values that a phi makes one share a variable where they are never needed at the same time.
+//! Assigns variables: values that a phi merges share a variable if their live ranges do not overlap.
 //!
-//! Live ranges are intervals on the blocks laid out in reverse postorder. A phi and its inputs are put into one class as
-//! long as their ranges do not meet; for inputs that stay apart, the way that they come by sets the phi's variable.
+//! Live ranges are intervals of positions in the blocks, laid out in reverse postorder. A phi and its inputs form one
+//! class as long as their ranges are disjoint. For an input outside of the class, the edge it comes from copies it to
+//! the phi's variable.
 
 use crate::ir::dominators::Graph;
-use crate::ir::rows::Rows;
+use crate::ir::id_lists::IdLists;
 use crate::ir::{BlockId, Function, Id, NONE, Op};
 use crate::schedule::{Schedule, is_leaf};
 use crate::types::Type;
 
-/// Half-open ranges of positions, in order.
+/// Half-open ranges of positions, ascending.
 type Ranges = Vec<(u32, u32)>;
 
-/// A variable, and the block and position at which it is needed.
-type Use = (Id, (BlockId, u32));
+/// A variable, with the block and position of a use.
+type VariableUse = (Id, (BlockId, u32));
 
-/// Which variable each value has.
+/// The variable of each value.
 #[derive(Debug, Default)]
 pub struct Variables {
     class: Vec<Id>,
-    /// Whether other values have the variable of this one, which stands for them.
+    /// Whether other values share the variable of this representative.
     is_shared: Vec<bool>,
-    /// At the end of each block: the phi whose variable is set, and to what.
+    /// The copies at the end of each block: phi and input.
     pub copies: Vec<Vec<(Id, Id)>>,
 }
 
 impl Variables {
-    /// Finds them.
+    /// Assigns the variables.
     pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &[Type]) -> Self {
         let mut finder = Finder::new(function, graph, schedule);
         finder.find_ranges();
@@ -50,13 +51,13 @@ impl Variables {
         }
         for &block in &graph.order {
             for &phi in &function.blocks[block as usize].phis {
-                for (index, &before) in function.blocks[block as usize].before.iter().enumerate() {
+                for (index, &predecessor) in function.blocks[block as usize].predecessors.iter().enumerate() {
                     let input = function.input(phi, index);
                     let is_same = input == NONE
                         || function.op(input) == Op::Undefined
                         || finder.has_variable(input) && variables.of(input) == variables.of(phi);
                     if !is_same {
-                        variables.copies[before as usize].push((phi, input));
+                        variables.copies[predecessor as usize].push((phi, input));
                     }
                 }
             }
@@ -64,7 +65,7 @@ impl Variables {
         variables
     }
 
-    /// The value that stands for all that share its variable.
+    /// Returns the representative of the values that share a variable.
     pub fn of(&self, id: Id) -> Id {
         let mut at = id;
         while self.class[at as usize] != at {
@@ -73,7 +74,8 @@ impl Variables {
         at
     }
 
-    /// Whether nothing happens at the end of a block but that phis which share their variables with nothing get numbers.
+    /// Returns whether a block ends in nothing but copies of constants to phis that share their variables with no
+    /// other value.
     pub fn is_preset(&self, function: &Function, block: BlockId) -> bool {
         self.copies[block as usize].iter().all(|(phi, input)| {
             function.number(*input).is_some()
@@ -94,12 +96,13 @@ impl Variables {
     }
 }
 
-/// Whether values of two types can have one variable: C makes integers of one width of one another as the machine does.
+/// Returns whether values of two types can share a variable: C converts between integers of one width as the machine
+/// does.
 fn can_share(a: Type, b: Type) -> bool {
     a == b || matches!((a, b), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
 }
 
-/// Two lists of ranges as one, in order.
+/// Merges two lists of ranges.
 fn joined(a: &Ranges, b: &Ranges) -> Ranges {
     let mut all = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
@@ -115,7 +118,7 @@ fn joined(a: &Ranges, b: &Ranges) -> Ranges {
     all
 }
 
-/// Whether two lists of ranges have a position in common.
+/// Returns whether two lists of ranges overlap.
 fn meet(a: &Ranges, b: &Ranges) -> bool {
     let (mut i, mut j) = (0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -136,13 +139,13 @@ struct Finder<'a> {
     graph: &'a Graph,
     schedule: &'a Schedule,
     live: Vec<Ranges>,
-    /// First and last position of each block.
+    /// The first and last position of each block.
     bounds: Vec<(u32, u32)>,
     /// Block and position of each definition.
     defined: Vec<(BlockId, u32)>,
-    /// The value for which a block was last seen to be live through.
+    /// The value for which a block was last found to be live throughout.
     seen: Vec<Id>,
-    /// Blocks and ranges of the value that is looked at: memory that is used again.
+    /// Work list and ranges of the current value, kept to reuse their memory.
     list: Vec<BlockId>,
     ranges: Ranges,
 }
@@ -167,7 +170,7 @@ impl<'a> Finder<'a> {
                 finder.defined[phi as usize] = (block, start);
             }
             position += 2;
-            for &item in &schedule.items[block as usize] {
+            for &item in &schedule.statements[block as usize] {
                 finder.defined[item as usize] = (block, position);
                 position += 2;
             }
@@ -184,30 +187,30 @@ impl<'a> Finder<'a> {
             && self.defined[id as usize].0 != NONE
     }
 
-    /// Puts the inputs of a value into a list.
+    /// Appends the inputs of a value to a list.
     fn inputs(&self, id: Id, list: &mut Vec<Id>) {
         let inputs = (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index));
         list.extend(inputs.filter(|input| *input != NONE));
     }
 
-    /// Takes the variables that the expressions in a list need at a place.
-    fn leaves(&self, list: &mut Vec<Id>, place: (BlockId, u32), uses: &mut Vec<Use>) {
+    /// Records the variables that the expressions in a list use at a position.
+    fn leaves(&self, list: &mut Vec<Id>, position: (BlockId, u32), uses: &mut Vec<VariableUse>) {
         while let Some(id) = list.pop() {
             if self.has_variable(id) {
-                uses.push((id, place));
+                uses.push((id, position));
             } else if !is_leaf(self.function, id) {
                 self.inputs(id, list);
             }
         }
     }
 
-    /// All uses of variables; those of one in one block in the order of their places.
-    fn uses(&self) -> Rows<(BlockId, u32)> {
+    /// Returns all uses of variables; those in one block are in order of position.
+    fn uses(&self) -> IdLists<(BlockId, u32)> {
         let mut uses = Vec::with_capacity(2 * self.function.values.len());
         let mut list = Vec::new();
         for &block in &self.graph.order {
             let (_, end) = self.bounds[block as usize];
-            for &item in &self.schedule.items[block as usize] {
+            for &item in &self.schedule.statements[block as usize] {
                 self.inputs(item, &mut list);
                 self.leaves(&mut list, (block, self.defined[item as usize].1), &mut uses);
             }
@@ -219,20 +222,20 @@ impl<'a> Finder<'a> {
         for &block in &self.graph.order {
             let after = &self.function.blocks[block as usize];
             for &phi in &after.phis {
-                for (index, &before) in after.before.iter().enumerate() {
+                for (index, &predecessor) in after.predecessors.iter().enumerate() {
                     let input = self.function.input(phi, index);
-                    if input == NONE || !self.graph.is_reached(before) {
+                    if input == NONE || !self.graph.is_reached(predecessor) {
                         continue;
                     }
                     list.push(input);
-                    self.leaves(&mut list, (before, self.bounds[before as usize].1), &mut uses);
+                    self.leaves(&mut list, (predecessor, self.bounds[predecessor as usize].1), &mut uses);
                 }
             }
         }
-        Rows::new(self.function.values.len(), &uses)
+        IdLists::new(self.function.values.len(), &uses)
     }
 
-    /// The range of each variable.
+    /// Computes the live range of each variable.
     fn find_ranges(&mut self) {
         let uses = self.uses();
         self.seen = vec![NONE; self.function.blocks.len()];
@@ -251,7 +254,7 @@ impl<'a> Finder<'a> {
         let mut uses = uses.iter().peekable();
         while let Some(&(block, at)) = uses.next() {
             let is_here = block == home && (start < at || is_phi);
-            // Of several in a block the last says all, if they are of the same side of the definition.
+            // Of several uses in a block on the same side of the definition, the last covers the others.
             if uses.peek().is_some_and(|next| next.0 == block && at <= next.1 && (block != home || is_here)) {
                 continue;
             }
@@ -260,7 +263,7 @@ impl<'a> Finder<'a> {
                 continue;
             }
             ranges.push((self.bounds[block as usize].0, at));
-            list.extend(self.function.blocks[block as usize].before.iter().copied());
+            list.extend(self.function.blocks[block as usize].predecessors.iter().copied());
         }
         while let Some(block) = list.pop() {
             if !self.graph.is_reached(block) || std::mem::replace(&mut self.seen[block as usize], id) == id {
@@ -272,7 +275,7 @@ impl<'a> Finder<'a> {
                 continue;
             }
             ranges.push((first, end));
-            list.extend(self.function.blocks[block as usize].before.iter().copied());
+            list.extend(self.function.blocks[block as usize].predecessors.iter().copied());
         }
         ranges.sort_unstable();
         let mut count = 0;

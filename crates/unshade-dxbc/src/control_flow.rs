@@ -3,6 +3,7 @@
 //! Blocks are runs of instructions. Structured instructions (`if`, `loop`, `switch`, `break` …) end a block and
 //! determine its successors. Hull shader phases and subroutines are entries of their own; a call falls through to the
 //! next instruction.
+//!
 //! One table per format says what each opcode does to control flow; the rest is shared.
 
 use crate::d3d9;

@@ -1,4 +1,5 @@
 //! Decodes tokens into programs.
+//!
 //! Every instruction is kept, whatever it holds: tokens that its opcode has no use for go to [`Instruction::rest`],
 //! and everything after an instruction with an invalid length goes to [`Program::trailing`]. Writing a decoded
 //! program gives the same bytes again.
@@ -9,6 +10,7 @@ use crate::program::{Instruction, Program, Version};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
 /// Maximum nesting depth of operands in the indices of operands.
@@ -32,6 +34,24 @@ pub fn decode(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program
     Instructions::read(data, diagnostics).map(|instructions| instructions.program())
 }
 
+impl Program {
+    /// Decodes a program as [`decode`] does, without diagnostics.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Decodes a program at `base` of a larger file, so that errors are offsets of that file.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse_at(data: &[u8], base: u64) -> Result<Self> {
+        decode(Reader::at(data, base), &mut Diagnostics::default())
+    }
+}
+
 /// The instructions of a program, decoded one at a time: a listing needs no more than one.
 ///
 /// ```
@@ -45,7 +65,7 @@ pub fn decode(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program
 /// assert!(!instructions.next_into(&mut instruction));
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Instructions<'a> {
     version: Version,
     length: u32,
@@ -55,6 +75,16 @@ pub struct Instructions<'a> {
     count: usize,
     /// The tokens from the first invalid instruction on, and the bytes after the program.
     trailing: [&'a [u8]; 2],
+}
+
+impl fmt::Debug for Instructions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instructions")
+            .field("version", &self.version)
+            .field("count", &self.count)
+            .field("position", &self.tokens.position)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Instructions<'a> {
@@ -98,7 +128,7 @@ impl<'a> Instructions<'a> {
         Ok(Self { version, length, tokens, count, trailing: [unread, after] })
     }
 
-    /// The version of the program.
+    /// Returns the version of the program.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -149,7 +179,7 @@ impl LengthError {
 }
 
 /// A cursor over tokens.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Tokens<'a> {
     bytes: &'a [u8],
     /// Number of tokens already read.

@@ -1,4 +1,5 @@
 //! The first tokens of instructions and operands that text implies.
+//!
 //! FXC's text does not show whether `.x` is a mask or a selected component, nor which encoding an index has. For what
 //! the text leaves open, the assembler emits the tokens that compilers write, which these functions compute. Where a
 //! program has other tokens, the printer, which compares with the same functions, adds them in angle brackets:
@@ -45,9 +46,9 @@ pub(crate) fn components(kind: OperandKind, letters: Option<&str>, position: Pos
     };
     let mut numbers = [0u32; 4];
     let count = letters.chars().count();
-    for (position, letter) in letters.chars().enumerate() {
+    for (index, letter) in letters.chars().enumerate() {
         let number = "xyzw".find(letter)?;
-        *numbers.get_mut(position)? = u32::try_from(number).ok()?;
+        *numbers.get_mut(index)? = u32::try_from(number).ok()?;
     }
     if position == Position::Source && count == 1 {
         return Some(2 | 2 << 2 | numbers[0] << 4);

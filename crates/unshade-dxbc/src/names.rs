@@ -1,4 +1,5 @@
 //! Names of the numbers in tokens, as in FXC's text.
+//!
 //! Sources: `d3d12TokenizedProgramFormat.hpp` of DirectX Shader Compiler for the numbers; FXC's text for programs
 //! that have each number for the names.
 

@@ -1,4 +1,5 @@
 //! The opcodes of Shader Model 4 to 5.1: one table that drives decoder, encoder, printer and assembler.
+//!
 //! A row has the number, the mnemonic, the class, the meaning of the control bits (11 to 23) of the opcode token, the
 //! tokens that follow, a mask of the source operands that are converted to the precision of the destination, and a
 //! short description. The tokens that follow are letters:

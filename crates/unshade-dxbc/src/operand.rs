@@ -19,6 +19,7 @@
 //! | 31 | another one follows |
 //!
 //! Immediate values or indices follow. An index is a 32-bit or 64-bit number, an operand, or the sum of both.
+//!
 //! Source: `d3d12TokenizedProgramFormat.hpp` of DirectX Shader Compiler.
 
 use alloc::boxed::Box;

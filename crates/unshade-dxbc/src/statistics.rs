@@ -1,4 +1,5 @@
 //! Instruction statistics of a program: the counters of a STAT part.
+//!
 //! Sources: `D3D11_SHADER_DESC` in Microsoft's documentation; STAT parts compared with their programs.
 
 use crate::names::FIRST_PATCH;

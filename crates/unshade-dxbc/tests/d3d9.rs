@@ -142,3 +142,14 @@ fn errors_name_the_line() {
     let text = "line 3: the text can't be assembled: expected an instruction of this version, found \"foo\" (at offset 0x12)";
     assert_eq!(error.to_string(), text);
 }
+
+#[test]
+fn programs_are_parsed_from_bytes() {
+    let bytes = std::fs::read(folder().join("lines_ps_3_0.cso")).unwrap();
+    let program = Program::parse(&bytes).unwrap();
+    assert!(program == decoded(&bytes).0);
+    let table = ConstantTable::of(&program).unwrap().unwrap();
+    assert!(format!("{table:?}").len() < 80, "{table:?}");
+    let error = Program::parse_at(&bytes[..3], 0x40).unwrap_err();
+    assert_eq!(error.offset(), Some(0x40));
+}

@@ -1,11 +1,11 @@
-//! Reading a part while noting what stands where.
+//! A cursor that records which bytes of a part were read.
 //!
-//! A part is described once, by its reader. The reader goes over the bytes with a [`Cursor`]; what it takes is
-//! *claimed*: the claims say which bytes of a part nothing points at, and with names they are the part's outline.
-//! That way the outline can't disagree with the reader, and a new field is named in one place.
+//! The code that parses a part is its only description. The parser reads through a [`Cursor`], and every read
+//! *claims* its bytes. Bytes without a claim are bytes that nothing refers to. With names, the claims form the
+//! outline of the part, which therefore always agrees with the parser.
 //!
-//! A part whose tables point at the same bytes over and over would be read over and over; [`Trace`] bounds that by a
-//! budget in proportion to the part.
+//! The tables of a hostile part may refer to the same bytes many times. [`Trace`] limits the total that is read to a
+//! budget in proportion to the size of the part.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -17,14 +17,14 @@ use unshade_core::{Error, ErrorKind, Reader, Result};
 use crate::bytes::Text;
 use crate::scalar::{Record, Scalar, Shown};
 
-/// Bytes that may be read are at most this many times those of the part: tables share strings and types, but not
-/// without end.
+/// Maximum number of bytes to read, relative to the size of the part: tables share strings and types, but only a few
+/// times.
 const BUDGET_RATIO: u64 = 8;
 
-/// Bytes that may be read of any part, however small.
+/// Number of bytes that may be read of any part, however small.
 const BUDGET_FLOOR: u64 = 4096;
 
-/// One named thing that a reader took.
+/// A named field that was read.
 #[derive(Debug)]
 pub(crate) struct Span {
     pub(crate) range: Range<u64>,
@@ -34,29 +34,29 @@ pub(crate) struct Span {
     pub(crate) group: bool,
 }
 
-/// What a reader took of a part.
+/// The record of what was read from a part.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    /// The ranges that were taken, neighbours joined.
+    /// The claimed ranges; adjacent ones are merged.
     claims: Vec<Range<u64>>,
-    /// The named spans, if somebody wants them.
+    /// The named fields, if they are recorded.
     spans: Option<Vec<Span>>,
     budget: u64,
 }
 
 impl Trace {
-    /// Notes claims only.
+    /// Creates a trace that records claims only.
     pub(crate) fn new(size: usize) -> Self {
         let budget = (size as u64).saturating_mul(BUDGET_RATIO).saturating_add(BUDGET_FLOOR);
         Self { claims: Vec::new(), spans: None, budget }
     }
 
-    /// Notes names as well.
+    /// Creates a trace that also records names.
     pub(crate) fn with_spans(size: usize) -> Self {
         Self { spans: Some(Vec::new()), ..Self::new(size) }
     }
 
-    /// The named spans.
+    /// Returns the named fields.
     pub(crate) fn into_spans(self) -> Vec<Span> {
         self.spans.unwrap_or_default()
     }
@@ -64,7 +64,7 @@ impl Trace {
     fn claim(&mut self, range: Range<u64>) -> Result<()> {
         let size = range.end.saturating_sub(range.start);
         self.budget = self.budget.checked_sub(size).ok_or_else(|| {
-            Error::new(ErrorKind::Limit, range.start, "tables of the part point at the same bytes too often")
+            Error::new(ErrorKind::Limit, range.start, "tables of the part refer to the same bytes too often")
         })?;
         match self.claims.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
@@ -74,7 +74,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The runs inside of `whole` that nothing claimed.
+    /// Returns the ranges inside `whole` without a claim.
     fn gaps(&self, whole: Range<u64>) -> Vec<Range<u64>> {
         let mut claims = self.claims.clone();
         claims.sort_by_key(|claim| claim.start);
@@ -103,35 +103,35 @@ pub(crate) struct Cursor<'a, 't> {
 }
 
 impl<'a, 't> Cursor<'a, 't> {
-    /// Starts at the first byte of a part.
+    /// Creates a cursor at the start of a part.
     pub(crate) fn new(part: Reader<'a>, trace: &'t mut Trace) -> Self {
         Self { part, reader: part, trace }
     }
 
-    /// The file offset of the next byte.
+    /// Returns the file offset of the next byte.
     pub(crate) fn offset(&self) -> u64 {
         self.reader.offset()
     }
 
-    /// The bytes that are left, not taken.
+    /// Returns the remaining bytes without claiming them.
     pub(crate) fn peek(&self) -> &'a [u8] {
         self.reader.rest()
     }
 
-    /// How many bytes are left.
+    /// Returns the number of remaining bytes.
     pub(crate) fn remaining(&self) -> usize {
         self.reader.remaining()
     }
 
-    /// The size of the part.
+    /// Returns the size of the part.
     pub(crate) fn part_size(&self) -> usize {
         self.part.data().len()
     }
 
-    /// A cursor at an offset from the part's first byte; it may go to the part's end.
+    /// Returns a cursor at an offset in the part that can read up to the end of the part.
     pub(crate) fn at(&mut self, offset: u32) -> Result<Cursor<'a, '_>> {
         let size = (self.part.data().len() as u64).checked_sub(u64::from(offset)).ok_or_else(|| {
-            Error::new(ErrorKind::OutOfRange, self.part.base(), "offset lies outside of the part")
+            Error::new(ErrorKind::OutOfRange, self.part.base(), "offset is outside of the part")
                 .expected(format!("at most {:#x}", self.part.data().len()))
                 .found(format!("{offset:#x}"))
         })?;
@@ -139,13 +139,13 @@ impl<'a, 't> Cursor<'a, 't> {
         Ok(Cursor { part: self.part, reader, trace: self.trace })
     }
 
-    /// A cursor over the next `size` bytes as a part of their own.
+    /// Splits off the next `size` bytes as a cursor of their own.
     pub(crate) fn split(&mut self, size: u64) -> Result<Cursor<'a, '_>> {
         let reader = self.reader.split(size)?;
         Ok(Cursor { part: reader, reader, trace: self.trace })
     }
 
-    /// Reads with `read` and notes what it took.
+    /// Reads with `read`, and records the claim.
     fn take<T>(
         &mut self,
         name: impl Into<Cow<'static, str>>,
@@ -163,45 +163,45 @@ impl<'a, 't> Cursor<'a, 't> {
         Ok(value)
     }
 
-    /// A number.
+    /// Reads a number.
     pub(crate) fn scalar<T: Scalar>(&mut self, name: impl Into<Cow<'static, str>>) -> Result<T> {
         self.take(name, T::get, T::show)
     }
 
-    /// Bytes; what nobody describes is named as the outline names it.
+    /// Reads bytes; `name` is their name in the outline.
     pub(crate) fn bytes(&mut self, size: usize, name: impl Into<Cow<'static, str>>) -> Result<&'a [u8]> {
         self.take(name, |reader| reader.bytes(size), |_| (Shown::Bytes, String::new()))
     }
 
-    /// All bytes that are left.
+    /// Reads all remaining bytes.
     pub(crate) fn rest(&mut self, name: impl Into<Cow<'static, str>>) -> Result<&'a [u8]> {
         self.bytes(self.remaining(), name)
     }
 
-    /// A C string.
+    /// Reads a C string.
     pub(crate) fn text(&mut self, name: impl Into<Cow<'static, str>>) -> Result<Text> {
         self.take(name, |reader| reader.c_string().map(Text::from), |_| (Shown::Text, String::new()))
     }
 
-    /// The C string at an offset from the part's first byte.
+    /// Reads the C string at an offset in the part.
     pub(crate) fn text_at(&mut self, offset: u32, name: impl Into<Cow<'static, str>>) -> Result<Text> {
         self.at(offset)?.text(name)
     }
 
-    /// Text of a known size.
+    /// Reads text of a known size.
     pub(crate) fn text_of(&mut self, size: usize, name: impl Into<Cow<'static, str>>) -> Result<Text> {
         self.take(name, |reader| reader.bytes(size).map(Text::from), |_| (Shown::Text, String::new()))
     }
 
-    /// A group of fields that stand one after the other.
+    /// Reads a group of consecutive fields.
     pub(crate) fn group<T>(
         &mut self,
         name: impl FnOnce() -> Cow<'static, str>,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let start = self.reader.offset();
-        // The group stands before its fields, so that of two spans of the same size it is the outer one.
-        let place = self.trace.spans.as_ref().map(Vec::len);
+        // The group precedes its fields, so that of two spans of the same size it is the outer one.
+        let index = self.trace.spans.as_ref().map(Vec::len);
         if let Some(spans) = &mut self.trace.spans {
             let name = name();
             let range = start..start;
@@ -209,41 +209,45 @@ impl<'a, 't> Cursor<'a, 't> {
         }
         let result = read(self);
         let end = self.reader.offset();
-        if let Some(span) = place.and_then(|place| self.trace.spans.as_mut()?.get_mut(place)) {
+        if let Some(span) = index.and_then(|index| self.trace.spans.as_mut()?.get_mut(index)) {
             span.range.end = end;
         }
         result
     }
 
-    /// A record, as a group.
+    /// Reads a record, as a group.
     pub(crate) fn record<T: Record>(&mut self, name: &'static str) -> Result<T> {
         self.group(|| name.into(), T::read)
     }
 
-    /// So many records one after the other. There is a record's worth of bytes for each before anything is allocated.
+    /// Reads `count` consecutive records. Checks that the part is large enough before it allocates.
     pub(crate) fn table<T: Record>(&mut self, count: u32, name: &str) -> Result<Vec<T>> {
         self.check_count(count, T::SIZE)?;
         (0..count).map(|index| self.group(|| format!("{name} {index}").into(), T::read)).collect()
     }
 
-    /// So many numbers one after the other.
+    /// Reads `count` consecutive numbers.
     pub(crate) fn scalars<T: Scalar>(&mut self, count: u32, name: &'static str) -> Result<Vec<T>> {
         self.check_count(count, T::SIZE)?;
         (0..count).map(|_| self.scalar(name)).collect()
     }
 
-    /// Refuses a count of things that can't be there.
+    /// Fails if the part has fewer than `count` entries of `size` bytes left.
     pub(crate) fn check_count(&self, count: u32, size: usize) -> Result<()> {
         let wanted = u64::from(count).saturating_mul(size as u64);
         if wanted > self.remaining() as u64 {
-            return Err(Error::new(ErrorKind::Truncated, self.offset(), "table leaves its part")
-                .expected(format!("{count} entries of {size} bytes"))
-                .found(format!("{} bytes", self.remaining())));
+            return Err(Error::new(
+                ErrorKind::Truncated,
+                self.offset(),
+                "table extends past the end of its part",
+            )
+            .expected(format!("{count} entries of {size} bytes"))
+            .found(format!("{} bytes", self.remaining())));
         }
         Ok(())
     }
 
-    /// The runs of the part that nothing claimed, as offsets in the part, with their bytes.
+    /// Returns the unclaimed ranges of the part: offset in the part, and bytes.
     pub(crate) fn gaps(&self) -> Vec<(u32, &'a [u8])> {
         let base = self.part.base();
         let gaps = self.trace.gaps(self.part.range());
@@ -256,7 +260,7 @@ impl<'a, 't> Cursor<'a, 't> {
     }
 }
 
-/// Reads a whole part with `read`.
+/// Parses a whole part with `read`.
 pub(crate) fn read_part<'a, T>(
     part: Reader<'a>,
     read: impl FnOnce(&mut Cursor<'a, '_>) -> Result<T>,
@@ -270,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_what_nothing_claimed() {
+    fn gaps_are_the_unclaimed_ranges() {
         let data = [0u8; 16];
         let mut trace = Trace::new(data.len());
         let mut cursor = Cursor::new(Reader::at(&data, 0x100), &mut trace);
@@ -281,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_same_bytes_without_end_is_refused() {
+    fn reading_the_same_bytes_too_often_fails() {
         let data = [0u8; 64];
         let read = |cursor: &mut Cursor<'_, '_>| {
             for _ in 0..10_000 {
@@ -293,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_held_against_the_bytes_there_are() {
+    fn counts_are_checked_against_the_remaining_bytes() {
         let data = [0u8; 64];
         let read = |cursor: &mut Cursor<'_, '_>| cursor.scalars::<u32>(u32::MAX, "n");
         assert_eq!(read_part(Reader::new(&data), read).unwrap_err().kind(), ErrorKind::Truncated);

@@ -1,8 +1,8 @@
-//! The digest of a container, and MD5, which it is made from.
+//! The digest of containers, and MD5, which it is based on.
 //!
-//! The digest covers everything after itself (from byte 20 on). It is MD5 with another way of finishing: where MD5
-//! appends `0x80`, zeros and the length in bits, this puts the length in bits *before* the tail of the last block, and
-//! `length in bits / 4 | 1` into the block's last word.
+//! The digest covers everything after itself (from byte 20 on). It differs from MD5 only in the padding. MD5 appends
+//! `0x80`, zeros and the length in bits. The digest puts the length in bits *before* the tail of the last block, and
+//! `length in bits / 4 | 1` into the last word of the block.
 //!
 //! ```text
 //! tail of fewer than 56 bytes:  one block   bits, tail, 0x80, zeros up to 60, bits / 4 | 1
@@ -10,34 +10,35 @@
 //!                                           bits, zeros up to 60, bits / 4 | 1
 //! ```
 //!
-//! Some digests are no digests but signs: all zeros is a container that was never signed (DXC without its validator,
-//! LLVM); sixteen times `2` is a shader of a preview, sixteen times `1` asks the runtime to skip the check.
+//! Some values are markers instead of digests: all zeros means that the container was never signed (DXC without its
+//! validator, LLVM); sixteen times `2` marks a shader with preview features; sixteen times `1` asks the runtime to
+//! skip the check.
 //!
-//! Source: hlsl-specs INF-0004, DXC's `DxilHash.cpp`; 784 of the signed files of the corpus agree.
+//! Sources: hlsl-specs INF-0004, DXC's `DxilHash.cpp`; 784 signed real files agree.
 
 use core::fmt;
 
 /// The first byte that a digest covers.
 pub const DIGEST_START: usize = 20;
 
-/// 16 bytes of a digest.
+/// The 16 bytes of a digest.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest(pub [u8; 16]);
 
 impl Digest {
-    /// A container that was never signed.
+    /// The marker of an unsigned container.
     pub const UNSIGNED: Self = Self([0; 16]);
-    /// The sign that asks the runtime to skip the check.
+    /// The marker that asks the runtime to skip the check.
     pub const BYPASS: Self = Self([1; 16]);
-    /// The sign of shaders that use preview features.
+    /// The marker of shaders with preview features.
     pub const PREVIEW_BYPASS: Self = Self([2; 16]);
 
-    /// The digest of a container, given all of its bytes.
+    /// Computes the digest of a container from all of its bytes.
     pub fn of_container(container: &[u8]) -> Self {
         Self::of(container.get(DIGEST_START..).unwrap_or_default())
     }
 
-    /// The digest of the bytes that it covers.
+    /// Computes the digest from the bytes that it covers.
     pub fn of(bytes: &[u8]) -> Self {
         let mut state = INITIAL;
         let blocks = bytes.chunks_exact(64);
@@ -45,7 +46,7 @@ impl Digest {
         for block in blocks {
             compress(&mut state, block);
         }
-        // The format's lengths are 32 bits wide; the count of bits wraps as the original's does.
+        // Lengths are 32 bits wide in the format; the number of bits wraps as in Microsoft's implementation.
         let bits = u32::try_from(bytes.len()).unwrap_or(u32::MAX).wrapping_mul(8);
         let mut last = [0u8; 64];
         if tail.len() < 56 {
@@ -64,8 +65,8 @@ impl Digest {
         Self(state_bytes(state))
     }
 
-    /// What the digest says where it is a sign and not a digest.
-    pub fn sign(self) -> Option<&'static str> {
+    /// Returns the meaning of a marker, or `None` for a digest.
+    pub fn marker(self) -> Option<&'static str> {
         match self {
             Self::UNSIGNED => Some("unsigned"),
             Self::BYPASS => Some("bypass"),
@@ -87,7 +88,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The MD5 of bytes, as HASH holds it of the bitcode.
+/// Returns the MD5 of bytes, as HASH stores that of the bitcode.
 pub fn md5(bytes: &[u8]) -> Digest {
     let mut state = INITIAL;
     let blocks = bytes.chunks_exact(64);
@@ -107,22 +108,22 @@ pub fn md5(bytes: &[u8]) -> Digest {
 }
 
 fn fill(block: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(place) = block.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
-        place.copy_from_slice(bytes);
+    if let Some(target) = block.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
+        target.copy_from_slice(bytes);
     }
 }
 
 fn state_bytes(state: [u32; 4]) -> [u8; 16] {
     let mut bytes = [0; 16];
-    for (place, word) in bytes.chunks_exact_mut(4).zip(state) {
-        place.copy_from_slice(&word.to_le_bytes());
+    for (target, word) in bytes.chunks_exact_mut(4).zip(state) {
+        target.copy_from_slice(&word.to_le_bytes());
     }
     bytes
 }
 
 const INITIAL: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// How far each round of four rotates (RFC 1321).
+/// Rotation amounts of the four rounds (RFC 1321).
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 /// `floor(2^32 * abs(sin(i + 1)))` (RFC 1321).
@@ -193,14 +194,14 @@ const SINES: [u32; 64] = [
     0xeb86_d391,
 ];
 
-/// MD5's compression of one block of 64 bytes.
+/// Compresses one 64-byte block, as MD5 does.
 fn compress(state: &mut [u32; 4], block: &[u8]) {
     let mut words = [0u32; 16];
     for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
         *word = bytes.try_into().map_or(0, u32::from_le_bytes);
     }
     let mut mixed = *state;
-    // The second one's bits come from two sides that share none, so that the later of them can be added by itself.
+    // The two summands of the second round share no bits, so that the later one can be added by itself.
     mixed = round::<0, 1, 0>(mixed, &words, |b, c, d| (d ^ (b & (c ^ d)), 0));
     mixed = round::<1, 5, 1>(mixed, &words, |b, c, d| (!d & c, d & b));
     mixed = round::<2, 3, 5>(mixed, &words, |b, c, d| (b ^ c ^ d, 0));
@@ -210,9 +211,9 @@ fn compress(state: &mut [u32; 4], block: &[u8]) {
     }
 }
 
-/// One of the four rounds of sixteen steps, which take the words from `FIRST` on, each `STRIDE` after the one before. What
-/// is mixed is the sum of two.
-// Every index is taken modulo the length.
+/// Computes one of the four rounds of sixteen steps, which take every `STRIDE`th word from `FIRST` on. `mix` returns
+/// two summands.
+// All indices are taken modulo the length.
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #[inline(always)]
 fn round<const NUMBER: usize, const STRIDE: usize, const FIRST: usize>(
@@ -251,9 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_no_digests() {
-        assert_eq!(Digest::UNSIGNED.sign(), Some("unsigned"));
-        assert_eq!(Digest([2; 16]).sign(), Some("preview bypass"));
-        assert_eq!(Digest::of(b"").sign(), None);
+    fn markers_are_not_digests() {
+        assert_eq!(Digest::UNSIGNED.marker(), Some("unsigned"));
+        assert_eq!(Digest([2; 16]).marker(), Some("preview bypass"));
+        assert_eq!(Digest::of(b"").marker(), None);
     }
 }

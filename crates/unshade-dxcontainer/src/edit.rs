@@ -1,6 +1,6 @@
-//! Changing a container: parts are added, replaced, taken out and put into another order.
+//! Editing of containers: adding, replacing, removing and reordering parts.
 //!
-//! No method signs; [`DxFile::write_signed`] does. A layout that was kept as read is given up by every change.
+//! These methods do not sign; [`DxFile::write_signed`] does. Every change discards a non-standard layout.
 
 use crate::bytes::Bytes;
 use crate::file::{DxFile, OwnedPart};
@@ -9,42 +9,42 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Result};
 
-/// Parts that only a debugger reads.
+/// Parts that only debuggers read.
 pub const DEBUG_PARTS: &[[u8; 4]] = &[*b"ILDB", *b"ILDN", *b"SRCI", *b"PDBI", *b"SDBG", *b"SPDB"];
 
 /// Parts that only reflection reads.
 pub const REFLECTION_PARTS: &[[u8; 4]] = &[*b"STAT", *b"RDEF"];
 
-/// The part that holds a root signature.
+/// The part with a root signature.
 pub const ROOT_SIGNATURE_PARTS: &[[u8; 4]] = &[*b"RTS0"];
 
-/// The part for anything; DXC wants it last.
+/// The part with private data.
 pub const PRIVATE_PARTS: &[[u8; 4]] = &[PRIVATE];
 
 const PRIVATE: [u8; 4] = *b"PRIV";
 
 impl DxFile {
-    /// Adds a part at the end, but before private data, which DXC wants last.
+    /// Appends a part, but before private data, which DXC expects last.
     pub fn add(&mut self, part: OwnedPart) {
         self.layout = None;
         let last_is_private = self.parts.last().is_some_and(|last| last.name.0 == PRIVATE);
-        let place = self.parts.len().saturating_sub(usize::from(last_is_private));
-        self.parts.insert(place, part);
+        let index = self.parts.len().saturating_sub(usize::from(last_is_private));
+        self.parts.insert(index, part);
     }
 
-    /// Replaces the first part of this name, or adds it.
+    /// Replaces the first part of this name, or appends it.
     pub fn set(&mut self, name: [u8; 4], bytes: &[u8]) {
         let part = OwnedPart::from_bytes(name, bytes);
         match self.parts.iter_mut().find(|part| part.name.0 == name) {
-            Some(place) => {
-                *place = part;
+            Some(existing) => {
+                *existing = part;
                 self.layout = None;
             }
             None => self.add(part),
         }
     }
 
-    /// Takes all parts of these names out; returns how many there were.
+    /// Removes all parts with these names; returns their number.
     pub fn remove(&mut self, names: &[[u8; 4]]) -> usize {
         let before = self.parts.len();
         self.parts.retain(|part| !names.contains(&part.name.0));
@@ -55,10 +55,10 @@ impl DxFile {
         removed
     }
 
-    /// Puts parts of these names first, in this order; the others follow as they were.
+    /// Moves the parts with these names to the front, in this order; the others follow in their old order.
     ///
     /// # Errors
-    /// If there is no part of one of the names.
+    /// Fails if there is no part with one of the names.
     pub fn reorder(&mut self, names: &[[u8; 4]]) -> Result<()> {
         if let Some(missing) = names.iter().find(|name| self.find(name).is_none()) {
             return Err(Error::without_offset(ErrorKind::BadValue, format!("no part {}", FourCc(*missing))));
@@ -70,7 +70,7 @@ impl DxFile {
         Ok(())
     }
 
-    /// Sets the private data; none takes the part out.
+    /// Sets the private data; `None` removes the part.
     pub fn set_private(&mut self, bytes: Option<Vec<u8>>) {
         self.remove(&[PRIVATE]);
         if let Some(bytes) = bytes {

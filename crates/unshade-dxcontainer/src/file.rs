@@ -1,8 +1,7 @@
-//! A container as it is owned, changed and written.
+//! Owned containers, which can be changed and written.
 //!
-//! [`DxFile::parse`] takes a whole file apart into typed parts, [`DxFile::write`] puts it together again: the same
-//! bytes, as long as nothing was changed. What the parts' readers can't take apart rides along as raw bytes, with the
-//! reason in [`OwnedPart::fault`].
+//! [`DxFile::parse`] parses a whole file into typed parts, and [`DxFile::write`] writes it: unchanged files come out
+//! byte for byte. A part that its parser rejects is kept as raw bytes, with the reason in [`OwnedPart::fault`].
 
 use crate::bytes::{Bytes, len32};
 use crate::container::{Container, HEADER_SIZE, MAGIC, MAX_SIZE, PART_HEADER_SIZE};
@@ -12,31 +11,32 @@ use crate::part::{MAX_DEPTH, PartData};
 use crate::scalar::{Hex32, Scalar, model};
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// A part that is owned.
+/// An owned part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedPart {
     /// Its name.
     pub name: FourCc,
-    /// What it holds.
+    /// Its contents.
     pub data: PartData,
-    /// Why it is raw, if it is not so by choice.
+    /// The error that left the part raw; `None` if it is raw by design.
     pub fault: Option<Error>,
 }
 
 impl OwnedPart {
-    /// A part.
+    /// Creates a part.
     pub fn new(name: [u8; 4], data: PartData) -> Self {
         Self { name: FourCc(name), data, fault: None }
     }
 
-    /// A part of bytes, taken apart if its name is known and the bytes fit.
+    /// Parses the bytes of a part; falls back to raw bytes.
     pub fn from_bytes(name: [u8; 4], bytes: &[u8]) -> Self {
         Self::read(FourCc(name), Reader::new(bytes), MAX_DEPTH)
     }
 
-    /// Takes a part apart; what would not be written back as it was stays as it is.
+    /// Parses a part; one that would not be written back byte for byte stays raw.
     fn read(name: FourCc, data: Reader<'_>, depth: usize) -> Self {
         let raw = || PartData::Raw(Bytes::from(data.data()));
         match PartData::read_at_depth(name, data, depth) {
@@ -44,8 +44,7 @@ impl OwnedPart {
                 Self { name, data: read, fault: None }
             }
             Ok(_) => {
-                let fault =
-                    Error::new(ErrorKind::Unsupported, data.base(), "part is laid out in an unusual way");
+                let fault = Error::new(ErrorKind::Unsupported, data.base(), "part has a non-standard layout");
                 Self { name, data: raw(), fault: Some(fault) }
             }
             Err(fault) => Self { name, data: raw(), fault: Some(fault) },
@@ -54,30 +53,41 @@ impl OwnedPart {
 }
 
 model! {
-    /// Where everything stands, in a file that is not laid out as all real ones are.
+    /// The layout of a file that is not laid out like real ones.
     pub struct FileLayout {
-        /// The size that the file says it has.
+        /// The declared size of the file.
         pub file_size: u32 => "FileSize",
-        /// Where each part's header stands.
+        /// Offset of each part's header.
         pub offsets: Vec<u32> => "PartOffsets",
-        /// The size that each part says it has.
+        /// The declared size of each part.
         pub sizes: Vec<u32> => "PartSizes",
-        /// The real size, and what no part covers.
+        /// The real size, and the bytes outside of the parts.
         pub slack: Slack => "Layout",
     }
 }
 
-/// A container that is owned.
-#[derive(Clone, Debug, PartialEq)]
+/// An owned container.
+#[derive(Clone, PartialEq)]
 pub struct DxFile {
-    /// The digest, right or not.
+    /// The digest, valid or not.
     pub digest: Digest,
     /// The version: 1.0.
     pub version: (u16, u16),
     /// The parts.
     pub parts: Vec<OwnedPart>,
-    /// Where everything stands, if not one after the other.
+    /// The layout, if the parts do not simply follow each other.
     pub layout: Option<FileLayout>,
+}
+
+impl fmt::Debug for DxFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<FourCc> = self.parts.iter().map(|part| part.name).collect();
+        f.debug_struct("DxFile")
+            .field("version", &self.version)
+            .field("digest", &self.digest)
+            .field("parts", &names)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for DxFile {
@@ -87,12 +97,20 @@ impl Default for DxFile {
 }
 
 impl DxFile {
-    /// Takes a file apart.
+    /// Parses a file.
     ///
     /// # Errors
-    /// If its header or directory can't be read, or a part's header is not in the file.
-    pub fn parse(file: &[u8]) -> Result<Self> {
-        Self::read_at_depth(Reader::new(file), MAX_DEPTH)
+    /// Fails if the header or directory is invalid, or a part's header is outside of the file.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses a container at `base` of a larger file, so that errors are offsets of that file.
+    ///
+    /// # Errors
+    /// Fails as [`DxFile::parse`] does.
+    pub fn parse_at(data: &[u8], base: u64) -> Result<Self> {
+        Self::read_at_depth(Reader::at(data, base), MAX_DEPTH)
     }
 
     pub(crate) fn read_at_depth(file: Reader<'_>, depth: usize) -> Result<Self> {
@@ -123,15 +141,15 @@ impl DxFile {
         }
     }
 
-    /// The first part of a name.
+    /// Returns the first part with a name.
     pub fn find(&self, name: &[u8; 4]) -> Option<&OwnedPart> {
         self.parts.iter().find(|part| part.name.0 == *name)
     }
 
-    /// Puts the file together, with the digest as it is.
+    /// Writes the file, with the digest as it is.
     ///
     /// # Errors
-    /// If a part can't be written, or the file becomes too large.
+    /// Fails if a part cannot be written, or the file would be too large.
     pub fn write(&self) -> Result<Vec<u8>> {
         let mut bodies = Vec::with_capacity(self.parts.len());
         for (index, part) in self.parts.iter().enumerate() {
@@ -143,10 +161,10 @@ impl DxFile {
         }
     }
 
-    /// Puts the file together and signs it.
+    /// Writes the file and signs it.
     ///
     /// # Errors
-    /// As [`DxFile::write`].
+    /// Fails as [`DxFile::write`] does.
     pub fn write_signed(&mut self) -> Result<Vec<u8>> {
         let mut bytes = self.write()?;
         self.digest = sign(&mut bytes)?;
@@ -193,13 +211,13 @@ impl DxFile {
         let mut header = self.header(layout.file_size);
         layout.offsets.iter().for_each(|offset| offset.put(&mut header));
         image.put(0, header);
-        let places = layout.offsets.iter().zip(&layout.sizes);
+        let ranges = layout.offsets.iter().zip(&layout.sizes);
         if layout.offsets.len() != bodies.len() || layout.sizes.len() != bodies.len() {
-            return Err(Error::without_offset(ErrorKind::BadValue, "layout is of another number of parts")
+            return Err(Error::without_offset(ErrorKind::BadValue, "layout is for another number of parts")
                 .expected(format!("{}", bodies.len()))
                 .found(format!("{} offsets, {} sizes", layout.offsets.len(), layout.sizes.len())));
         }
-        for ((part, body), (offset, size)) in self.parts.iter().zip(bodies).zip(places) {
+        for ((part, body), (offset, size)) in self.parts.iter().zip(bodies).zip(ranges) {
             let mut bytes = Vec::with_capacity(body.len().saturating_add(8));
             part.name.put(&mut bytes);
             size.put(&mut bytes);
@@ -210,7 +228,7 @@ impl DxFile {
     }
 }
 
-/// What no part and not the directory covers.
+/// Returns the bytes outside of the directory and the parts.
 fn uncovered(container: &Container<'_>) -> Vec<Extra> {
     let mut ranges: Vec<_> = container.found_parts().map(|part| part.range()).collect();
     ranges.push(0..container.directory_end());
@@ -233,14 +251,14 @@ fn uncovered(container: &Container<'_>) -> Vec<Extra> {
     extra
 }
 
-/// Computes the digest of a container anew and writes it into its header.
+/// Computes the digest of a container and stores it in the header.
 ///
 /// # Errors
-/// If the bytes are no container.
+/// Fails if the bytes are not a container.
 pub fn sign(container: &mut [u8]) -> Result<Digest> {
     let digest = Container::parse(container)?.computed_digest();
-    if let Some(place) = container.get_mut(4..20) {
-        place.copy_from_slice(&digest.0);
+    if let Some(target) = container.get_mut(4..20) {
+        target.copy_from_slice(&digest.0);
     }
     Ok(digest)
 }

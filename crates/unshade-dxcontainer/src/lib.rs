@@ -1,35 +1,35 @@
-//! Reads, writes, verifies and signs DirectX shader containers: DXIL and DXBC files, and what DXC puts into `.pdb`.
+//! Reads, writes, verifies and signs DirectX shader containers: DXIL and DXBC files, and the `.pdb` files of DXC.
 //!
-//! | module | thing of the format |
+//! | module | contents |
 //! |---|---|
-//! | [`container`] | header, directory, parts as they stand: [`Container`] |
-//! | [`mod@file`] | a container that is owned, changed and written: [`DxFile`] |
-//! | [`edit`] | changing it |
-//! | [`part`] | which part is what: [`PartData`] |
+//! | [`container`] | header, directory and parts, borrowed: [`Container`] |
+//! | [`mod@file`] | owned containers to change and write: [`DxFile`] |
+//! | [`edit`] | editing of owned containers |
+//! | [`part`] | parsed parts: [`PartData`] |
 //! | [`digest`] | the digest, and signing |
-//! | [`program`] | DXIL, ILDB, STAT of DXC |
+//! | [`program`] | DXIL, ILDB, DXC's STAT |
 //! | [`signature`] | ISGN, OSGN, PCSG, OSG5, ISG1, OSG1, PSG1 |
 //! | [`psv0`] | PSV0 |
-//! | [`root_signature`] | RTS0, and [`root_signature_text`] its HLSL |
+//! | [`root_signature`] | RTS0, and [`root_signature_text`] for its HLSL |
 //! | [`rdat`] | RDAT, and [`pdb_info`] PDBI |
-//! | [`rdef`] | RDEF, and [`stat`] STAT of FXC |
-//! | [`small`] | HASH, ILDN, VERS, SFI0 |
+//! | [`rdef`] | RDEF, and [`stat`] FXC's STAT |
+//! | [`simple_parts`] | HASH, ILDN, VERS, SFI0 |
 //! | [`source_info`] | SRCI |
 //! | [`library`] | LIBH and LFS0 |
 //! | [`debug`] | SPDB and SDBG |
 //! | [`msf`] | `.pdb` files |
-//! | [`image`] | parts whose pieces stand at offsets of their own |
-//! | [`outline`] | what stands at which byte |
-//! | [`verify`] | is it sound? |
-//! | [`document`] | containers as YAML, both ways |
+//! | [`image`] | parts whose pieces are at explicit offsets |
+//! | [`outline`] | the meaning of every byte |
+//! | [`verify`] | consistency checks |
+//! | [`document`] | containers to YAML and back |
 //!
-//! [`Container::parse`] is lazy and copies nothing; [`DxFile::parse`] takes a file apart into typed parts, which
-//! [`DxFile::write`] turns into the same bytes again.
+//! [`Container::parse`] is lazy and copies nothing; [`DxFile::parse`] parses a file into typed parts, which
+//! [`DxFile::write`] writes as the same bytes.
 //!
 //! ```
 //! use unshade_dxcontainer::file::{DxFile, OwnedPart};
 //! use unshade_dxcontainer::part::PartData;
-//! use unshade_dxcontainer::small::FeatureInfo;
+//! use unshade_dxcontainer::simple_parts::FeatureInfo;
 //!
 //! let mut file = DxFile::default();
 //! file.parts.push(OwnedPart::new(*b"SFI0", PartData::Features(FeatureInfo { flags: 1 })));
@@ -70,7 +70,8 @@ pub mod root_signature;
 pub mod root_signature_text;
 mod scalar;
 pub mod signature;
-pub mod small;
+pub mod simple_parts;
+
 pub mod source_info;
 pub mod stat;
 pub mod verify;

@@ -1,5 +1,5 @@
-//! The parts of FXC's libraries: LIBH lists the functions, LFS0 says what one takes. Each function's program is a
-//! container of its own, in a LIBF part.
+//! The parts of FXC's libraries: LIBH lists the functions, LFS0 describes the parameters of one. Each function's
+//! program is a container of its own, in a LIBF part.
 //!
 //! ```text
 //! LIBH: u32 1, u32 offset of the compiler's name, u32 flags, u32 count, u32 offset (20)
@@ -9,7 +9,7 @@
 //!                   first input register and component, first output register and component (u32 each)
 //! ```
 //!
-//! Source: `D3D11_LIBRARY_DESC` and `D3D11_PARAMETER_DESC` in Microsoft's documentation; the corpus.
+//! Sources: `D3D11_LIBRARY_DESC` and `D3D11_PARAMETER_DESC` in Microsoft's documentation; real files.
 
 use crate::bytes::{Text, len32};
 use crate::cursor::Cursor;
@@ -23,13 +23,13 @@ record! {
     pub struct LibraryHeaderFields {
         /// 1.
         pub version: u32 => "Version",
-        /// Where the name of the compiler stands.
+        /// Offset of the name of the compiler.
         pub creator_offset: Hex32 => "CreatorOffset",
         /// Flags.
         pub flags: Hex32 => "Flags",
         /// Number of functions.
         pub count: u32 => "Count",
-        /// Where they stand.
+        /// Offset of the functions.
         pub functions_offset: Hex32 => "FunctionsOffset",
     }
 }
@@ -39,7 +39,7 @@ record! {
     pub struct FunctionFields {
         /// Flags.
         pub flags: Hex32 => "Flags",
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
     }
 }
@@ -63,7 +63,7 @@ model! {
         pub creator: Text => "Creator",
         /// The functions.
         pub functions: Vec<Function> => "Functions",
-        /// What is between and after.
+        /// The bytes between and after the pieces.
         pub slack: Slack => "Layout",
     }
 }
@@ -101,11 +101,11 @@ impl LibraryHeader {
 record! {
     /// The fields of a parameter in LFS0.
     pub struct ParameterFields {
-        /// Where its name stands; 0 for the result.
+        /// Offset of its name; 0 for the return value.
         pub name_offset: Hex32 => "NameOffset",
-        /// Where its semantic stands; 0 for none.
+        /// Offset of its semantic; 0 for none.
         pub semantic_offset: Hex32 => "SemanticOffset",
-        /// The type of its components.
+        /// The component type.
         pub base: u32 => "Type",
         /// Scalar, vector, matrix.
         pub class: u32 => "Class",
@@ -113,15 +113,15 @@ record! {
         pub rows: u32 => "Rows",
         /// Number of columns.
         pub columns: u32 => "Columns",
-        /// How it is interpolated.
+        /// The interpolation mode.
         pub interpolation: u32 => "InterpolationMode",
         /// 1 input, 2 output.
         pub flags: Hex32 => "Flags",
-        /// The first input register, or the highest number.
+        /// The first input register, or `u32::MAX`.
         pub first_in_register: u32 => "FirstInRegister",
         /// Its first component.
         pub first_in_component: u32 => "FirstInComponent",
-        /// The first output register, or the highest number.
+        /// The first output register, or `u32::MAX`.
         pub first_out_register: u32 => "FirstOutRegister",
         /// Its first component.
         pub first_out_component: u32 => "FirstOutComponent",
@@ -143,11 +143,11 @@ model! {
 model! {
     /// LFS0.
     pub struct FunctionSignature {
-        /// Where the parameters stand.
+        /// Offset of the parameters.
         pub parameters_offset: Hex32 => "ParametersOffset",
-        /// The parameters, the result first.
+        /// The parameters, with the return value first.
         pub parameters: Vec<Parameter> => "Parameters",
-        /// What is between and after.
+        /// The bytes between and after the pieces.
         pub slack: Slack => "Layout",
     }
 }

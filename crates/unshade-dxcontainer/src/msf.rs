@@ -1,32 +1,34 @@
-//! Multi-stream files, which program databases (`.pdb`) are: DXC's have a container in one of their streams.
+//! Multi-stream files (MSF), the container of program databases (`.pdb`). Those of DXC have a DXContainer in one of
+//! their streams.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
-//! | 0 | 32 bytes | `Microsoft C/C++ MSF 7.00`, line end, `1a 44 53 00 00 00` |
-//! | 32 | u32 | size of a block |
-//! | 36 | u32 | block of the map of free blocks |
+//! | 0 | 32 bytes | `Microsoft C/C++ MSF 7.00`, line break, `1a 44 53 00 00 00` |
+//! | 32 | u32 | block size |
+//! | 36 | u32 | block number of the free block map |
 //! | 40 | u32 | number of blocks |
 //! | 44 | u32 | size of the directory |
 //! | 48 | u32 | – |
-//! | 52 | u32 | block that lists the blocks of the directory |
+//! | 52 | u32 | block with the list of the directory's blocks |
 //!
-//! The directory: number of streams, their sizes (the highest number for none), then the blocks of each.
+//! The directory holds the number of streams, their sizes (`u32::MAX` for none), and the block numbers of each.
 //!
-//! Source: LLVM's "The MSF File Format"; DXC's `DxilPDB.cpp`.
+//! Sources: LLVM's "The MSF File Format"; DXC's `DxilPDB.cpp`.
 
 use crate::container;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// The first 32 bytes.
 pub const MAGIC: &[u8; 32] = b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0";
 
-/// Streams of more bytes in all than this many times the file's are refused: blocks may be named any number of times.
+/// Maximum total size of all streams, relative to the file: streams may share blocks.
 const MAX_RATIO: u64 = 2;
 
 /// A multi-stream file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Msf<'a> {
     file: Reader<'a>,
     block_size: u32,
@@ -39,26 +41,44 @@ struct Stream {
     blocks: Vec<u32>,
 }
 
+impl fmt::Debug for Msf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Msf")
+            .field("block_size", &self.block_size)
+            .field("streams", &self.streams.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Msf<'a> {
-    /// Whether a file starts as one.
+    /// Returns whether a file starts with the magic bytes.
     pub fn is_msf(data: &[u8]) -> bool {
         data.starts_with(MAGIC)
     }
 
-    /// Reads header and directory.
+    /// Parses the header and the directory.
     ///
     /// # Errors
-    /// If it is no such file, or its directory can't be read.
+    /// Fails if the data is not an MSF, or its directory is invalid.
     pub fn parse(data: &'a [u8]) -> Result<Self> {
-        let file = Reader::new(data);
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses an MSF at `base` of a larger file, so that errors are offsets of that file.
+    ///
+    /// # Errors
+    /// Fails as [`Msf::parse`] does.
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        let file = Reader::at(data, base);
         let mut reader = file;
         if reader.bytes(MAGIC.len()).ok() != Some(MAGIC) {
-            return Err(Error::new(ErrorKind::BadMagic, 0, "not a program database"));
+            return Err(Error::new(ErrorKind::BadMagic, base, "not a program database"));
         }
         let block_size = reader.u32()?;
         if !block_size.is_power_of_two() || block_size < 512 {
+            let offset = base.saturating_add(32);
             return Err(
-                Error::new(ErrorKind::BadValue, 32, "bad size of a block").found(format!("{block_size}"))
+                Error::new(ErrorKind::BadValue, offset, "invalid block size").found(format!("{block_size}"))
             );
         }
         reader.skip(8)?;
@@ -70,7 +90,11 @@ impl<'a> Msf<'a> {
         if u64::from(blocks).saturating_mul(u64::from(block_size))
             > (data.len() as u64).saturating_add(u64::from(block_size))
         {
-            return Err(Error::new(ErrorKind::OutOfRange, 44, "directory is larger than the file"));
+            return Err(Error::new(
+                ErrorKind::OutOfRange,
+                base.saturating_add(44),
+                "directory is larger than the file",
+            ));
         }
         let list = file
             .part(u64::from(map).saturating_mul(u64::from(block_size)), u64::from(blocks).saturating_mul(4));
@@ -96,7 +120,7 @@ impl<'a> Msf<'a> {
             let size = if size == u32::MAX { 0 } else { size };
             total = total.saturating_add(u64::from(size));
             if total > limit {
-                return Err(Error::without_offset(ErrorKind::Limit, "streams are larger than the file"));
+                return Err(Error::without_offset(ErrorKind::Limit, "streams exceed the size of the file"));
             }
             let blocks = (0..self.block_count(size)).map(|_| reader.u32()).collect::<Result<_>>()?;
             self.streams.push(Stream { size, blocks });
@@ -109,28 +133,28 @@ impl<'a> Msf<'a> {
         let mut left = u64::from(stream.size);
         for block in &stream.blocks {
             let size = left.min(u64::from(self.block_size));
-            let place = u64::from(*block).saturating_mul(u64::from(self.block_size));
-            out.extend_from_slice(self.file.part(place, size)?.data());
+            let offset = u64::from(*block).saturating_mul(u64::from(self.block_size));
+            out.extend_from_slice(self.file.part(offset, size)?.data());
             left = left.saturating_sub(size);
         }
         Ok(out)
     }
 
-    /// How many streams there are.
+    /// Returns the number of streams.
     pub fn stream_count(&self) -> usize {
         self.streams.len()
     }
 
-    /// How many bytes a stream has; none, if there is no such stream.
+    /// Returns the size of a stream, or 0 if there is none.
     pub fn stream_size(&self, index: usize) -> usize {
         let size = self.streams.get(index).map_or(0, |stream| stream.size);
         usize::try_from(size).unwrap_or(usize::MAX)
     }
 
-    /// The bytes of a stream.
+    /// Returns the bytes of a stream.
     ///
     /// # Errors
-    /// If there is no such stream, or its blocks are not in the file.
+    /// Fails if there is no such stream, or its blocks are outside of the file.
     pub fn stream(&self, index: usize) -> Result<Vec<u8>> {
         let stream = self.streams.get(index).ok_or_else(|| {
             Error::without_offset(ErrorKind::OutOfRange, "no such stream").found(format!("{index}"))
@@ -138,10 +162,10 @@ impl<'a> Msf<'a> {
         self.collect(stream).map_err(|error| error.within(format!("stream {index}")))
     }
 
-    /// The container in it, and the number of its stream.
+    /// Returns the container in it, and the number of its stream.
     ///
     /// # Errors
-    /// If no stream starts as a container.
+    /// Fails if no stream starts as a container.
     pub fn container(&self) -> Result<(usize, Vec<u8>)> {
         for index in 0..self.streams.len() {
             let bytes = self.stream(index)?;

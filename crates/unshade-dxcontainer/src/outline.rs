@@ -1,8 +1,8 @@
-//! What stands at which byte of a container.
+//! The meaning of every byte of a container.
 //!
-//! [`container`] walks the whole file in file order: header, directory, and the parts, whose fields are those that
-//! their readers took. Bytes that nothing claims are padding if they are all the same padding byte, and
-//! [`UNKNOWN`] otherwise; where a part can't be read, the rest of it is unknown, and why.
+//! [`container`] emits the whole file in file order: header, directory, and the parts with the fields that their
+//! parsers read. Bytes that nothing refers to are padding if they all have the same padding value, and [`UNKNOWN`]
+//! otherwise. Where a parser fails, the rest of the part is unknown, with the error as its meaning.
 
 use crate::container::{Container, PART_HEADER_SIZE, Part};
 use crate::cursor::Span;
@@ -31,7 +31,7 @@ pub fn container(container: &Container<'_>, sink: &mut dyn OutlineSink) {
             continue;
         }
         if start < at {
-            unknown(file, at..end, "overlaps what stands before it", sink);
+            unknown(file, at..end, "overlaps the bytes before it", sink);
         } else {
             gap(file, at..start, sink);
             part(&found, start, sink);
@@ -51,10 +51,10 @@ fn header(container: &Container<'_>, sink: &mut dyn OutlineSink) {
     let mut leaf = |name: Cow<'_, str>, value: Value<'_>, size: u64, meaning: Cow<'_, str>| {
         let range = at..at.saturating_add(size);
         at = range.end;
-        sink.leaf(Field { name, value, meaning, range });
+        sink.leaf(Field::new(name, value, range).meaning(meaning));
     };
-    let digest = match header.digest.sign() {
-        Some(sign) => sign,
+    let digest = match header.digest.marker() {
+        Some(marker) => marker,
         None if header.digest == container.computed_digest() => "right",
         None => "wrong",
     };
@@ -91,9 +91,9 @@ fn part(found: &Part<'_>, start: u64, sink: &mut dyn OutlineSink) {
     sink.close();
 }
 
-/// Emits spans as a tree: groups hold what lies inside of them, and what two readers took is shown once.
+/// Emits spans as a tree: a group contains the spans inside its range, and bytes that were read twice appear once.
 fn emit(data: &Reader<'_>, mut spans: Vec<Span>, fault: Option<&str>, sink: &mut dyn OutlineSink) {
-    // Of spans that start together the longer is the outer one; a group stands before a field of its size.
+    // Of spans that start together the longer is the outer one; a group precedes a field of the same size.
     spans.sort_by_key(|span| (span.range.start, core::cmp::Reverse(span.range.end), !span.group));
     let mut open: Vec<u64> = Vec::new();
     let mut at = data.range().start;
@@ -109,19 +109,15 @@ fn emit(data: &Reader<'_>, mut spans: Vec<Span>, fault: Option<&str>, sink: &mut
             sink.close();
         }
         let limit = open.last().copied().unwrap_or(data.range().end);
-        // What lies across the end of a group, or begins inside of what was shown, is cut.
+        // Spans that cross the end of a group, or start inside of an emitted one, are cut.
         let shown = start.max(at)..end.min(limit);
         if shown.is_empty() {
             continue;
         }
         rest(data, at..shown.start, None, sink);
         at = shown.start;
-        let field = Field {
-            name: span.name,
-            value: value(span.value, data, &shown),
-            meaning: span.meaning.into(),
-            range: shown.clone(),
-        };
+        let field =
+            Field::new(span.name, value(span.value, data, &shown), shown.clone()).meaning(span.meaning);
         if span.group {
             sink.open(field);
             open.push(shown.end);
@@ -151,7 +147,7 @@ fn value<'a>(shown: Shown, data: &Reader<'a>, range: &Range<u64>) -> Value<'a> {
     }
 }
 
-/// What nothing claimed.
+/// Emits the bytes without a span.
 fn rest(data: &Reader<'_>, range: Range<u64>, fault: Option<&str>, sink: &mut dyn OutlineSink) {
     match fault {
         Some(fault) => unknown(data, range, fault, sink),
@@ -168,7 +164,7 @@ fn gap(data: &Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
     if all(0) || all(FXC_FILL) {
         sink.leaf(Field::new("padding", Value::Bytes(bytes), range));
     } else {
-        unknown(data, range, "nothing points at it", sink);
+        unknown(data, range, "nothing refers to it", sink);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Parts by name: what each is, and its reader and writer.
+//! The parts by their names: the parser and the writer of each.
 
 use crate::bytes::Bytes;
 use crate::container::MAGIC;
@@ -13,21 +13,21 @@ use crate::rdef::ResourceDefinitions;
 use crate::root_signature::RootSignature;
 use crate::scalar::Record;
 use crate::signature::{Form, Signature};
-use crate::small::{CompilerVersion, DebugName, FeatureInfo, ShaderHash};
+use crate::simple_parts::{CompilerVersion, DebugName, FeatureInfo, ShaderHash};
 use crate::source_info::SourceInfo;
 use crate::stat::Statistics;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// Maximum depth of nested containers. FXC's libraries need one level.
+/// Maximum nesting depth of containers; FXC's libraries need one level.
 pub const MAX_DEPTH: usize = 4;
 
-/// What a part holds.
+/// The contents of a part.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PartData {
-    /// DXIL, ILDB, STAT of DXC.
+    /// DXIL, ILDB, and DXC's STAT.
     Program(Program),
     /// HASH.
     Hash(ShaderHash),
@@ -45,7 +45,7 @@ pub enum PartData {
     RootSignature(RootSignature),
     /// RDAT.
     Rdat(Rdat),
-    /// STAT of FXC.
+    /// FXC's STAT.
     Statistics(Statistics),
     /// RDEF.
     Resources(Box<ResourceDefinitions>),
@@ -59,15 +59,15 @@ pub enum PartData {
     FunctionSignature(FunctionSignature),
     /// LIBF, and DXBC if it is one: a container of its own.
     Container(Box<DxFile>),
-    /// Code that other crates read, private data, undocumented parts, and unreadable parts.
+    /// Code for other crates, private data, undocumented parts, and parts that could not be parsed.
     Raw(Bytes),
 }
 
-/// Names of all known parts with a description for listings.
+/// Descriptions of the known parts.
 pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"DXIL", "program (LLVM bitcode)"),
     (*b"ILDB", "program with debug information"),
-    (*b"ILDN", "name of the file with the debug information"),
+    (*b"ILDN", "name of the debug information file"),
     (*b"HASH", "hash of the program"),
     (*b"VERS", "compiler"),
     (*b"SFI0", "features"),
@@ -89,8 +89,8 @@ pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"SHDR", "token program, shader model 4"),
     (*b"SHEX", "token program, shader model 5"),
     (*b"IFCE", "interfaces"),
-    (*b"LIBF", "function of a library"),
-    (*b"LIBH", "functions of a library"),
+    (*b"LIBF", "library function"),
+    (*b"LIBH", "library functions"),
     (*b"LFS0", "parameters of a function"),
     (*b"FX10", "effect"),
     (*b"Aon9", "program for feature level 9"),
@@ -103,7 +103,7 @@ pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"DXBC", "token program, or a container"),
 ];
 
-/// Returns the description of a part, or `None` if its name is unknown.
+/// Returns the description of a part, if its name is known.
 pub fn describe(name: FourCc) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == name.0).map(|(_, text)| *text)
 }
@@ -146,23 +146,23 @@ pub fn is_opaque(name: FourCc) -> bool {
 }
 
 impl PartData {
-    /// Reads a part by its name. What has no reader of its own is raw.
+    /// Parses a part by its name. Parts without a parser are raw.
     ///
     /// # Errors
-    /// If the part is not of the form that its name calls for.
+    /// Fails if the contents do not fit the name.
     pub fn read(name: FourCc, data: Reader<'_>) -> Result<Self> {
         read_part(data, |cursor| read(name, data, cursor, MAX_DEPTH))
     }
 
-    /// Reads a part in a container that stands in so many others as leave `depth`.
+    /// Parses a part; `depth` is the number of container levels that may still be nested.
     pub(crate) fn read_at_depth(name: FourCc, data: Reader<'_>, depth: usize) -> Result<Self> {
         read_part(data, |cursor| read(name, data, cursor, depth))
     }
 
-    /// The bytes of the part.
+    /// Writes the part.
     ///
     /// # Errors
-    /// If its pieces overlap or lie too far apart.
+    /// Fails if its pieces overlap or are too far apart.
     pub fn write(&self) -> Result<Vec<u8>> {
         Ok(match self {
             Self::Program(program) => program.write(),
@@ -185,8 +185,8 @@ impl PartData {
         })
     }
 
-    /// How many bytes of the part are carried along raw: bitcode, compressed sources, private data, code, and what
-    /// nothing of the part points at.
+    /// Returns the number of bytes of the part that are kept raw: bitcode, compressed sources, private data, code,
+    /// and bytes that nothing in the part refers to.
     pub fn raw_bytes(&self) -> usize {
         match self {
             Self::Raw(bytes) => bytes.0.len(),
@@ -220,7 +220,7 @@ fn write_record<T: Record>(record: &T) -> Vec<u8> {
     out
 }
 
-/// Whether a STAT is DXC's: a program.
+/// Returns whether a STAT part is DXC's: a program.
 fn is_program(data: &[u8]) -> bool {
     data.get(8..12) == Some(&crate::program::BITCODE_MAGIC.0)
 }
@@ -259,19 +259,19 @@ fn read(name: FourCc, data: Reader<'_>, cursor: &mut Cursor<'_, '_>, depth: usiz
     })
 }
 
-/// A record that is a whole part.
+/// Parses a part that is a single record.
 fn exactly<T: Record>(cursor: &mut Cursor<'_, '_>) -> Result<T> {
-    let place = cursor.offset();
+    let file_offset = cursor.offset();
     let size = cursor.part_size();
     if size != T::SIZE {
-        return Err(Error::new(ErrorKind::BadValue, place, "part has the wrong size")
+        return Err(Error::new(ErrorKind::BadValue, file_offset, "part has the wrong size")
             .expected(alloc::format!("{} bytes", T::SIZE))
             .found(alloc::format!("{size}")));
     }
     T::read(cursor)
 }
 
-/// The named spans of a part, and why its reader stopped, if it did.
+/// Returns the named spans of a part, and the error if its parser failed.
 pub(crate) fn spans(name: FourCc, data: Reader<'_>) -> (Vec<Span>, Option<Error>) {
     let mut trace = Trace::with_spans(data.data().len());
     let result = read(name, data, &mut Cursor::new(data, &mut trace), MAX_DEPTH);

@@ -1,4 +1,4 @@
-//! PDBI: what a debugger needs to know, as RDAT, possibly compressed.
+//! PDBI: information for debuggers, as RDAT, optionally compressed.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | 4, 8 | u32, u32 | stored size, size |
 //! | 12 | bytes | RDAT with the tables of program databases |
 //!
-//! DXC 1.6 to 1.10 write no such part in any mode that was tried; the layout is DXC's `DxilContainer.h`.
+//! DXC 1.6 to 1.10 wrote no such part in any mode that was tried; the layout is that of DXC's `DxilContainer.h`.
 
 use crate::bytes::Bytes;
 use crate::cursor::{Cursor, read_part};
@@ -21,11 +21,11 @@ record! {
     pub struct PdbInfoHeader {
         /// The version.
         pub version: u16 => "Version",
-        /// How the rest is stored.
+        /// How the RDAT is compressed.
         pub compression: Compression => "Compression",
-        /// How many bytes it is stored in.
+        /// The stored size in bytes.
         pub stored_size: u32 => "StoredSize",
-        /// How many bytes it has.
+        /// The uncompressed size in bytes.
         pub size: u32 => "Size",
     }
 }
@@ -35,18 +35,18 @@ model! {
     pub struct PdbInfo {
         /// The header.
         pub header: PdbInfoHeader => "Header",
-        /// The bytes that it is stored in.
+        /// The stored bytes of the RDAT.
         pub stored: Bytes => "Stored",
-        /// What follows.
+        /// The bytes after it.
         pub extra: Bytes => "Extra",
     }
 }
 
 impl PdbInfo {
-    /// The RDAT inside.
+    /// Decompresses and parses the RDAT.
     ///
     /// # Errors
-    /// If it can't be inflated or read.
+    /// Fails if it cannot be decompressed or parsed.
     pub fn rdat(&self) -> Result<Rdat> {
         let fault = |kind, message: &'static str| Error::without_offset(kind, message).within("PDBI");
         let limit = (self.header.size as usize).min(MAX_SOURCES);
@@ -54,7 +54,7 @@ impl PdbInfo {
             Compression::NONE => self.stored.0.clone(),
             Compression::ZLIB => {
                 miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&self.stored.0, limit)
-                    .map_err(|_| fault(ErrorKind::BadValue, "zlib stream can't be inflated"))?
+                    .map_err(|_| fault(ErrorKind::BadValue, "zlib stream cannot be decompressed"))?
             }
             _ => return Err(fault(ErrorKind::Unsupported, "unknown compression")),
         };

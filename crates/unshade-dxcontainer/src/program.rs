@@ -1,17 +1,17 @@
-//! DXIL, ILDB, and the STAT of DXC: a program in LLVM bitcode.
+//! DXIL, ILDB, and DXC's STAT: a program as LLVM bitcode.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | shader kind << 16, shader model: major << 4, minor |
-//! | 4 | u32 | size of the part in words of 32 bits |
+//! | 4 | u32 | size of the part in 32-bit words |
 //! | 8 | 4 bytes | `DXIL` |
 //! | 12 | u8, u8 | DXIL version: minor, major |
 //! | 14 | u16 | 0 |
-//! | 16 | u32 | where the bitcode starts, from byte 8 on: 16 |
+//! | 16 | u32 | offset of the bitcode from byte 8: 16 |
 //! | 20 | u32 | size of the bitcode |
 //!
-//! ILDB has the program with its debug information. DXC's STAT is the program without function bodies, for
-//! reflection; FXC's STAT is a table of counts, see [`stat`](crate::stat).
+//! ILDB holds the program with its debug information. DXC's STAT is the program without function bodies, for
+//! reflection; FXC's STAT is a table of counters, see [`stat`](crate::stat).
 //!
 //! Source: DXC's `DxilContainer.h`.
 
@@ -25,11 +25,11 @@ use unshade_core::{Error, ErrorKind, FourCc, Result};
 /// The first four bytes of the bitcode header.
 pub const BITCODE_MAGIC: FourCc = FourCc(*b"DXIL");
 
-/// Size of the bitcode header, and so the usual offset of the bitcode.
+/// Size of the bitcode header, which is also the usual offset of the bitcode.
 pub const BITCODE_HEADER_SIZE: u32 = 16;
 
 named! {
-    /// What a program is for.
+    /// The kind of a shader.
     pub struct ShaderKind(u16) {
         PIXEL = 0 => "pixel",
         VERTEX = 1 => "vertex",
@@ -48,13 +48,13 @@ named! {
         AMPLIFICATION = 14 => "amplification",
         NODE = 15 => "node",
         ROOT_SIGNATURE = 16 => "rootsignature",
-        /// What token programs call a library.
+        /// The library kind of DXBC token programs.
         DXBC_LIBRARY = 0xfff0 => "library (DXBC)",
     }
 }
 
 impl ShaderKind {
-    /// The letters of a target profile: `ps` of `ps_6_0`.
+    /// Returns the prefix of its target profiles: `ps` in `ps_6_0`.
     pub fn prefix(self) -> &'static str {
         const PREFIXES: [&str; 17] = [
             "ps",
@@ -82,29 +82,29 @@ impl ShaderKind {
     }
 }
 
-/// A shader kind and a shader model, as all programs start with them.
+/// The shader kind and shader model that every program starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProgramVersion(pub u32);
 
 impl ProgramVersion {
-    /// What the program is for.
+    /// Returns the shader kind.
     pub fn kind(self) -> ShaderKind {
         ShaderKind(u16::try_from(self.0 >> 16).unwrap_or_default())
     }
 
-    /// The shader model's first number.
+    /// Returns the major shader model.
     pub fn major(self) -> u32 {
         (self.0 >> 4) & 0xf
     }
 
-    /// The shader model's second number; 15 is an offline library.
+    /// Returns the minor shader model; 15 marks an offline library.
     pub fn minor(self) -> u32 {
         self.0 & 0xf
     }
 }
 
 impl fmt::Display for ProgramVersion {
-    /// As a target profile: `ps_6_0`.
+    /// Formats a target profile: `ps_6_0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.kind(), self.minor()) {
             (ShaderKind::LIBRARY, 15) => write!(f, "lib_{}_x", self.major()),
@@ -114,7 +114,7 @@ impl fmt::Display for ProgramVersion {
 }
 
 record! {
-    /// What stands before the bitcode.
+    /// The header before the bitcode.
     pub struct ProgramHeader {
         /// Shader kind and model.
         pub version: u32 => "ProgramVersion",
@@ -122,13 +122,13 @@ record! {
         pub size_in_words: u32 => "SizeInWords",
         /// `DXIL`.
         pub magic: FourCc => "Magic",
-        /// The second number of the DXIL version.
+        /// The minor DXIL version.
         pub dxil_minor: u8 => "DXILMinorVersion",
-        /// The first number of the DXIL version.
+        /// The major DXIL version.
         pub dxil_major: u8 => "DXILMajorVersion",
         /// 0.
         pub reserved: u16 => "Reserved",
-        /// Where the bitcode starts, from the magic on.
+        /// Offset of the bitcode from the magic.
         pub bitcode_offset: u32 => "BitcodeOffset",
         /// Size of the bitcode.
         pub bitcode_size: u32 => "BitcodeSize",
@@ -136,21 +136,21 @@ record! {
 }
 
 model! {
-    /// A program in LLVM bitcode.
+    /// A program as LLVM bitcode.
     pub struct Program {
-        /// What stands before the bitcode.
+        /// The header before the bitcode.
         pub header: ProgramHeader => "Header",
-        /// Bytes between header and bitcode; none in any file seen.
+        /// Bytes between header and bitcode; empty in all known files.
         pub gap: Bytes => "Gap",
         /// The bitcode.
         pub bitcode: Bytes => "Bitcode",
-        /// What follows the bitcode: padding.
+        /// Bytes after the bitcode: padding.
         pub tail: Bytes => "Tail",
     }
 }
 
 impl Program {
-    /// A program of the usual form.
+    /// Creates a program with the usual layout.
     pub fn new(version: ProgramVersion, dxil: (u8, u8), bitcode: Vec<u8>) -> Self {
         let padding = bitcode.len().wrapping_neg() % 4;
         let size = bitcode.len().saturating_add(padding).saturating_add(ProgramHeader::SIZE);
@@ -168,7 +168,7 @@ impl Program {
         Self { header, gap: Bytes::default(), bitcode: Bytes(bitcode), tail }
     }
 
-    /// Shader kind and model.
+    /// Returns shader kind and shader model.
     pub fn version(&self) -> ProgramVersion {
         ProgramVersion(self.header.version)
     }
@@ -186,7 +186,7 @@ impl Program {
             .found(alloc::format!("{}", header.magic)));
         }
         let gap = header.bitcode_offset.checked_sub(BITCODE_HEADER_SIZE).ok_or_else(|| {
-            Error::new(ErrorKind::OutOfRange, start.saturating_add(16), "bitcode starts inside of its header")
+            Error::new(ErrorKind::OutOfRange, start.saturating_add(16), "bitcode starts inside its header")
                 .expected("an offset of at least 16")
                 .found(alloc::format!("{}", header.bitcode_offset))
         })?;
@@ -208,10 +208,10 @@ impl Program {
     }
 }
 
-/// The range of a program's bitcode and its header, without copying it.
+/// Returns the header and the bitcode of a program without copying it.
 ///
 /// # Errors
-/// If the part is no program.
+/// Fails if the part is not a program.
 pub fn bitcode<'a>(part: unshade_core::Reader<'a>) -> Result<(ProgramHeader, unshade_core::Reader<'a>)> {
     let header: ProgramHeader = crate::cursor::read_part(part, |cursor| cursor.record("header"))?;
     if header.magic != BITCODE_MAGIC {

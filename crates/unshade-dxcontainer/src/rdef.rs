@@ -1,24 +1,24 @@
-//! RDEF: the resources of a program of shader model 4 or 5, with the constant buffers down to their types.
+//! RDEF: the resources of a program of shader model 4 or 5, and the constant buffers with their variables and types.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
-//! | 0, 4 | u32, u32 | number of constant buffers, where they stand |
-//! | 8, 12 | u32, u32 | number of bindings, where they stand |
-//! | 16, 17, 18 | u8, u8, u16 | shader model: minor, major; kind (`0xFFFF` pixel, `0xFFFE` vertex, else two letters) |
-//! | 20, 24 | u32, u32 | flags; where the name of the compiler stands |
-//! | 28 | 8 × u32 | from model 5 on, and in libraries: `RD11` (5.0) or `13 13 44 25` (5.1), sizes of the structures, interface slots |
+//! | 0, 4 | u32, u32 | number of constant buffers, their offset |
+//! | 8, 12 | u32, u32 | number of bindings, their offset |
+//! | 16, 17, 18 | u8, u8, u16 | shader model: minor, major; kind (`0xFFFF` pixel, `0xFFFE` vertex, otherwise two letters) |
+//! | 20, 24 | u32, u32 | flags; offset of the name of the compiler |
+//! | 28 | 8 × u32 | from model 5 on, and in libraries of model 4: `RD11` (5.0) or `13 13 44 25` (5.1), sizes of the structures, interface slots |
 //!
 //! | structure | size | fields |
 //! |---|---|---|
-//! | buffer | 24 | name, number of variables, where they stand, size, flags, type |
+//! | buffer | 24 | name, number of variables, their offset, size, flags, type |
 //! | binding | 32, in 5.1 40 | name, type, return type, dimension, samples, register, count, flags (space, ID) |
-//! | variable | 24, from 5.0 on 40 | name, start, size, flags, type, default value (start and count of textures and samplers) |
-//! | type | 16, from 5.0 on 36 | class, type, rows, columns, elements, members, where they stand (base types, interfaces, name) |
+//! | variable | 24, from 5.0 on 40 | name, start, size, flags, type, default value; from 5.0 on also start and count of textures and of samplers |
+//! | type | 16, from 5.0 on 36 | class, type, rows, columns, elements, members, their offset; from 5.0 on also base types, interfaces, name |
 //! | member | 12 | name, type, offset |
 //!
-//! Names, types and default values are shared. All offsets count from the part's first byte.
+//! Names, types and default values are shared. All offsets are from the start of the part.
 //!
-//! Source: Wine's `d3dcompiler_43/reflection.c`, vkd3d's `tpf.c`; 172 parts of the corpus.
+//! Sources: Wine's `d3dcompiler_43/reflection.c`, vkd3d's `tpf.c`; 172 real parts.
 
 use crate::bytes::{Bytes, Text, len32};
 use crate::cursor::Cursor;
@@ -47,31 +47,31 @@ record! {
     pub struct Header {
         /// Number of constant buffers.
         pub buffer_count: u32 => "ConstantBufferCount",
-        /// Where they stand.
+        /// Their offset.
         pub buffers_offset: Hex32 => "ConstantBuffersOffset",
         /// Number of bindings.
         pub binding_count: u32 => "BindingCount",
-        /// Where they stand.
+        /// Their offset.
         pub bindings_offset: Hex32 => "BindingsOffset",
-        /// Shader model, second number.
+        /// The minor shader model.
         pub minor: u8 => "MinorVersion",
-        /// Shader model, first number.
+        /// The major shader model.
         pub major: u8 => "MajorVersion",
         /// The kind of program.
         pub kind: TargetKind => "ShaderKind",
-        /// The flags that it was compiled with.
+        /// The compiler flags.
         pub flags: Hex32 => "Flags",
-        /// Where the name of the compiler stands.
+        /// Offset of the name of the compiler.
         pub creator_offset: Hex32 => "CreatorOffset",
     }
 }
 
 record! {
-    /// What follows from model 5 on.
+    /// The structure sizes, which follow from model 5 on.
     pub struct Sizes {
         /// `RD11`, or four other bytes in 5.1.
         pub tag: [u8; 4] => "Tag",
-        /// Size of the header with this.
+        /// Size of the header including these sizes.
         pub header: u32 => "HeaderSize",
         /// Size of a buffer.
         pub buffer: u32 => "BufferSize",
@@ -89,7 +89,7 @@ record! {
 }
 
 named! {
-    /// What a binding binds.
+    /// The kind of a bound resource.
     pub struct InputType(u32) {
         CBUFFER = 0 => "cbuffer",
         TBUFFER = 1 => "tbuffer",
@@ -107,17 +107,17 @@ named! {
 }
 
 record! {
-    /// The fields of a binding that all versions have.
+    /// The fields of a binding in all versions.
     pub struct BindingFields {
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
-        /// What it binds.
+        /// The kind of the resource.
         pub input_type: InputType => "Type",
-        /// What reading it gives.
+        /// The return type of reads.
         pub return_type: u32 => "ReturnType",
-        /// Its dimension.
+        /// The dimension.
         pub dimension: u32 => "Dimension",
-        /// Its samples, or the size of a structure.
+        /// The sample count, or the stride of a structured buffer.
         pub samples: u32 => "Samples",
         /// The first register.
         pub register: u32 => "Register",
@@ -129,11 +129,11 @@ record! {
 }
 
 record! {
-    /// What 5.1 adds to a binding.
+    /// The fields that 5.1 adds to a binding.
     pub struct BindingSpace {
         /// The register space.
         pub space: u32 => "Space",
-        /// The number that the program knows it by.
+        /// The ID that the program uses for it.
         pub id: u32 => "ID",
     }
 }
@@ -145,7 +145,7 @@ model! {
         pub name: Text => "Name",
         /// The fields of all versions.
         pub fields: BindingFields => "Fields",
-        /// Those of 5.1.
+        /// The fields of 5.1.
         pub space: Option<BindingSpace> => "Space",
     }
 }
@@ -153,11 +153,11 @@ model! {
 record! {
     /// The fields of a constant buffer.
     pub struct BufferFields {
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
         /// Number of variables.
         pub variable_count: u32 => "VariableCount",
-        /// Where they stand.
+        /// Offset of the variables.
         pub variables_offset: Hex32 => "VariablesOffset",
         /// Its size.
         pub size: u32 => "Size",
@@ -181,31 +181,31 @@ model! {
 }
 
 record! {
-    /// The fields of a variable that all versions have.
+    /// The fields of a variable in all versions.
     pub struct VariableFields {
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
-        /// Where it starts in its buffer.
+        /// Offset in its buffer.
         pub start: u32 => "Start",
         /// Its size.
         pub size: u32 => "Size",
-        /// 2 where it is used.
+        /// 2 if it is used.
         pub flags: Hex32 => "Flags",
-        /// Where its type stands.
+        /// Offset of its type.
         pub type_offset: Hex32 => "TypeOffset",
-        /// Where its default value stands; 0 for none.
+        /// Offset of its default value; 0 for none.
         pub default_offset: Hex32 => "DefaultOffset",
     }
 }
 
 record! {
-    /// What model 5 adds to a variable.
+    /// The fields that model 5 adds to a variable.
     pub struct VariableResources {
-        /// The first texture, or the highest number.
+        /// The first texture, or `u32::MAX`.
         pub start_texture: u32 => "StartTexture",
         /// Number of textures.
         pub textures: u32 => "TextureCount",
-        /// The first sampler, or the highest number.
+        /// The first sampler, or `u32::MAX`.
         pub start_sampler: u32 => "StartSampler",
         /// Number of samplers.
         pub samplers: u32 => "SamplerCount",
@@ -219,7 +219,7 @@ model! {
         pub name: Text => "Name",
         /// The fields of all versions.
         pub fields: VariableFields => "Fields",
-        /// Those of model 5.
+        /// The fields of model 5.
         pub resources: Option<VariableResources> => "Resources",
         /// Its default value.
         pub default: Bytes => "Default",
@@ -227,37 +227,37 @@ model! {
 }
 
 record! {
-    /// The fields of a type that all versions have.
+    /// The fields of a type in all versions.
     pub struct TypeFields {
-        /// 0 scalar, 1 vector, 2 and 3 matrix by rows and columns, 4 object, 5 structure, 6 class, 7 interface.
+        /// 0 scalar, 1 vector, 2 row-major and 3 column-major matrix, 4 object, 5 structure, 6 class, 7 interface.
         pub class: u16 => "Class",
-        /// The type of its components.
+        /// The component type.
         pub base: u16 => "Base",
         /// Number of rows.
         pub rows: u16 => "Rows",
         /// Number of columns.
         pub columns: u16 => "Columns",
-        /// Number of elements of an array; 0 for none.
+        /// Array length; 0 if it is not an array.
         pub elements: u16 => "Elements",
         /// Number of members.
         pub member_count: u16 => "MemberCount",
-        /// Where they stand.
+        /// Offset of the members.
         pub members_offset: Hex32 => "MembersOffset",
     }
 }
 
 record! {
-    /// What model 5 adds to a type.
+    /// The fields that model 5 adds to a type.
     pub struct TypeBases {
-        /// Where the type stands that it is an array of.
+        /// Offset of the element type of an array.
         pub sub_type_offset: Hex32 => "SubTypeOffset",
-        /// Where its base class stands.
+        /// Offset of its base class.
         pub base_class_offset: Hex32 => "BaseClassOffset",
         /// Number of interfaces.
         pub interface_count: u32 => "InterfaceCount",
-        /// Where the offsets of its interfaces stand.
+        /// Offset of the offsets of its interfaces.
         pub interfaces_offset: Hex32 => "InterfacesOffset",
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
     }
 }
@@ -265,11 +265,11 @@ record! {
 record! {
     /// The fields of a member.
     pub struct MemberFields {
-        /// Where its name stands.
+        /// Offset of its name.
         pub name_offset: Hex32 => "NameOffset",
-        /// Where its type stands.
+        /// Offset of its type.
         pub type_offset: Hex32 => "TypeOffset",
-        /// Where it starts in its structure.
+        /// Offset in its structure.
         pub start: u32 => "Start",
     }
 }
@@ -287,17 +287,17 @@ model! {
 model! {
     /// A type.
     pub struct DataType {
-        /// Where it stands: what others know it by.
+        /// Its offset, which identifies it.
         pub offset: Hex32 => "Offset",
         /// Its name, from model 5 on.
         pub name: Option<Text> => "Name",
         /// The fields of all versions.
         pub fields: TypeFields => "Fields",
-        /// Those of model 5.
+        /// The fields of model 5.
         pub bases: Option<TypeBases> => "Bases",
         /// Its members.
         pub members: Vec<Member> => "Members",
-        /// Where its interfaces stand.
+        /// Offsets of its interfaces.
         pub interfaces: Vec<u32> => "Interfaces",
     }
 }
@@ -307,7 +307,7 @@ model! {
     pub struct ResourceDefinitions {
         /// The first 28 bytes.
         pub header: Header => "Header",
-        /// What follows from model 5 on.
+        /// The structure sizes, from model 5 on.
         pub sizes: Option<Sizes> => "Sizes",
         /// The name of the compiler.
         pub creator: Text => "Creator",
@@ -315,9 +315,9 @@ model! {
         pub bindings: Vec<Binding> => "Bindings",
         /// The constant buffers.
         pub buffers: Vec<Buffer> => "ConstantBuffers",
-        /// The types, by where they stand.
+        /// The types, by offset.
         pub types: Vec<DataType> => "Types",
-        /// What is between and after.
+        /// The bytes between and after the pieces.
         pub slack: Slack => "Layout",
     }
 }
@@ -325,9 +325,9 @@ model! {
 /// The tag of the sizes.
 const TAG: &[u8] = b"RD11";
 
-/// Which of the optional fields there are.
+/// The optional fields that a version has.
 #[derive(Clone, Copy)]
-struct Shape {
+struct OptionalFields {
     /// Model 5: longer variables and types.
     model5: bool,
     /// Model 5.1: bindings with a space.
@@ -335,24 +335,24 @@ struct Shape {
 }
 
 impl ResourceDefinitions {
-    /// The type that stands at an offset.
+    /// Returns the type at an offset.
     pub fn data_type(&self, offset: u32) -> Option<&DataType> {
         self.types.iter().find(|found| found.offset.0 == offset)
     }
 
     pub(crate) fn read(cursor: &mut Cursor<'_, '_>) -> Result<Self> {
         let header: Header = cursor.record("header")?;
-        let place = cursor.offset();
+        let file_offset = cursor.offset();
         // Libraries of model 4 have the sizes of model 5.
         let tagged = cursor.peek().starts_with(TAG);
         let sizes: Option<Sizes> =
             (tagged || header.major >= 5).then(|| cursor.record("sizes")).transpose()?;
-        let shape = shape(sizes.as_ref(), place)?;
+        let optional = optional_fields(sizes.as_ref(), file_offset)?;
         let creator = cursor.text_at(header.creator_offset.0, "compiler")?;
-        let bindings = read_bindings(cursor, &header, shape)?;
+        let bindings = read_bindings(cursor, &header, optional)?;
         let mut queue = VecDeque::new();
-        let buffers = read_buffers(cursor, &header, shape, &mut queue)?;
-        let types = read_types(cursor, shape, queue)?;
+        let buffers = read_buffers(cursor, &header, optional, &mut queue)?;
+        let types = read_types(cursor, optional, queue)?;
         let slack = Slack::from_gaps(cursor.part_size(), &cursor.gaps());
         Ok(Self { header, sizes, creator, bindings, buffers, types, slack })
     }
@@ -393,19 +393,23 @@ impl ResourceDefinitions {
     }
 }
 
-fn shape(sizes: Option<&Sizes>, place: u64) -> Result<Shape> {
-    let Some(sizes) = sizes else { return Ok(Shape { model5: false, spaces: false }) };
+fn optional_fields(sizes: Option<&Sizes>, file_offset: u64) -> Result<OptionalFields> {
+    let Some(sizes) = sizes else { return Ok(OptionalFields { model5: false, spaces: false }) };
     let found = [sizes.header, sizes.buffer, sizes.binding, sizes.variable, sizes.data_type, sizes.member];
     match found {
-        [60, 24, 32, 40, 36, 12] => Ok(Shape { model5: true, spaces: false }),
-        [60, 24, 40, 40, 36, 12] => Ok(Shape { model5: true, spaces: true }),
-        _ => Err(Error::new(ErrorKind::Unsupported, place, "structures of unknown sizes")
+        [60, 24, 32, 40, 36, 12] => Ok(OptionalFields { model5: true, spaces: false }),
+        [60, 24, 40, 40, 36, 12] => Ok(OptionalFields { model5: true, spaces: true }),
+        _ => Err(Error::new(ErrorKind::Unsupported, file_offset, "unknown structure sizes")
             .expected("60, 24, 32 or 40, 40, 36, 12")
-            .found(format!("{found:?}"))),
+            .found(found.map(|size| format!("{size}")).join(", "))),
     }
 }
 
-fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> Result<Vec<Binding>> {
+fn read_bindings(
+    cursor: &mut Cursor<'_, '_>,
+    header: &Header,
+    optional: OptionalFields,
+) -> Result<Vec<Binding>> {
     let mut table = cursor.at(header.bindings_offset.0)?;
     table.check_count(header.binding_count, BindingFields::SIZE)?;
     let mut bindings = Vec::new();
@@ -414,7 +418,7 @@ fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> 
             || format!("binding {index}").into(),
             |table| {
                 let fields = BindingFields::read(table)?;
-                let space = shape.spaces.then(|| BindingSpace::read(table)).transpose()?;
+                let space = optional.spaces.then(|| BindingSpace::read(table)).transpose()?;
                 Ok(Binding { name: Text::default(), fields, space })
             },
         )?);
@@ -428,7 +432,7 @@ fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> 
 fn read_buffers(
     cursor: &mut Cursor<'_, '_>,
     header: &Header,
-    shape: Shape,
+    optional: OptionalFields,
     queue: &mut VecDeque<u32>,
 ) -> Result<Vec<Buffer>> {
     let table: Vec<BufferFields> =
@@ -437,7 +441,7 @@ fn read_buffers(
     for (index, fields) in table.into_iter().enumerate() {
         let label = |error: Error| error.within(format!("constant buffer {index}"));
         let name = cursor.text_at(fields.name_offset.0, "name").map_err(label)?;
-        let variables = read_variables(cursor, &fields, shape, queue).map_err(label)?;
+        let variables = read_variables(cursor, &fields, optional, queue).map_err(label)?;
         buffers.push(Buffer { name, fields, variables });
     }
     Ok(buffers)
@@ -446,7 +450,7 @@ fn read_buffers(
 fn read_variables(
     cursor: &mut Cursor<'_, '_>,
     buffer: &BufferFields,
-    shape: Shape,
+    optional: OptionalFields,
     queue: &mut VecDeque<u32>,
 ) -> Result<Vec<Variable>> {
     let mut table = cursor.at(buffer.variables_offset.0)?;
@@ -457,7 +461,7 @@ fn read_variables(
             || format!("variable {index}").into(),
             |table| {
                 let fields = VariableFields::read(table)?;
-                let resources = shape.model5.then(|| VariableResources::read(table)).transpose()?;
+                let resources = optional.model5.then(|| VariableResources::read(table)).transpose()?;
                 Ok(Variable { name: Text::default(), fields, resources, default: Bytes::default() })
             },
         )?);
@@ -475,14 +479,19 @@ fn read_variables(
     Ok(variables)
 }
 
-/// Reads each type once, however often and however circularly it is pointed at.
-fn read_types(cursor: &mut Cursor<'_, '_>, shape: Shape, mut queue: VecDeque<u32>) -> Result<Vec<DataType>> {
+/// Parses each type once, however often and however circularly it is referenced.
+fn read_types(
+    cursor: &mut Cursor<'_, '_>,
+    optional: OptionalFields,
+    mut queue: VecDeque<u32>,
+) -> Result<Vec<DataType>> {
     let mut types = BTreeMap::new();
     while let Some(offset) = queue.pop_front() {
         if types.contains_key(&offset) {
             continue;
         }
-        let found = read_type(cursor, offset, shape).map_err(|e| e.within(format!("type at {offset:#x}")))?;
+        let found =
+            read_type(cursor, offset, optional).map_err(|e| e.within(format!("type at {offset:#x}")))?;
         queue.extend(found.members.iter().map(|member| member.fields.type_offset.0));
         if let Some(bases) = &found.bases {
             let bases = [bases.sub_type_offset.0, bases.base_class_offset.0];
@@ -494,11 +503,11 @@ fn read_types(cursor: &mut Cursor<'_, '_>, shape: Shape, mut queue: VecDeque<u32
     Ok(types.into_values().collect())
 }
 
-fn read_type(cursor: &mut Cursor<'_, '_>, offset: u32, shape: Shape) -> Result<DataType> {
+fn read_type(cursor: &mut Cursor<'_, '_>, offset: u32, optional: OptionalFields) -> Result<DataType> {
     let mut at = cursor.at(offset)?;
     let (fields, bases) = at.group(
         || "type".into(),
-        |at| Ok((TypeFields::read(at)?, shape.model5.then(|| TypeBases::read(at)).transpose()?)),
+        |at| Ok((TypeFields::read(at)?, optional.model5.then(|| TypeBases::read(at)).transpose()?)),
     )?;
     let mut found = DataType {
         offset: Hex32(offset),
@@ -565,5 +574,27 @@ fn put_type(data_type: &DataType, image: &mut Image) {
             image.put_text(member.fields.name_offset.0, &member.name.0);
         }
         image.put(data_type.fields.members_offset.0, table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn unknown_sizes_are_in_plain_words() {
+        let sizes = Sizes {
+            tag: *b"RD11",
+            header: 60,
+            buffer: 24,
+            binding: 32,
+            variable: 40,
+            data_type: 36,
+            member: 16,
+            interface_slots: 0,
+        };
+        let error = optional_fields(Some(&sizes), 28).err().unwrap();
+        assert!(error.to_string().contains("found 60, 24, 32, 40, 36, 16"), "{error}");
     }
 }

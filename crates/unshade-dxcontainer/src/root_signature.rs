@@ -3,16 +3,16 @@
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | version: 1 is 1.0, 2 is 1.1, 3 is 1.2 |
-//! | 4, 8 | u32, u32 | number of parameters, where their headers stand (24) |
-//! | 12, 16 | u32, u32 | number of static samplers, where they stand |
+//! | 4, 8 | u32, u32 | number of parameters, offset of their headers (24) |
+//! | 12, 16 | u32, u32 | number of static samplers, their offset |
 //! | 20 | u32 | flags |
 //!
-//! A parameter's header is type, visibility and offset. What it points at depends on the type: three numbers for
-//! constants; register and space (from 1.1 on flags too) for a descriptor; count and offset of ranges for a table. A
-//! range has 20 bytes, from 1.1 on 24: the flags came in *before* the last field. A sampler has 52 bytes, in 1.2 56.
-//! All offsets count from the part's first byte.
+//! The header of a parameter holds type, visibility and offset. What is at that offset depends on the type: register,
+//! space and count for constants; register and space (from 1.1 on also flags) for a descriptor; count and offset of
+//! the ranges for a table. A range takes 20 bytes, from 1.1 on 24: the flags were inserted *before* the last field. A
+//! sampler takes 52 bytes, in 1.2 56. All offsets are from the start of the part.
 //!
-//! Source: DXC's `DxilRootSignature*.cpp`, LLVM's `DXContainerConstants.def`; 115 parts of the corpus.
+//! Sources: DXC's `DxilRootSignature*.cpp`, LLVM's `DXContainerConstants.def`; 115 real parts.
 
 use crate::bytes::len32;
 use crate::cursor::Cursor;
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
 named! {
-    /// What a parameter is.
+    /// The type of a parameter.
     pub struct ParameterType(u32) {
         DESCRIPTOR_TABLE = 0 => "DescriptorTable",
         CONSTANTS_32BIT = 1 => "Constants32Bit",
@@ -34,7 +34,7 @@ named! {
 }
 
 named! {
-    /// Which stages see it.
+    /// The shader stages that can access a parameter.
     pub struct Visibility(u32) {
         ALL = 0 => "All",
         VERTEX = 1 => "Vertex",
@@ -48,7 +48,7 @@ named! {
 }
 
 named! {
-    /// What a range holds.
+    /// The type of a descriptor range.
     pub struct RangeType(u32) {
         SRV = 0 => "SRV",
         UAV = 1 => "UAV",
@@ -58,7 +58,7 @@ named! {
 }
 
 named! {
-    /// How a sampler filters.
+    /// The filter of a sampler.
     pub struct Filter(u32) {
         MIN_MAG_MIP_POINT = 0 => "MinMagMipPoint",
         MIN_MAG_POINT_MIP_LINEAR = 1 => "MinMagPointMipLinear",
@@ -100,7 +100,7 @@ named! {
 }
 
 named! {
-    /// What a sampler does outside of the texture.
+    /// The address mode of a sampler.
     pub struct AddressMode(u32) {
         WRAP = 1 => "Wrap",
         MIRROR = 2 => "Mirror",
@@ -111,7 +111,7 @@ named! {
 }
 
 named! {
-    /// How a sampler compares.
+    /// The comparison function of a sampler.
     pub struct Comparison(u32) {
         NEVER = 1 => "Never",
         LESS = 2 => "Less",
@@ -125,7 +125,7 @@ named! {
 }
 
 named! {
-    /// The color outside of the texture.
+    /// The border color of a sampler.
     pub struct BorderColor(u32) {
         TRANSPARENT_BLACK = 0 => "TransparentBlack",
         OPAQUE_BLACK = 1 => "OpaqueBlack",
@@ -135,10 +135,10 @@ named! {
     }
 }
 
-/// A flag by its bit, with LLVM's name of it.
+/// A flag: its bit, and LLVM's name for it.
 pub type Flag = (u32, &'static str);
 
-/// Flags of a root signature.
+/// Root signature flags.
 pub const ROOT_FLAGS: &[Flag] = &[
     (0x1, "AllowInputAssemblerInputLayout"),
     (0x2, "DenyVertexShaderRootAccess"),
@@ -154,11 +154,11 @@ pub const ROOT_FLAGS: &[Flag] = &[
     (0x800, "SamplerHeapDirectlyIndexed"),
 ];
 
-/// Flags of a descriptor.
+/// Descriptor flags.
 pub const DESCRIPTOR_FLAGS: &[Flag] =
     &[(0x2, "DATA_VOLATILE"), (0x4, "DATA_STATIC_WHILE_SET_AT_EXECUTE"), (0x8, "DATA_STATIC")];
 
-/// Flags of a range of descriptors.
+/// Descriptor range flags.
 pub const RANGE_FLAGS: &[Flag] = &[
     (0x1, "DESCRIPTORS_VOLATILE"),
     (0x2, "DATA_VOLATILE"),
@@ -167,7 +167,7 @@ pub const RANGE_FLAGS: &[Flag] = &[
     (0x1_0000, "DESCRIPTORS_STATIC_KEEPING_BUFFER_BOUNDS_CHECKS"),
 ];
 
-/// Flags of a static sampler.
+/// Static sampler flags.
 pub const SAMPLER_FLAGS: &[Flag] =
     &[(0x1, "SAMPLER_FLAG_UINT_BORDER_COLOR"), (0x2, "SAMPLER_FLAG_NON_NORMALIZED_COORDINATES")];
 
@@ -177,28 +177,28 @@ const HEADER_SIZE: u32 = 24;
 record! {
     /// The header of a parameter.
     pub struct ParameterHeader {
-        /// What it is.
+        /// The type.
         pub parameter_type: ParameterType => "ParameterType",
-        /// Who sees it.
+        /// The shader stages that can access it.
         pub visibility: Visibility => "ShaderVisibility",
-        /// Where the rest of it stands.
+        /// Offset of the rest of the parameter.
         pub offset: u32 => "Offset",
     }
 }
 
 record! {
-    /// Constants that stand in the root signature itself.
+    /// Root constants.
     pub struct Constants {
         /// The register.
         pub register: u32 => "ShaderRegister",
         /// The register space.
         pub space: u32 => "RegisterSpace",
-        /// How many words there are.
+        /// The number of 32-bit values.
         pub count: u32 => "Num32BitValues",
     }
 }
 
-/// A descriptor that stands in the root signature itself.
+/// A root descriptor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
     /// The register.
@@ -209,12 +209,12 @@ pub struct Descriptor {
     pub flags: u32,
 }
 
-/// A range of descriptors in a table.
+/// A descriptor range in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// What it holds.
+    /// The type of the descriptors.
     pub range_type: RangeType,
-    /// How many there are; the highest number for no bound.
+    /// The number of descriptors; `u32::MAX` if unbounded.
     pub count: u32,
     /// The first register.
     pub register: u32,
@@ -222,38 +222,38 @@ pub struct Range {
     pub space: u32,
     /// The flags, see [`RANGE_FLAGS`]; 0 in version 1.0.
     pub flags: u32,
-    /// Where it starts in the table; the highest number for right after the one before.
+    /// Offset in the table; `u32::MAX` to follow the range before.
     pub offset_in_table: u32,
 }
 
 record! {
-    /// A sampler that stands in the root signature itself; in version 1.2 flags follow.
+    /// The fields of a static sampler; in version 1.2 flags follow.
     pub struct SamplerFields {
-        /// How it filters.
+        /// The filter.
         pub filter: Filter => "Filter",
-        /// What it does left and right of the texture.
+        /// The address mode for U.
         pub address_u: AddressMode => "AddressU",
-        /// What it does above and below.
+        /// The address mode for V.
         pub address_v: AddressMode => "AddressV",
-        /// What it does before and behind.
+        /// The address mode for W.
         pub address_w: AddressMode => "AddressW",
-        /// Added to the level of detail.
+        /// A bias on the level of detail.
         pub mip_lod_bias: f32 => "MipLODBias",
-        /// The highest anisotropy.
+        /// The maximum anisotropy.
         pub max_anisotropy: u32 => "MaxAnisotropy",
-        /// How it compares.
+        /// The comparison function.
         pub comparison: Comparison => "ComparisonFunc",
-        /// The color outside of the texture.
+        /// The border color.
         pub border_color: BorderColor => "BorderColor",
-        /// The lowest level of detail.
+        /// The minimum level of detail.
         pub min_lod: f32 => "MinLOD",
-        /// The highest level of detail.
+        /// The maximum level of detail.
         pub max_lod: f32 => "MaxLOD",
         /// The register.
         pub register: u32 => "ShaderRegister",
         /// The register space.
         pub space: u32 => "RegisterSpace",
-        /// Who sees it.
+        /// The shader stages that can access it.
         pub visibility: Visibility => "ShaderVisibility",
     }
 }
@@ -267,30 +267,30 @@ pub struct Sampler {
     pub flags: u32,
 }
 
-/// What a parameter's offset points at.
+/// The contents of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
-    /// Constants.
+    /// Root constants.
     Constants(Constants),
-    /// A descriptor of a constant buffer, a resource or a resource with unordered access.
+    /// A root descriptor of a constant buffer, a shader resource view or an unordered access view.
     Descriptor(Descriptor),
-    /// A table of ranges.
+    /// A descriptor table.
     Table {
-        /// Where the ranges stand.
+        /// Offset of the ranges.
         ranges_offset: u32,
         /// The ranges.
         ranges: Vec<Range>,
     },
-    /// A parameter of a type that nobody has described; its bytes are part of the slack.
+    /// A parameter of an unknown type; its bytes are in the slack.
     Unknown,
 }
 
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// What it is and who sees it.
+    /// Type and visibility.
     pub header: ParameterHeader,
-    /// The rest.
+    /// The contents.
     pub payload: Payload,
 }
 
@@ -299,27 +299,27 @@ pub struct Parameter {
 pub struct RootSignature {
     /// 1 is 1.0, 2 is 1.1, 3 is 1.2.
     pub version: u32,
-    /// Where the headers of the parameters stand.
+    /// Offset of the headers of the parameters.
     pub parameters_offset: u32,
     /// The parameters.
     pub parameters: Vec<Parameter>,
-    /// Where the samplers stand.
+    /// Offset of the samplers.
     pub samplers_offset: u32,
     /// The samplers.
     pub samplers: Vec<Sampler>,
     /// The flags, see [`ROOT_FLAGS`].
     pub flags: u32,
-    /// What is between and after.
+    /// The bytes between and after the pieces.
     pub slack: Slack,
 }
 
 impl RootSignature {
-    /// Whether descriptors and ranges have flags.
+    /// Returns whether descriptors and ranges have flags.
     pub fn has_flags(&self) -> bool {
         self.version >= 2
     }
 
-    /// The version as people write it.
+    /// Returns the version in the usual notation.
     pub fn version_text(&self) -> Option<&'static str> {
         [None, Some("1.0"), Some("1.1"), Some("1.2")].get(self.version as usize).copied().flatten()
     }
@@ -333,7 +333,7 @@ impl RootSignature {
         let samplers_offset: u32 = cursor.scalar("offset of the static samplers")?;
         let flags: u32 = cursor.scalar("flags")?;
         if !(1..=3).contains(&version) {
-            return Err(Error::new(ErrorKind::Unsupported, start, "root signature of an unknown version")
+            return Err(Error::new(ErrorKind::Unsupported, start, "unknown root signature version")
                 .expected("1 (1.0), 2 (1.1) or 3 (1.2)")
                 .found(format!("{version}")));
         }
@@ -362,7 +362,7 @@ impl RootSignature {
         Ok(Self { version, parameters_offset, parameters, samplers_offset, samplers, flags, slack })
     }
 
-    /// Chooses all offsets anew, as DXC does: headers, then each parameter's rest, then the samplers.
+    /// Assigns new offsets in DXC's order: headers, then the contents of each parameter, then the samplers.
     pub fn lay_out(&mut self) {
         self.parameters_offset = HEADER_SIZE;
         let headers = self.parameters.len().saturating_mul(ParameterHeader::SIZE);

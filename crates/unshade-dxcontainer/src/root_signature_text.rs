@@ -1,7 +1,7 @@
-//! A root signature in the syntax that HLSL's `[RootSignature("…")]` takes.
+//! Root signatures in the syntax of HLSL's `[RootSignature("…")]`.
 //!
-//! Values that the compiler fills in by itself are left out: visibility of all, space 0, flags of 0, descriptors that
-//! follow the ones before, the defaults of a sampler. Source: Microsoft's "Specifying Root Signatures in HLSL".
+//! Values that the compiler assumes by default are omitted: visibility all, space 0, flags 0, ranges that follow the
+//! one before, the defaults of samplers. Source: Microsoft's "Specifying Root Signatures in HLSL".
 
 use crate::root_signature::{
     AddressMode, BorderColor, Comparison, DESCRIPTOR_FLAGS, Filter, Flag, Parameter, ParameterType, Payload,
@@ -11,12 +11,12 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// HLSL's names of the flags of a root signature, by LLVM's.
+/// Converts LLVM's name of a root signature flag to HLSL's.
 fn root_flag(name: &str) -> String {
     snake(&name.replace("CBVSRVUAVHeap", "CbvSrvUavHeap"))
 }
 
-/// `AllowStreamOutput` → `ALLOW_STREAM_OUTPUT`.
+/// Converts `AllowStreamOutput` to `ALLOW_STREAM_OUTPUT`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     let mut previous = ' ';
@@ -63,7 +63,7 @@ fn call(name: &str, arguments: impl IntoIterator<Item = Option<String>>) -> Stri
     format!("{name}({})", arguments.join(", "))
 }
 
-/// The clauses of a root signature, as they stand between commas.
+/// Returns the clauses of a root signature, without the commas between them.
 pub fn clauses(root: &RootSignature) -> Vec<String> {
     let mut clauses = Vec::new();
     if let Some(flags) = flags(root.flags, ROOT_FLAGS, root_flag) {
@@ -136,7 +136,7 @@ fn range(range: &Range) -> String {
     )
 }
 
-/// HLSL's name of a filter, by LLVM's: `MinMagMipLinear` → `MIN_MAG_MIP_LINEAR`.
+/// Converts LLVM's name of a filter to HLSL's: `MinMagMipLinear` to `MIN_MAG_MIP_LINEAR`.
 fn filter(filter: Filter) -> String {
     filter.name().map_or_else(|| filter.0.to_string(), |name| format!("FILTER_{}", snake(name)))
 }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_as_hlsl_has_them() {
+    fn names_match_hlsl() {
         assert_eq!(snake("MinMagMipLinear"), "MIN_MAG_MIP_LINEAR");
         assert_eq!(root_flag("CBVSRVUAVHeapDirectlyIndexed"), "CBV_SRV_UAV_HEAP_DIRECTLY_INDEXED");
         assert_eq!(root_flag("AllowInputAssemblerInputLayout"), "ALLOW_INPUT_ASSEMBLER_INPUT_LAYOUT");

@@ -1,8 +1,8 @@
-//! Numbers, names and records: what a part's bytes are made of.
+//! Numbers, names and records: the building blocks of parts.
 //!
-//! [`record!`](crate::record) declares a struct whose fields stand one after the other in the file; from that one
-//! declaration come the struct, its reader (and so its outline), its writer, and its YAML. [`model!`](crate::model)
-//! does the same without the bytes, for things that are put together by hand.
+//! [`record!`](crate::record) declares a struct whose fields are consecutive in the file. The declaration generates
+//! the struct, its parser (and so its outline), its writer, and its YAML. [`model!`](crate::model) does the same
+//! without the binary form, for structs that are assembled by hand.
 
 use crate::cursor::Cursor;
 use crate::yaml::{Node, Yaml};
@@ -11,14 +11,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{FourCc, Reader, Result};
 
-/// How a value is shown in an outline; text and bytes are taken from the file when they are.
+/// The value of a field in an outline; text and bytes are sliced from the file when shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// A group.
     None,
     /// A number in decimal.
     Number(u64),
-    /// A number in hex.
+    /// A number in hexadecimal.
     Hex(u64),
     /// Text of the file.
     Text,
@@ -26,7 +26,7 @@ pub(crate) enum Shown {
     Bytes,
 }
 
-/// A value of a fixed size.
+/// A value with a fixed size.
 pub(crate) trait Scalar: Sized {
     /// Its size in bytes.
     const SIZE: usize;
@@ -37,11 +37,11 @@ pub(crate) trait Scalar: Sized {
     /// Writes it.
     fn put(&self, out: &mut Vec<u8>);
 
-    /// Its value and what that means.
+    /// Returns its value in an outline, and the meaning of the value.
     fn show(&self) -> (Shown, String);
 }
 
-/// Fields that stand one after the other.
+/// Consecutive fields.
 pub(crate) trait Record: Sized {
     /// The size of all fields in bytes.
     const SIZE: usize;
@@ -150,7 +150,7 @@ impl<const N: usize> Scalar for [u32; N] {
     }
 }
 
-/// A number that people read in hex: offsets, flags, masks.
+/// A number in hexadecimal notation: offset, flags, mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hex32(pub u32);
 
@@ -180,8 +180,7 @@ impl Yaml for Hex32 {
     }
 }
 
-/// Declares an open enum that can stand in a record: its names are those of the YAML, and numbers without a name
-/// stay numbers.
+/// Declares an open enum that can be used in a record. YAML uses its names; numbers without a name stay numbers.
 macro_rules! named {
     (
         $(#[$outer:meta])*
@@ -262,7 +261,7 @@ macro_rules! model {
 }
 pub(crate) use model;
 
-/// Declares a struct whose fields stand one after the other in the file.
+/// Declares a struct whose fields are consecutive in the file.
 macro_rules! record {
     (
         $(#[$outer:meta])*
@@ -279,7 +278,7 @@ macro_rules! record {
 
         impl $crate::scalar::Record for $name {
             const SIZE: usize = {
-                // A sum of sizes that are known when this is compiled.
+                // All sizes are compile-time constants, so an overflow would be a compile error.
                 let sizes = [$(<$type as $crate::scalar::Scalar>::SIZE),*];
                 $crate::scalar::sum(&sizes)
             };
@@ -296,7 +295,7 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// The sum of sizes, at compile time.
+/// Sums sizes at compile time.
 pub(crate) const fn sum(sizes: &[usize]) -> usize {
     match sizes {
         [] => 0,

@@ -1,16 +1,15 @@
-//! Signatures: what a program takes in and puts out.
+//! Signatures: the inputs and outputs of a program.
 //!
-//! | part | of | element |
+//! | part | contents | element |
 //! |---|---|---|
 //! | ISGN, OSGN, PCSG | input, output, patch constants | 24 bytes |
-//! | OSG5 | output, with streams | stream, 24 bytes |
-//! | ISG1, OSG1, PSG1 | the same of newer programs | stream, 24 bytes, minimum precision |
+//! | OSG5 | outputs, with streams | stream, 24 bytes |
+//! | ISG1, OSG1, PSG1 | the same for DXIL programs | stream, 24 bytes, minimum precision |
 //!
-//! A header of two numbers (count, offset of the first element: 8) stands before the elements, their names after
-//! them. Names are shared or not, and padded or not, as the tool that wrote the part would have it: see
-//! [`NamePolicy`].
+//! A header of two numbers (count, offset of the first element: 8) precedes the elements; their names follow. Whether
+//! names are shared and padded depends on the tool that wrote the part: see [`NamePolicy`].
 //!
-//! Source: DXC's `DxilContainer.h` and `DxilContainerAssembler.cpp`, vkd3d's `dxbc.c`; the corpus.
+//! Sources: DXC's `DxilContainer.h` and `DxilContainerAssembler.cpp`, vkd3d's `dxbc.c`; real files.
 
 use crate::bytes::Text;
 use crate::cursor::Cursor;
@@ -22,7 +21,7 @@ use alloc::vec::Vec;
 use unshade_core::{FourCc, Result};
 
 named! {
-    /// What the pipeline takes a value for. FXC writes 0 for what pixel shaders put out.
+    /// The system value of an element. FXC writes 0 for outputs of pixel shaders.
     pub struct SystemValue(u32) {
         UNDEFINED = 0 => "Undefined",
         POSITION = 1 => "Position",
@@ -55,7 +54,7 @@ named! {
 }
 
 named! {
-    /// The type of a value's components.
+    /// The component type of an element.
     pub struct ComponentType(u32) {
         UNKNOWN = 0 => "Unknown",
         UINT32 = 1 => "UInt32",
@@ -71,7 +70,7 @@ named! {
 }
 
 named! {
-    /// The precision that a value needs at least.
+    /// The minimum precision of an element.
     pub struct MinPrecision(u32) {
         DEFAULT = 0 => "Default",
         FLOAT16 = 1 => "Float16",
@@ -84,7 +83,7 @@ named! {
     }
 }
 
-/// Which of the three element layouts a part has.
+/// The element layout of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// 24 bytes.
@@ -96,7 +95,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The layout of a part by its name.
+    /// Returns the element layout of a part by its name.
     pub fn of(name: FourCc) -> Option<Self> {
         match &name.0 {
             b"ISGN" | b"OSGN" | b"PCSG" => Some(Self::Plain),
@@ -106,7 +105,7 @@ impl Form {
         }
     }
 
-    /// The size of an element.
+    /// Returns the size of an element.
     pub fn element_size(self) -> usize {
         match self {
             Self::Plain => Core::SIZE,
@@ -117,96 +116,96 @@ impl Form {
 }
 
 record! {
-    /// The fields that all three layouts share.
+    /// The fields that all layouts share.
     pub struct Core {
-        /// Where the name stands, from the start of the part.
+        /// Offset of the name from the start of the part.
         pub name_offset: u32 => "NameOffset",
-        /// The number after the name.
+        /// The semantic index.
         pub index: u32 => "Index",
-        /// What the pipeline takes the value for.
+        /// The system value.
         pub system_value: SystemValue => "SystemValue",
-        /// The type of its components.
+        /// The component type.
         pub component_type: ComponentType => "CompType",
-        /// The register, or the highest number for none.
+        /// The register, or `u32::MAX` for none.
         pub register: u32 => "Register",
-        /// The components that it has.
+        /// The mask of its components.
         pub mask: u8 => "Mask",
-        /// Of an input the components that are always read, of an output those never written.
+        /// For inputs, the components that are always read; for outputs, the components that are never written.
         pub exclusive_mask: u8 => "ExclusiveMask",
         /// 0.
         pub reserved: u16 => "Reserved",
     }
 }
 
-/// One element.
+/// A signature element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
     /// The stream of a geometry shader.
     pub stream: u32,
     /// The name.
     pub name: Text,
-    /// Everything else.
+    /// The other fields.
     pub core: Core,
-    /// The precision that it needs at least.
+    /// The minimum precision.
     pub min_precision: MinPrecision,
 }
 
 /// A signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// The layout of the elements.
+    /// The element layout.
     pub form: Form,
-    /// Where the first element stands: 8.
+    /// Offset of the first element: 8.
     pub first_offset: u32,
     /// The elements.
     pub elements: Vec<Element>,
-    /// What is between and after.
+    /// The bytes between and after the pieces.
     pub slack: Slack,
 }
 
 /// How the names of a signature are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamePolicy {
-    /// Each text once, padded with zeros: DXC from validator version 1.7 on.
+    /// Each string once, padded with zeros: DXC from validator version 1.7 on.
     Shared,
-    /// A text of its own for each element (the rows of one share it), no padding: DXC before that.
+    /// A string for each element (shared by the rows of one element), no padding: DXC before 1.7.
     Separate,
-    /// Each text once, padded with `0xAB`: FXC and vkd3d.
+    /// Each string once, padded with `0xAB`: FXC and vkd3d.
     Fxc,
 }
 
 impl NamePolicy {
-    /// All policies with the names that YAML knows them by.
+    /// All policies and their names in YAML.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Shared, "shared"), (Self::Separate, "separate"), (Self::Fxc, "fxc")];
 
-    /// What DXC does at a validator version.
+    /// Returns DXC's policy at a validator version.
     pub fn of_validator(version: (u32, u32)) -> Self {
         if version < (1, 7) { Self::Separate } else { Self::Shared }
     }
 }
 
 impl Signature {
-    /// A signature of these elements, laid out.
+    /// Creates a signature and assigns its offsets.
     pub fn new(form: Form, elements: Vec<Element>, policy: NamePolicy) -> Self {
         let mut signature = Self { form, first_offset: 8, elements, slack: Slack::new(0, 0) };
         signature.lay_out(policy);
         signature
     }
 
-    /// Chooses all offsets anew, with the names in the order of the elements.
+    /// Assigns new offsets, with the names in element order.
     pub fn lay_out(&mut self, policy: NamePolicy) {
         let order: Vec<usize> = (0..self.elements.len()).collect();
         self.lay_out_in_order(policy, &order);
     }
 
-    /// Chooses all offsets anew, with the names in an order of their own: DXC sorts the elements by stream and
-    /// register, but writes the names in the order of their declaration.
+    /// Assigns new offsets, with the names in the given order: DXC sorts the elements by stream and register, but
+    /// writes the names in declaration order.
     pub fn lay_out_in_order(&mut self, policy: NamePolicy, order: &[usize]) {
         self.first_offset = 8;
         let table = self.elements.len().saturating_mul(self.form.element_size()).saturating_add(8);
         let mut layout = Layout::starting_at(crate::bytes::len32(table));
-        let mut places: BTreeMap<Text, u32> = BTreeMap::new();
+        let mut name_offsets: BTreeMap<Text, u32> = BTreeMap::new();
         let mut previous: Option<Element> = None;
         for index in order {
             let Some(element) = self.elements.get_mut(*index) else { continue };
@@ -214,10 +213,10 @@ impl Signature {
                 NamePolicy::Separate => {
                     previous.filter(|p| is_next_row(p, element)).map(|p| p.core.name_offset)
                 }
-                _ => places.get(&element.name).copied(),
+                _ => name_offsets.get(&element.name).copied(),
             };
             element.core.name_offset = shared.unwrap_or_else(|| layout.text(&element.name.0));
-            places.insert(element.name.clone(), element.core.name_offset);
+            name_offsets.insert(element.name.clone(), element.core.name_offset);
             previous = Some(element.clone());
         }
         if policy != NamePolicy::Separate {
@@ -227,7 +226,7 @@ impl Signature {
         self.slack = Slack::new(layout.end(), fill);
     }
 
-    /// The order in which the names stand.
+    /// Returns the order of the names in the part.
     pub fn name_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.elements.len()).collect();
         order.sort_by_key(|index| {
@@ -289,8 +288,8 @@ impl Signature {
     }
 }
 
-/// Whether an element shares the name of the one before it, as rows of one element do in every file, and targets of
-/// different types do.
+/// Returns whether an element shares the name of the one before it. Rows of one element do so in every file, and so
+/// do targets with different types.
 fn is_next_row(previous: &Element, next: &Element) -> bool {
     let unallocated = next.core.register == u32::MAX;
     let alike =
@@ -322,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn names_by_policy() {
+    fn name_policies() {
         let elements = vec![element("A", 0, 0), element("A", 1, 1), element("B", 0, 3), element("A", 5, 4)];
         let size = |policy| {
             let signature = Signature::new(Form::Full, elements.clone(), policy);

@@ -1,4 +1,4 @@
-//! SRCI: the sources that a program was compiled from, their names, and the arguments.
+//! SRCI: the sources that a program was compiled from, their names, and the compiler arguments.
 //!
 //! ```text
 //! u32 size of the part, u16 flags, u16 number of sections
@@ -11,26 +11,27 @@
 //!   2 arguments: u32 flags, u32 size, u32 count; name, NUL, value, NUL for each
 //! ```
 //!
-//! DXC stores the sections in the order 1, 0, 2. Its zlib makes other bytes than ours, so that the stored bytes are
-//! kept as long as the sources are not changed.
+//! DXC stores the sections in the order 1, 0, 2. Its zlib compresses differently from ours, so that the stored bytes
+//! are kept unless the sources change.
 //!
-//! Source: DXC's `DxilContainer.h`; 67 parts of the corpus.
+//! Sources: DXC's `DxilContainer.h`; 67 real parts.
 
 use crate::bytes::{Bytes, Text, align4, len32, pad4};
 use crate::cursor::{Cursor, read_part};
 use crate::scalar::{Record, named, record};
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// Sources of more bytes than these are not inflated.
+/// Maximum size of decompressed sources.
 pub const MAX_SOURCES: usize = 256 << 20;
 
-/// Deflate makes at most so many bytes of one.
+/// Maximum expansion of deflate.
 const MAX_INFLATION: usize = 1032;
 
 named! {
-    /// What a section holds.
+    /// The kind of a section.
     pub struct SectionKind(u16) {
         CONTENTS = 0 => "SourceContents",
         NAMES = 1 => "SourceNames",
@@ -39,7 +40,7 @@ named! {
 }
 
 named! {
-    /// How contents are stored.
+    /// The compression of the contents.
     pub struct Compression(u16) {
         NONE = 0 => "None",
         ZLIB = 1 => "Zlib",
@@ -65,7 +66,7 @@ record! {
         pub size: u32 => "AlignedSizeInBytes",
         /// 0.
         pub flags: u16 => "Flags",
-        /// What it holds.
+        /// The kind of the section.
         pub kind: SectionKind => "Type",
     }
 }
@@ -77,11 +78,11 @@ record! {
         pub size: u32 => "AlignedSizeInBytes",
         /// 0.
         pub flags: u16 => "Flags",
-        /// How they are stored.
+        /// The compression.
         pub compression: Compression => "Type",
-        /// How many bytes they are stored in.
+        /// The stored size in bytes.
         pub stored_size: u32 => "EntriesSizeInBytes",
-        /// How many bytes they have.
+        /// The uncompressed size in bytes.
         pub size_of_entries: u32 => "UncompressedEntriesSizeInBytes",
         /// Number of files.
         pub count: u32 => "Count",
@@ -95,7 +96,7 @@ record! {
         pub flags: u32 => "Flags",
         /// Number of files.
         pub count: u32 => "Count",
-        /// The size of the entries.
+        /// The size of the entries in bytes.
         pub size_of_entries: u16 => "EntriesSizeInBytes",
     }
 }
@@ -105,7 +106,7 @@ record! {
     pub struct ArgumentsHeader {
         /// 0.
         pub flags: u32 => "Flags",
-        /// The size of the texts.
+        /// The size of the strings in bytes.
         pub size: u32 => "SizeInBytes",
         /// Number of arguments.
         pub count: u32 => "Count",
@@ -138,8 +139,8 @@ record! {
     }
 }
 
-/// A file's content, with what stands after it.
-#[derive(Clone, Debug, PartialEq)]
+/// The content of a file, and the padding after it.
+#[derive(Clone, PartialEq)]
 pub struct Content {
     /// Its header.
     pub entry: ContentEntry,
@@ -149,7 +150,7 @@ pub struct Content {
     pub tail: Bytes,
 }
 
-/// A file's name, with what stands after it.
+/// The name of a file, and the padding after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Name {
     /// Its header.
@@ -165,20 +166,20 @@ pub struct Name {
 pub struct Contents {
     /// Their header.
     pub header: ContentsHeader,
-    /// The bytes that they are stored in.
+    /// The stored bytes.
     pub stored: Bytes,
 }
 
-/// What a section holds.
+/// The contents of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SectionContent {
-    /// Contents.
+    /// Contents of files.
     Contents(Contents),
-    /// Names.
+    /// Names of files.
     Names(NamesHeader, Vec<Name>),
-    /// Arguments: names and values.
+    /// Arguments, as names and values.
     Arguments(ArgumentsHeader, Vec<(Text, Text)>),
-    /// What nobody has described.
+    /// A section of an unknown kind.
     Unknown(Bytes),
 }
 
@@ -187,7 +188,7 @@ pub enum SectionContent {
 pub struct Section {
     /// Its header.
     pub header: SectionHeader,
-    /// What it holds.
+    /// Its contents.
     pub content: SectionContent,
     /// Padding.
     pub tail: Bytes,
@@ -198,14 +199,14 @@ pub struct Section {
 pub struct SourceInfo {
     /// The header.
     pub header: Header,
-    /// The sections in their order.
+    /// The sections, in file order.
     pub sections: Vec<Section>,
-    /// What follows.
+    /// The bytes after them.
     pub extra: Bytes,
 }
 
 /// A source file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its name.
     pub name: Text,
@@ -213,11 +214,26 @@ pub struct SourceFile {
     pub text: Text,
 }
 
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceFile")
+            .field("name", &self.name)
+            .field("size", &self.text.0.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content").field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
 impl Contents {
-    /// The files' contents.
+    /// Decompresses and parses the contents of all files.
     ///
     /// # Errors
-    /// If they can't be inflated, or are not what the header says.
+    /// Fails if they cannot be decompressed, or contradict the header.
     pub fn entries(&self) -> Result<Vec<Content>> {
         let bytes = self.inflate()?;
         read_part(Reader::new(&bytes), |cursor| {
@@ -240,12 +256,13 @@ impl Contents {
                 let limit = size.min(self.stored.0.len().saturating_mul(MAX_INFLATION));
                 let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&self.stored.0, limit)
                     .map_err(|error| {
-                        fault(ErrorKind::BadValue, "zlib stream can't be inflated").found(format!("{error}"))
+                        fault(ErrorKind::BadValue, "zlib stream cannot be decompressed")
+                            .found(format!("{error}"))
                     })?;
                 if bytes.len() != size {
                     return Err(fault(
                         ErrorKind::BadValue,
-                        "zlib stream has another size than the header says",
+                        "decompressed size differs from the size in the header",
                     )
                     .expected(format!("{size}"))
                     .found(format!("{}", bytes.len())));
@@ -256,7 +273,7 @@ impl Contents {
         }
     }
 
-    /// Contents of these entries, compressed as the header says.
+    /// Creates contents from entries, compressed as the header says.
     pub fn store(mut header: ContentsHeader, entries: &[Content]) -> Self {
         let mut bytes = Vec::new();
         for content in entries {
@@ -282,7 +299,7 @@ fn read_content(cursor: &mut Cursor<'_, '_>) -> Result<Content> {
     Ok(Content { entry, text, tail })
 }
 
-/// Text with its NUL, and what is left of its entry.
+/// Reads NUL-terminated text and the rest of its entry.
 fn read_padded(
     cursor: &mut Cursor<'_, '_>,
     length: u32,
@@ -296,10 +313,10 @@ fn read_padded(
 }
 
 impl SourceInfo {
-    /// The files, contents beside names.
+    /// Returns the files: names and contents.
     ///
     /// # Errors
-    /// If the contents can't be read.
+    /// Fails if the contents cannot be parsed.
     pub fn files(&self) -> Result<Vec<SourceFile>> {
         let (mut names, mut contents) = (Vec::new(), Vec::new());
         for section in &self.sections {
@@ -316,7 +333,7 @@ impl SourceInfo {
             .collect())
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     pub fn arguments(&self) -> impl Iterator<Item = &(Text, Text)> {
         self.sections.iter().flat_map(|section| match &section.content {
             SectionContent::Arguments(_, arguments) => arguments.as_slice(),
@@ -346,7 +363,7 @@ impl SourceInfo {
         out
     }
 
-    /// Sets all sizes and counts to what there is, and pads as DXC does.
+    /// Sets all sizes and counts, and pads as DXC does.
     pub fn lay_out(&mut self) {
         for section in &mut self.sections {
             section.content.lay_out();
@@ -362,10 +379,10 @@ impl SourceInfo {
 }
 
 fn read_section(cursor: &mut Cursor<'_, '_>) -> Result<Section> {
-    let place = cursor.offset();
+    let file_offset = cursor.offset();
     let header = SectionHeader::read(cursor)?;
     let size = (header.size as usize).checked_sub(SectionHeader::SIZE).ok_or_else(|| {
-        Error::new(ErrorKind::BadValue, place, "section is smaller than its header")
+        Error::new(ErrorKind::BadValue, file_offset, "section is smaller than its header")
             .expected("at least 8 bytes")
             .found(format!("{}", header.size))
     })?;
@@ -452,7 +469,7 @@ impl SectionContent {
     }
 }
 
-/// NUL and padding after a text of this length.
+/// Returns the NUL and padding after a text of this length.
 pub(crate) fn tail_of(length: usize) -> Vec<u8> {
     let mut tail = alloc::vec![0; length.saturating_add(1) % 4];
     let used = tail.len();

@@ -1,9 +1,9 @@
-//! STAT of FXC: counts of a program's instructions.
+//! FXC's STAT: instruction counters of a program.
 //!
-//! Numbers of 32 bits: 29 of shader model 4 (116 bytes), 37 of model 5 (148 bytes). DXC's STAT is something else, a
-//! [`Program`](crate::program::Program) without bodies.
+//! The counters are 32-bit numbers: 29 for shader model 4 (116 bytes), 37 for model 5 (148 bytes). DXC's STAT is
+//! different: a [`Program`](crate::program::Program) without function bodies.
 //!
-//! Source: `D3D11_SHADER_DESC` in Microsoft's documentation, Wine's `d3dcompiler_43/reflection.c`.
+//! Sources: `D3D11_SHADER_DESC` in Microsoft's documentation, Wine's `d3dcompiler_43/reflection.c`.
 
 use crate::bytes::Bytes;
 use crate::cursor::Cursor;
@@ -12,7 +12,7 @@ use crate::yaml::{MapReader, MapWriter, Node, Yaml};
 use alloc::vec::Vec;
 use unshade_core::Result;
 
-/// The names of the counts in their order.
+/// The names of the counters, in order.
 pub const COUNTERS: [&str; 37] = [
     "InstructionCount",
     "TempRegisterCount",
@@ -53,17 +53,17 @@ pub const COUNTERS: [&str; 37] = [
     "TextureStoreInstructions",
 ];
 
-/// STAT of FXC.
+/// FXC's STAT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// The counts, as many as there are of [`COUNTERS`].
+    /// The counters, as many of [`COUNTERS`] as the part has.
     pub counters: Vec<u32>,
-    /// What follows.
+    /// The bytes after them.
     pub extra: Bytes,
 }
 
 impl Statistics {
-    /// The counts with their names.
+    /// Returns the counters with their names.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, u32)> + '_ {
         COUNTERS.iter().copied().zip(self.counters.iter().copied())
     }

@@ -106,7 +106,7 @@ fn a_hull_shader_has_masks_of_the_view_id() {
 
 #[test]
 fn a_digest_may_ask_to_skip_the_check() {
-    assert_eq!(Digest([1; 16]).sign(), Some("bypass"));
+    assert_eq!(Digest([1; 16]).marker(), Some("bypass"));
     let mut bytes = DxFile::default().write().expect("a container");
     bytes[4..20].fill(1);
     let container = Container::read(Reader::new(&bytes)).expect("a container");

@@ -20,4 +20,5 @@ pub(crate) const OPERAND_BUNDLE_TAGS: u32 = 21;
 pub(crate) const METADATA_KIND: u32 = 22;
 pub(crate) const STRTAB: u32 = 23;
 pub(crate) const FULL_SUMMARY: u32 = 24;
+pub(crate) const SYMTAB: u32 = 25;
 pub(crate) const SYNC_SCOPE_NAMES: u32 = 26;

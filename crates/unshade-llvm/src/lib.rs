@@ -2,16 +2,35 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`bitstream`] | the bitstream container: blocks, records and abbreviations |
-//! | [`module`] | a module and its declarations |
-//! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | the tables of a module |
-//! | [`body`], [`instruction`], [`value`] | the body of a function |
-//! | [`control_flow`], [`uses`], [`statistics`] | analyses: edges, dominators and loops; uses and calls; counts |
-//! | [`debug_info`] | the layout of debug-info nodes |
-//! | [`source_map`] | the byte range in the file of each decoded entity |
+//! | [`bitstream`] | blocks, records and abbreviations |
+//! | [`outline`] | what every bit of a file is, also as `llvm-bcanalyzer` prints it |
+//! | [`facts`] | what a module says of itself, and its functions |
+//! | [`verify`] | whether a file is sound |
+//! | [`module`] | a module and what it declares |
+//! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
+//! | [`body`], [`instruction`], [`value`] | the inside of a function |
+//! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
+//! | [`debug_info`] | what the words of debug-info nodes mean |
+//! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
+//!
+//! ```
+//! use unshade_llvm::Module;
+//! use unshade_llvm::print::{self, PrintOptions};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/air/kernel.bc");
+//! # let bytes = std::fs::read(path)?;
+//! // Declarations are read at once, the bodies of functions when they are asked for.
+//! let module = Module::parse(&bytes, 0)?;
+//! let defined: Vec<_> = module.functions.iter().filter(|function| !function.declaration).collect();
+//! assert_eq!(defined.len(), 1);
+//! let mut text = String::new();
+//! let diagnostics = print::module(&module, &PrintOptions::default(), &mut text);
+//! assert!(text.contains("define void @") && diagnostics.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! The crate is `no_std` and has no `unsafe`. On hostile input it reports errors and prints what is sound; it
 //! never panics, never recurses without bound, and never allocates more than the size of the input justifies.
@@ -37,6 +56,7 @@ macro_rules! readers {
 }
 
 readers! {
+    mod analyzer_names;
     pub mod attributes;
     pub mod bitstream;
     mod blocks;
@@ -46,6 +66,7 @@ readers! {
     pub mod control_flow;
     pub mod data_layout;
     pub mod debug_info;
+    pub mod facts;
     pub mod global;
     mod global_reader;
     mod hash;
@@ -54,6 +75,8 @@ readers! {
     pub mod metadata;
     mod md5;
     pub mod module;
+    pub mod outline;
+    mod sha1;
     pub mod source_map;
     pub mod statistics;
     pub mod summary;
@@ -61,6 +84,7 @@ readers! {
     pub mod types;
     pub mod uses;
     pub mod value;
+    pub mod verify;
 }
 
 mod attribute_names;

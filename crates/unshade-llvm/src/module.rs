@@ -29,10 +29,15 @@ pub struct Module<'a> {
     /// The position of the module's block in the stream, in bits.
     position: usize,
     abbreviations: Abbreviations,
-    /// The producer, from the identification block; empty if there is none.
+    /// Where the module starts in the stream, in bits: its identification block, if it has one.
+    pub(crate) start: usize,
+    /// What wrote the file, from its identification block; empty if there is none.
     pub producer: Vec<u8>,
-    /// The version of the module's records. From 1 on operands are relative, from 2 on names are in the string
-    /// table.
+    /// The generation of the format, from its identification block; LLVM refuses all but 0.
+    pub epoch: Option<u64>,
+    /// The hash that the module states of itself: the SHA-1 of its block and of the names in it.
+    pub hash: Option<[u32; 5]>,
+    /// The version of the module's records: from 1 on operands are relative, from 2 on names are in a table.
     pub version: u32,
     /// The target triple.
     pub triple: Vec<u8>,
@@ -78,9 +83,13 @@ pub struct Module<'a> {
     pub use_lists: Vec<UseList>,
     /// Values that an upgrade added, numbered from [`Module::UPGRADE_BASE`] on.
     pub(crate) upgrade_values: Vec<Value>,
-    /// The records and block positions from which the summary is read.
+    /// Where what its summary is read from stands.
     pub(crate) summary_parts: SummaryParts,
-    /// The string table.
+    /// The string table, if the stream has one.
+    pub(crate) string_table: Option<Blob<'a>>,
+    /// The table of symbols for linkers, if the stream has one for its modules.
+    pub(crate) symbol_table: Option<Blob<'a>>,
+    /// The bytes of the string table.
     pub(crate) strings: &'a [u8],
     /// What could not be read.
     pub diagnostics: Diagnostics,
@@ -169,9 +178,18 @@ impl<'a> Module<'a> {
     }
 
     fn read(stream: &'a [u8], base: u64, location: ModuleLocation<'a>) -> Result<Self> {
-        let strings = location.strings.unwrap_or_default();
-        let (producer, position) = (location.producer, location.position);
-        let mut module = Self { stream, base, producer, strings, position, ..Self::default() };
+        let mut module = Self {
+            stream,
+            base,
+            position: location.position,
+            start: location.start,
+            producer: location.producer,
+            epoch: location.epoch,
+            strings: location.strings.map(|strings| strings.bytes).unwrap_or_default(),
+            string_table: location.strings,
+            symbol_table: location.symbols,
+            ..Self::default()
+        };
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
@@ -306,6 +324,7 @@ impl<'a> Module<'a> {
             code::COMDAT => self.parse_comdat(values),
             code::HASH => {
                 self.summary_parts.set_hash(values);
+                self.hash = Some(summary::hash_of(values));
                 Some(())
             }
             // Dependent libraries and offsets of tables are not printed.
@@ -548,7 +567,19 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Returns the compiler that built the module, from `!llvm.ident`.
+    /// The value of a module flag, such as `Dwarf Version`, if it is an integer.
+    pub fn flag(&self, name: &[u8]) -> Option<u64> {
+        self.named(b"llvm.module.flags").iter().find_map(|&flag| {
+            let mut operands = self.node_operands(flag).skip(1);
+            let (key, value) = (operands.next()??, operands.next()??);
+            match self.metadata.get(value)? {
+                Metadata::Value { value, .. } if self.metadata_string(key)? == name => self.integer(None, value),
+                _ => None,
+            }
+        })
+    }
+
+    /// What compiled the module, from `!llvm.ident`.
     pub fn ident(&self) -> Option<&[u8]> {
         let &node = self.named(b"llvm.ident").first()?;
         let first = self.node_operands(node).next()??;
@@ -568,8 +599,19 @@ pub struct Modules<'a> {
 #[derive(Clone, Debug)]
 struct ModuleLocation<'a> {
     position: usize,
+    start: usize,
     producer: Vec<u8>,
-    strings: Option<&'a [u8]>,
+    epoch: Option<u64>,
+    strings: Option<Blob<'a>>,
+    symbols: Option<Blob<'a>>,
+}
+
+/// The content of a block that is one blob.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blob<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Its file offset.
+    pub(crate) offset: u64,
 }
 
 impl<'a> Modules<'a> {
@@ -580,8 +622,10 @@ impl<'a> Modules<'a> {
         let stream = bytes.get(range).unwrap_or_default();
         let mut cursor = Cursor::new(stream, base);
         let mut locations: Vec<ModuleLocation<'a>> = Vec::new();
-        let mut producer = Vec::new();
+        let mut identification = None;
+        let mut symbols = None;
         while !cursor.at_end() {
+            let at = cursor.position();
             let block = match cursor.advance_entry() {
                 Ok(Entry::Block(block)) => block,
                 // Padding or a damaged tail: keep the modules found so far.
@@ -594,16 +638,23 @@ impl<'a> Modules<'a> {
             };
             let outcome = match block {
                 blocks::MODULE => {
+                    let Identification { start, producer, epoch } =
+                        identification.take().unwrap_or(Identification { start: at, ..Default::default() });
                     let position = cursor.position();
-                    locations.push(ModuleLocation { position, producer: core::mem::take(&mut producer), strings: None });
+                    locations.push(ModuleLocation { position, start, producer, epoch, strings: None, symbols: None });
                     cursor.skip_block()
                 }
-                blocks::STRTAB => read_strings(&mut cursor).map(|strings| {
+                blocks::STRTAB => read_blob(&mut cursor, blocks::STRTAB).map(|strings| {
                     for module in locations.iter_mut().rev().take_while(|module| module.strings.is_none()) {
                         module.strings = Some(strings);
+                        module.symbols = symbols;
                     }
+                    symbols = None;
                 }),
-                blocks::IDENTIFICATION => read_identification(&mut cursor).map(|name| producer = name),
+                blocks::SYMTAB => read_blob(&mut cursor, blocks::SYMTAB).map(|blob| symbols = Some(blob)),
+                blocks::IDENTIFICATION => {
+                    read_identification(&mut cursor, at).map(|known| identification = Some(known))
+                }
                 _ => cursor.skip_block(),
             };
             match outcome {
@@ -634,25 +685,36 @@ impl<'a> Iterator for Modules<'a> {
 
 impl ExactSizeIterator for Modules<'_> {}
 
-fn read_strings<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+/// Reads a block that holds a blob.
+fn read_blob<'a>(cursor: &mut Cursor<'a>, block: u32) -> Result<Blob<'a>> {
     let data = cursor.data();
-    let mut strings: &[u8] = &[];
-    for_records(cursor, blocks::STRTAB, |record| {
+    let mut blob = Blob { bytes: &[], offset: cursor.offset() };
+    let base = cursor.base();
+    for_records(cursor, block, |record| {
         if record.code == 1 {
-            strings = data.get(record.blob.clone()).unwrap_or_default();
+            blob.bytes = data.get(record.blob.clone()).unwrap_or_default();
+            blob.offset = base.saturating_add(record.blob.start as u64);
         }
     })?;
-    Ok(strings)
+    Ok(blob)
 }
 
-fn read_identification(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
-    let mut producer = Vec::new();
-    for_records(cursor, blocks::IDENTIFICATION, |record| {
-        if record.code == 1 {
-            producer = text(&record.values);
-        }
+/// What an identification block says, and where it starts in the stream.
+#[derive(Default)]
+struct Identification {
+    start: usize,
+    producer: Vec<u8>,
+    epoch: Option<u64>,
+}
+
+fn read_identification(cursor: &mut Cursor<'_>, start: usize) -> Result<Identification> {
+    let mut identification = Identification { start, ..Identification::default() };
+    for_records(cursor, blocks::IDENTIFICATION, |record| match record.code {
+        1 => identification.producer = text(&record.values),
+        2 => identification.epoch = record.values.first().copied(),
+        _ => {}
     })?;
-    Ok(producer)
+    Ok(identification)
 }
 
 /// Calls `take` for every record of a block.

@@ -233,7 +233,7 @@ impl SummaryParts {
     }
 }
 
-fn hash_of(values: &[u64]) -> [u32; 5] {
+pub(crate) fn hash_of(values: &[u64]) -> [u32; 5] {
     let mut hash = [0; 5];
     for (slot, &value) in hash.iter_mut().zip(values) {
         *slot = narrow(value);

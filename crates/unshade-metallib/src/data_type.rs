@@ -1,22 +1,22 @@
-//! The Metal data types, as tags (`VATY`, `CNST`, `LAYR`) number them: the values of `MTLDataType`.
+//! The Metal data types as numbered in tags (`VATY`, `CNST`, `LAYR`): the values of `MTLDataType`.
 //!
-//! 0x39 and 0x3D are unused; 0x7D–0x8A have not been seen and have no public name. Files at hand use 0x03–0x35 only;
-//! the rest is from public documents and bindings.
+//! 0x39 and 0x3D are unused; 0x7D–0x8A have not been seen and have no public name. Real files at hand use only
+//! 0x03–0x35; the rest comes from public documents and bindings.
 
 use core::fmt;
 
-/// A Metal data type. A number without a name survives.
+/// A Metal data type. Unknown numbers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DataType(pub u8);
 
-/// What is known of a data type.
+/// The names of a data type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataTypeRow {
     /// The number in the file.
     pub value: u8,
-    /// The name after `MTLDataType`.
+    /// The name as in `MTLDataType…`.
     pub name: &'static str,
-    /// How the Metal language spells it.
+    /// The spelling in the Metal language.
     pub metal: &'static str,
 }
 
@@ -24,7 +24,7 @@ const fn row(value: u8, name: &'static str, metal: &'static str) -> DataTypeRow 
     DataTypeRow { value, name, metal }
 }
 
-/// Every data type that has a name, by number.
+/// All data types with a name, sorted by number.
 pub const DATA_TYPES: &[DataTypeRow] = &[
     row(0x00, "None", "void"),
     row(0x01, "Struct", "struct"),
@@ -154,24 +154,24 @@ pub const DATA_TYPES: &[DataTypeRow] = &[
 ];
 
 impl DataType {
-    /// What is known of the type.
+    /// Returns the names of the type, if it is known.
     pub fn row(self) -> Option<&'static DataTypeRow> {
         let place = DATA_TYPES.binary_search_by_key(&self.0, |row| row.value).ok()?;
         DATA_TYPES.get(place)
     }
 
-    /// The type of this Metal spelling or name after `MTLDataType`: `float4` or `Float4`.
+    /// Returns the type with this Metal spelling (`float4`) or `MTLDataType` name (`Float4`).
     pub fn from_name(name: &str) -> Option<Self> {
         DATA_TYPES.iter().find(|row| row.metal == name || row.name == name).map(|row| Self(row.value))
     }
 
-    /// The name after `MTLDataType`, such as `Float4`.
+    /// Returns the `MTLDataType` name, such as `Float4`.
     pub fn name(self) -> Option<&'static str> {
         self.row().map(|row| row.name)
     }
 }
 
-/// The Metal spelling, such as `float4`.
+/// Prints the Metal spelling, such as `float4`.
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row() {
@@ -187,7 +187,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn the_table_is_sorted_and_has_the_known_numbers() {
+    fn table_is_sorted_and_has_the_known_numbers() {
         assert!(DATA_TYPES.is_sorted_by(|a, b| a.value < b.value));
         for (value, metal) in [
             (0x03, "float"),

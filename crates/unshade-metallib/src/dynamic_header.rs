@@ -1,7 +1,7 @@
-//! The dynamic header (`HDYN`): the names by which libraries find each other.
+//! The dynamic header (`HDYN`): the names by which libraries are linked.
 //!
-//! Bare tags with neither count nor size: `NAME`, the install name of a dynamic library (from 1.2.9 on also the
-//! output name of an executable, possibly empty), then `DYNL` for each dynamic library that it is linked against.
+//! A sequence of tags without count or size: `NAME`, the install name of a dynamic library (since 1.2.9 also the output
+//! name of an executable, possibly empty), then a `DYNL` for each dynamic library that it is linked against.
 
 use crate::tag::Tags;
 use unshade_core::{Reader, Result};
@@ -17,17 +17,17 @@ impl<'a> DynamicHeader<'a> {
         Self { tags }
     }
 
-    /// The tags, in file order.
+    /// Returns the tags, in file order.
     pub fn tags(&self) -> Tags<'a> {
         Tags::new(self.tags)
     }
 
-    /// The install name, such as `@loader_path/libTools.metallib`.
+    /// Returns the install name, such as `@loader_path/libTools.metallib`.
     pub fn install_name(&self) -> Option<&'a [u8]> {
         self.names(b"NAME").next()
     }
 
-    /// The install names of the libraries that this one is linked against.
+    /// Returns the install names of the libraries that this one is linked against.
     pub fn linked_libraries(&self) -> impl Iterator<Item = &'a [u8]> {
         self.names(b"DYNL")
     }

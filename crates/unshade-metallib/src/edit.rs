@@ -1,11 +1,11 @@
-//! Changing a library: functions are taken out, kept, renamed and merged, information is stripped, target and install
-//! name are set, modules are replaced.
+//! Edits of a library: removing, keeping, renaming and merging functions, stripping information, setting the target and
+//! the install name, replacing modules.
 //!
-//! No edit leaves a reference that dangles: what only a removed function referred to goes with it, and an edit that
-//! can't be done so is refused before anything is changed. What an edit can't reach is inside of the modules: their
+//! No edit leaves a dangling reference: whatever only a removed function referred to is removed as well, and an edit
+//! for which that is impossible fails before it changes anything. Edits do not change the contents of modules: their
 //! target triple, the names of their functions, their debug info.
 //!
-//! No edit makes a new UUID; [`LibraryFile::renew_uuid`] does.
+//! No edit changes the UUID; [`LibraryFile::renew_uuid`] does.
 
 use crate::file::{
     ExtensionTag, LibraryFile, OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedSources, PrivateTags,
@@ -21,27 +21,27 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Escaped, FourCc, Result};
 
-/// The first version whose executables have an install name, too.
+/// The first container version (1.2.x) in which executables have an install name, too.
 const FIRST_WITH_OUTPUT_NAME: u16 = 9;
 
-fn refused(message: impl Into<Cow<'static, str>>) -> Error {
+fn impossible_edit(message: impl Into<Cow<'static, str>>) -> Error {
     Error::without_offset(ErrorKind::Unsupported, message)
 }
 
-/// What can be stripped of a library.
+/// Information that can be stripped from a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strip {
-    /// The embedded sources (`HSRD`, `HSRC`, `HSRP`) and what points at them (`SOFF`).
+    /// The embedded sources (`HSRD`, `HSRC`, `HSRP`) and the references to them (`SOFF`).
     Sources,
-    /// Where functions stand in their sources, and the files that they were linked from (`DEBI`, `DEPF`).
+    /// The source locations of functions, and the files they were linked from (`DEBI`, `DEPF`).
     DebugPaths,
     /// All private metadata.
     PrivateMetadata,
-    /// The reflection buffers (`RLST`) and what points at them (`RFLT`).
+    /// The reflection buffers (`RLST`) and the references to them (`RFLT`).
     Reflection,
 }
 
-/// Which of many things are kept, and the numbers that those have then.
+/// Returns the new index of each item if only the items in `kept` stay. The values for other items are meaningless.
 fn renumber(kept: &[bool]) -> Vec<usize> {
     let mut next = 0usize;
     let number = |kept: &bool| {
@@ -57,8 +57,9 @@ fn retain<T>(list: &mut Vec<T>, kept: &[bool]) {
     list.retain(|_| kept.next().copied().unwrap_or(true));
 }
 
-/// Which of `count` things are referred to by a function that stays, or were by none before.
-fn still_used<'f, 'a: 'f>(
+/// Returns which of `count` items stay: those that a remaining function refers to, and those that no function referred
+/// to in the first place.
+fn items_to_keep<'f, 'a: 'f>(
     count: usize,
     functions: &'f [OwnedFunction<'a>],
     stays: &[bool],
@@ -77,19 +78,19 @@ fn still_used<'f, 'a: 'f>(
 }
 
 impl<'a> LibraryFile<'a> {
-    /// Keeps the functions that `keep` says, given their numbers. Modules, archives of sources and reflection buffers
-    /// that only the others referred to go with them. Returns how many went.
+    /// Keeps the functions for which `keep` returns true, given their index. Also removes modules, source archives and
+    /// reflection buffers that only removed functions referred to. Returns the number of removed functions.
     pub fn keep_functions(&mut self, mut keep: impl FnMut(usize, &OwnedFunction<'a>) -> bool) -> usize {
         let stays: Vec<bool> =
             self.functions.iter().enumerate().map(|(index, function)| keep(index, function)).collect();
         let functions = &self.functions;
-        let modules = still_used(self.modules.len(), functions, &stays, |function| Some(function.module));
+        let modules = items_to_keep(self.modules.len(), functions, &stays, |function| Some(function.module));
         let archives = self.sources().map_or(0, |sources| sources.archives.len());
-        let archives = still_used(archives, functions, &stays, |function| function.source);
+        let archives = items_to_keep(archives, functions, &stays, |function| function.source);
         let reflections =
-            still_used(self.reflections().len(), functions, &stays, |function| function.reflection);
+            items_to_keep(self.reflections().len(), functions, &stays, |function| function.reflection);
 
-        let before = self.functions.len();
+        let old_count = self.functions.len();
         retain(&mut self.functions, &stays);
         retain(&mut self.modules, &modules);
         if let Some(SectionData::Sources(sources)) = self.section_mut(&SOURCES) {
@@ -111,19 +112,19 @@ impl<'a> LibraryFile<'a> {
             function.source = function.source.and_then(|source| archives.get(source).copied());
             function.reflection = function.reflection.and_then(|index| reflections.get(index).copied());
         }
-        before.saturating_sub(self.functions.len())
+        old_count.saturating_sub(self.functions.len())
     }
 
-    /// The number of the function of this name.
+    /// Returns the index of the function with this name.
     pub fn function_named(&self, name: &[u8]) -> Option<usize> {
         self.functions.iter().position(|function| *function.name == *name)
     }
 
-    /// Gives a function another name, in its reflection as well. The symbol in its module keeps the old one.
+    /// Renames a function, in its reflection as well. The symbol in its module keeps the old name.
     ///
     /// # Errors
-    /// If there is no such function, the name is taken, empty or holds a NUL, or the function is one of a dynamic
-    /// library, whose clients find it by the symbol.
+    /// If there is no such function, the name is already used, empty or contains a NUL, or the library is a dynamic
+    /// one, whose clients find functions by their symbols.
     pub fn rename_function(&mut self, index: usize, name: impl Into<Text<'a>>) -> Result<()> {
         let name = name.into();
         let shown = Escaped(&name).quoted();
@@ -131,17 +132,19 @@ impl<'a> LibraryFile<'a> {
         let is_dynamic = self.header.library_type() == LibraryType::DYNAMIC;
         let count = self.functions.len();
         let function = self.functions.get_mut(index).ok_or_else(|| {
-            refused("no such function").expected(format!("a number below {count}")).found(format!("{index}"))
+            impossible_edit("no such function")
+                .expected(format!("a number below {count}"))
+                .found(format!("{index}"))
         })?;
         let within = |error: Error| error.within(function.label(index));
         if name.is_empty() || name.contains(&0) {
-            return Err(within(refused(format!("{shown} is no name of a function"))));
+            return Err(within(impossible_edit(format!("{shown} is not a valid function name"))));
         }
         if taken {
-            return Err(within(refused(format!("another function has the name {shown}"))));
+            return Err(within(impossible_edit(format!("another function is already named {shown}"))));
         }
         if is_dynamic {
-            return Err(within(refused(
+            return Err(within(impossible_edit(
                 "functions of a dynamic library are found by the symbols in their modules, which would keep the old name",
             )));
         }
@@ -156,15 +159,17 @@ impl<'a> LibraryFile<'a> {
         Ok(())
     }
 
-    /// Replaces the module of a function, and so of all functions that share it; their hashes are computed anew.
-    /// Returns how many functions those are.
+    /// Replaces the module of a function, and thereby of all functions that share it. Their hashes will be recomputed.
+    /// Returns the number of these functions.
     ///
     /// # Errors
-    /// If there is no such function, or the bitcode is too long.
+    /// If there is no such function, or the bitcode is too large.
     pub fn replace_module(&mut self, index: usize, bitcode: &[u8]) -> Result<usize> {
         let count = self.functions.len();
         let function = self.functions.get(index).ok_or_else(|| {
-            refused("no such function").expected(format!("a number below {count}")).found(format!("{index}"))
+            impossible_edit("no such function")
+                .expected(format!("a number below {count}"))
+                .found(format!("{index}"))
         })?;
         let module = function.module;
         let replacement = if bitcode.starts_with(&crate::module::BITCODE_MAGIC) {
@@ -179,7 +184,7 @@ impl<'a> LibraryFile<'a> {
         Ok(users.map(|function| function.hash = None).count())
     }
 
-    /// Takes information out. Returns whether there was any.
+    /// Removes information. Returns whether there was any.
     pub fn strip(&mut self, what: Strip) -> bool {
         let mut any = false;
         match what {
@@ -211,24 +216,23 @@ impl<'a> LibraryFile<'a> {
         any
     }
 
-    /// Sets platform and OS in the header, as far as the container has room for them. The triples inside of the
-    /// modules stay as they are.
+    /// Sets platform and OS in the header, as far as the container version can express them. Does not change the target
+    /// triples inside the modules.
     ///
     /// # Errors
-    /// If the container is older than 1.2.6 and the OS is to be said, which it has no room for.
+    /// If an OS version is given but the container is older than 1.2.6, which cannot express it.
     pub fn retarget(&mut self, platform: Option<Platform>, os: Option<(u16, u8, u8)>) -> Result<()> {
         let header = &mut self.header;
         if header.patch < FIRST_WITH_PLATFORM && os.is_some() {
-            let message =
-                format!("a container of {} has no room for the version of the OS", header.version());
-            return Err(refused(message).expected("1.2.6 or later"));
+            let message = format!("container version {} can't store the OS version", header.version());
+            return Err(impossible_edit(message).expected("1.2.6 or later"));
         }
         let old_bits = header.raw_platform & 0x80;
         let target = Target {
             platform: platform.unwrap_or(header.platform()),
             os: os.unwrap_or((header.os_major, header.os_minor, header.os_patch)),
         };
-        // The flag of an old container is all that it says, so that it stays unless a platform is named.
+        // In an old container, the macOS flag is all there is; it only changes if a platform is given.
         if platform.is_some() || header.patch >= FIRST_WITH_PLATFORM {
             target.write(header);
             header.raw_platform = header.raw_platform & 0x7f | old_bits;
@@ -239,22 +243,22 @@ impl<'a> LibraryFile<'a> {
     /// Sets the install name.
     ///
     /// # Errors
-    /// If the library is no dynamic one, and older than 1.2.9, from which on others have a name, too; or if the name
-    /// holds a NUL.
+    /// If the library is not dynamic and older than 1.2.9 (newer executables have a name, too), or the name contains a
+    /// NUL.
     pub fn set_install_name(&mut self, name: impl Into<Text<'a>>) -> Result<()> {
         let name = name.into();
         if name.contains(&0) {
-            return Err(refused("an install name holds no NUL"));
+            return Err(impossible_edit("an install name can't contain a NUL"));
         }
         let kind = self.header.library_type();
         if kind != LibraryType::DYNAMIC && self.header.patch < FIRST_WITH_OUTPUT_NAME {
             let version = self.header.version();
-            return Err(refused(format!("{kind} libraries of {version} have no install name"))
+            return Err(impossible_edit(format!("{kind} libraries of {version} have no install name"))
                 .expected("a dynamic library, or 1.2.9 or later"));
         }
         match self.section_mut(&[*b"HDYN"]) {
             Some(SectionData::Dynamic(dynamic)) => dynamic.install_name = Some(name),
-            Some(_) => return Err(refused("the dynamic header is not laid out as in other libraries")),
+            Some(_) => return Err(impossible_edit("the dynamic header has an unknown layout")),
             None => {
                 let dynamic =
                     OwnedDynamicHeader { install_name: Some(name), ..OwnedDynamicHeader::default() };
@@ -264,13 +268,13 @@ impl<'a> LibraryFile<'a> {
         Ok(())
     }
 
-    /// Adds all functions of another library, with their modules, sources and reflections, and what it imports,
-    /// exports and is linked against. The header, the writer's dialect and the install name stay; the version of the
-    /// container becomes the higher one.
+    /// Adds all functions of another library, with their modules, sources and reflections, and its imports, exports and
+    /// linked libraries. Keeps the header, the dialect and the install name; the container version becomes the higher
+    /// of the two.
     ///
     /// # Errors
-    /// If functions of both have one name, the two are for different platforms or of different types, or the other has
-    /// something that can't be added to a list.
+    /// If both libraries have a function of the same name, their platforms or types differ, or the other library has
+    /// sections that can't be merged.
     pub fn merge(&mut self, mut other: LibraryFile<'a>) -> Result<()> {
         self.check_mergeable(&other)?;
         let module_base = self.modules.len();
@@ -302,24 +306,24 @@ impl<'a> LibraryFile<'a> {
     }
 
     fn check_mergeable(&self, other: &LibraryFile<'a>) -> Result<()> {
-        // An old container says no more than whether it is for macOS.
+        // An old container only stores whether it is for macOS.
         let (ours, theirs) = (self.header.raw_platform, other.header.raw_platform);
         let same = ours == theirs || ours == 0 || theirs == 0;
         if !same || self.header.macos_flag() != other.header.macos_flag() {
-            return Err(refused("libraries are for different platforms")
+            return Err(impossible_edit("libraries are for different platforms")
                 .expected(self.header.target())
                 .found(other.header.target()));
         }
         if self.header.library_type() != other.header.library_type() {
-            return Err(refused("libraries are of different types")
+            return Err(impossible_edit("libraries are of different types")
                 .expected(format!("{}", self.header.library_type()))
                 .found(format!("{}", other.header.library_type())));
         }
         let names: BTreeSet<&[u8]> = self.functions.iter().map(|function| function.name.as_ref()).collect();
-        let twice = other.functions.iter().filter(|function| names.contains(function.name.as_ref()));
-        let twice: Vec<String> = twice.take(4).map(|function| Escaped(&function.name).quoted()).collect();
-        if !twice.is_empty() {
-            return Err(refused(format!("both libraries have a function {}", twice.join(", ")))
+        let shared = other.functions.iter().filter(|function| names.contains(function.name.as_ref()));
+        let shared: Vec<String> = shared.take(4).map(|function| Escaped(&function.name).quoted()).collect();
+        if !shared.is_empty() {
+            return Err(impossible_edit(format!("both libraries have a function {}", shared.join(", ")))
                 .hint("remove or rename it in one of them"));
         }
         for tag in other.extension.iter().flatten() {
@@ -330,16 +334,18 @@ impl<'a> LibraryFile<'a> {
                 ExtensionTag::Other(tag) => tag.code,
                 _ => continue,
             };
-            return Err(refused(format!("{code} can't be merged, as its content is unknown")));
+            return Err(impossible_edit(format!(
+                "section {code} can't be merged because its content is unknown"
+            )));
         }
-        // HSRC belongs to containers up to 1.2.5, and HSRD to later ones.
+        // HSRC belongs to containers up to 1.2.5, HSRD to later ones.
         let is_new = |sources: Option<&OwnedSources<'_>>| sources.map(|one| one.working_directory.is_some());
         let (ours, theirs) = (is_new(self.sources()), is_new(other.sources()));
         let newest = self.header.patch.max(other.header.patch) >= FIRST_WITH_PLATFORM;
         let crosses = self.header.patch != other.header.patch;
         let misplaced = |one: Option<bool>| crosses && one.is_some_and(|is_new| is_new != newest);
         if misplaced(ours) || misplaced(theirs) || (ours.is_some() && theirs.is_some() && ours != theirs) {
-            return Err(refused("sources of HSRC and HSRD do not go together")
+            return Err(impossible_edit("sources in HSRC can't be merged with sources in HSRD")
                 .hint("strip the sources of the older library"));
         }
         Ok(())
@@ -355,12 +361,12 @@ impl<'a> LibraryFile<'a> {
             (SectionData::Dynamic(own), SectionData::Dynamic(other)) => {
                 add_new(&mut own.linked, other.linked);
             }
-            // The link of sources is the same in all files.
+            // The source link is the same in all files.
             _ => {}
         }
     }
 
-    /// Makes a new UUID, if the library has one: of version 8 of RFC 9562, from a hash of everything but itself.
+    /// Replaces the UUID, if there is one, by a UUID of version 8 (RFC 9562): a hash of everything but the UUID.
     ///
     /// # Errors
     /// If the library can't be written.
@@ -387,7 +393,7 @@ impl<'a> LibraryFile<'a> {
 
 const SOURCES: [[u8; 4]; 2] = crate::file::SOURCES;
 
-/// Adds archives; those whose id is taken get the next number that is free.
+/// Adds archives. An archive whose ID is already used gets the next free number.
 fn merge_sources<'a>(own: &mut OwnedSources<'a>, other: OwnedSources<'a>) {
     for mut archive in other.archives {
         let taken = |id: &[u8]| own.archives.iter().any(|archive| *archive.id == *id);
@@ -399,7 +405,7 @@ fn merge_sources<'a>(own: &mut OwnedSources<'a>, other: OwnedSources<'a>) {
     }
 }
 
-/// Adds the names that are not there yet.
+/// Adds the names that are not in the list yet.
 fn add_new<'a>(own: &mut Vec<Text<'a>>, other: Vec<Text<'a>>) {
     let known: BTreeSet<Text<'a>> = own.iter().cloned().collect();
     own.extend(other.into_iter().filter(|name| !known.contains(name)));

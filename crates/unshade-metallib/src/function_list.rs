@@ -15,10 +15,10 @@
 //! | `SOFF` | 8 | offset into the sources, to the code of this function's `SARC` |
 //! | `RFLT` | 8 | offset into the reflection list, to this function's group |
 //!
-//! The older `metallib` tool writes `MDSZ` before `OFFT`. Another writer (dxmt's) puts the size of the *whole* list
-//! where the first group's belongs and no size before the others; the reader takes that, too.
+//! The older `metallib` tool writes `MDSZ` before `OFFT`. Another writer (dxmt) puts the size of the *whole* list in
+//! place of the first group's size and omits the sizes of the other groups; both forms are parsed.
 //!
-//! Source: 275,345 functions of 531 real files; `TESS` from public documents, for want of a real file.
+//! Source: 275,345 functions of 531 real files; `TESS` from public documents, as no real file has it.
 
 use crate::data_type::DataType;
 use crate::tag::{Tag, Tags};
@@ -29,12 +29,12 @@ use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Escaped, Reader, Result, open_enum};
 
 open_enum! {
-    /// What a function is for (tag `TYPE`).
+    /// The type of a function (tag `TYPE`).
     pub struct FunctionType(u8) {
         VERTEX = 0 => "vertex",
         FRAGMENT = 1 => "fragment",
         KERNEL = 2 => "kernel",
-        /// A plain function of a dynamic library.
+        /// An ordinary function of a dynamic library.
         UNQUALIFIED = 3 => "unqualified",
         VISIBLE = 4 => "visible",
         /// A function for Core Image.
@@ -46,14 +46,14 @@ open_enum! {
     }
 }
 
-/// Where a function's parts are, each from the start of its section (tag `OFFT`).
+/// The offsets of a function's parts, each from the start of its section (tag `OFFT`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionOffsets {
-    /// Into public metadata.
+    /// Offset in public metadata.
     pub public_metadata: u64,
-    /// Into private metadata.
+    /// Offset in private metadata.
     pub private_metadata: u64,
-    /// Into the bitcode.
+    /// Offset in the bitcode.
     pub bitcode: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct FunctionOffsets {
 pub struct ShortVersion {
     /// The first number.
     pub major: u16,
-    /// The second number. Some documents take its upper byte for a third one; it is 0 in every real file.
+    /// The second number. Some documents describe its upper byte as a third number; it is 0 in every real file.
     pub minor: u16,
 }
 
@@ -72,21 +72,21 @@ impl fmt::Display for ShortVersion {
     }
 }
 
-/// The versions that a function was compiled for (tag `VERS`).
+/// The versions that a function targets (tag `VERS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionVersions {
-    /// The version of AIR, Apple's form of LLVM bitcode.
+    /// The version of AIR, Apple's dialect of LLVM bitcode.
     pub air: ShortVersion,
     /// The version of the Metal language.
     pub language: ShortVersion,
 }
 
-/// How a post-tessellation vertex function takes its patches (tag `TESS`).
+/// The patches of a post-tessellation vertex function (tag `TESS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tessellation(pub u8);
 
 impl Tessellation {
-    /// The shape of the patches: `triangle`, `quad`, or `None` for another number.
+    /// Returns the patch type: `triangle`, `quad`, or `None` if unknown.
     pub fn patch_type(self) -> Option<&'static str> {
         match self.0 & 3 {
             1 => Some("triangle"),
@@ -95,7 +95,7 @@ impl Tessellation {
         }
     }
 
-    /// The number of control points of a patch.
+    /// Returns the number of control points of a patch.
     pub fn control_points(self) -> u8 {
         self.0 >> 2
     }
@@ -110,40 +110,52 @@ impl fmt::Display for Tessellation {
     }
 }
 
-/// One function, as the function list describes it.
-#[derive(Clone, Debug)]
+/// A function, as described by the function list.
+#[derive(Clone)]
 pub struct Function<'a> {
-    /// Its place in the list, from 0.
+    /// The index in the list, from 0.
     pub index: u32,
-    /// The bytes of the file that its group takes.
+    /// The range of its group in the file.
     pub range: Range<u64>,
-    /// Its name: as in the source, or mangled. `None` if there is no `NAME`.
+    /// The name: as in the source, or mangled. `None` if there is no `NAME`.
     pub name: Option<&'a [u8]>,
-    /// What it is for.
+    /// The type.
     pub kind: Option<FunctionType>,
-    /// SHA-256 of its module.
+    /// The SHA-256 of its module.
     pub hash: Option<&'a [u8; 32]>,
-    /// Where its parts are.
+    /// The offsets of its parts.
     pub offsets: Option<FunctionOffsets>,
-    /// The versions that it was compiled for.
+    /// The versions that it targets.
     pub versions: Option<FunctionVersions>,
-    /// The size of its module in bytes, where the file says so. See [`crate::Library::module`].
+    /// The size of its module in bytes, if the file has it. See [`crate::Library::module`].
     pub module_size: Option<u64>,
-    /// How it takes patches.
+    /// The patches of a post-tessellation vertex function.
     pub tessellation: Option<Tessellation>,
     /// The type of its `render_target_array_index`.
     pub layer_type: Option<DataType>,
-    /// Where its sources are: an offset into the source section.
+    /// The offset of its sources in the source section.
     pub source_offset: Option<u64>,
-    /// Where its reflection is: an offset into the reflection list.
+    /// The offset of its reflection in the reflection list.
     pub reflection_offset: Option<u64>,
-    /// The first thing that is wrong with the group; what could be read is in the fields.
+    /// The first fault of the group; the other fields hold what could be parsed.
     pub fault: Option<Error>,
     tags: Reader<'a>,
 }
 
+/// Prints what identifies the function.
+impl fmt::Debug for Function<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("index", &self.index)
+            .field("name", &self.name.map(Escaped))
+            .field("kind", &self.kind)
+            .field("range", &self.range)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Function<'a> {
-    /// Reads the tags of a function; what follows their ENDT is returned beside it.
+    /// Parses the tags of a function. Also returns the data after their ENDT, if there is one.
     fn read(index: u32, start: u64, tags: Reader<'a>) -> (Self, Option<Reader<'a>>) {
         let mut function = Self {
             index,
@@ -164,7 +176,7 @@ impl<'a> Function<'a> {
         let mut walk = Tags::new(tags);
         let mut fault = None;
         for tag in &mut walk {
-            if let Err(error) = tag.and_then(|tag| function.take(&tag)) {
+            if let Err(error) = tag.and_then(|tag| function.read_tag(&tag)) {
                 fault.get_or_insert(error);
             }
         }
@@ -173,11 +185,11 @@ impl<'a> Function<'a> {
         (function, walk.ended().then(|| walk.reader()))
     }
 
-    fn take(&mut self, tag: &Tag<'a>) -> Result<()> {
+    fn read_tag(&mut self, tag: &Tag<'a>) -> Result<()> {
         match &tag.code.0 {
             b"NAME" => {
                 let name = tag.c_string();
-                // A name without its NUL is still worth showing.
+                // A name without its NUL is still useful.
                 self.name = Some(name.as_ref().map_or(tag.content.rest(), |name| *name));
                 name?;
             }
@@ -210,17 +222,17 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// All tags in file order, also those that nobody has described.
+    /// Returns all tags in file order, including unknown ones.
     pub fn tags(&self) -> Tags<'a> {
         Tags::new(self.tags)
     }
 
-    /// The name, safe to show; `?` if there is none.
+    /// Returns the escaped name; `?` if there is none.
     pub fn shown_name(&self) -> String {
         self.name.map_or_else(|| "?".into(), |name| Escaped(name).to_cow().into_owned())
     }
 
-    /// How messages call it: `function 3 "vs_main"`.
+    /// Returns the function's label in messages: `function 3 "vs_main"`.
     pub fn label(&self) -> String {
         match self.name {
             Some(name) => format!("function {} {}", self.index, Escaped(name).quoted()),
@@ -229,12 +241,12 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Walks the functions of a library. An `Err` is a fault of the list itself, after which the walk ends; a fault
-/// inside of a function is in [`Function::fault`].
+/// Iterates over the functions of a library. An `Err` is a fault of the list itself and ends the iteration; a fault
+/// inside a function is in [`Function::fault`].
 #[derive(Clone, Debug)]
 pub struct Functions<'a> {
     reader: Reader<'a>,
-    /// What is left of a group that holds several functions.
+    /// The rest of a group that contains several functions.
     shared_group: Option<Reader<'a>>,
     next: u32,
     count: u32,
@@ -242,7 +254,7 @@ pub struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    /// Walks a list that starts, with its count, at the reader's position.
+    /// Creates an iterator over the list that starts with its count at the reader's position.
     pub(crate) fn new(list: Result<Reader<'a>>) -> Self {
         let start = list.and_then(|mut reader| Ok((reader.u32()?, reader)));
         match start {
@@ -257,12 +269,12 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// How many functions the list says that it has. Nothing bounds it: do not allocate by it.
+    /// Returns the number of functions that the list declares. Untrusted: do not allocate by it.
     pub fn declared_count(&self) -> u32 {
         self.count
     }
 
-    /// What follows the functions walked so far.
+    /// Returns a reader of the data after the functions read so far.
     pub fn reader(&self) -> Reader<'a> {
         self.reader
     }
@@ -271,7 +283,7 @@ impl<'a> Functions<'a> {
         let index = self.next;
         if let Some(group) = self.shared_group.take() {
             let (function, rest) = Function::read(index, group.offset(), group);
-            self.shared_group = shared(rest);
+            self.shared_group = next_in_group(rest);
             return Ok(function);
         }
         let start = self.reader.offset();
@@ -286,7 +298,7 @@ impl<'a> Functions<'a> {
         let group = reader.split(u64::from(content)).map_err(within)?;
         self.reader = reader;
         let (mut function, rest) = Function::read(index, start, group);
-        self.shared_group = shared(rest);
+        self.shared_group = next_in_group(rest);
         if self.shared_group.is_none() {
             function.range.end = reader.offset();
         }
@@ -294,9 +306,9 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// What follows a function's ENDT, if that is another function of the same group. It is shorter with each function, so
-/// that the walk ends whatever the count is.
-fn shared(rest: Option<Reader<'_>>) -> Option<Reader<'_>> {
+/// Returns the data after a function's ENDT if it is another function of the same group. It gets shorter with each
+/// function, so the iteration ends whatever the count is.
+fn next_in_group(rest: Option<Reader<'_>>) -> Option<Reader<'_>> {
     rest.filter(|rest| rest.rest().starts_with(b"NAME"))
 }
 

@@ -1,25 +1,26 @@
-//! GPU Mach-O: the slice of a binary archive that holds machine code of an Apple GPU.
+//! GPU Mach-O files: the slices of a binary archive that contain machine code for an Apple GPU.
 //!
 //! A 64-bit little-endian Mach-O of file type 0xD. Its load commands are segments with sections (`__TEXT` with
-//! `__reflection`, `__compute`, `__descriptor`, `__metallib`; a nested Mach-O is in `__compute`), *notes* (0x31: a
-//! name of 16 bytes, a 64-bit offset and size; `AIR_METALLIB`, `AIR_MODULE`, …), the build version (0x32) and a UUID.
-//! The range of a note holds `{u64 offset, u64 count}` of records.
+//! `__reflection`, `__compute`, `__descriptor`, `__metallib`; `__compute` contains a nested Mach-O), *notes* (0x31: a
+//! 16-byte name, a 64-bit offset and size; `AIR_METALLIB`, `AIR_MODULE`, …), the build version (0x32) and a UUID. The
+//! range of a note contains `{u64 offset, u64 count}` of its records.
 //!
-//! Section `__metallib` is a Metal library padded with zeros: the library's own size counts.
+//! Section `__metallib` is a Metal library padded with zeros; the size in the library's header is authoritative.
 //!
 //! Source: 10 real files; `<mach-o/loader.h>` for the common layout.
 
 use crate::header::HEADER_SIZE;
 use crate::library::Library;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
 
 /// The first four bytes, little-endian.
 pub const MAGIC: u32 = 0xfeed_facf;
 
-/// The fields of the records that the notes point at, by the note's owner: sizes in bytes, and names where they are
-/// known. The string table is one run of bytes.
+/// The fields of the records of each note, by the note's owner: sizes in bytes, and names where they are known. The
+/// string table is a single run of bytes.
 pub const NOTE_RECORDS: [(&str, &[(&str, u64)]); 7] = [
     (
         "AIR_METALLIB",
@@ -28,7 +29,7 @@ pub const NOTE_RECORDS: [(&str, &[(&str, u64)]); 7] = [
     ("AIR_MODULE", &[("SHA-256 of the module", 32), ("reserved", 8)]),
     (
         "AIR_DESCRIPTOR",
-        &[("hash", 32), ("offset of the descriptor", 8), ("size of the descriptor", 8), ("not described", 8)],
+        &[("hash", 32), ("offset of the descriptor", 8), ("size of the descriptor", 8), ("undocumented", 8)],
     ),
     (
         "AIR_OBJECT",
@@ -37,28 +38,28 @@ pub const NOTE_RECORDS: [(&str, &[(&str, u64)]); 7] = [
             ("size of the code", 4),
             ("offset of the reflection", 4),
             ("size of the reflection", 4),
-            ("not described", 20),
+            ("undocumented", 20),
         ],
     ),
-    ("AIR_PIPELINE", &[("not described", 8)]),
-    ("AIR_HASHES", &[("not described", 136)]),
+    ("AIR_PIPELINE", &[("undocumented", 8)]),
+    ("AIR_HASHES", &[("undocumented", 136)]),
     ("AIR_STRTABLE", &[("byte", 1)]),
 ];
 
-/// The records that a note points at.
+/// The records that a note points to.
 #[derive(Clone, Debug)]
 pub struct NoteRecords<'a> {
     /// The note's owner, such as `AIR_MODULE`.
     pub owner: &'a [u8],
     /// The fields of one record.
     pub fields: &'static [(&'static str, u64)],
-    /// How many records there are.
+    /// The number of records.
     pub count: u64,
-    /// The bytes of all of them.
+    /// The data of all records.
     pub data: Reader<'a>,
 }
 
-/// Load commands beyond this are not read: real files have a dozen.
+/// Maximum number of load commands to read; real files have a dozen.
 const MAX_COMMANDS: u32 = 4_096;
 
 open_enum! {
@@ -73,47 +74,69 @@ open_enum! {
 }
 
 /// A GPU Mach-O file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GpuObject<'a> {
     file: Reader<'a>,
-    /// CPU type, the same as that of the slice.
+    /// The CPU type; equals that of the slice.
     pub cpu_type: u32,
-    /// CPU subtype: the generation of the GPU.
+    /// The CPU subtype: the GPU generation.
     pub cpu_subtype: u32,
-    /// Mach-O file type.
+    /// The Mach-O file type.
     pub file_type: u32,
     command_count: u32,
     commands: Reader<'a>,
 }
 
+/// Prints the Mach-O header, not the data.
+impl fmt::Debug for GpuObject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GpuObject")
+            .field("cpu_type", &format_args!("{:#x}", self.cpu_type))
+            .field("cpu_subtype", &format_args!("{:#x}", self.cpu_subtype))
+            .field("file_type", &format_args!("{:#x}", self.file_type))
+            .field("command_count", &self.command_count)
+            .field("range", &self.file.range())
+            .finish_non_exhaustive()
+    }
+}
+
 /// A load command.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// Its kind.
+    /// The kind.
     pub kind: CommandKind,
-    /// Its bytes after kind and size.
+    /// The data after kind and size.
     pub content: Reader<'a>,
-    /// Its bytes in the file.
+    /// The range in the file.
     pub range: Range<u64>,
 }
 
-/// A section or a note: a name and a range.
+/// A section or a note.
 #[derive(Clone, Debug)]
 pub struct NamedRange<'a> {
     /// The segment, for a section; empty for a note.
     pub segment: &'a [u8],
     /// The name.
     pub name: &'a [u8],
-    /// The bytes, or why there are none.
+    /// The data, or why it is out of range.
     pub data: Result<Reader<'a>>,
 }
 
 impl<'a> GpuObject<'a> {
-    /// Opens a GPU Mach-O.
+    /// Parses a GPU Mach-O file.
     ///
     /// # Errors
     /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
-    pub fn parse(file: Reader<'a>) -> Result<Self> {
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses a GPU Mach-O file at offset `base` of a larger file.
+    ///
+    /// # Errors
+    /// As [`GpuObject::parse`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        let file = Reader::at(data, base);
         let mut reader = file;
         let magic = reader.u32()?;
         if magic != MAGIC {
@@ -127,12 +150,12 @@ impl<'a> GpuObject<'a> {
         Ok(Self { file, cpu_type, cpu_subtype, file_type, command_count, commands })
     }
 
-    /// All bytes of the file.
+    /// Returns a reader of the whole file.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// Walks the load commands; ends after an error.
+    /// Iterates over the load commands; stops after an error.
     pub fn commands(&self) -> impl Iterator<Item = Result<Command<'a>>> + use<'a> {
         let mut reader = self.commands;
         let mut left = self.command_count.min(MAX_COMMANDS);
@@ -146,11 +169,11 @@ impl<'a> GpuObject<'a> {
         })
     }
 
-    /// The sections of all segments.
+    /// Returns the sections of all segments.
     pub fn sections(&self) -> Vec<NamedRange<'a>> {
         let mut sections = Vec::new();
         for command in self.commands().map_while(Result::ok).filter(|c| c.kind == CommandKind::SEGMENT_64) {
-            // A damaged segment still shows the sections before the damage.
+            // A damaged segment still yields the sections before the damage.
             let _ = self.read_sections(command.content, &mut sections);
         }
         sections
@@ -173,7 +196,7 @@ impl<'a> GpuObject<'a> {
         Ok(())
     }
 
-    /// The notes.
+    /// Returns the notes.
     pub fn notes(&self) -> Vec<NamedRange<'a>> {
         let commands = self.commands().map_while(Result::ok).filter(|c| c.kind == CommandKind::NOTE);
         let notes = commands.map(|command| {
@@ -185,7 +208,7 @@ impl<'a> GpuObject<'a> {
         notes.filter_map(|note: Result<_>| note.ok()).collect()
     }
 
-    /// The records that the notes point at; those of an unknown owner, or that leave the file, are left out.
+    /// Returns the records of the notes. Skips notes of an unknown owner and records outside the file.
     pub fn note_records(&self) -> Vec<NoteRecords<'a>> {
         let records = self.notes().into_iter().filter_map(|note| {
             let mut range = note.data.ok()?;
@@ -198,10 +221,10 @@ impl<'a> GpuObject<'a> {
         records.filter(|records| records.count > 0).collect()
     }
 
-    /// The Metal library in section `__metallib`, cut to its own size.
+    /// Parses the Metal library in section `__metallib`, truncated to the size in its header.
     ///
     /// # Errors
-    /// A section out of range, or a library whose header can't be read.
+    /// If the section is out of range, or the header of the library is malformed.
     pub fn library(&self) -> Result<Option<Library<'a>>> {
         let Some(section) = self.sections().into_iter().find(|section| section.name == b"__metallib") else {
             return Ok(None);
@@ -226,7 +249,7 @@ fn read_command<'a>(reader: &mut Reader<'a>) -> Result<Command<'a>> {
     Ok(Command { kind, content, range: start..reader.offset() })
 }
 
-/// The bytes of a fixed-size name up to its first NUL.
+/// Returns the bytes of a fixed-size name up to its first NUL.
 fn until_nul(name: &[u8]) -> &[u8] {
     name.split(|byte| *byte == 0).next().unwrap_or_default()
 }

@@ -5,13 +5,13 @@
 //! | 0 | 4 bytes | `MTLB` |
 //! | 4 | u16 | bits 0–14 container version, major (1); bit 15 set for macOS and macCatalyst |
 //! | 6, 8 | u16, u16 | container version, minor (2) and patch (2–9 seen) |
-//! | 10 | u8 | bits 0–6 library type; bit 7 stub. Written from 1.2.4 on |
-//! | 11 | u8 | bits 0–6 platform; bit 7 64-bit. Written from 1.2.6 on |
+//! | 10 | u8 | bits 0–6 library type; bit 7 stub. Written since 1.2.4 |
+//! | 11 | u8 | bits 0–6 platform; bit 7 64-bit. Written since 1.2.6 |
 //! | 12, 14, 15 | u16, u8, u8 | version of the target OS |
-//! | 16 | u64 | size of the file; Metal refuses a file of another size |
+//! | 16 | u64 | size of the file; Metal rejects a file whose size differs |
 //! | 24–87 | 4 × (u64, u64) | offset and size of function list, public metadata, private metadata, bitcode |
 //!
-//! The size of the function list leaves out the 32-bit count that stands before it.
+//! The size of the function list does not include its 32-bit count.
 //!
 //! Source: 531 real files; the platform numbers are LLVM's `MachO::PlatformType`.
 
@@ -26,7 +26,7 @@ pub const MAGIC: FourCc = FourCc(*b"MTLB");
 pub const HEADER_SIZE: u64 = 88;
 
 open_enum! {
-    /// What sort of library it is (byte 10, bits 0–6).
+    /// The type of a library (byte 10, bits 0–6).
     pub struct LibraryType(u8) {
         EXECUTABLE = 0 => "executable",
         CORE_IMAGE = 1 => "Core Image",
@@ -71,12 +71,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// An offset and a size, as they stand in the file: nothing is promised of either.
+/// An offset and a size as written in the file, not validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Section {
-    /// Where it starts, from the start of the library.
+    /// The offset from the start of the library.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
@@ -86,18 +86,18 @@ impl Section {
         Ok(Self { offset: reader.u64()?, size: reader.u64()? })
     }
 
-    /// Where it ends, or `None` if that is past every file.
+    /// Returns the end, or `None` if it overflows.
     pub fn end(self) -> Option<u64> {
         self.offset.checked_add(self.size)
     }
 
-    /// The range of the library that it takes, cut where it overflows.
+    /// Returns the range in the library; the end saturates.
     pub fn range(self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.size)
     }
 }
 
-/// The header, with every field as it stands in the file.
+/// The header, with every field as written in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Bytes 4–5: container version and macOS flag. See [`Header::version`] and [`Header::macos_flag`].
@@ -120,7 +120,7 @@ pub struct Header {
     pub file_size: u64,
     /// The function list, without the count before it. See [`Header::function_list_range`].
     pub function_list: Section,
-    /// Public metadata: what the runtime needs of a function besides its code.
+    /// Public metadata: what the runtime needs about a function besides its code.
     pub public_metadata: Section,
     /// Private metadata: what debuggers and linkers need.
     pub private_metadata: Section,
@@ -132,7 +132,7 @@ impl Header {
     /// Reads the header at the reader's position.
     ///
     /// # Errors
-    /// [`ErrorKind::BadMagic`] if it is no library, [`ErrorKind::Truncated`] if it has fewer than 88 bytes.
+    /// [`ErrorKind::BadMagic`] if the data is not a library, [`ErrorKind::Truncated`] if it is shorter than 88 bytes.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let offset = reader.offset();
         let magic = reader.fourcc()?;
@@ -158,37 +158,37 @@ impl Header {
         })
     }
 
-    /// The container version, such as 1.2.7. It does not tell the AIR version of the functions.
+    /// Returns the container version, such as 1.2.7. It does not determine the AIR version of the functions.
     pub fn version(&self) -> Version {
         Version { major: self.raw_major & 0x7fff, minor: self.minor, patch: self.patch }
     }
 
-    /// Whether the library was built for macOS or macCatalyst. Old empty libraries for iOS wrongly say so, too.
+    /// Returns whether the library was built for macOS or macCatalyst. Old empty iOS libraries wrongly set this flag.
     pub fn macos_flag(&self) -> bool {
         self.raw_major & 0x8000 != 0
     }
 
-    /// The library's type; [`LibraryType::EXECUTABLE`] in files older than 1.2.4.
+    /// Returns the library's type; [`LibraryType::EXECUTABLE`] in files older than 1.2.4.
     pub fn library_type(&self) -> LibraryType {
         LibraryType(self.raw_type & 0x7f)
     }
 
-    /// Whether the library has declarations only, to be linked against.
+    /// Returns whether the library is a stub: declarations only, for linking.
     pub fn is_stub(&self) -> bool {
         self.raw_type & 0x80 != 0
     }
 
-    /// The platform; [`Platform::UNKNOWN`] in files older than 1.2.6.
+    /// Returns the platform; [`Platform::UNKNOWN`] in files older than 1.2.6.
     pub fn platform(&self) -> Platform {
         Platform(self.raw_platform & 0x7f)
     }
 
-    /// Whether the AIR is 64-bit; not written in files older than 1.2.6.
+    /// Returns whether the AIR is 64-bit; false in files older than 1.2.6.
     pub fn is_64_bit(&self) -> bool {
         self.raw_platform & 0x80 != 0
     }
 
-    /// The version of the target OS, where it was written.
+    /// Returns the version of the target OS, if the header has one.
     pub fn os_version(&self) -> Option<Version> {
         let version = Version {
             major: self.os_major,
@@ -198,7 +198,8 @@ impl Header {
         (version != Version { major: 0, minor: 0, patch: 0 }).then_some(version)
     }
 
-    /// The target in words: `macOS 14.0`, or `macOS` where the file tells no more, or `not macOS`.
+    /// Returns a description of the target: `macOS 14.0`, `macOS` if there is no version, or `iOS, tvOS or watchOS` for
+    /// files older than 1.2.6.
     pub fn target(&self) -> alloc::string::String {
         use alloc::format;
         let platform = match (self.platform(), self.macos_flag()) {
@@ -213,13 +214,13 @@ impl Header {
         }
     }
 
-    /// The range of the function list with its count.
+    /// Returns the range of the function list, including its count.
     pub fn function_list_range(&self) -> Range<u64> {
         let Section { offset, size } = self.function_list;
         offset..offset.saturating_add(size).saturating_add(4)
     }
 
-    /// The four sections that the header names, with their names. The function list's includes its count.
+    /// Returns the ranges of the four sections in the header, with their names. The function list includes its count.
     pub fn sections(&self) -> [(&'static str, Range<u64>); 4] {
         [
             ("function list", self.function_list_range()),

@@ -1,7 +1,7 @@
 //! The header extension: tags between the function list and the public metadata.
 //!
-//! Each names a section by a 64-bit offset and a 64-bit size, except for `UUID`, which has its 16 bytes here. There
-//! is no size before the tags. Libraries of 1.2.2 have no extension; the older `metallib` tool writes a bare `ENDT`
+//! Each tag gives the 64-bit offset and size of a section, except for `UUID`, which contains its 16 bytes. There is no
+//! size before the tags. Libraries of version 1.2.2 have no extension; the older `metallib` tool writes only `ENDT`
 //! unless there are sources.
 
 use crate::header::{Header, Section};
@@ -9,7 +9,7 @@ use crate::tag::{Tag, Tags};
 use core::ops::Range;
 use unshade_core::{FourCc, Reader, Result};
 
-/// The sections that the extension can name, in the order in which they stand in it, with their names in words.
+/// The codes of the sections that the extension can refer to, in file order, with descriptions.
 pub const SECTION_NAMES: [(FourCc, &str); 8] = [
     (FourCc(*b"HSRC"), "sources"),
     (FourCc(*b"HSRD"), "sources"),
@@ -24,15 +24,15 @@ pub const SECTION_NAMES: [(FourCc, &str); 8] = [
 /// The header extension.
 #[derive(Clone, Debug)]
 pub struct HeaderExtension<'a> {
-    /// The bytes of the file from the end of the function list to the public metadata.
+    /// The range in the file: from the end of the function list to the public metadata.
     pub range: Range<u64>,
     tags: Reader<'a>,
-    /// The first section of each of [`SECTION_NAMES`]: found once, as a hostile extension may have a million tags.
+    /// The first section of each of [`SECTION_NAMES`]. Found once, because a hostile extension may have a million tags.
     sections: [Option<Section>; SECTION_NAMES.len()],
 }
 
 impl<'a> HeaderExtension<'a> {
-    /// Finds the extension: whatever stands between the function list and the public metadata.
+    /// Finds the extension: the bytes between the function list and the public metadata.
     pub(crate) fn find(header: &Header, file: &Reader<'a>) -> Result<Option<Self>> {
         let start = header.function_list_range().end;
         let Some(size) = header.public_metadata.offset.checked_sub(start).filter(|size| *size > 0) else {
@@ -49,34 +49,34 @@ impl<'a> HeaderExtension<'a> {
         Ok(Some(Self { range: tags.range(), tags, sections }))
     }
 
-    /// The tags, in file order.
+    /// Returns the tags, in file order.
     pub fn tags(&self) -> Tags<'a> {
         Tags::new(self.tags)
     }
 
-    /// The section of this name.
+    /// Returns the section with this code.
     pub fn section(&self, code: &[u8; 4]) -> Option<Section> {
         self.sections().find(|(known, _)| known.0 == *code).map(|(_, section)| section)
     }
 
-    /// The sections, one of each name: the first, if a name stands more than once.
+    /// Returns the sections, one per code: the first, if a code occurs more than once.
     pub fn sections(&self) -> impl Iterator<Item = (FourCc, Section)> {
         SECTION_NAMES.iter().zip(self.sections).filter_map(|((code, _), section)| Some((*code, section?)))
     }
 
-    /// The library's UUID, where it has one. Nothing is known to check it.
+    /// Returns the UUID, if there is one. No known tool checks it.
     pub fn uuid(&self) -> Option<&'a [u8; 16]> {
         let tag = self.tags().filter_map(Result::ok).find(|tag| tag.code.0 == *b"UUID")?;
         tag.exactly(|r| r.array_ref()).ok()
     }
 }
 
-/// The section that a tag of the extension names; `None` for tags of another kind.
+/// Returns the section that a tag of the extension refers to; `None` for tags of other kinds.
 pub fn section(tag: &Tag<'_>) -> Option<Section> {
     SECTION_NAMES.iter().any(|(code, _)| *code == tag.code).then(|| tag.exactly(Section::read).ok()).flatten()
 }
 
-/// The name in words of a section's code.
+/// Returns the description of a section's code.
 pub fn section_name(code: FourCc) -> Option<&'static str> {
     SECTION_NAMES.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
 }

@@ -1,30 +1,30 @@
 //! Reads and writes Apple's Metal libraries: `.metallib`, `.metallibsym`, and the universal files that hold them.
 //!
-//! | module | thing of the format |
+//! | module | contents |
 //! |---|---|
 //! | [`library`] | the whole file: [`Library`] |
 //! | [`header`] | the first 88 bytes |
-//! | [`tag`] | the tags that everything else is made of |
-//! | [`function_list`] | the functions: [`Function`] |
+//! | [`tag`] | tags, the building blocks of everything else |
+//! | [`function_list`] | the function list: [`Function`] |
 //! | [`metadata`] | public and private metadata of a function |
-//! | [`header_extension`] | where the later sections are, and the UUID |
+//! | [`header_extension`] | the location of the later sections, and the UUID |
 //! | [`lists`] | symbols, scripts and reflection buffers: lists of tag groups |
 //! | [`dynamic_header`] | install name and linked libraries |
 //! | [`sources`] | embedded source archives |
 //! | [`module`] | the bitcode modules and their wrapper |
 //! | [`reflection`] | the arguments of a function, from its AIRR flatbuffer |
 //! | [`data_type`] | the Metal data types |
-//! | [`universal`] | universal files, [`gpu_object`] the GPU Mach-O slices in them |
-//! | [`verify`] | is it sound? |
-//! | [`outline`] | what stands at which byte |
-//! | [`mod@file`] | a library that is owned, changed and written: [`LibraryFile`] |
-//! | [`document`] | libraries as YAML, both ways, and built from manifests |
-//! | [`edit`] | changing a library |
-//! | [`target`] | what a library is built for, and the container that belongs to it |
+//! | [`universal`] | universal files; [`gpu_object`]: the GPU Mach-O slices in them |
+//! | [`verify`] | checks of a whole library |
+//! | [`outline`] | the meaning of every byte |
+//! | [`mod@file`] | an owned library that can be changed and written: [`LibraryFile`] |
+//! | [`document`] | conversion to and from YAML, and building from manifests |
+//! | [`edit`] | edits of a library |
+//! | [`target`] | target platforms, and the container version for each |
 //!
-//! The reader is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, listing
-//! functions reads the function list, and the bitcode is touched only by what asks for it. A fault in one part never
-//! hides another part. `docs/formats/metallib.md` tells the whole format.
+//! Parsing is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, iterating over
+//! functions reads the function list, and bitcode is only read on demand. A fault in one part never hides another part.
+//! `docs/formats/metallib.md` describes the format.
 //!
 //! ```
 //! use unshade_metallib::Library;

@@ -1,8 +1,8 @@
 //! A Metal library as a whole.
 //!
-//! In a file of Apple's linker the parts follow each other without gaps: header, function list, header extension,
-//! public metadata, private metadata, bitcode, sources, source link, dynamic header, exported variables, imported
-//! symbols, reflection list, script list.
+//! Files of Apple's linker contain these parts without gaps: header, function list, header extension, public metadata,
+//! private metadata, bitcode, sources, source link, dynamic header, exported variables, imported symbols, reflection
+//! list, script list.
 
 use crate::dynamic_header::DynamicHeader;
 use crate::function_list::{Function, Functions};
@@ -14,19 +14,20 @@ use crate::module::Module;
 use crate::reflection::Reflection;
 use crate::sources::Sources;
 use alloc::format;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// Which of Apple's two writers made a library.
+/// Which of Apple's two tools wrote a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// `air-lld`, which the `metal` driver runs.
     Linker,
-    /// The older `metallib` tool, or a writer that follows it.
+    /// The older `metallib` tool, or a writer that imitates it.
     Legacy,
 }
 
-impl core::fmt::Display for Dialect {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Dialect::Linker => "linker",
             Dialect::Legacy => "legacy tool",
@@ -34,8 +35,8 @@ impl core::fmt::Display for Dialect {
     }
 }
 
-/// A Metal library. Borrowed from the file's bytes, and read as far as it is asked for.
-#[derive(Clone, Debug)]
+/// A Metal library. Borrows the file's bytes, and parses parts on demand.
+#[derive(Clone)]
 pub struct Library<'a> {
     file: Reader<'a>,
     header: Header,
@@ -43,16 +44,28 @@ pub struct Library<'a> {
     extension_fault: Option<Error>,
 }
 
+/// Prints a summary, not the data.
+impl fmt::Debug for Library<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Library")
+            .field("version", &format_args!("{}", self.header.version()))
+            .field("target", &self.header.target())
+            .field("functions", &self.functions().declared_count())
+            .field("range", &self.file.range())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Library<'a> {
-    /// Opens a library that is a file of its own.
+    /// Parses a library that is a file of its own.
     ///
     /// # Errors
-    /// Only if there is no whole header. Everything else is told by what reads the part, or by [`crate::verify`].
+    /// Only if the header is incomplete. Other faults are reported when the part is read, or by [`crate::verify`].
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         Self::parse_at(data, 0)
     }
 
-    /// Opens a library that stands at `base` of a larger file, so that errors and ranges are offsets of that file.
+    /// Parses a library at offset `base` of a larger file. Errors and ranges are offsets in that file.
     ///
     /// # Errors
     /// As [`Library::parse`].
@@ -66,47 +79,47 @@ impl<'a> Library<'a> {
         Ok(Self { file, header, extension, extension_fault })
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// All bytes of the library, from the header on.
+    /// Returns a reader of the whole library, header included.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// The header extension, where there is one that lies inside of the file.
+    /// Returns the header extension, if there is one that is inside the file.
     pub fn extension(&self) -> Option<&HeaderExtension<'a>> {
         self.extension.as_ref()
     }
 
-    /// Why the header extension could not be read.
+    /// Returns why the header extension could not be read.
     pub fn extension_fault(&self) -> Option<&Error> {
         self.extension_fault.as_ref()
     }
 
-    /// The UUID, where there is one.
+    /// Returns the UUID, if there is one.
     pub fn uuid(&self) -> Option<&'a [u8; 16]> {
         self.extension.as_ref()?.uuid()
     }
 
-    /// Walks the functions.
+    /// Iterates over the functions.
     pub fn functions(&self) -> Functions<'a> {
         let range = self.header.function_list_range();
         let size = range.end.saturating_sub(range.start);
         let available = (self.file.data().len() as u64).saturating_sub(range.start);
-        // A list that is cut off is read as far as it goes.
+        // A truncated list is read as far as possible.
         Functions::new(self.file.part(range.start, size.min(available)))
     }
 
-    /// The function of this index, walking no further than it.
+    /// Returns the function at this index. Reads the function list up to that function.
     pub fn function(&self, index: u32) -> Option<Function<'a>> {
         self.functions().map_while(Result::ok).find(|function| function.index == index)
     }
 
-    /// Which writer made the library, told by the sizes of its first function's metadata groups. `None` if there is
-    /// no function, or if the sizes fit neither writer.
+    /// Returns which tool wrote the library, judged by the sizes of the first function's metadata groups. `None` if
+    /// there is no function, or if the sizes match neither tool.
     pub fn dialect(&self) -> Option<Dialect> {
         let first = self.functions().next()?.ok()?;
         match self.public_metadata(&first).ok()??.group.group_size() {
@@ -116,20 +129,20 @@ impl<'a> Library<'a> {
         }
     }
 
-    /// A function's public metadata; `None` if it has no `OFFT`.
+    /// Returns a function's public metadata; `None` if it has no `OFFT`.
     ///
     /// # Errors
-    /// An offset out of range, a tag that can't be read.
+    /// If an offset is out of range or a tag is malformed.
     pub fn public_metadata(&self, function: &Function<'_>) -> Result<Option<PublicMetadata<'a>>> {
         let Some(offsets) = function.offsets else { return Ok(None) };
         let group = self.metadata("public metadata", self.header.public_metadata, offsets.public_metadata);
         Ok(Some(PublicMetadata { group: group.map_err(|error| error.within(function.label()))? }))
     }
 
-    /// A function's private metadata; `None` if it has no `OFFT`.
+    /// Returns a function's private metadata; `None` if it has no `OFFT`.
     ///
     /// # Errors
-    /// An offset out of range, a tag that can't be read.
+    /// If an offset is out of range or a tag is malformed.
     pub fn private_metadata(&self, function: &Function<'_>) -> Result<Option<PrivateMetadata<'a>>> {
         let Some(offsets) = function.offsets else { return Ok(None) };
         let group = self.metadata("private metadata", self.header.private_metadata, offsets.private_metadata);
@@ -145,10 +158,10 @@ impl<'a> Library<'a> {
         read().map_err(|error: Error| error.within(name))
     }
 
-    /// A function's bitcode module; `None` if it has no `OFFT`.
+    /// Returns a function's bitcode module; `None` if it has no `OFFT`.
     ///
     /// # Errors
-    /// An offset or size out of range, or a size that cannot be found.
+    /// If an offset or size is out of range, or the size is unknown.
     pub fn module(&self, function: &Function<'_>) -> Result<Option<Module<'a>>> {
         let Some(offsets) = function.offsets else { return Ok(None) };
         let Section { offset, size } = self.header.bitcode;
@@ -162,7 +175,7 @@ impl<'a> Library<'a> {
         read().map(Some).map_err(|error: Error| error.within("module").within(function.label()))
     }
 
-    /// A section that the header extension names.
+    /// Returns a section that the header extension names.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
@@ -174,10 +187,10 @@ impl<'a> Library<'a> {
         part.map(Some).map_err(|error| error.within(format!("section {}", code.escape_ascii())))
     }
 
-    /// The embedded sources.
+    /// Returns the embedded sources.
     ///
     /// # Errors
-    /// A section that is out of range or ends early.
+    /// If the section is out of range or truncated.
     pub fn sources(&self) -> Result<Option<Sources<'a>>> {
         for (code, has_directory) in [(b"HSRD", true), (b"HSRC", false)] {
             if let Some(section) = self.section(code)? {
@@ -189,7 +202,7 @@ impl<'a> Library<'a> {
         Ok(None)
     }
 
-    /// The dynamic header.
+    /// Returns the dynamic header.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`].
@@ -197,7 +210,7 @@ impl<'a> Library<'a> {
         Ok(self.section(b"HDYN")?.map(DynamicHeader::new))
     }
 
-    /// The groups of a list: `ILST`, `VLST`, `RLST` or `SLST`.
+    /// Returns the groups of a list: `ILST`, `VLST`, `RLST` or `SLST`.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] or [`ErrorKind::Truncated`].
@@ -208,7 +221,7 @@ impl<'a> Library<'a> {
             .map_err(|error| error.within(format!("section {}", code.escape_ascii())))
     }
 
-    /// The names of the symbols that a loader has to find elsewhere (`ILST`).
+    /// Returns the names of the symbols that must be resolved in other libraries (`ILST`).
     ///
     /// # Errors
     /// As [`Library::list`].
@@ -216,7 +229,7 @@ impl<'a> Library<'a> {
         Ok(self.list(b"ILST")?.into_iter().flatten().filter_map(|group| group.ok()?.name()))
     }
 
-    /// The names of the variables that others may use (`VLST`).
+    /// Returns the names of the exported variables (`VLST`).
     ///
     /// # Errors
     /// As [`Library::list`].
@@ -224,11 +237,11 @@ impl<'a> Library<'a> {
         Ok(self.list(b"VLST")?.into_iter().flatten().filter_map(|group| group.ok()?.name()))
     }
 
-    /// The reflection of a function; `None` if the library has none for it. The functions of a dynamic library share
-    /// one.
+    /// Returns the reflection of a function; `None` if the library has none for it. The functions of a dynamic library
+    /// share one reflection.
     ///
     /// # Errors
-    /// An offset out of range, a compressed buffer, or a buffer that can't be read.
+    /// If an offset is out of range, or the buffer is compressed or malformed.
     pub fn reflection(&self, function: &Function<'_>) -> Result<Option<Reflection<'a>>> {
         let (Some(offset), Some(section)) = (function.reflection_offset, self.section(b"RLST")?) else {
             return Ok(None);
@@ -242,10 +255,10 @@ impl<'a> Library<'a> {
     }
 }
 
-/// The reflection that a group of the reflection list holds.
+/// Returns the reflection in a group of the reflection list.
 ///
 /// # Errors
-/// No `RBUF` in the group, a compressed one, or one that can't be read.
+/// If the group has no `RBUF`, or the buffer is compressed or malformed.
 pub fn reflection_buffer<'a>(group: &Group<'a>) -> Result<Reflection<'a>> {
     let tag = group.find(&[b"RBUF", b"RBUZ"]).ok_or_else(|| {
         Error::new(ErrorKind::BadValue, group.range.start, "reflection without a buffer").expected("RBUF")
@@ -254,9 +267,9 @@ pub fn reflection_buffer<'a>(group: &Group<'a>) -> Result<Reflection<'a>> {
         return Err(Error::new(
             ErrorKind::Unsupported,
             tag.range.start,
-            "compressed reflection buffer (RBUZ): its compression is not known",
+            "compressed reflection buffer (RBUZ): the compression is unknown",
         )
-        .hint("please send the file to the project: no real one has been seen"));
+        .hint("please send the file to the project: no such file has been seen yet"));
     }
-    Reflection::parse(tag.content.data(), tag.content.base())
+    Reflection::parse_at(tag.content.data(), tag.content.base())
 }

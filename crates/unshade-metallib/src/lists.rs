@@ -1,8 +1,8 @@
 //! Lists of tag groups: imported symbols (`ILST`), exported variables (`VLST`), reflection buffers (`RLST`) and
 //! pipeline scripts (`SLST`).
 //!
-//! All four are a 32-bit count and as many groups `{u32 size, counting itself; tags; ENDT}`. A symbol's group has a
-//! `NAME`; a reflection's `RBUF` (`RBUZ`: compressed, never seen); a script's `SBUF`.
+//! All four consist of a 32-bit count and that many groups `{u32 size, including itself; tags; ENDT}`. The group of a
+//! symbol has a `NAME`, that of a reflection an `RBUF` (`RBUZ`: compressed, never seen), that of a script an `SBUF`.
 
 use crate::tag::{Tag, Tags};
 use alloc::format;
@@ -12,7 +12,7 @@ use unshade_core::{Error, ErrorKind, Reader, Result};
 /// One group of a list.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// The bytes of the file from its size on.
+    /// The range in the file, starting with its size.
     pub range: Range<u64>,
     tags: Reader<'a>,
 }
@@ -21,7 +21,7 @@ impl<'a> Group<'a> {
     /// Reads a group at the reader's position.
     ///
     /// # Errors
-    /// [`ErrorKind::BadValue`] for a size below 4, [`ErrorKind::Truncated`] for one past the end.
+    /// [`ErrorKind::BadValue`] for a size below 4, [`ErrorKind::Truncated`] for a size beyond the end of the data.
     pub fn read(reader: &mut Reader<'a>) -> Result<Self> {
         let start = reader.offset();
         let mut ahead = *reader;
@@ -36,23 +36,23 @@ impl<'a> Group<'a> {
         Ok(Self { range: start..ahead.offset(), tags })
     }
 
-    /// The tags, in file order.
+    /// Returns the tags, in file order.
     pub fn tags(&self) -> Tags<'a> {
         Tags::new(self.tags)
     }
 
-    /// The first tag with one of these codes.
+    /// Returns the first tag with one of these codes.
     pub fn find(&self, codes: &[&[u8; 4]]) -> Option<Tag<'a>> {
         self.tags().filter_map(Result::ok).find(|tag| codes.iter().any(|code| **code == tag.code.0))
     }
 
-    /// The name in the group's `NAME`.
+    /// Returns the name in the `NAME` tag.
     pub fn name(&self) -> Option<&'a [u8]> {
         self.find(&[b"NAME"]).and_then(|tag| tag.c_string().ok())
     }
 }
 
-/// Walks the groups of a list; ends after an error.
+/// Iterates over the groups of a list; stops after an error.
 #[derive(Clone, Debug)]
 pub struct Groups<'a> {
     reader: Reader<'a>,
@@ -64,18 +64,18 @@ impl<'a> Groups<'a> {
     /// Reads the count at the reader's position.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if there is none.
+    /// [`ErrorKind::Truncated`] if there is no count.
     pub fn new(mut reader: Reader<'a>) -> Result<Self> {
         let declared = reader.u32()?;
         Ok(Self { reader, left: declared, declared })
     }
 
-    /// How many groups the list says that it has. Nothing bounds it: do not allocate by it.
+    /// Returns the number of groups that the list declares. Untrusted: do not allocate by it.
     pub fn declared_count(&self) -> u32 {
         self.declared
     }
 
-    /// What follows the groups walked so far.
+    /// Returns a reader of the data after the groups read so far.
     pub fn reader(&self) -> Reader<'a> {
         self.reader
     }

@@ -1,16 +1,16 @@
-//! Public and private metadata: for each function a group of tags in each of the two sections.
+//! Public and private metadata: each function has a group of tags in each of the two sections.
 //!
 //! | tag | section | content |
 //! |---|---|---|
 //! | `VATT` | public | u16 count, then C string name and u16: bits 0–12 index, 13–14 use, 15 active |
-//! | `VATY` | public | u16 count, then a [`DataType`] each: the types of `VATT` |
+//! | `VATY` | public | u16 count, then one [`DataType`] per attribute: the types of `VATT` |
 //! | `CNST` | public | u16 count, then C string name, [`DataType`], u16 index, u8 active: function constants |
-//! | `RETR`, `ARGR` | public | Core Image's, not described by anyone |
+//! | `RETR`, `ARGR` | public | Core Image; undocumented |
 //! | `DEBI` | private | u32 line, C string path of the source |
 //! | `DEPF` | private | C string path of an `.air` file that was linked in |
 //!
-//! The size before a group counts itself if Apple's linker wrote the file, and does not if the older `metallib` tool
-//! did: an empty group is 8 or 4 ([`GroupSize`]).
+//! The size before a group includes itself if Apple's linker wrote the file, but not if the older `metallib` tool did:
+//! the size of an empty group is 8 or 4 ([`GroupSize`]).
 
 use crate::data_type::DataType;
 use crate::tag::{Tag, Tags};
@@ -19,23 +19,23 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
 
-/// Whether the size before a group counts its own four bytes.
+/// Whether the size before a group includes its own four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupSize {
-    /// It does: the file is from Apple's linker (`air-lld`, the `metal` driver).
+    /// It does: the file was written by Apple's linker (`air-lld`, the `metal` driver).
     Inclusive,
-    /// It does not: the file is from the older `metallib` tool, or from another writer.
+    /// It does not: the file was written by the older `metallib` tool or another tool.
     Exclusive,
-    /// It agrees with neither.
+    /// The size matches neither rule.
     Wrong,
 }
 
 /// A function's group of tags in one of the metadata sections.
 #[derive(Clone, Debug)]
 pub struct MetadataGroup<'a> {
-    /// The bytes of the file from the size to `ENDT`.
+    /// The range in the file, from the size to `ENDT`.
     pub range: Range<u64>,
-    /// The size as it stands in the file.
+    /// The size as written in the file.
     pub stated_size: u32,
     tags: Reader<'a>,
 }
@@ -44,7 +44,7 @@ impl<'a> MetadataGroup<'a> {
     /// Reads a group at the reader's position: its size, then tags up to `ENDT`.
     ///
     /// # Errors
-    /// The first tag that cannot be read, or the missing `ENDT`.
+    /// If a tag is malformed or `ENDT` is missing.
     pub fn read(reader: &mut Reader<'a>) -> Result<Self> {
         let start = reader.offset();
         let stated_size = reader.u32()?;
@@ -57,18 +57,18 @@ impl<'a> MetadataGroup<'a> {
         Ok(Self { range: start..reader.offset(), stated_size, tags })
     }
 
-    /// The tags, in file order.
+    /// Returns the tags, in file order.
     pub fn tags(&self) -> Tags<'a> {
         Tags::new(self.tags)
     }
 
-    /// The bytes of the tags, without the size before them and `ENDT`.
+    /// Returns the bytes of the tags, without the size and `ENDT`.
     pub(crate) fn content(&self) -> &'a [u8] {
         let size = self.range.end.saturating_sub(self.range.start).saturating_sub(8);
         self.tags.rest().get(..usize::try_from(size).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Which rule the group's size follows.
+    /// Returns which rule the size of the group follows.
     pub fn group_size(&self) -> GroupSize {
         let real = self.range.end.saturating_sub(self.range.start);
         match real.checked_sub(u64::from(self.stated_size)) {
@@ -84,7 +84,7 @@ impl<'a> MetadataGroup<'a> {
 }
 
 open_enum! {
-    /// How a vertex attribute is fetched (`VATT`, bits 13–14).
+    /// The step function of a vertex attribute (`VATT`, bits 13–14).
     pub struct AttributeUse(u8) {
         PER_VERTEX = 0 => "per vertex",
         PER_PATCH = 1 => "per patch",
@@ -95,28 +95,28 @@ open_enum! {
 /// A vertex attribute (`VATT`) with its type (`VATY`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VertexAttribute<'a> {
-    /// Its name in the source.
+    /// The name in the source.
     pub name: &'a [u8],
     /// The number in `[[attribute(n)]]`.
     pub index: u16,
-    /// How it is fetched.
+    /// The step function.
     pub usage: AttributeUse,
     /// Whether the function uses it.
     pub active: bool,
-    /// Its type, if `VATY` has one for it.
+    /// The type, if `VATY` has one for it.
     pub data_type: Option<DataType>,
 }
 
 /// A function constant (`CNST`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionConstant<'a> {
-    /// Its name in the source.
+    /// The name in the source.
     pub name: &'a [u8],
-    /// Its type.
+    /// The type.
     pub data_type: DataType,
     /// The number in `[[function_constant(n)]]`.
     pub index: u16,
-    /// The last byte: whether the function uses it.
+    /// Whether the function uses it (the last byte).
     pub active: bool,
 }
 
@@ -128,10 +128,10 @@ pub struct PublicMetadata<'a> {
 }
 
 impl<'a> PublicMetadata<'a> {
-    /// The vertex attributes, with their types.
+    /// Returns the vertex attributes, with their types.
     ///
     /// # Errors
-    /// `VATT` or `VATY` that end early or are too long, or that count differently.
+    /// If `VATT` or `VATY` is too short or too long, or their counts differ.
     pub fn vertex_attributes(&self) -> Result<Vec<VertexAttribute<'a>>> {
         let types = match self.group.find(b"VATY") {
             Some(tag) => counted(&tag, |r| r.u8().map(DataType))?,
@@ -150,7 +150,7 @@ impl<'a> PublicMetadata<'a> {
             })
         })?;
         if !types.is_empty() && types.len() != attributes.len() {
-            return Err(Error::new(ErrorKind::BadValue, tag.range.start, "VATT and VATY count differently")
+            return Err(Error::new(ErrorKind::BadValue, tag.range.start, "counts of VATT and VATY differ")
                 .expected(format!("{} types", attributes.len()))
                 .found(format!("{}", types.len())));
         }
@@ -160,10 +160,10 @@ impl<'a> PublicMetadata<'a> {
         Ok(attributes)
     }
 
-    /// The function constants.
+    /// Returns the function constants.
     ///
     /// # Errors
-    /// `CNST` that ends early or is too long.
+    /// If `CNST` is too short or too long.
     pub fn function_constants(&self) -> Result<Vec<FunctionConstant<'a>>> {
         let Some(tag) = self.group.find(b"CNST") else { return Ok(Vec::new()) };
         counted(&tag, |r| {
@@ -184,26 +184,26 @@ pub struct PrivateMetadata<'a> {
     pub group: MetadataGroup<'a>,
 }
 
-/// Where a function stands in its source (`DEBI`).
+/// The location of a function in its source (`DEBI`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceLocation<'a> {
     /// The line, from 1.
     pub line: u32,
-    /// The path, as the compiler was given it; old tools write `folder//absolute/path`.
+    /// The path as passed to the compiler; old tools write `folder//absolute/path`.
     pub path: &'a [u8],
 }
 
 impl<'a> PrivateMetadata<'a> {
-    /// Where the function stands in its source.
+    /// Returns the location of the function in its source.
     ///
     /// # Errors
-    /// `DEBI` that ends early or is too long.
+    /// If `DEBI` is too short or too long.
     pub fn source_location(&self) -> Result<Option<SourceLocation<'a>>> {
         let Some(tag) = self.group.find(b"DEBI") else { return Ok(None) };
         tag.exactly(|r| Ok(Some(SourceLocation { line: r.u32()?, path: r.c_string()? })))
     }
 
-    /// The paths of the `.air` files that the function needs.
+    /// Returns the paths of the `.air` files that the function depends on.
     pub fn dependencies(&self) -> impl Iterator<Item = Result<&'a [u8]>> {
         self.group
             .tags()
@@ -213,11 +213,11 @@ impl<'a> PrivateMetadata<'a> {
     }
 }
 
-/// A 16-bit count and as many entries, which have to be all of the tag.
+/// Parses a 16-bit count and that many entries, which must fill the tag.
 fn counted<'a, T>(tag: &Tag<'a>, mut read: impl FnMut(&mut Reader<'a>) -> Result<T>) -> Result<Vec<T>> {
     tag.exactly(|reader| {
         let count = reader.u16()?;
-        // Every entry takes at least a byte, so the content bounds the list.
+        // Every entry takes at least one byte, so the size of the tag limits the list.
         (0..count).map(|_| read(reader)).collect()
     })
 }

@@ -1,4 +1,4 @@
-//! Bitcode modules, in Darwin's wrapper.
+//! Bitcode modules in the wrapper that Darwin uses.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
@@ -8,9 +8,9 @@
 //! | 12 | u32 | size of the bitcode |
 //! | 16 | u32 | CPU type, `0xFFFFFFFF` |
 //!
-//! Then `BC C0 DE` and zeros up to a multiple of 16 bytes. `MDSZ` and `HASH` cover wrapper and padding. A file
-//! without `MDSZ` has the size from the wrapper, rounded up; the distance to the next module is *not* its size, as
-//! some files have a stray byte between two modules.
+//! The bitcode (`BC C0 DE`) follows, and zeros up to a multiple of 16 bytes. `MDSZ` and `HASH` cover wrapper and
+//! padding. In a file without `MDSZ`, the size is that in the wrapper, rounded up; the distance to the next module is
+//! *not* the size, because some files have a stray byte between two modules.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -28,12 +28,12 @@ pub const BITCODE_MAGIC: [u8; 4] = *b"BC\xc0\xde";
 /// Modules are padded to a multiple of this.
 const ALIGNMENT: u64 = 16;
 
-/// The wrapper before a module's bitcode.
+/// The wrapper of a module's bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrapper {
     /// 0 in every real file.
     pub version: u32,
-    /// Where the bitcode starts, from the wrapper.
+    /// The offset of the bitcode from the start of the wrapper.
     pub offset: u32,
     /// The size of the bitcode.
     pub size: u32,
@@ -62,31 +62,31 @@ impl Wrapper {
         })
     }
 
-    /// The size of wrapper and bitcode, rounded up to 16 bytes.
+    /// Returns the size of wrapper and bitcode, rounded up to 16 bytes.
     pub fn padded_size(&self) -> u64 {
         u64::from(self.offset).saturating_add(u64::from(self.size)).next_multiple_of(ALIGNMENT)
     }
 }
 
-/// The bitcode of a module whose wrapper and padding are those of every real one.
-pub fn usual_bitcode(module: &[u8]) -> Option<&[u8]> {
+/// Returns the bitcode of a module if its wrapper and padding are exactly those that [`wrap`] writes.
+pub fn canonical_bitcode(module: &[u8]) -> Option<&[u8]> {
     let wrapper = Wrapper::read(&mut Reader::new(module)).ok()?;
     let end = WRAPPER_SIZE.checked_add(wrapper.size.into()).and_then(|end| usize::try_from(end).ok())?;
-    let usual = Wrapper { version: 0, offset: 20, size: wrapper.size, cpu_type: u32::MAX };
+    let canonical = Wrapper { version: 0, offset: 20, size: wrapper.size, cpu_type: u32::MAX };
     let padding = module.get(end..)?;
-    let is_usual = wrapper == usual
+    let is_canonical = wrapper == canonical
         && module.len() as u64 == wrapper.padded_size()
         && padding.iter().all(|byte| *byte == 0);
-    if is_usual { module.get(20..end) } else { None }
+    if is_canonical { module.get(20..end) } else { None }
 }
 
-/// Puts bitcode into its wrapper, padded.
+/// Adds the wrapper and padding to bitcode.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] for bitcode of 4 GiB.
+/// [`ErrorKind::Limit`] if the bitcode is 4 GiB or more.
 pub fn wrap(bitcode: &[u8]) -> Result<Vec<u8>> {
     let size = u32::try_from(bitcode.len())
-        .map_err(|_| Error::without_offset(ErrorKind::Limit, "bitcode is too long for its wrapper"))?;
+        .map_err(|_| Error::without_offset(ErrorKind::Limit, "bitcode is too large for its wrapper"))?;
     let wrapper = Wrapper { version: 0, offset: 20, size, cpu_type: u32::MAX };
     let mut module = Vec::new();
     for number in [WRAPPER_MAGIC, wrapper.version, wrapper.offset, wrapper.size, wrapper.cpu_type] {
@@ -97,40 +97,40 @@ pub fn wrap(bitcode: &[u8]) -> Result<Vec<u8>> {
     Ok(module)
 }
 
-/// A module: its bytes, from the wrapper to the end of the padding.
+/// A module: wrapper, bitcode and padding.
 #[derive(Clone, Copy, Debug)]
 pub struct Module<'a> {
     data: Reader<'a>,
 }
 
 impl<'a> Module<'a> {
-    /// Takes a module of a known size at the start of `section`.
+    /// Returns the module of a known size at `offset` in `section`.
     pub(crate) fn sized(section: &Reader<'a>, offset: u64, size: u64) -> Result<Self> {
         Ok(Self { data: section.part(offset, size)? })
     }
 
-    /// Takes a module whose size stands in its wrapper only.
+    /// Returns the module at `offset` in `section`, with its size taken from the wrapper.
     pub(crate) fn measured(section: &Reader<'a>, offset: u64) -> Result<Self> {
         let rest = (section.data().len() as u64).saturating_sub(offset);
         let mut reader = section.part(offset, rest)?;
         let wrapper = Wrapper::read(&mut reader).map_err(|error| {
-            error.hint("the function has no MDSZ, so the size has to come from the module")
+            error.hint("the function has no MDSZ, so the size must come from the wrapper of the module")
         })?;
-        // A last module may end before its padding does.
+        // The last module may end before its padding does.
         Self::sized(section, offset, wrapper.padded_size().min(rest))
     }
 
-    /// All bytes, with wrapper and padding: what `HASH` covers.
+    /// Returns all bytes, including wrapper and padding: the input of `HASH`.
     pub fn bytes(&self) -> &'a [u8] {
         self.data.data()
     }
 
-    /// The bytes of the file that it takes.
+    /// Returns the range in the file.
     pub fn range(&self) -> Range<u64> {
         self.data.range()
     }
 
-    /// The wrapper.
+    /// Returns the wrapper.
     ///
     /// # Errors
     /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
@@ -138,10 +138,10 @@ impl<'a> Module<'a> {
         Wrapper::read(&mut self.data.clone())
     }
 
-    /// The bitcode without wrapper and padding.
+    /// Returns the bitcode without wrapper and padding.
     ///
     /// # Errors
-    /// A bad wrapper, or one that points outside of the module.
+    /// If the wrapper is malformed or points outside the module.
     pub fn bitcode(&self) -> Result<Reader<'a>> {
         if self.bytes().starts_with(&BITCODE_MAGIC) {
             return Ok(self.data);
@@ -152,7 +152,7 @@ impl<'a> Module<'a> {
             .map_err(|e| e.within("bitcode wrapper"))
     }
 
-    /// SHA-256 of all bytes.
+    /// Computes the SHA-256 of all bytes.
     pub fn sha256(&self) -> unshade_sha256::Hash {
         unshade_sha256::digest(self.bytes())
     }
@@ -163,16 +163,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrapper_that_is_put_on_can_be_taken_off() {
+    fn wrapped_bitcode_can_be_unwrapped() {
         for size in 0..40 {
             let mut bitcode = BITCODE_MAGIC.to_vec();
             bitcode.resize(4 + size, 7);
             let module = wrap(&bitcode).unwrap();
             assert!(module.len().is_multiple_of(16) && module.len() < bitcode.len() + 36);
-            assert_eq!(usual_bitcode(&module), Some(&bitcode[..]));
+            assert_eq!(canonical_bitcode(&module), Some(&bitcode[..]));
         }
         let mut module = wrap(b"BC\xc0\xde").unwrap();
         *module.last_mut().unwrap() = 1;
-        assert_eq!(usual_bitcode(&module), None);
+        assert_eq!(canonical_bitcode(&module), None);
     }
 }

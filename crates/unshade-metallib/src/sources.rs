@@ -1,24 +1,24 @@
-//! Embedded sources (`HSRC` up to 1.2.5, `HSRD` from 1.2.6 on).
+//! Embedded sources (`HSRC` up to 1.2.5, `HSRD` since 1.2.6).
 //!
 //! A 32-bit count of archives; the command line of the link as a C string; in `HSRD` only, the working directory as a
-//! C string; then for each archive a group `{u32 size, not counting itself; SARC; ENDT}`. `SARC` holds a C string,
-//! the archive's id, and a bzip2 stream of a POSIX tar archive, which zeros may follow (up to a multiple of 16 KiB
-//! from the linker before 2025, of 10 KiB from the older tool).
+//! C string; then a group per archive `{u32 size, not including itself; SARC; ENDT}`. `SARC` consists of a C string,
+//! the archive's ID, and a bzip2-compressed POSIX tar archive, optionally followed by zeros (up to a multiple of 16
+//! KiB from linkers before 2025, of 10 KiB from the older tool).
 //!
-//! A function's `SOFF` counts from the start of the section to the code of its `SARC`.
+//! The `SOFF` of a function is the offset of the code of its `SARC` from the start of the section.
 
 use crate::tag::Tags;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// The section of embedded sources.
+/// The section with embedded sources.
 #[derive(Clone, Debug)]
 pub struct Sources<'a> {
-    /// The command line of the link.
+    /// The command line of the linker.
     pub link_command: &'a [u8],
-    /// The directory in which the link ran, in `HSRD`.
+    /// The working directory of the linker, in `HSRD`.
     pub working_directory: Option<&'a [u8]>,
-    /// How many archives the section says that it has. Nothing bounds it.
+    /// The number of archives that the section declares. Untrusted.
     pub declared_count: u32,
     section: Reader<'a>,
     archives: Reader<'a>,
@@ -33,24 +33,24 @@ impl<'a> Sources<'a> {
         Ok(Self { link_command, working_directory, declared_count, section, archives: reader })
     }
 
-    /// Where the section starts in the file: functions' `SOFF` count from here.
+    /// Returns the file offset of the section; the `SOFF` of functions is relative to it.
     pub fn offset(&self) -> u64 {
         self.section.base()
     }
 
-    /// The archives, in file order.
+    /// Returns the archives, in file order.
     pub fn archives(&self) -> SourceArchives<'a> {
         SourceArchives { reader: self.archives, left: self.declared_count }
     }
 
-    /// The archive that a function's `SOFF` points at.
+    /// Returns the archive at a function's `SOFF`.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if there is none at that offset.
+    /// [`ErrorKind::OutOfRange`] if there is no archive at that offset.
     pub fn archive_at(&self, offset: u64) -> Result<SourceArchive<'a>> {
         let at = self.section.base().saturating_add(offset);
-        let missing = || Error::new(ErrorKind::OutOfRange, at, "SOFF points at no source archive");
-        // The code follows the size of the group.
+        let missing = || Error::new(ErrorKind::OutOfRange, at, "SOFF does not point to a source archive");
+        // The code follows the group's size.
         let start = offset.checked_sub(4).ok_or_else(missing)?;
         let mut reader = self.section;
         reader.skip(start).map_err(|_| missing())?;
@@ -59,20 +59,20 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// One archive of sources.
+/// An archive of sources.
 #[derive(Clone, Debug)]
 pub struct SourceArchive<'a> {
-    /// Its id: a decimal number from the linker, a file's base name from the older tool.
+    /// The ID: a decimal number from the linker, the base name of a file from the older tool.
     pub id: &'a [u8],
-    /// The bzip2 stream, with the zeros that may follow it.
+    /// The bzip2 stream, including trailing zeros.
     pub compressed: Reader<'a>,
-    /// The bytes of the file from the group's size to `ENDT`.
+    /// The range in the file, from the group's size to `ENDT`.
     pub range: Range<u64>,
-    /// The file offset of the code `SARC`, which `SOFF` points at.
+    /// The file offset of the code `SARC`, which `SOFF` points to.
     pub code_offset: u64,
 }
 
-/// Walks the archives; ends after an error.
+/// Iterates over the archives; stops after an error.
 #[derive(Clone, Debug)]
 pub struct SourceArchives<'a> {
     reader: Reader<'a>,
@@ -80,7 +80,7 @@ pub struct SourceArchives<'a> {
 }
 
 impl<'a> SourceArchives<'a> {
-    /// What follows the archives walked so far.
+    /// Returns a reader of the data after the archives read so far.
     pub fn reader(&self) -> Reader<'a> {
         self.reader
     }

@@ -1,35 +1,35 @@
-//! Tags: what function lists, metadata and the header extension are made of.
+//! Tags, the building blocks of function lists, metadata and the header extension.
 //!
-//! A tag is a four-character code, a length (16 bits, but 32 bits for the codes of [`WIDE`]) and as many bytes. The
-//! code `ENDT` has no length and ends the run of tags. In most places a run is a *group*, with a 32-bit size before
-//! it; whether that size counts itself depends on the place and on the tool that wrote the file, so readers walk to
-//! `ENDT` and use the size only to check, or to find the next group when the walk fails.
+//! A tag is a four-character code, a length (16 bits, but 32 bits for the codes of [`WIDE`]) and that many bytes. The
+//! code `ENDT` has no length and ends a sequence of tags. Most sequences form a *group*, which starts with a 32-bit
+//! size; whether that size includes itself depends on the place and on the tool that wrote the file, so parsers read up
+//! to `ENDT` and use the size only as a check, or to find the next group after a fault.
 
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// Ends a run of tags.
+/// Ends a sequence of tags.
 pub const ENDT: FourCc = FourCc(*b"ENDT");
 
-/// The codes whose length has 32 bits: source archives, reflection buffers (plain and compressed), scripts.
+/// The codes of tags with a 32-bit length: source archives, reflection buffers (plain and compressed), scripts.
 pub const WIDE: [FourCc; 4] = [FourCc(*b"SARC"), FourCc(*b"RBUF"), FourCc(*b"RBUZ"), FourCc(*b"SBUF")];
 
 /// One tag.
 #[derive(Clone, Debug)]
 pub struct Tag<'a> {
-    /// Its code.
+    /// The code.
     pub code: FourCc,
-    /// Its bytes, without code and length.
+    /// The content, without code and length.
     pub content: Reader<'a>,
-    /// The bytes of the file that it takes, with code and length.
+    /// The range in the file, including code and length.
     pub range: Range<u64>,
 }
 
 impl<'a> Tag<'a> {
-    /// The content as a C string without its NUL.
+    /// Returns the content as a C string without its NUL.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] without a NUL, [`ErrorKind::BadValue`] if bytes follow the NUL.
+    /// [`ErrorKind::Truncated`] if there is no NUL, [`ErrorKind::BadValue`] if bytes follow the NUL.
     pub fn c_string(&self) -> Result<&'a [u8]> {
         let mut content = self.content;
         let text = content.c_string().map_err(|error| error.within(self.path_name()))?;
@@ -37,7 +37,7 @@ impl<'a> Tag<'a> {
         Ok(text)
     }
 
-    /// The content as one number or array that `read` takes, which has to be all of it.
+    /// Parses the whole content with `read`.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if the content is shorter, [`ErrorKind::BadValue`] if it is longer.
@@ -52,7 +52,7 @@ impl<'a> Tag<'a> {
         if content.is_empty() {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::BadValue, content.offset(), "tag is longer than its content")
+        Err(Error::new(ErrorKind::BadValue, content.offset(), "extra bytes at the end of the tag")
             .expected(alloc::format!("{} bytes", content.position()))
             .found(alloc::format!("{}", content.data().len()))
             .within(self.path_name()))
@@ -63,7 +63,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Walks the tags of a run up to `ENDT`. After an error the walk ends.
+/// Iterates over tags up to `ENDT`; stops after an error.
 #[derive(Clone, Debug)]
 pub struct Tags<'a> {
     reader: Reader<'a>,
@@ -78,25 +78,25 @@ enum State {
 }
 
 impl<'a> Tags<'a> {
-    /// Walks the tags from the reader's position on.
+    /// Creates an iterator over the tags from the reader's position.
     pub fn new(reader: Reader<'a>) -> Self {
         Self { reader, state: State::Running }
     }
 
-    /// Whether the walk came to `ENDT`.
+    /// Returns whether `ENDT` was reached.
     pub fn ended(&self) -> bool {
         self.state == State::Ended
     }
 
-    /// What follows the tags walked so far; after [`Tags::ended`] what follows `ENDT`.
+    /// Returns a reader of the data after the tags read so far, and after `ENDT` if [`Tags::ended`].
     pub fn reader(&self) -> Reader<'a> {
         self.reader
     }
 
-    /// Walks on to `ENDT`.
+    /// Checks all remaining tags up to `ENDT`.
     ///
     /// # Errors
-    /// The first tag that cannot be read, the missing `ENDT`, or [`ErrorKind::BadValue`] if bytes follow it.
+    /// If a tag is malformed, `ENDT` is missing, or bytes follow it ([`ErrorKind::BadValue`]).
     pub fn check(mut self) -> Result<()> {
         for tag in &mut self {
             tag?;
@@ -109,10 +109,10 @@ impl<'a> Tags<'a> {
     }
 
     fn read(&mut self) -> Result<Option<Tag<'a>>> {
-        // On a failure the reader stays at the tag that failed.
+        // After a failure the reader stays at the tag that failed.
         let mut reader = self.reader;
         let start = reader.offset();
-        let code = reader.fourcc().map_err(|error| error.hint("the run of tags has no ENDT"))?;
+        let code = reader.fourcc().map_err(|error| error.hint("the sequence of tags has no ENDT"))?;
         if code == ENDT {
             self.reader = reader;
             self.state = State::Ended;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_ends_at_endt_or_at_the_first_fault() {
+    fn iteration_stops_at_endt_or_at_the_first_fault() {
         let run = b"TYPE\x01\x00\x02RBUF\x02\x00\x00\x00hiENDTNAME";
         let mut tags = Tags::new(Reader::at(run, 0x40));
         let first = tags.next().unwrap().unwrap();

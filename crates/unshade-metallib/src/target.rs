@@ -1,4 +1,4 @@
-//! What a new library is built for, and the container that Apple's linker writes for it.
+//! Targets of new libraries, and the container version that Apple's linker writes for each.
 //!
 //! | target | container |
 //! |---|---|
@@ -6,24 +6,24 @@
 //! | iOS and tvOS up to 11, 12, 13, 14, 15, 16 to 18, 26 | 1.2.2, 3, 4, 5, 6, 7, 9 |
 //! | visionOS 1, 2, 26 | 1.2.7, 8, 9 |
 //!
-//! The first row holds for the real libraries for macOS of the linker; of the second, iOS 17 and 18 were seen, and the
-//! rest follows from what came out in the same years.
+//! The first row was checked against real macOS libraries written by the linker. In the second, iOS 17 and 18 were
+//! seen; the other values follow from the releases of the same years.
 
 use crate::header::{Header, LibraryType, Platform, Section};
 
-/// A platform and the oldest version of its OS that is to load a library.
+/// A platform and the minimum version of its OS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The platform.
     pub platform: Platform,
-    /// The version of the OS: three numbers.
+    /// The minimum OS version: major, minor and patch.
     pub os: (u16, u8, u8),
 }
 
-/// By the first version of the OS: the last number of the container's version.
-type Row = ((u16, u8), u16);
+/// The first OS version (major, minor) that uses a container version, and the last number of that version.
+type ContainerRow = ((u16, u8), u16);
 
-const MACOS: [Row; 8] = [
+const MACOS: [ContainerRow; 8] = [
     ((0, 0), 2),
     ((10, 14), 3),
     ((10, 15), 4),
@@ -34,15 +34,15 @@ const MACOS: [Row; 8] = [
     ((26, 0), 9),
 ];
 
-const IOS: [Row; 7] =
+const IOS: [ContainerRow; 7] =
     [((0, 0), 2), ((12, 0), 3), ((13, 0), 4), ((14, 0), 5), ((15, 0), 6), ((16, 0), 7), ((26, 0), 9)];
 
-const VISIONOS: [Row; 3] = [((0, 0), 7), ((2, 0), 8), ((26, 0), 9)];
+const VISIONOS: [ContainerRow; 3] = [((0, 0), 7), ((2, 0), 8), ((26, 0), 9)];
 
 impl Target {
-    /// The last number of the version of the container, 1.2.x.
+    /// Returns the last number of the container version 1.2.x.
     pub fn container(self) -> u16 {
-        let rows: &[Row] = match self.platform {
+        let rows: &[ContainerRow] = match self.platform {
             Platform::MACOS | Platform::UNKNOWN => &MACOS,
             Platform::VISIONOS | Platform::VISIONOS_SIMULATOR => &VISIONOS,
             _ => &IOS,
@@ -51,7 +51,7 @@ impl Target {
         rows.iter().rev().find(|(first, _)| *first <= os).map_or(2, |(_, container)| *container)
     }
 
-    /// The header of a library for this target.
+    /// Returns the header of a library for this target.
     ///
     /// ```
     /// use unshade_metallib::target::Target;
@@ -70,7 +70,7 @@ impl Target {
         header
     }
 
-    /// Puts the target into a header, as far as its version has room for it.
+    /// Writes the target to a header, as far as its container version can express it.
     pub fn write(self, header: &mut Header) {
         let is_mac = matches!(self.platform, Platform::MACOS | Platform::MAC_CATALYST);
         header.raw_major = header.raw_major & 0x7fff | if is_mac { 0x8000 } else { 0 };
@@ -81,14 +81,14 @@ impl Target {
     }
 }
 
-/// The first version that says what a library's type is.
+/// The first container version (1.2.x) that stores the type of the library.
 pub const FIRST_WITH_TYPE: u16 = 4;
 
-/// The first version that says for which platform and OS a library is.
+/// The first container version (1.2.x) that stores platform and OS.
 pub const FIRST_WITH_PLATFORM: u16 = 6;
 
 impl Header {
-    /// The header of a library of version 1.2.`patch` that says nothing else yet.
+    /// Returns an otherwise empty header of container version 1.2.`patch`.
     pub fn of_version(patch: u16) -> Self {
         let none = Section::default();
         Self {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_of_targets() {
+    fn container_version_depends_on_the_target() {
         for (platform, os, container) in [
             (Platform::MACOS, (10, 13, 0), 2),
             (Platform::MACOS, (10, 15, 0), 4),

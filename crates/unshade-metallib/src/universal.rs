@@ -1,10 +1,11 @@
-//! Universal files: several architectures in one, as `metal-lipo` and binary archives (`MTLBinaryArchive`) write them.
+//! Universal files: slices for several architectures in one file, written by `metal-lipo` and as binary archives
+//! (`MTLBinaryArchive`).
 //!
-//! Big-endian: magic `0xCBFEBABE`, a 32-bit count, then for each architecture 20 bytes
+//! All numbers are big-endian: magic `0xCBFEBABE`, a 32-bit count, then 20 bytes per architecture
 //! `{cpu type, cpu subtype, offset, size, alignment as a power of two}`. An AIR slice is a Metal library; an Apple GPU
 //! slice is a Mach-O file ([`crate::gpu_object`]).
 //!
-//! Source: 10 real binary archives. A public script that takes 32 bytes for each architecture is wrong.
+//! Source: 10 real binary archives. A public script that assumes 32 bytes per architecture is wrong.
 
 use crate::gpu_object::GpuObject;
 use crate::library::Library;
@@ -15,7 +16,7 @@ use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
 /// The first four bytes, big-endian.
 pub const MAGIC: u32 = 0xcbfe_babe;
 
-/// The size of a row of the table of architectures.
+/// Size of an entry in the table of architectures.
 const ARCHITECTURE_SIZE: u64 = 20;
 
 open_enum! {
@@ -30,43 +31,43 @@ open_enum! {
 #[derive(Clone, Debug)]
 pub struct Universal<'a> {
     file: Reader<'a>,
-    /// How many slices the file says that it has. Nothing bounds it: do not allocate by it.
+    /// The number of slices that the file declares. Untrusted: do not allocate by it.
     pub declared_count: u32,
 }
 
-/// One architecture.
+/// A slice: the data for one architecture.
 #[derive(Clone, Debug)]
 pub struct Slice<'a> {
     /// The architecture.
     pub cpu_type: CpuType,
-    /// Its variant; for an Apple GPU the generation.
+    /// The variant of the architecture; for an Apple GPU, its generation.
     pub cpu_subtype: u32,
     /// The alignment of the slice, as a power of two.
     pub alignment: u32,
-    /// The bytes of the file that the row of the table takes.
+    /// The range of the table entry in the file.
     pub row: Range<u64>,
-    /// The bytes of the slice, or why there are none.
+    /// The data of the slice, or why it is out of range.
     pub data: Result<Reader<'a>>,
 }
 
-/// What a slice holds.
+/// The parsed content of a slice.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
-    reason = "there is one at a time, and boxing it would cost callers a pattern"
+    reason = "only one exists at a time, and a box would complicate patterns in callers"
 )]
 pub enum SliceContent<'a> {
-    /// AIR: a Metal library.
+    /// AIR code in a Metal library.
     Library(Library<'a>),
-    /// Machine code of a GPU.
+    /// Machine code for an Apple GPU.
     GpuObject(GpuObject<'a>),
-    /// Something that is not read.
+    /// Data of an unknown format.
     Unknown(Reader<'a>),
 }
 
 impl<'a> Universal<'a> {
-    /// Opens a universal file.
+    /// Parses a universal file.
     ///
     /// # Errors
     /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
@@ -74,7 +75,7 @@ impl<'a> Universal<'a> {
         Self::parse_at(data, 0)
     }
 
-    /// Opens a universal file that stands at `base` of a larger file.
+    /// Parses a universal file at offset `base` of a larger file.
     ///
     /// # Errors
     /// As [`Universal::parse`].
@@ -90,12 +91,12 @@ impl<'a> Universal<'a> {
         Ok(Self { file, declared_count: reader.u32_be()? })
     }
 
-    /// All bytes of the file.
+    /// Returns a reader of the whole file.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// Walks the slices; ends after an error.
+    /// Iterates over the slices; stops after an error.
     pub fn slices(&self) -> impl Iterator<Item = Result<Slice<'a>>> + use<'a> {
         let file = self.file;
         let mut table = self.file;
@@ -111,7 +112,7 @@ impl<'a> Universal<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// How it is called: architecture and variant, such as `air64.0xc`.
+    /// Returns a name made of architecture and variant, such as `air64.0xc`.
     pub fn name(&self) -> alloc::string::String {
         format!("{}.{:#x}", self.cpu_type, self.cpu_subtype)
     }
@@ -127,17 +128,17 @@ impl<'a> Slice<'a> {
         Ok(Self { cpu_type, cpu_subtype, alignment, row: start..table.offset(), data })
     }
 
-    /// What the slice holds, told by its first bytes.
+    /// Parses the slice, whose format is determined by its first bytes.
     ///
     /// # Errors
-    /// A slice out of range, or one whose own header can't be read.
+    /// If the slice is out of range, or its header is malformed.
     pub fn content(&self) -> Result<SliceContent<'a>> {
         let data = self.data.clone()?;
         if data.rest().starts_with(&crate::header::MAGIC.0) {
             return Library::parse_at(data.data(), data.base()).map(SliceContent::Library);
         }
         if data.rest().starts_with(&crate::gpu_object::MAGIC.to_le_bytes()) {
-            return GpuObject::parse(data).map(SliceContent::GpuObject);
+            return GpuObject::parse_at(data.data(), data.base()).map(SliceContent::GpuObject);
         }
         Ok(SliceContent::Unknown(data))
     }

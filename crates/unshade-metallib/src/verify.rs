@@ -1,11 +1,11 @@
-//! Is the library sound?
+//! Checks that a library is valid.
 //!
-//! A [`Check`] is made of *units* that do not depend on each other, so that a caller can spread them over threads: one
-//! for the library as a whole, and one for every few modules, functions and reflection buffers. [`library`] does all of
-//! it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
+//! A [`Check`] is divided into independent *units*, so that a caller can spread them over threads: one for the library
+//! as a whole, and one for each batch of modules, functions and reflection buffers. [`library`] runs all of them in the
+//! calling thread. [`RULES`] lists the rules; `docs/verify.md` describes them.
 //!
-//! The work is bounded: a hostile list may name the same bytes any number of times, so the bytes that are hashed are
-//! at most [`MAX_HASHED_RATIO`] times the file.
+//! The work is limited: a hostile list may refer to the same bytes any number of times, so the number of hashed bytes
+//! is at most [`MAX_HASHED_RATIO`] times the size of the file.
 
 use crate::function_list::Function;
 use crate::header::Platform;
@@ -18,48 +18,49 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 use unshade_core::{Diagnostics, Error, ErrorKind, FourCc, Result};
 use unshade_sha256::Hash;
 
-/// The bytes that are hashed are at most this many times the file's.
+/// Maximum ratio of hashed bytes to the size of the file.
 pub const MAX_HASHED_RATIO: u64 = 4;
 
-/// How many modules, functions or reflection buffers make a unit.
+/// Number of modules, functions or reflection buffers per unit.
 const UNIT_SIZE: usize = 32;
 
-/// The rules that a library may break, with what each says.
+/// The rules that a library may break, with a description of each.
 pub const RULES: &[(&str, &str)] = &[
-    ("file-size", "The header's file size is the real one; Metal refuses a library of another size."),
-    ("section-range", "Every section lies inside of the file."),
+    ("file-size", "The file size in the header is correct; Metal rejects a library of any other size."),
+    ("section-range", "Every section is inside the file."),
     ("section-overlap", "No two sections share a byte."),
     ("section-gap", "Every byte belongs to a section."),
-    ("function-list", "The function list holds as many groups as it counts, and nothing after them."),
-    ("function-tag", "A function's tags can be read, and each stands once."),
-    ("function-name", "A function has a name, in UTF-8, that no other function has."),
+    ("function-list", "The function list contains as many groups as its count says, and nothing else."),
+    ("function-tag", "A function's tags are well-formed and unique."),
+    ("function-name", "A function has a unique name, in UTF-8."),
     ("function-required-tag", "A function has TYPE, HASH, OFFT and VERS."),
-    ("function-type", "A function's type is a known one."),
+    ("function-type", "A function's type is known."),
     (
         "header-extension",
-        "The header extension is a run of known tags that ends where the public metadata starts.",
+        "The header extension is a sequence of known tags that ends where the public metadata starts.",
     ),
-    ("metadata", "A function's public and private metadata can be read."),
+    ("metadata", "A function's public and private metadata are well-formed."),
     ("metadata-size", "A metadata group's size follows the rule of the tool that wrote the library."),
-    ("module-range", "A function's module lies inside of the bitcode section."),
-    ("module-wrapper", "A module starts with a bitcode wrapper that fits it."),
+    ("module-range", "A function's module is inside the bitcode section."),
+    ("module-wrapper", "A module starts with a bitcode wrapper of matching size."),
     ("module-hash", "HASH is the SHA-256 of the module."),
-    ("module-overlap", "Modules are shared as a whole or not at all."),
-    ("platform", "The platform agrees with the macOS flag."),
-    ("reflection", "Every reflection buffer can be decoded, and RFLT points at one."),
-    ("sources", "The embedded sources can be read, and SOFF points at one of their archives."),
-    ("symbol-list", "Imported symbols and exported variables can be read."),
-    ("dynamic-header", "The dynamic header is a run of tags."),
-    ("script-list", "The script list can be read."),
-    ("unknown-tag", "A tag that nobody has described."),
+    ("module-overlap", "Modules are shared entirely or not at all."),
+    ("platform", "The platform matches the macOS flag."),
+    ("reflection", "Every reflection buffer can be decoded, and every RFLT points to one."),
+    ("sources", "The embedded sources are well-formed, and every SOFF points to one of their archives."),
+    ("symbol-list", "Imported symbols and exported variables are well-formed."),
+    ("dynamic-header", "The dynamic header is a sequence of tags."),
+    ("script-list", "The script list is well-formed."),
+    ("unknown-tag", "Every tag is known."),
     ("verify-limit", "The check stopped at a limit that guards against hostile files."),
 ];
 
-/// Checks everything, one unit after the other.
+/// Runs all units of the check, one after the other.
 pub fn library(library: &Library<'_>) -> Diagnostics {
     let mut check = Check::new(library);
     for unit in 0..check.unit_count() {
@@ -68,21 +69,31 @@ pub fn library(library: &Library<'_>) -> Diagnostics {
     check.finish().diagnostics
 }
 
-/// A check that is under way.
-#[derive(Debug)]
+/// A check in progress.
 pub struct Check<'a> {
     library: Library<'a>,
     functions: Vec<Function<'a>>,
     modules: Vec<Module<'a>>,
     reflections: Vec<Group<'a>>,
-    /// The size rule that all metadata groups have to follow: that of the first.
+    /// The size rule that all metadata groups must follow: that of the first group.
     size_rule: Option<GroupSize>,
-    /// The SHA-256 of each module that was absorbed.
+    /// The SHA-256 of each absorbed module.
     hashes: Vec<Hash>,
     diagnostics: Diagnostics,
 }
 
-/// What can be checked apart.
+/// Prints the amount of work, not the data.
+impl fmt::Debug for Check<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check")
+            .field("library", &self.library)
+            .field("functions", &self.functions.len())
+            .field("modules", &self.modules.len())
+            .field("reflections", &self.reflections.len())
+            .finish_non_exhaustive()
+    }
+}
+/// An independent part of the check.
 enum Unit<'c, 'a> {
     Whole,
     Modules(&'c [Module<'a>]),
@@ -90,7 +101,7 @@ enum Unit<'c, 'a> {
     Reflections(&'c [Group<'a>]),
 }
 
-/// What a unit found.
+/// The findings of a unit.
 #[derive(Debug)]
 pub struct UnitResult {
     diagnostics: Diagnostics,
@@ -98,19 +109,19 @@ pub struct UnitResult {
     hashes: Vec<Hash>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Verdict {
-    /// How many functions could be read.
+    /// The number of functions in the list.
     pub functions: u64,
-    /// How many of their hashes match their module.
+    /// The number of functions whose hash matches their module.
     pub matching_hashes: u64,
-    /// Everything that is wrong, by file offset.
+    /// All findings, sorted by file offset.
     pub diagnostics: Diagnostics,
 }
 
 impl<'a> Check<'a> {
-    /// Finds the units.
+    /// Divides the check of a library into units.
     pub fn new(library: &Library<'a>) -> Self {
         let mut diagnostics = Diagnostics::new();
         let functions = function_list(library, &mut diagnostics);
@@ -129,13 +140,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub fn unit_count(&self) -> usize {
         let parts = [self.modules.len(), self.functions.len(), self.reflections.len()];
         parts.into_iter().map(|count| count.div_ceil(UNIT_SIZE)).fold(1, usize::saturating_add)
     }
 
-    /// Does a unit's work.
+    /// Runs a unit.
     pub fn run(&self, unit: usize) -> UnitResult {
         let mut diagnostics = Diagnostics::new();
         let mut hashes = Vec::new();
@@ -152,20 +163,21 @@ impl<'a> Check<'a> {
             }
             Unit::Functions(functions) => {
                 for function in functions {
-                    function_tags(function, &mut diagnostics);
-                    metadata(&self.library, function, self.size_rule, &mut diagnostics);
+                    check_function_tags(function, &mut diagnostics);
+                    check_metadata(&self.library, function, self.size_rule, &mut diagnostics);
                 }
             }
             Unit::Reflections(groups) => {
                 for group in groups {
-                    diagnostics.take("reflection", reflection(group).map_err(|e| e.within("reflection")));
+                    diagnostics
+                        .take("reflection", check_reflection(group).map_err(|e| e.within("reflection")));
                 }
             }
         }
         UnitResult { diagnostics, hashes }
     }
 
-    /// The unit of this number: the whole, then modules, functions and reflections.
+    /// Returns the unit with this number. Unit 0 is the whole library; modules, functions and reflections follow.
     fn unit(&self, unit: usize) -> Unit<'_, 'a> {
         let Some(unit) = unit.checked_sub(1) else { return Unit::Whole };
         if let Some(modules) = self.modules.chunks(UNIT_SIZE).nth(unit) {
@@ -181,18 +193,18 @@ impl<'a> Check<'a> {
 
     /// Checks the library as a whole.
     fn whole(&self, diagnostics: &mut Diagnostics) {
-        header(&self.library, diagnostics);
-        extension(&self.library, diagnostics);
-        sections(&self.library, diagnostics);
-        function_names(&self.functions, diagnostics);
-        sources(&self.library, &self.functions, diagnostics);
-        dynamic_header(&self.library, diagnostics);
-        symbol_lists(&self.library, diagnostics);
-        reflection_offsets(&self.library, &self.functions, &self.reflections, diagnostics);
+        check_header(&self.library, diagnostics);
+        check_extension(&self.library, diagnostics);
+        check_sections(&self.library, diagnostics);
+        check_function_names(&self.functions, diagnostics);
+        check_sources(&self.library, &self.functions, diagnostics);
+        check_dynamic_header(&self.library, diagnostics);
+        check_symbol_lists(&self.library, diagnostics);
+        check_reflection_offsets(&self.library, &self.functions, &self.reflections, diagnostics);
     }
 
-    /// Takes a unit's result. Results have to come in the order of the units, and better soon: the findings of all
-    /// units of a hostile file are many times its size.
+    /// Adds the result of a unit. Results must be added in the order of the units, and should be added soon: the
+    /// findings of all units of a hostile file together are many times its size.
     pub fn absorb(&mut self, result: UnitResult) {
         self.hashes.extend(result.hashes);
         if !result.diagnostics.is_empty() {
@@ -200,7 +212,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Checks what concerns several units, after all of them were absorbed.
+    /// Runs the checks that involve several units, after all units were absorbed.
     pub fn finish(mut self) -> Verdict {
         let hashes = core::mem::take(&mut self.hashes);
         let matching_hashes = self.compare_hashes(&hashes);
@@ -208,7 +220,7 @@ impl<'a> Check<'a> {
         Verdict { functions: self.functions.len() as u64, matching_hashes, diagnostics: self.diagnostics }
     }
 
-    /// Compares the functions' hashes with those of their modules; returns how many match.
+    /// Compares the hashes of functions with those of their modules. Returns the number of matches.
     fn compare_hashes(&mut self, hashes: &[Hash]) -> u64 {
         let mut by_hash: Option<BTreeMap<&Hash, &Function<'_>>> = None;
         let mut matching = 0u64;
@@ -228,8 +240,8 @@ impl<'a> Check<'a> {
                 self.functions.iter().filter_map(|other| Some((other.hash?, other))).collect()
             });
             let hint = match by_hash.get(found) {
-                Some(other) => format!("OFFT points at the module of {}", other.label()),
-                None => "the module's bytes were changed after the library was made".into(),
+                Some(other) => format!("OFFT points to the module of {}", other.label()),
+                None => "the module was modified after the library was written".into(),
             };
             let size = range.end.saturating_sub(range.start);
             self.diagnostics.error(
@@ -249,34 +261,30 @@ impl<'a> Check<'a> {
     }
 }
 
-fn header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+fn check_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     let header = library.header();
     let base = library.file().base();
     let real = library.file().data().len() as u64;
     if header.file_size != real {
-        let hint = if header.file_size > real { "the file is cut off" } else { "bytes follow the library" };
+        let hint = if header.file_size > real { "the file is truncated" } else { "bytes follow the library" };
         diagnostics.error(
             "file-size",
-            Error::new(
-                ErrorKind::OutOfRange,
-                base.saturating_add(16),
-                "file size in the header is not the real one",
-            )
-            .expected(format!("{real}"))
-            .found(format!("{}", header.file_size))
-            .hint(hint),
+            Error::new(ErrorKind::OutOfRange, base.saturating_add(16), "wrong file size in the header")
+                .expected(format!("{real}"))
+                .found(format!("{}", header.file_size))
+                .hint(hint),
         );
     }
     let mac = matches!(header.platform(), Platform::MACOS | Platform::MAC_CATALYST);
     if header.platform() != Platform::UNKNOWN && mac != header.macos_flag() {
         diagnostics.warning(
             "platform",
-            Error::new(
-                ErrorKind::BadValue,
-                base.saturating_add(5),
-                "macOS flag does not agree with the platform",
-            )
-            .found(format!("flag {}, platform {}", header.macos_flag(), header.platform())),
+            Error::new(ErrorKind::BadValue, base.saturating_add(5), "macOS flag contradicts the platform")
+                .found(format!(
+                    "macOS flag {}, platform {}",
+                    if header.macos_flag() { "set" } else { "not set" },
+                    header.platform()
+                )),
         );
     }
     if header.platform().name().is_none() {
@@ -288,7 +296,7 @@ fn header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn extension(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+fn check_extension(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     if let Some(fault) = library.extension_fault() {
         diagnostics.error("header-extension", fault.clone());
     }
@@ -301,12 +309,15 @@ fn extension(library: &Library<'_>, diagnostics: &mut Diagnostics) {
             continue;
         };
         if !seen.insert(tag.code) {
-            diagnostics
-                .warning("header-extension", repeated(tag.code, tag.range.start).within("header extension"));
+            diagnostics.warning(
+                "header-extension",
+                repeated_tag(tag.code, tag.range.start).within("header extension"),
+            );
         }
         let known = section_name(tag.code).is_some() || tag.code.0 == *b"UUID";
         if !known {
-            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within("header extension"));
+            diagnostics
+                .note("unknown-tag", unknown_tag(tag.code, tag.range.start).within("header extension"));
         } else if section(&tag).is_none() && tag.exactly(|r| r.array_ref::<16>()).is_err() {
             diagnostics.error(
                 "header-extension",
@@ -327,20 +338,20 @@ fn extension(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Checks the sections against the file and against each other.
-fn sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+/// Checks that sections are inside the file, do not overlap, and leave no gaps.
+fn check_sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     let base = library.file().base();
     let length = library.file().data().len() as u64;
-    let mut placed: Vec<(Range<u64>, String)> =
+    let mut sections: Vec<(Range<u64>, String)> =
         alloc::vec![(0..crate::header::HEADER_SIZE.min(length), "header".into())];
-    let mut place = |name: String, range: Range<u64>, diagnostics: &mut Diagnostics| {
+    let mut add = |name: String, range: Range<u64>, diagnostics: &mut Diagnostics| {
         if range.end > length {
             diagnostics.error(
                 "section-range",
                 Error::new(
                     ErrorKind::OutOfRange,
                     base.saturating_add(range.start.min(length)),
-                    "section leaves the file",
+                    "section reaches beyond the end of the file",
                 )
                 .expected(format!("an end of at most {length:#x}"))
                 .found(format!("{:#x}..{:#x}", range.start, range.end))
@@ -348,33 +359,35 @@ fn sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
             );
         }
         if range.start < range.end && range.start < length {
-            placed.push((range.start..range.end.min(length), name));
+            sections.push((range.start..range.end.min(length), name));
         }
     };
     for (name, range) in library.header().sections() {
-        place(name.into(), range, diagnostics);
+        add(name.into(), range, diagnostics);
     }
     if let Some(extension) = library.extension() {
         let range = extension.range.start.saturating_sub(base)..extension.range.end.saturating_sub(base);
-        place("header extension".into(), range, diagnostics);
+        add("header extension".into(), range, diagnostics);
         for tag in extension.tags().filter_map(Result::ok) {
             if let Some(section) = section(&tag) {
                 let name = section_name(tag.code).unwrap_or_default();
-                place(format!("{name} ({})", tag.code), section.range(), diagnostics);
+                add(format!("{name} ({})", tag.code), section.range(), diagnostics);
             }
         }
     }
-    placed.sort_by_key(|(range, _)| (range.start, range.end));
+    sections.sort_by_key(|(range, _)| (range.start, range.end));
     let mut end = 0;
     let mut previous = "start of the file";
-    for (range, name) in &placed {
+    for (range, name) in &sections {
         let at = base.saturating_add(range.start);
         if range.start > end {
             diagnostics.warning(
                 "section-gap",
-                Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes that no section has").found(
-                    format!("{} bytes between {previous} and {name}", range.start.saturating_sub(end)),
-                ),
+                Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes outside all sections")
+                    .found(format!(
+                        "{} bytes between {previous} and {name}",
+                        range.start.saturating_sub(end)
+                    )),
             );
         } else if range.start < end {
             diagnostics.error(
@@ -390,14 +403,14 @@ fn sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     if end < length {
         diagnostics.warning(
             "section-gap",
-            Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes that no section has")
+            Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes outside all sections")
                 .found(format!("{} bytes after {previous}", length.saturating_sub(end))),
         );
     }
 }
 
-/// A function that has all the tags that it needs takes more bytes than this. The list of functions is some times as
-/// large in memory as that.
+/// A function with all required tags is larger than this in the file. Limits the memory for the list of functions,
+/// which are several times as large in memory.
 const MIN_FUNCTION_SIZE: usize = 96;
 
 fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Function<'a>> {
@@ -437,8 +450,8 @@ fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Ve
     functions
 }
 
-/// Checks that no two functions have one name.
-fn function_names(functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+/// Checks that function names are unique.
+fn check_function_names(functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     let mut names = BTreeMap::new();
     for function in functions {
         if let Some(name) = function.name
@@ -454,11 +467,11 @@ fn function_names(functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The tags that a function's group may have.
+/// The tags that the group of a function may contain.
 const FUNCTION_TAGS: [&[u8; 4]; 10] =
     [b"NAME", b"TYPE", b"HASH", b"OFFT", b"VERS", b"MDSZ", b"TESS", b"LAYR", b"SOFF", b"RFLT"];
 
-fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
+fn check_function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
     if let Some(fault) = &function.fault {
         diagnostics.error("function-tag", fault.clone());
     }
@@ -469,11 +482,11 @@ fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
         match place.and_then(|place| seen.get_mut(place)) {
             Some(seen) if !*seen => *seen = true,
             Some(_) => {
-                let error = repeated(tag.code, tag.range.start).within(function.label());
+                let error = repeated_tag(tag.code, tag.range.start).within(function.label());
                 diagnostics.error("function-tag", error);
             }
             None => {
-                let error = unknown(tag.code, tag.range.start).within(function.label());
+                let error = unknown_tag(tag.code, tag.range.start).within(function.label());
                 diagnostics.note("unknown-tag", error);
             }
         }
@@ -491,7 +504,7 @@ fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
     let mut missing = |rule, tag: &'static str| {
         diagnostics.error(
             rule,
-            Error::new(ErrorKind::BadValue, start, "a tag is missing").expected(tag).within(function.label()),
+            Error::new(ErrorKind::BadValue, start, "missing tag").expected(tag).within(function.label()),
         );
     };
     if function.name.is_none() {
@@ -527,7 +540,7 @@ fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn metadata(
+fn check_metadata(
     library: &Library<'_>,
     function: &Function<'_>,
     size_rule: Option<GroupSize>,
@@ -540,24 +553,20 @@ fn metadata(
             let real = group.range.end.saturating_sub(group.range.start);
             diagnostics.warning(
                 "metadata-size",
-                Error::new(
-                    ErrorKind::BadValue,
-                    group.range.start,
-                    "size of the group is not what it should be",
-                )
-                .expected(format!(
-                    "{}",
-                    if expected == GroupSize::Exclusive { real.saturating_sub(4) } else { real }
-                ))
-                .found(format!("{}", group.stated_size))
-                .within(name)
-                .within(function.label()),
+                Error::new(ErrorKind::BadValue, group.range.start, "wrong size of the group")
+                    .expected(format!(
+                        "{}",
+                        if expected == GroupSize::Exclusive { real.saturating_sub(4) } else { real }
+                    ))
+                    .found(format!("{}", group.stated_size))
+                    .within(name)
+                    .within(function.label()),
             );
         }
     };
     let unknown_tags = |group: &MetadataGroup<'_>, known: &[&[u8; 4]], diagnostics: &mut Diagnostics| {
         for tag in group.tags().filter_map(Result::ok).filter(|tag| !known.contains(&&tag.code.0)) {
-            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within(function.label()));
+            diagnostics.note("unknown-tag", unknown_tag(tag.code, tag.range.start).within(function.label()));
         }
     };
     if let Some(public) = diagnostics.take("metadata", library.public_metadata(function)).flatten() {
@@ -578,13 +587,13 @@ fn metadata(
     }
 }
 
-/// Checks the source section and what points into it. Archives are not unpacked here.
-fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+/// Checks the source section and the offsets into it. Does not unpack the archives.
+fn check_sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else {
         let has_section =
             |code| library.extension().is_some_and(|extension| extension.section(code).is_some());
         if !has_section(b"HSRD") && !has_section(b"HSRC") {
-            dangling(functions, |function| function.source_offset, "sources", "SOFF", diagnostics);
+            report_dangling(functions, |function| function.source_offset, "sources", "SOFF", diagnostics);
         }
         return;
     };
@@ -598,7 +607,7 @@ fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut 
                     Error::new(
                         ErrorKind::BadMagic,
                         archive.compressed.offset(),
-                        "archive is no bzip2 stream",
+                        "archive is not a bzip2 stream",
                     )
                     .expected("BZh")
                     .within("sources"),
@@ -612,15 +621,15 @@ fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut 
         if !starts.contains(&at) {
             diagnostics.error(
                 "sources",
-                Error::new(ErrorKind::OutOfRange, at, "SOFF points at no source archive")
+                Error::new(ErrorKind::OutOfRange, at, "SOFF does not point to a source archive")
                     .within(function.label()),
             );
         }
     }
 }
 
-/// Tells the functions with an offset into a section that the library does not have.
-fn dangling(
+/// Reports the functions that have an offset into a section which the library does not have.
+fn report_dangling(
     functions: &[Function<'_>],
     offset: impl Fn(&Function<'_>) -> Option<u64>,
     rule: &'static str,
@@ -631,13 +640,13 @@ fn dangling(
         let error = Error::new(
             ErrorKind::OutOfRange,
             function.range.start,
-            format!("{tag} points into a section that is not there"),
+            format!("{tag} points into a section that does not exist"),
         );
         diagnostics.error(rule, error.within(function.label()));
     }
 }
 
-fn symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+fn check_symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     for (code, rule) in [(b"ILST", "symbol-list"), (b"VLST", "symbol-list"), (b"SLST", "script-list")] {
         let Some(groups) = diagnostics.take(rule, library.list(code)).flatten() else { continue };
         for group in groups {
@@ -654,14 +663,14 @@ fn symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn dynamic_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+fn check_dynamic_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     if let Some(header) = diagnostics.take("dynamic-header", library.dynamic_header()).flatten() {
         let whole = header.tags().check().map_err(|error| error.within("dynamic header"));
         diagnostics.take("dynamic-header", whole);
     }
 }
 
-/// The groups of the reflection list, each once, whether a function points at it or not.
+/// Returns all groups of the reflection list, including those that no function points to.
 fn reflection_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Group<'a>> {
     let list = diagnostics.take("reflection", library.list(b"RLST")).flatten();
     let within = |error: Error| error.within("section RLST");
@@ -671,36 +680,36 @@ fn reflection_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> 
         .collect()
 }
 
-/// Checks that functions point at groups of the reflection list.
-fn reflection_offsets(
+/// Checks that the reflection offsets of functions point to groups of the reflection list.
+fn check_reflection_offsets(
     library: &Library<'_>,
     functions: &[Function<'_>],
     groups: &[Group<'_>],
     diagnostics: &mut Diagnostics,
 ) {
     if library.extension().is_none_or(|extension| extension.section(b"RLST").is_none()) {
-        dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
+        report_dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
         return;
     }
     let Ok(Some(section)) = library.section(b"RLST") else { return };
     for function in functions {
         let Some(offset) = function.reflection_offset else { continue };
         let at = section.base().saturating_add(offset);
-        // Groups follow each other, so they are sorted.
+        // Groups are in file order, so they are sorted by offset.
         if groups.binary_search_by_key(&at, |group| group.range.start).is_err() {
-            let error = Error::new(ErrorKind::OutOfRange, at, "RFLT points at no reflection");
+            let error = Error::new(ErrorKind::OutOfRange, at, "RFLT does not point to a reflection");
             diagnostics.error("reflection", error.within(function.label()));
         }
     }
 }
 
-/// Decodes all of one reflection buffer.
-fn reflection(group: &Group<'_>) -> Result<()> {
+/// Decodes a whole reflection buffer.
+fn check_reflection(group: &Group<'_>) -> Result<()> {
     group.tags().check()?;
     crate::library::reflection_buffer(group)?.check()
 }
 
-/// The modules of the functions, each range once, in file order; what is wrong with them goes to `diagnostics`.
+/// Returns the distinct modules of the functions, in file order. Reports modules that are out of range or overlap.
 fn distinct_modules<'a>(
     library: &Library<'a>,
     functions: &[Function<'a>],
@@ -724,7 +733,7 @@ fn distinct_modules<'a>(
         if previous.is_some_and(|previous| previous.end > start) {
             diagnostics.warning(
                 "module-overlap",
-                Error::new(ErrorKind::OutOfRange, start, "module overlaps the one before it"),
+                Error::new(ErrorKind::OutOfRange, start, "module overlaps the previous one"),
             );
         }
         previous = Some(start..end);
@@ -732,8 +741,12 @@ fn distinct_modules<'a>(
         if total > budget {
             diagnostics.error(
                 "verify-limit",
-                Error::new(ErrorKind::Limit, start, "modules overlap so much that the rest is not hashed")
-                    .expected(format!("at most {MAX_HASHED_RATIO} times the file")),
+                Error::new(
+                    ErrorKind::Limit,
+                    start,
+                    "overlapping modules are too large in total; the rest is not hashed",
+                )
+                .expected(format!("at most {MAX_HASHED_RATIO} times the file")),
             );
             hashed = index;
             break;
@@ -751,7 +764,7 @@ fn check_wrapper(module: &Module<'_>) -> Result<()> {
         return Err(Error::new(
             ErrorKind::BadValue,
             module.range().start,
-            "module's size does not fit its wrapper",
+            "size of the module does not match its wrapper",
         )
         .expected(format!("{}", wrapper.padded_size()))
         .found(format!("{size}")));
@@ -767,10 +780,10 @@ fn short_hex(hash: &Hash) -> String {
     }
 }
 
-fn repeated(code: FourCc, offset: u64) -> Error {
-    Error::new(ErrorKind::BadValue, offset, format!("tag {code} stands more than once"))
+fn repeated_tag(code: FourCc, offset: u64) -> Error {
+    Error::new(ErrorKind::BadValue, offset, format!("duplicate tag {code}"))
 }
 
-fn unknown(code: FourCc, offset: u64) -> Error {
-    Error::new(ErrorKind::Unsupported, offset, format!("tag {code} is not known"))
+fn unknown_tag(code: FourCc, offset: u64) -> Error {
+    Error::new(ErrorKind::Unsupported, offset, format!("unknown tag {code}"))
 }

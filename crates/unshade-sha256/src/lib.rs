@@ -1,9 +1,9 @@
-//! SHA-256 of many messages, two at a time where the processor can.
+//! SHA-256 of many messages, two at a time on processors with SHA instructions.
 //!
-//! The SHA instructions of x86-64 processors take four cycles to give a result but can start a new one every other
-//! cycle, and each round of a message needs the result of the one before: one message leaves half of the unit idle.
-//! A Metal library has thousands of modules to hash, so two of them go through the unit side by side, which is 1.6
-//! times as fast. That is the reason for a kernel of our own; for every other processor `sha2` does the work.
+//! The SHA instructions of x86-64 have a latency of four cycles and a throughput of one every other cycle, and each
+//! round needs the result of the previous round: a single message leaves half of the unit idle. A Metal library has
+//! thousands of modules to hash, so this crate interleaves two of them, which is 1.6 times as fast. Other processors
+//! use `sha2`.
 //!
 //! ```
 //! let digests = unshade_sha256::digests(&[b"abc", b""]);
@@ -21,10 +21,10 @@ use sha2::{Digest, Sha256};
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// A SHA-256.
+/// A SHA-256 digest.
 pub type Hash = [u8; 32];
 
-/// The SHA-256 of each message.
+/// Returns the SHA-256 of each message.
 pub fn digests(messages: &[&[u8]]) -> Vec<Hash> {
     #[cfg(target_arch = "x86_64")]
     if let Some(digests) = x86::digests(messages) {
@@ -33,7 +33,7 @@ pub fn digests(messages: &[&[u8]]) -> Vec<Hash> {
     messages.iter().map(|message| digest(message)).collect()
 }
 
-/// The SHA-256 of one message.
+/// Returns the SHA-256 of one message.
 pub fn digest(message: &[u8]) -> Hash {
     Sha256::digest(message).into()
 }

@@ -1,10 +1,10 @@
-//! Two messages side by side, with the SHA instructions of x86-64.
+//! Hashes two messages at a time with the SHA instructions of x86-64.
 //!
-//! A [`Lane`] works on one message and takes the next one when it is done, so that both lanes stay busy whatever the
-//! lengths. The last block or two of a message are put together apart, with the padding: the byte 0x80, zeros, and the
-//! length in bits, big-endian, in the last eight bytes.
+//! A [`Lane`] hashes one message; when it is finished, the next message takes its place, so that both lanes stay busy
+//! whatever the lengths. The last one or two blocks of a message are assembled separately, with the padding: the byte
+//! 0x80, zeros, and the length in bits, big-endian, in the last eight bytes.
 //!
-//! Source: FIPS 180-4; the instructions as the Intel SDM describes SHA256RNDS2, SHA256MSG1 and SHA256MSG2.
+//! Source: FIPS 180-4; the Intel SDM for SHA256RNDS2, SHA256MSG1 and SHA256MSG2.
 
 use crate::Hash;
 use alloc::vec;
@@ -13,7 +13,7 @@ use core::arch::x86_64::*;
 
 cpufeatures::new!(sha_instructions, "sha", "sse2", "ssse3", "sse4.1");
 
-/// Bytes of a block.
+/// Bytes in a block.
 const BLOCK: usize = 64;
 
 const INITIAL: [u32; 8] =
@@ -31,37 +31,31 @@ const K: [u32; 64] = [
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
 
-/// The SHA-256 of each message, or `None` if the processor has no SHA instructions.
+/// Returns the SHA-256 of each message, or `None` if the processor has no SHA instructions.
 pub(crate) fn digests(messages: &[&[u8]]) -> Option<Vec<Hash>> {
     if !sha_instructions::get() {
         return None;
     }
     let mut hashes = vec![[0; 32]; messages.len()];
     let mut queue = messages.iter().enumerate();
-    let mut take = || queue.next().map(|(place, message)| Lane::new(place, message));
-    let mut lanes = [take(), take()];
+    let mut next_lane = || queue.next().map(|(index, message)| Lane::new(index, message));
+    let mut lanes = [next_lane(), next_lane()];
     loop {
         match &mut lanes {
             [Some(first), Some(second)] => {
                 let size = first.next_blocks().len().min(second.next_blocks().len());
                 let (one, one_state) = first.step(size);
                 let (other, other_state) = second.step(size);
-                #[expect(
-                    unsafe_code,
-                    reason = "only an unsafe call reaches instructions that not all processors have"
-                )]
-                // SAFETY: the processor has the instructions, as was asked above.
+                #[expect(unsafe_code, reason = "calling a function with target features is unsafe")]
+                // SAFETY: `sha_instructions::get` confirmed that the processor has the instructions.
                 unsafe {
                     compress_two(one_state, one, other_state, other);
                 }
             }
             [Some(lane), None] | [None, Some(lane)] => {
                 let (blocks, state) = lane.step(usize::MAX);
-                #[expect(
-                    unsafe_code,
-                    reason = "only an unsafe call reaches instructions that not all processors have"
-                )]
-                // SAFETY: the processor has the instructions, as was asked above.
+                #[expect(unsafe_code, reason = "calling a function with target features is unsafe")]
+                // SAFETY: `sha_instructions::get` confirmed that the processor has the instructions.
                 unsafe {
                     compress_one(state, blocks);
                 }
@@ -72,8 +66,8 @@ pub(crate) fn digests(messages: &[&[u8]]) -> Option<Vec<Hash>> {
             if let Some(lane) = slot
                 && lane.is_finished()
             {
-                hashes[lane.place] = lane.hash();
-                *slot = take();
+                hashes[lane.index] = lane.hash();
+                *slot = next_lane();
             }
         }
     }
@@ -81,19 +75,19 @@ pub(crate) fn digests(messages: &[&[u8]]) -> Option<Vec<Hash>> {
 
 /// A message that is being hashed.
 struct Lane<'a> {
-    /// Which of the messages it is.
-    place: usize,
+    /// The index of the message.
+    index: usize,
     message: &'a [u8],
-    /// What does not fill a block, with the padding.
+    /// The bytes after the last whole block, with the padding.
     tail: [u8; 2 * BLOCK],
     tail_size: usize,
-    /// Bytes done, of the whole blocks and the tail together.
+    /// Number of bytes hashed, of the whole blocks and the tail together.
     done: usize,
     state: [u32; 8],
 }
 
 impl<'a> Lane<'a> {
-    fn new(place: usize, message: &'a [u8]) -> Self {
+    fn new(index: usize, message: &'a [u8]) -> Self {
         let (whole, rest) = message.split_at(message.len() - message.len() % BLOCK);
         let mut tail = [0; 2 * BLOCK];
         tail[..rest.len()].copy_from_slice(rest);
@@ -101,10 +95,10 @@ impl<'a> Lane<'a> {
         let tail_size = if rest.len() + 9 <= BLOCK { BLOCK } else { 2 * BLOCK };
         let bits = (message.len() as u64).wrapping_mul(8);
         tail[tail_size - 8..tail_size].copy_from_slice(&bits.to_be_bytes());
-        Self { place, message: whole, tail, tail_size, done: 0, state: INITIAL }
+        Self { index, message: whole, tail, tail_size, done: 0, state: INITIAL }
     }
 
-    /// The blocks that come next: the rest of the message, then the tail.
+    /// Returns the next blocks: the rest of the message, then the tail.
     fn next_blocks(&self) -> &[u8] {
         match self.message.get(self.done..) {
             Some(blocks) if !blocks.is_empty() => blocks,
@@ -112,7 +106,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Takes at most `size` bytes of the next blocks, and the state to work them into.
+    /// Consumes at most `size` bytes of the next blocks. Returns them and the state to update.
     fn step(&mut self, size: usize) -> (&[u8], &mut [u32; 8]) {
         let size = size.min(self.next_blocks().len());
         let start = self.done;
@@ -137,9 +131,9 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// A state and a block in the form that the instructions take.
+/// A state and a block in the layout that the instructions use.
 struct Rounds {
-    /// Words a, b, e and f of the state, a in the highest place.
+    /// Words a, b, e and f of the state, a in the most significant position.
     abef: __m128i,
     /// Words c, d, g and h of the state.
     cdgh: __m128i,
@@ -147,7 +141,7 @@ struct Rounds {
     words: [__m128i; 4],
 }
 
-/// Works whole blocks into a state.
+/// Updates a state with whole blocks.
 #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
 fn compress_one(state: &mut [u32; 8], blocks: &[u8]) {
     let mut rounds = Rounds::new(state);
@@ -162,7 +156,7 @@ fn compress_one(state: &mut [u32; 8], blocks: &[u8]) {
     rounds.store(state);
 }
 
-/// Works as many whole blocks into each of two states, side by side.
+/// Updates two states with the same number of whole blocks each, interleaved.
 #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
 fn compress_two(one_state: &mut [u32; 8], one: &[u8], other_state: &mut [u32; 8], other: &[u8]) {
     let mut first = Rounds::new(one_state);
@@ -190,7 +184,7 @@ impl Rounds {
         Self { abef: _mm_set_epi32(a, b, e, f), cdgh: _mm_set_epi32(c, d, g, h), words: [zero; 4] }
     }
 
-    /// Takes a block, and returns the state before it.
+    /// Loads a block. Returns the state, to be added after its rounds.
     #[inline]
     #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
     fn load(&mut self, block: &[u8; BLOCK]) -> (__m128i, __m128i) {
@@ -204,7 +198,7 @@ impl Rounds {
         (self.abef, self.cdgh)
     }
 
-    /// Four rounds, and the words that are due sixteen rounds later.
+    /// Performs four rounds, and computes the words needed sixteen rounds later.
     #[inline]
     #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
     fn quad<const INDEX: usize>(&mut self) {

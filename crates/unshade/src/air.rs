@@ -1,19 +1,20 @@
-//! What an AIR module says of its functions: the facts that a Metal library repeats in its function list and in its
-//! public metadata.
+//! Reads the functions of an AIR module from its metadata: the same facts that a Metal library repeats in its function
+//! list and in its public metadata.
 //!
-//! | named metadata | says |
+//! | named metadata | contents |
 //! |---|---|
-//! | `!air.vertex`, `fragment`, `kernel`, `visible`, `intersection`, `mesh`, `object` | functions of that type: the function, its results, its arguments, then what else is known of it |
+//! | `!air.vertex`, `fragment`, `kernel`, `visible`, `intersection`, `mesh`, `object` | functions of that type: the function, its results, its arguments, then further properties |
 //! | `!air.version`, `!air.language_version` | three numbers; `Metal` and three numbers |
-//! | `!air.function_constants` | for each: a global, its type, its name, its number, whether it is needed |
+//! | `!air.function_constants` | per constant: global, type, name, index, whether it is required |
 //!
-//! Arguments and results are runs of key words and values. A vertex attribute has `air.vertex_input` (for a patch
-//! `air.patch_input`, or `air.patch_control_point_input` with a node for each field), then `air.location_index`,
-//! `air.arg_type_name` and `air.arg_name`. A result `air.render_target_array_index` is what the tag `LAYR` has the type
-//! of. A function of a patch has a node `air.patch`, its shape, `air.patch_control_point` and how many.
+//! Arguments and results are sequences of keywords and values. A vertex attribute has `air.vertex_input` (for a patch
+//! `air.patch_input`, or `air.patch_control_point_input` with one node per field), then `air.location_index`,
+//! `air.arg_type_name` and `air.arg_name`. The tag `LAYR` holds the type of the result
+//! `air.render_target_array_index`. A post-tessellation function has a node with `air.patch`, the shape of the patch,
+//! `air.patch_control_point` and the number of control points.
 //!
-//! Source: the modules of the real libraries, each of which says the same as its library; tessellation from listings of
-//! modules in public repositories, for want of a real library.
+//! Source: modules of real libraries, which agree with the tables of their libraries. Tessellation is known only from
+//! listings of modules in public repositories; no real library was available.
 
 use std::borrow::Cow;
 use unshade_core::{Error, ErrorKind, Result};
@@ -25,7 +26,7 @@ use unshade_metallib::function_list::{FunctionVersions, ShortVersion, Tessellati
 use unshade_metallib::metadata::AttributeUse;
 use unshade_metallib::{DataType, FunctionType};
 
-/// The named metadata that list functions, with the types of these.
+/// Named metadata that list functions, with the type of the functions in each list.
 const ENTRY_LISTS: [(&[u8], FunctionType); 8] = [
     (b"air.vertex", FunctionType::VERTEX),
     (b"air.fragment", FunctionType::FRAGMENT),
@@ -37,18 +38,18 @@ const ENTRY_LISTS: [(&[u8], FunctionType); 8] = [
     (b"air.object", FunctionType::OBJECT),
 ];
 
-/// The key words of vertex attributes, with how these are fetched.
+/// Keywords of vertex attributes, with the rate at which each is fetched.
 const ATTRIBUTES: [(&[u8], AttributeUse); 2] =
     [(b"air.vertex_input", AttributeUse::PER_VERTEX), (b"air.patch_input", AttributeUse::PER_PATCH)];
 
-/// The functions of a module, as a library would describe them: name, type, versions, tessellation, type of the layer,
-/// vertex attributes and function constants. The module of each is number 0.
+/// Returns the functions of a module as a library describes them: name, type, versions, tessellation, type of the
+/// layer, vertex attributes and function constants. The module index of each is 0.
 ///
-/// `module` is bitcode, wrapped or not. Of a module that lists no functions, as a dynamic library's, all that others
-/// can see are meant.
+/// `module` is bitcode, with or without its wrapper. For a module that lists no functions, such as a dynamic library's,
+/// returns every defined function that is visible to other modules.
 ///
 /// # Errors
-/// If the bitcode can't be read, or a list names something that is no function.
+/// If the bitcode can't be read, or a list names something that is not a function.
 pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
     let module = Module::parse(module, 0)?;
     let versions = versions(&module);
@@ -65,13 +66,13 @@ pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
         }
     }
     if functions.is_empty() {
-        functions = plain_functions(&module);
+        functions = visible_functions(&module);
         functions.iter_mut().for_each(|function| function.versions = versions);
     }
     Ok(functions)
 }
 
-/// Returns the names of the functions that a module lists by their type, with the type's name.
+/// Returns the functions that a module lists by type, as pairs of a function's name and the name of its type.
 pub fn kinds(module: &Module<'_>) -> Vec<(Vec<u8>, String)> {
     let mut kinds = Vec::new();
     for (list, kind) in ENTRY_LISTS {
@@ -85,8 +86,8 @@ pub fn kinds(module: &Module<'_>) -> Vec<(Vec<u8>, String)> {
     kinds
 }
 
-/// The functions with bodies that other modules can call.
-fn plain_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
+/// Returns the defined functions that other modules can call.
+fn visible_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
     let defined = module.functions.iter().filter(|function| !function.declaration);
     let visible = defined.filter(|function| !function.symbol.linkage.is_local());
     visible
@@ -94,7 +95,7 @@ fn plain_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
         .collect()
 }
 
-/// The target triple of a module.
+/// Returns the target triple of a module.
 ///
 /// # Errors
 /// If the bitcode can't be read.
@@ -201,7 +202,7 @@ fn data_type(name: &[u8]) -> DataType {
     DataType::from_name(name).unwrap_or(DataType(0))
 }
 
-/// The operands of a node that are text or numbers.
+/// The operands of a metadata node, as text and numbers.
 struct Node<'m> {
     words: Vec<Word<'m>>,
 }
@@ -246,20 +247,20 @@ impl<'m> Node<'m> {
         }
     }
 
-    fn place(&self, key: &[u8]) -> Option<usize> {
+    fn position(&self, key: &[u8]) -> Option<usize> {
         self.words.iter().position(|word| word.text() == Some(key))
     }
 
     fn has(&self, key: &[u8]) -> bool {
-        self.place(key).is_some()
+        self.position(key).is_some()
     }
 
     fn text_after(&self, key: &[u8]) -> Option<&'m [u8]> {
-        self.words.get(self.place(key)?.checked_add(1)?)?.text()
+        self.words.get(self.position(key)?.checked_add(1)?)?.text()
     }
 
     fn number_after(&self, key: &[u8]) -> Option<u16> {
-        self.words.get(self.place(key)?.checked_add(1)?)?.number()
+        self.words.get(self.position(key)?.checked_add(1)?)?.number()
     }
 }
 

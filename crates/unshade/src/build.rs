@@ -1,8 +1,8 @@
-//! Metal libraries built from modules: with a manifest ([`metallib`]), or from a program ([`add_module`]).
+//! Builds Metal libraries from modules: from a manifest ([`metallib`]), or one module at a time ([`add_module`]).
 //!
-//! What a library says of its functions is taken from the modules themselves ([`crate::air`]). What needs more than the
-//! format does is here: bitcode is read, and sources are packed as the linker packs them, a POSIX tar archive in
-//! bzip2.
+//! A library's description of its functions is read from the modules themselves ([`crate::air`]). This module adds what
+//! the format crate does not depend on: reading bitcode, and packing sources as the linker does, as a POSIX tar archive
+//! compressed with bzip2.
 //!
 //! ```
 //! use unshade::build;
@@ -11,7 +11,7 @@
 //!
 //! let target = Target { platform: Platform::MACOS, os: (14, 0, 0) };
 //! let mut library = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
-//! // Bitcode as LLVM writes it: wrapper, padding, hash and every other fact are added.
+//! // Bitcode as LLVM writes it: the wrapper, padding, hash and all other fields are added.
 //! let bitcode = include_bytes!("../../../tests/fixtures/air/kernel.bc");
 //! build::add_module(&mut library, bitcode)?;
 //! library.set_uuid(Some([0; 16]));
@@ -32,10 +32,11 @@ use unshade_metallib::LibraryFile;
 use unshade_metallib::document::{self, Environment};
 use unshade_metallib::file::OwnedModule;
 
-/// Builds a library from a manifest, whose form [`document::build`] tells; `load` reads the files that it names.
+/// Builds a library from a manifest in the format that [`document::build`] describes. `load` reads the files that the
+/// manifest names.
 ///
 /// # Errors
-/// As [`document::build`], and what `load` fails with.
+/// Those of [`document::build`] and of `load`.
 pub fn metallib(
     manifest: &str,
     load: &mut dyn FnMut(&str) -> Result<Vec<u8>>,
@@ -49,12 +50,12 @@ pub fn metallib(
     )
 }
 
-/// Adds a module and every function in it, and returns the number of the first of these.
+/// Adds a module and all of its functions, and returns the index of the first of these.
 ///
-/// `bitcode` may have its wrapper; if it has none, it gets one.
+/// `bitcode` may be wrapped; bare bitcode gets a wrapper.
 ///
 /// # Errors
-/// If the bitcode can't be read, has no function, or has one of a name that the library has already.
+/// If the bitcode can't be read, has no function, or has a function whose name is already in the library.
 pub fn add_module(library: &mut LibraryFile<'_>, bitcode: &[u8]) -> Result<usize> {
     let functions = air::functions(bitcode)?;
     if functions.is_empty() {
@@ -83,28 +84,29 @@ pub fn add_module(library: &mut LibraryFile<'_>, bitcode: &[u8]) -> Result<usize
     Ok(first)
 }
 
-/// Packs files, paths and contents, as the linker packs sources.
+/// Packs files, given as paths and contents, as the linker packs sources.
 ///
 /// # Errors
 /// If a path is too long for a tar archive.
 pub fn pack_sources(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
-    let wrong = |error: std::io::Error| {
+    let packing_error = |error: std::io::Error| {
         Error::without_offset(ErrorKind::BadValue, format!("sources can't be packed: {error}"))
     };
     let mut archive = tar::Builder::new(BzEncoder::new(Vec::new(), Compression::best()));
     for (path, content) in files {
         let mut header = tar::Header::new_ustar();
-        // Paths of sources are absolute, which the safe way to set them refuses.
+        // Paths of sources are absolute, which `set_path` refuses.
         let name = header.as_ustar_mut().map(|header| &mut header.name);
         let fits = name.filter(|name| path.len() <= name.len() && !path.contains('\0'));
-        let name = fits.ok_or_else(|| wrong(std::io::Error::other(format!("path does not fit: {path}"))))?;
+        let name =
+            fits.ok_or_else(|| packing_error(std::io::Error::other(format!("path does not fit: {path}"))))?;
         name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_mode(0o644);
         header.set_size(content.len() as u64);
         header.set_cksum();
-        archive.append(&header, content.as_slice()).map_err(wrong)?;
+        archive.append(&header, content.as_slice()).map_err(packing_error)?;
     }
-    let mut stream = archive.into_inner().map_err(wrong)?;
-    stream.flush().map_err(wrong)?;
-    stream.finish().map_err(wrong)
+    let mut stream = archive.into_inner().map_err(packing_error)?;
+    stream.flush().map_err(packing_error)?;
+    stream.finish().map_err(packing_error)
 }

@@ -1,4 +1,4 @@
-//! What stands at which byte of a program of Shader Model 1 to 3.
+//! Outlines programs of Shader Model 1 to 3: which token is at which byte.
 
 use std::ops::Range;
 use unshade_core::outline::UNKNOWN;
@@ -17,23 +17,23 @@ pub(crate) fn program(data: Reader<'_>, sink: &mut dyn OutlineSink) {
     let version = Value::Hex(program.version.0.into());
     let field = Field::new("version", version, start..start.saturating_add(4));
     sink.leaf(field.meaning(program.version.to_string()));
-    let mut at = start.saturating_add(4);
+    let mut offset = start.saturating_add(4);
     for instruction in &program.instructions {
-        let range = at..at.saturating_add(instruction.size_in_tokens().saturating_mul(4));
-        at = range.end;
-        sink.leaf(field_of(&program, instruction, range));
+        let range = offset..offset.saturating_add(instruction.size_in_tokens().saturating_mul(4));
+        offset = range.end;
+        sink.leaf(instruction_field(&program, instruction, range));
     }
     if let Some(token) = program.end {
-        let range = at..at.saturating_add(4);
-        at = range.end;
+        let range = offset..offset.saturating_add(4);
+        offset = range.end;
         sink.leaf(Field::new("end", Value::Hex(token.into()), range));
     }
-    if at < end {
-        sink.leaf(Field::new(UNKNOWN, Value::Bytes(&program.trailing), at..end));
+    if offset < end {
+        sink.leaf(Field::new(UNKNOWN, Value::Bytes(&program.trailing), offset..end));
     }
 }
 
-fn field_of<'a>(program: &Program, instruction: &'a Instruction, range: Range<u64>) -> Field<'a> {
+fn instruction_field<'a>(program: &Program, instruction: &'a Instruction, range: Range<u64>) -> Field<'a> {
     let token = Value::Hex(instruction.token.into());
     if instruction.opcode() == Opcode::COMMENT {
         let tag = instruction.values.first().map(|tag| tag.to_le_bytes());

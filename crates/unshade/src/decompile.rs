@@ -1,11 +1,12 @@
-//! C of what is in a cubin: what the container tells of a function, put together for the decompiler.
+//! Decompiles the functions of a cubin to C: collects what the container knows about each function (constants,
+//! variables, relocations, parameters) and passes it to the decompiler.
 
 use crate::demangle;
 use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
-use unshade_decompile::types::{Kind, Type};
-use unshade_decompile::{Decompiled, Fault, Options, Parameter, Source, Tried, c};
+use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation, Variable, VariableSpace};
+use unshade_decompile::types::{NumberKind, Type};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -15,24 +16,25 @@ use unshade_sass::control::is_scheduling;
 use unshade_sass::table::Isa;
 use unshade_sass::{Instruction, isa};
 
-/// A chip gives a thread no more bytes of stack.
+/// Maximum bytes of stack of a thread on any chip.
 const MAX_STACK: u64 = 512 << 10;
 
-/// A function of a cubin as C, or why there is none.
+/// A function of a cubin as C, or the reason why it could not be decompiled.
 #[derive(Clone, Debug)]
 pub struct FunctionC {
-    /// Its name as it stands in the file.
+    /// Its name as in the file.
     pub name: String,
     /// Its demangled name, if it is mangled.
     pub demangled: Option<String>,
-    /// How many instructions its code has, without the padding behind the last.
+    /// Number of instructions, without the padding after the last one.
     pub instructions: usize,
-    /// The C.
-    pub result: Result<Decompiled, Fault>,
+    /// The C text, or the fault that stopped the decompiler.
+    pub result: Result<Decompiled, DecompileError>,
 }
 
-/// Decompiles the functions of a cubin that are wanted, one after the other. Functions inside of others are where these
-/// call them. Returns how many there were.
+/// Decompiles the selected functions of a cubin in file order, passes each to `take`, and returns their number.
+///
+/// Functions inside another function's section are decompiled with their callers, not by themselves.
 pub fn cubin(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -45,8 +47,8 @@ pub fn cubin(
         return 0;
     };
     let mut count = 0;
-    let all = All::new(cubin);
-    let mut tried = Tried::default();
+    let symbols = CubinSymbols::new(cubin);
+    let mut cache = Cache::default();
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
@@ -55,7 +57,7 @@ pub fn cubin(
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(section)) else { continue };
         count += 1;
         let name = String::from_utf8_lossy(function.name()).into_owned();
-        let text = Names::new(cubin, &function, &all);
+        let references = FunctionReferences::new(cubin, &function, &symbols);
         let resources = function.resources(cubin);
         let code = Code {
             isa,
@@ -64,9 +66,9 @@ pub fn cubin(
             entry: function.symbol.value,
             local_size: stack_size(&resources),
             constants: constants(cubin, &function),
-            functions: text.functions(),
-            variables: text.variables(),
-            relocations: text.relocations(),
+            functions: references.functions(),
+            variables: references.variables(),
+            relocations: references.relocations(),
         };
         let demangled = demangle(function.name());
         let source = Source {
@@ -76,14 +78,14 @@ pub fn cubin(
             code,
             shared_size: resources.shared,
         };
-        let result = unshade_decompile::decompile_more(&source, options, &mut tried);
-        take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
+        let result = unshade_decompile::decompile_cached(&source, options, &mut cache);
+        take(FunctionC { name, demangled, instructions: instruction_count(isa, bytes.data()), result });
     }
     count
 }
 
-/// Words that are no schedule, up to the last that is not there for the alignment of what follows.
-fn instructions(isa: &'static Isa, bytes: &[u8]) -> usize {
+/// Counts the instructions of a function's code, without scheduling words and the padding at the end.
+fn instruction_count(isa: &'static Isa, bytes: &[u8]) -> usize {
     let words = bytes.chunks_exact(isa.word_bytes.max(1)).filter_map(|bytes| isa.word(bytes));
     let code: Vec<u128> = (0..)
         .zip(words)
@@ -96,13 +98,13 @@ fn instructions(isa: &'static Isa, bytes: &[u8]) -> usize {
     code.len() - padding
 }
 
-/// Bytes of stack of a thread, those of the functions that it calls among them.
+/// Returns the bytes of stack of a thread, including those of the functions that it calls.
 fn stack_size(resources: &Resources) -> u32 {
     let size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
     u32::try_from(size).unwrap_or(0)
 }
 
-/// The function's own constant banks, as far as it has them.
+/// Returns the function's own constant banks: number and contents. Bank 0 holds parameters and is left out.
 fn constants<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8])> {
     let mut found = Vec::new();
     for section in function.sections(cubin) {
@@ -116,10 +118,10 @@ fn constants<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8
     found
 }
 
-/// Parameters with their places, and their types where the mangled name tells them.
+/// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them.
 fn parameters(cubin: &Cubin<'_>, function: &Function<'_>, demangled: Option<&str>) -> Vec<Parameter> {
     let base = parameter_base(cubin.arch());
-    let types: Vec<&str> = demangled.map(arguments).unwrap_or_default();
+    let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
     let found = function.parameters(cubin);
     let has_types = types.len() == found.len();
     found
@@ -137,24 +139,24 @@ fn parameters(cubin: &Cubin<'_>, function: &Function<'_>, demangled: Option<&str
         .collect()
 }
 
-/// The types between the last parentheses of a demangled name.
-fn arguments(name: &str) -> Vec<&str> {
+/// Returns the types between the last parentheses of a demangled name.
+fn argument_types(name: &str) -> Vec<&str> {
     let Some(end) = name.rfind(')') else { return Vec::new() };
     let mut depth = 0_usize;
     let mut parts = Vec::new();
     let mut last = end;
-    for (place, byte) in name.bytes().enumerate().take(end).collect::<Vec<_>>().into_iter().rev() {
+    for (index, byte) in name.bytes().enumerate().take(end).collect::<Vec<_>>().into_iter().rev() {
         match byte {
             b')' | b'>' | b']' => depth += 1,
             b'(' if depth == 0 => {
-                parts.push(name[place + 1..last].trim());
+                parts.push(name[index + 1..last].trim());
                 parts.reverse();
                 return parts;
             }
             b'(' | b'<' | b'[' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => {
-                parts.push(name[place + 1..last].trim());
-                last = place;
+                parts.push(name[index + 1..last].trim());
+                last = index;
             }
             _ => {}
         }
@@ -162,7 +164,7 @@ fn arguments(name: &str) -> Vec<&str> {
     Vec::new()
 }
 
-/// A type of C by its name in C++; none for classes and for what has no size here.
+/// Returns the C type with a name in C++; none for classes and for types of unknown size.
 fn type_of(name: &str) -> Option<Type> {
     let name = name.trim();
     if let Some(target) = name.strip_suffix('*') {
@@ -174,39 +176,39 @@ fn type_of(name: &str) -> Option<Type> {
 
 fn scalar(name: &str) -> Option<Type> {
     Some(match name {
-        "float" => Type::of(32, Kind::Float),
-        "double" => Type::of(64, Kind::Float),
-        "bool" | "unsigned char" => Type::of(8, Kind::Unsigned),
-        "char" | "signed char" => Type::of(8, Kind::Signed),
-        "short" => Type::of(16, Kind::Signed),
-        "unsigned short" => Type::of(16, Kind::Unsigned),
-        "int" => Type::of(32, Kind::Signed),
-        "unsigned int" | "unsigned" => Type::of(32, Kind::Unsigned),
-        "long" | "long long" => Type::of(64, Kind::Signed),
-        "unsigned long" | "unsigned long long" => Type::of(64, Kind::Unsigned),
+        "float" => Type::of(32, NumberKind::Float),
+        "double" => Type::of(64, NumberKind::Float),
+        "bool" | "unsigned char" => Type::of(8, NumberKind::Unsigned),
+        "char" | "signed char" => Type::of(8, NumberKind::Signed),
+        "short" => Type::of(16, NumberKind::Signed),
+        "unsigned short" => Type::of(16, NumberKind::Unsigned),
+        "int" => Type::of(32, NumberKind::Signed),
+        "unsigned int" | "unsigned" => Type::of(32, NumberKind::Unsigned),
+        "long" | "long long" => Type::of(64, NumberKind::Signed),
+        "unsigned long" | "unsigned long long" => Type::of(64, NumberKind::Unsigned),
         _ => return None,
     })
 }
 
-/// The bytes of a variable that stand in the file.
-fn held<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) -> &'a [u8] {
+/// Returns the initial bytes of a variable, empty if the file has none.
+fn initial_bytes<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) -> &'a [u8] {
     let (Ok(start), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return &[] };
     let Ok(bytes) = cubin.elf().bytes(section) else { return &[] };
     start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
 }
 
-/// A variable: its name, place, offset there, size, and what it holds.
-type Named<'a> = (String, Place, u64, u64, &'a [u8]);
+/// A variable: its name, memory space, offset in that space, size in bytes, and initial bytes.
+type NamedVariable<'a> = (String, VariableSpace, u64, u64, &'a [u8]);
 
-/// The texture or surface whose handle or descriptor is put into a place of constant bank 0.
+/// Returns the texture or surface whose handle or descriptor a relocation writes into constant bank 0.
 fn image<'a>(
     cubin: &Cubin<'a>,
     section: u32,
     relocation: &unshade_nv::relocation::Relocation,
-) -> Option<Named<'a>> {
+) -> Option<NamedVariable<'a>> {
     let (place, size) = match relocation.kind {
-        RelocationType::CUDA_TEX_HEADER_INDEX => (Place::Texture, 4),
-        RelocationType::CUDA_SURF_HW_DESC => (Place::Surface, 32),
+        RelocationType::CUDA_TEX_HEADER_INDEX => (VariableSpace::Texture, 4),
+        RelocationType::CUDA_SURF_HW_DESC => (VariableSpace::Surface, 32),
         _ => return None,
     };
     let section = cubin.elf().section(section).ok()?;
@@ -215,17 +217,17 @@ fn image<'a>(
     (Role::of(&section).0 == Role::Constant(0)).then_some((name, place, relocation.offset, size, &[][..]))
 }
 
-/// So many variables are told of at most.
+/// Maximum number of variables that are passed to the decompiler.
 const MAX_VARIABLES: usize = 4096;
 
-/// Names of a cubin: kept here, as the decompiler borrows them.
-struct All<'a> {
-    variables: Vec<Named<'a>>,
-    /// By the section of their code: address and name.
+/// Variables and functions of a cubin. Owns their names, which the decompiler borrows.
+struct CubinSymbols<'a> {
+    variables: Vec<NamedVariable<'a>>,
+    /// Address and name of each function, by the section of its code.
     functions: BTreeMap<u32, Vec<(u64, String)>>,
 }
 
-impl<'a> All<'a> {
+impl<'a> CubinSymbols<'a> {
     fn new(cubin: &Cubin<'a>) -> Self {
         let mut variables = Vec::new();
         for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
@@ -234,13 +236,13 @@ impl<'a> All<'a> {
             }
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
             let place = match Role::of(&section).0 {
-                Role::Constant(bank) if bank != 0 => Place::Constant(bank),
-                Role::Global => Place::Global,
-                Role::Shared => Place::Shared,
+                Role::Constant(bank) if bank != 0 => VariableSpace::Constant(bank),
+                Role::Global => VariableSpace::Global,
+                Role::Shared => VariableSpace::Shared,
                 _ => continue,
             };
             let name = String::from_utf8_lossy(symbol.name).into_owned();
-            let bytes = held(cubin, &section, symbol.value, symbol.size);
+            let bytes = initial_bytes(cubin, &section, symbol.value, symbol.size);
             variables.push((name, place, symbol.value, symbol.size, bytes));
         }
         let mut functions: BTreeMap<u32, Vec<(u64, String)>> = BTreeMap::new();
@@ -254,54 +256,55 @@ impl<'a> All<'a> {
     }
 }
 
-/// Names that a function's code refers to.
-struct Names<'a, 'c> {
-    relocations: Vec<(u64, String, u64, Part)>,
-    images: Vec<Named<'a>>,
-    all: &'c All<'a>,
-    /// The functions in its section, and where it is itself.
+/// Symbols that a function's code refers to. Owns their names, which the decompiler borrows.
+struct FunctionReferences<'a, 'c> {
+    relocations: Vec<(u64, String, u64, AddressPart)>,
+    images: Vec<NamedVariable<'a>>,
+    cubin_symbols: &'c CubinSymbols<'a>,
+    /// Address and name of the functions in the same section, including the function itself.
     functions: &'c [(u64, String)],
+    /// Address of the function in its section.
     entry: u64,
 }
 
-impl<'a, 'c> Names<'a, 'c> {
-    fn new(cubin: &Cubin<'a>, function: &Function<'_>, all: &'c All<'a>) -> Self {
+impl<'a, 'c> FunctionReferences<'a, 'c> {
+    fn new(cubin: &Cubin<'a>, function: &Function<'_>, cubin_symbols: &'c CubinSymbols<'a>) -> Self {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
         let mut images = Vec::new();
-        for (of, relocation) in function.relocations(cubin) {
-            if of != code {
-                images.extend(image(cubin, of, &relocation));
+        for (section, relocation) in function.relocations(cubin) {
+            if section != code {
+                images.extend(image(cubin, section, &relocation));
                 continue;
             }
             let part = match relocation.kind {
                 RelocationType::CUDA_ABS32_LO_23
                 | RelocationType::CUDA_ABS32_LO_26
-                | RelocationType::CUDA_ABS32_LO_20 => Part::Low,
+                | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
                 RelocationType::CUDA_ABS32_HI_23
                 | RelocationType::CUDA_ABS32_HI_26
-                | RelocationType::CUDA_ABS32_HI_20 => Part::High,
-                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => Part::Low,
-                _ => Part::Target,
+                | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
+                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => AddressPart::Low,
+                _ => AddressPart::Target,
             };
             let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
-            // A call inside of the section is resolved already.
-            if part == Part::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
+            // The encoded target of a call within the section is already final.
+            if part == AddressPart::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
                 continue;
             }
             let name =
                 symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
             relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
         }
-        let functions = all.functions.get(&code).map_or(&[][..], Vec::as_slice);
-        Self { relocations, images, all, functions, entry: function.symbol.value }
+        let functions = cubin_symbols.functions.get(&code).map_or(&[][..], Vec::as_slice);
+        Self { relocations, images, cubin_symbols, functions, entry: function.symbol.value }
     }
 
-    /// The functions of its section but for itself.
-    fn functions(&self) -> Vec<Inner<'_>> {
+    /// Returns the other functions of the section.
+    fn functions(&self) -> Vec<FunctionSymbol<'_>> {
         let others = self.functions.iter().filter(|function| function.0 != self.entry);
-        others.map(|(address, name)| Inner { address: *address, name }).collect()
+        others.map(|(address, name)| FunctionSymbol { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
@@ -316,10 +319,10 @@ impl<'a, 'c> Names<'a, 'c> {
     }
 
     fn variables(&self) -> Vec<Variable<'_>> {
-        let all = self.images.iter().chain(&self.all.variables).take(MAX_VARIABLES);
+        let all = self.images.iter().chain(&self.cubin_symbols.variables).take(MAX_VARIABLES);
         all.map(|(name, place, offset, size, bytes)| Variable {
             name,
-            place: *place,
+            space: *place,
             offset: *offset,
             size: *size,
             bytes,

@@ -1,24 +1,24 @@
-//! Demangled names.
+//! Demangles C++ names.
 //!
-//! Functions of Metal's dynamic libraries have Itanium-mangled names. A hostile name can expand to more text than memory
-//! holds, so the expansion is cut off at [`MAX_DEMANGLED`] and such a name is shown as it stands.
+//! Functions of Metal's dynamic libraries have Itanium-mangled names. A hostile name can expand to more text than fits
+//! in memory, so expansion stops at [`MAX_DEMANGLED`] bytes and such a name is shown mangled.
 //!
-//! Functions of DirectX libraries have names as Microsoft's compiler mangles them, behind a byte 1: `?name@scope@@` and
-//! the type. Of these the name with its scopes is shown, as RDAT has it.
+//! Functions of DirectX libraries have names in Microsoft's mangling after a byte 1: `?name@scope@@` and the type. Only
+//! the qualified name is shown, without the type, as in RDAT.
 
 use core::fmt::{self, Write};
 use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
-/// Mangled names longer than this are not demangled.
+/// Maximum length in bytes of a mangled name; longer names are not demangled.
 pub const MAX_MANGLED: usize = 8 * 1024;
 
-/// Names whose demangled form is longer than this are shown mangled.
+/// Maximum length in bytes of a demangled name; names that expand to more are shown mangled.
 pub const MAX_DEMANGLED: usize = 32 * 1024;
 
-/// How deep a mangled name may nest.
+/// Maximum nesting depth of a mangled name.
 const MAX_RECURSION: u32 = 128;
 
-/// The demangled form of a name, or `None` if it is not mangled.
+/// Returns the demangled form of a name, or `None` if it is not mangled.
 ///
 /// ```
 /// assert_eq!(unshade::demangle(b"_ZN5tools3addEff").as_deref(), Some("tools::add(float, float)"));
@@ -40,8 +40,8 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     Some(text.0)
 }
 
-/// The qualified name that Microsoft's mangling starts with, if it is made of identifiers alone: innermost first, each
-/// ended by `@`, all of them by another.
+/// Returns the qualified name at the start of a name in Microsoft's mangling, if all of its parts are identifiers. The
+/// parts come innermost first, each ends with `@`, and another `@` ends the list.
 fn microsoft_name(name: &[u8]) -> Option<String> {
     let name = name.strip_prefix(b"\x01").unwrap_or(name).strip_prefix(b"?")?;
     let end = name.windows(2).position(|pair| pair == b"@@")?;
@@ -54,7 +54,7 @@ fn microsoft_name(name: &[u8]) -> Option<String> {
     parts.iter().all(is_identifier).then(|| parts.join("::"))
 }
 
-/// Text that fails to grow past [`MAX_DEMANGLED`].
+/// Text that can't grow past [`MAX_DEMANGLED`].
 struct BoundedText(String);
 
 impl DemangleWrite for BoundedText {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_microsoft() {
+    fn microsoft_names() {
         assert_eq!(demangle(b"\x01?f@@YA?AV?$vector@M$03@@V1@0@Z").as_deref(), Some("f"));
         for name in [&b"?"[..], b"?@@", b"??0a@@YAXXZ", b"?f@?$s@H@@YAXXZ", b"?f@0@@", b"?f", b"?a b@@Y"] {
             assert_eq!(demangle(name), None, "{}", name.escape_ascii());

@@ -1,7 +1,7 @@
-//! Listings in which mangled names are explained.
+//! Adds demangled names to listings.
 //!
-//! Behind every line that names a mangled function or variable stands a comment with what the name means. What follows
-//! `;` is a comment in LLVM assembly, so the text stays one that assemblers take.
+//! Every line with a mangled function or variable gets a comment with the demangled names. `;` starts a comment in LLVM
+//! assembly, so assemblers still accept the text.
 
 use crate::demangle;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use unshade_core::escape::is_plain;
 use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::Module;
 
-/// Whether a module has names that would be explained; for others the plain listing is the same, and cheaper.
+/// Returns whether a module has mangled names. For others the plain listing is the same, and cheaper.
 pub fn has_mangled_names(module: &Module<'_>) -> bool {
     let functions = module.functions.iter().map(|function| &function.symbol);
     let globals = module.globals.iter().map(|global| &global.symbol);
@@ -17,10 +17,10 @@ pub fn has_mangled_names(module: &Module<'_>) -> bool {
     symbols.any(|symbol| [&b"_Z"[..], b"?", b"\x01?"].iter().any(|mark| symbol.name.starts_with(mark)))
 }
 
-/// How many names of a line are explained.
+/// Maximum number of demangled names in one comment.
 const MAX_NAMES: usize = 4;
 
-/// Passes tokens on, and adds comments at the ends of lines.
+/// Forwards tokens to another sink and adds a comment to each line with mangled names.
 ///
 /// ```
 /// use unshade::DemangledComments;
@@ -35,52 +35,52 @@ const MAX_NAMES: usize = 4;
 /// ```
 pub struct DemangledComments<'s, S> {
     sink: &'s mut S,
-    /// The names of the line.
+    /// Demangled names of the current line.
     names: Vec<String>,
-    /// What names mean that were met: most are met often.
-    known: HashMap<String, Option<String>>,
+    /// Demangled forms of the names seen so far: most names occur often.
+    cache: HashMap<String, Option<String>>,
 }
 
 impl<'s, S: TokenSink> DemangledComments<'s, S> {
-    /// Passes tokens on to a sink.
+    /// Creates a sink that forwards to `sink`.
     pub fn new(sink: &'s mut S) -> Self {
-        Self { sink, names: Vec::new(), known: HashMap::new() }
+        Self { sink, names: Vec::new(), cache: HashMap::new() }
     }
 
-    /// A token that may be a name or the end of a line with names.
+    /// Handles a token that may be a name or end a line with names.
     #[inline(never)]
-    fn unusual(&mut self, token: Token<'_>) {
+    fn name_or_line_end(&mut self, token: Token<'_>) {
         if !self.names.is_empty()
             && let Some(at) = token.text.find('\n')
         {
             return self.end_line(token, at);
         }
         if matches!(token.kind, TokenKind::Function | TokenKind::Variable) && token.text.starts_with("@") {
-            self.note(token.text);
+            self.add_name(token.text);
         }
         self.sink.token(token);
     }
 
-    fn note(&mut self, symbol: &str) {
-        // Names in quotes hold characters that mangled names of C++ do not have, or escapes of them.
+    fn add_name(&mut self, symbol: &str) {
+        // Names with characters outside of identifiers are quoted.
         let Some(name) = symbol.strip_prefix("@").map(|name| name.trim_matches('"')) else { return };
-        // The byte in front of names of DirectX libraries is written as an escape.
+        // The byte 1 before names of DirectX libraries is written as an escape.
         let name = name.strip_prefix("\\01").unwrap_or(name);
         if !name.starts_with("_Z") && !name.starts_with('?') || self.names.len() >= MAX_NAMES {
             return;
         }
-        if !self.known.contains_key(name) {
+        if !self.cache.contains_key(name) {
             let meaning = demangle(name.as_bytes()).filter(|meaning| meaning.chars().all(is_plain));
-            self.known.insert(name.to_owned(), meaning);
+            self.cache.insert(name.to_owned(), meaning);
         }
-        if let Some(Some(meaning)) = self.known.get(name)
+        if let Some(Some(meaning)) = self.cache.get(name)
             && !self.names.contains(meaning)
         {
             self.names.push(meaning.clone());
         }
     }
 
-    /// Writes the comment in front of the end of the line that a token holds.
+    /// Writes the comment before the newline at byte `at` of a token.
     fn end_line(&mut self, token: Token<'_>, at: usize) {
         let (before, after) = token.text.split_at(at);
         if !before.is_empty() {
@@ -94,11 +94,11 @@ impl<'s, S: TokenSink> DemangledComments<'s, S> {
 }
 
 impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
-    // Inlined into the printer, which knows the kinds of most tokens, little of this is left.
+    // The printer passes constant kinds, so that inlining removes most of this.
     #[inline(always)]
     fn token(&mut self, token: Token<'_>) {
         if matches!(token.kind, TokenKind::Function | TokenKind::Variable) || !self.names.is_empty() {
-            return self.unusual(token);
+            return self.name_or_line_end(token);
         }
         self.sink.token(token);
     }
@@ -120,7 +120,7 @@ impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
         self.sink.truncate(mark);
     }
 
-    /// What is put in late is a list of types, which has no mangled names of functions.
+    // Only a list of types is inserted, which has no mangled function names.
     fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         self.sink.insert(mark, write);
     }
@@ -130,7 +130,7 @@ impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
 mod tests {
     use super::*;
 
-    fn explained(tokens: &[(TokenKind, &str)]) -> String {
+    fn with_comments(tokens: &[(TokenKind, &str)]) -> String {
         let mut text = String::new();
         let mut sink = DemangledComments::new(&mut text);
         tokens.iter().for_each(|(kind, text)| sink.put(*kind, text));
@@ -138,22 +138,22 @@ mod tests {
     }
 
     #[test]
-    fn once_a_line() {
+    fn one_comment_per_name_and_line() {
         let name = (TokenKind::Function, "@_Z1fv");
-        let text = explained(&[name, (TokenKind::Space, " "), name, (TokenKind::Punctuation, "{\n  ")]);
+        let text = with_comments(&[name, (TokenKind::Space, " "), name, (TokenKind::Punctuation, "{\n  ")]);
         assert_eq!(text, "@_Z1fv @_Z1fv{  ; f()\n  ");
     }
 
     #[test]
     fn other_names_are_left_alone() {
         assert_eq!(
-            explained(&[(TokenKind::Function, "@\"\\01?f@n@@YAXXZ\""), (TokenKind::Punctuation, "\n")]),
+            with_comments(&[(TokenKind::Function, "@\"\\01?f@n@@YAXXZ\""), (TokenKind::Punctuation, "\n")]),
             "@\"\\01?f@n@@YAXXZ\"  ; n::f\n"
         );
         for name in ["@kernel", "@_Z", "@\"_Z 1\"", "%_Z1fv"] {
-            let text = explained(&[(TokenKind::Function, name), (TokenKind::Punctuation, "\n")]);
+            let text = with_comments(&[(TokenKind::Function, name), (TokenKind::Punctuation, "\n")]);
             assert_eq!(text, format!("{name}\n"));
         }
-        assert_eq!(explained(&[(TokenKind::String, "@_Z1fv"), (TokenKind::Space, "\n")]), "@_Z1fv\n");
+        assert_eq!(with_comments(&[(TokenKind::String, "@_Z1fv"), (TokenKind::Space, "\n")]), "@_Z1fv\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Token programs put into containers: SHEX or SHDR, and what of STAT the program tells.
+//! Puts token programs into containers: writes SHEX or SHDR, and the counters of STAT that follow from the program.
 
 use unshade_core::{Error, ErrorKind, Reader, Result};
 use unshade_dxbc::Program;
@@ -10,11 +10,11 @@ use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::part::PartData;
 use unshade_dxcontainer::stat;
 
-/// Counts that no program tells: what FXC knew of the source.
-const KEPT: [usize; 4] = [9, 26, 27, 28];
+/// Indices of the counters that can't be derived from a program, because FXC counts them in the source.
+const SOURCE_COUNTERS: [usize; 4] = [9, 26, 27, 28];
 
-/// Puts a program in the place of the one that a container has, or adds it, and renews the counts. The digest is
-/// renewed when the container is written signed.
+/// Replaces the program of a container, or adds it, and updates the counters. The digest is updated when the container
+/// is written signed.
 ///
 /// # Errors
 /// If the program can't be written.
@@ -38,9 +38,9 @@ pub fn put_program(file: &mut DxFile, program: &Program) -> Result<()> {
     };
     let count = old.as_ref().map_or(if major >= 5 { COUNTERS } else { COUNTERS_4 }, |old| old.counters.len());
     let mut counters: Vec<u32> = Statistics::of(program).counters.into_iter().take(count).collect();
-    for place in KEPT {
-        let kept = old.as_ref().and_then(|old| old.counters.get(place)).copied().unwrap_or(0);
-        if let Some(counter) = counters.get_mut(place) {
+    for index in SOURCE_COUNTERS {
+        let kept = old.as_ref().and_then(|old| old.counters.get(index)).copied().unwrap_or(0);
+        if let Some(counter) = counters.get_mut(index) {
             *counter = kept;
         }
     }
@@ -53,16 +53,15 @@ pub fn put_program(file: &mut DxFile, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Puts a program for feature level 9 in the place of the one that a container's part of that name has: the first for
-/// 0, and so on.
+/// Replaces the program in a container's part for feature level 9. `number` is the index of the part among those.
 ///
 /// # Errors
 /// If there is no such part, or the program can't be written.
 pub fn put_level9(file: &mut DxFile, number: usize, program: &d3d9::Program) -> Result<()> {
-    let is_one = |part: &&mut OwnedPart| matches!(&part.name.0, b"Aon9" | b"XNAS" | b"XNAP");
-    let part = file.parts.iter_mut().filter(is_one).nth(number).ok_or_else(|| {
-        Error::without_offset(ErrorKind::BadValue, "the container has no such part for feature level 9")
-            .expected(format!("{} of them", number.saturating_add(1)))
+    let is_level9 = |part: &&mut OwnedPart| matches!(&part.name.0, b"Aon9" | b"XNAS" | b"XNAP");
+    let part = file.parts.iter_mut().filter(is_level9).nth(number).ok_or_else(|| {
+        Error::without_offset(ErrorKind::BadValue, "the container has too few parts for feature level 9")
+            .expected(format!("at least {}", number.saturating_add(1)))
     })?;
     let old = part.data.write()?;
     let level9 = Level9::read(Reader::new(&old)).map_err(|error| error.within(part.name.to_string()))?;

@@ -1,11 +1,12 @@
-//! Source lines and variables of a token program, from the debug information of its container, as FXC writes them and
-//! as ours.
+//! Writes the source lines and variables of a token program, from the debug information of its container, in FXC's
+//! format or in our own.
 //!
-//! FXC writes a line where it is another than that of the instruction before, the file where that is another; what
-//! stands in registers from the start on in a table, and what an instruction writes at the end of its line. Ours shows
-//! the text of the line where the file is there.
+//! FXC writes a line number before an instruction where it differs from that of the previous instruction, and the file
+//! name where the file differs. Variables in registers at the start of the program are in a table, and variables that
+//! an instruction writes are in a comment at the end of its line. Our format also shows the text of the source line,
+//! where the file is embedded.
 //!
-//! Source: the text of FXC for programs that it compiled with `/Zi`.
+//! Source: FXC's listings of programs that it compiled with `/Zi`.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -18,11 +19,11 @@ use unshade_dxbc::{Instruction, Program};
 use unshade_dxcontainer::Container;
 use unshade_dxcontainer::debug::{DebugInfo, Lines, Location, SourceLine};
 
-/// Text is at most this many times the container's size: one long name may be told of any number of instructions.
+/// Maximum ratio of text to the container's size: any number of instructions may share one long name.
 const MAX_RATIO: usize = 16;
 
-/// What a container tells of its program's instructions; nothing, if it has no debug information, and then the program
-/// is not asked for.
+/// Returns the notes on a program's instructions from its container's debug information. If there is none, the notes
+/// are empty and `program` is not called.
 pub(crate) fn notes<P: Borrow<Program>>(
     container: &Container<'_>,
     program: impl FnOnce() -> P,
@@ -35,29 +36,29 @@ pub(crate) fn notes<P: Borrow<Program>>(
     let program = program.borrow();
     let mut room = container.bytes().len().saturating_mul(MAX_RATIO);
     let writer = Writer { info: &info, dialect };
-    tell_variables(&mut notes, &mut room, program, &writer);
-    tell_lines(&mut notes, &mut room, program, &writer);
+    add_variables(&mut notes, &mut room, program, &writer);
+    add_lines(&mut notes, &mut room, program, &writer);
     notes
 }
 
-fn tell_lines(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
+fn add_lines(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
     let texts = writer.info.files.iter().map(|file| file.text.as_deref().unwrap_or_default());
     let sources: Vec<Vec<&[u8]>> = texts.map(|text| text.split(|byte| *byte == b'\n').collect()).collect();
-    let mut known: Option<SourceLine> = None;
+    let mut previous: Option<SourceLine> = None;
     let code = program.instructions.iter().filter(|one| !is_declaration(one));
     for (number, instruction) in code.enumerate() {
-        // Each function is told anew.
+        // Each function starts with its file and line.
         if instruction.opcode() == Opcode::LABEL {
-            known = None;
+            previous = None;
         }
         let line = match &writer.info.lines {
             Lines::ByOffset(lines) => lines.get(&offset(instruction.position)).copied(),
             Lines::ByNumber(lines) => lines.get(number).copied().flatten(),
         };
-        let Some(line) = line.filter(|line| known != Some(*line)) else { continue };
+        let Some(line) = line.filter(|line| previous != Some(*line)) else { continue };
         let text = notes.before.entry(instruction.position).or_default();
-        writer.line(text, line, known, &sources);
-        known = Some(line);
+        writer.line(text, line, previous, &sources);
+        previous = Some(line);
         match room.checked_sub(text.len()) {
             Some(left) => *room = left,
             None => return,
@@ -65,7 +66,7 @@ fn tell_lines(notes: &mut Notes, room: &mut usize, program: &Program, writer: &W
     }
 }
 
-fn tell_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
+fn add_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
     let mut starting: BTreeMap<u32, Vec<&Location>> = BTreeMap::new();
     for location in &writer.info.locations {
         for start in &location.starts {
@@ -79,11 +80,11 @@ fn tell_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer
         let starts_here = starting.get(&start).filter(|_| writer.info.entry == Some(start));
         if let Some(found) = starts_here {
             let found = found.iter().filter(|location| location.scope.is_none());
-            notes.before.insert(instruction.position, writer.initial(found.copied()));
+            notes.before.insert(instruction.position, writer.initial_locations(found.copied()));
         }
         let Some(found) = starting.get(&offset(next)) else { continue };
         let found = found.iter().filter(|location| writer.info.is_in_scope(location, start));
-        let text = writer.written(instruction, found.copied());
+        let text = writer.written_locations(instruction, found.copied());
         match room.checked_sub(text.len()) {
             Some(left) => *room = left,
             None => return,
@@ -94,7 +95,7 @@ fn tell_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer
     }
 }
 
-/// The debug information of a container.
+/// Reads the debug information of a container.
 fn read(container: &Container<'_>, diagnostics: &mut Diagnostics) -> Option<DebugInfo> {
     let found = match container.find(b"SPDB") {
         Some(part) => (DebugInfo::read_spdb(part.data), part),
@@ -107,7 +108,7 @@ fn read(container: &Container<'_>, diagnostics: &mut Diagnostics) -> Option<Debu
     diagnostics.take("dxbc-debug", info.map_err(|error| error.within(part.label())))
 }
 
-/// The offset of a token in the part, in bytes.
+/// Returns the offset of a token in the part, in bytes.
 fn offset(position: u32) -> u32 {
     position.saturating_mul(4)
 }
@@ -116,21 +117,27 @@ fn is_declaration(instruction: &Instruction) -> bool {
     instruction.opcode().row().is_some_and(|row| row.class == Class::Declaration)
 }
 
-/// Writes what debug information tells.
+/// Formats debug information as comments.
 struct Writer<'a> {
     info: &'a DebugInfo,
     dialect: Dialect,
 }
 
 impl Writer<'_> {
-    /// A source line, and the one before.
-    fn line(&self, text: &mut String, line: SourceLine, before: Option<SourceLine>, sources: &[Vec<&[u8]>]) {
+    /// Writes a source line. `previous` is the line that was written before.
+    fn line(
+        &self,
+        text: &mut String,
+        line: SourceLine,
+        previous: Option<SourceLine>,
+        sources: &[Vec<&[u8]>],
+    ) {
         // The table of variables ends with an empty comment.
         if text.is_empty() {
             text.push('\n');
         }
         let file = self.info.files.get(line.file);
-        let is_same_file = before.is_some_and(|before| before.file == line.file);
+        let is_same_file = previous.is_some_and(|previous| previous.file == line.file);
         let name = file.map(|file| Escaped(&file.name).to_string().replace("\\\\", "\\")).unwrap_or_default();
         let number = line.line;
         let _ = match (self.dialect, is_same_file) {
@@ -149,17 +156,17 @@ impl Writer<'_> {
         }
     }
 
-    /// What stands in registers when the program starts: a row for each register.
-    fn initial<'l>(&self, locations: impl Iterator<Item = &'l Location>) -> String {
+    /// Formats the variables in registers at the start of the program, one row per register.
+    fn initial_locations<'l>(&self, locations: impl Iterator<Item = &'l Location>) -> String {
         let mut text = String::from("//\n// Initial variable locations:\n//   ");
-        let mut before: Option<&Location> = None;
+        let mut previous: Option<&Location> = None;
         for location in locations {
-            match before {
-                Some(before) if is_same_register(before, location) => text.push_str("; "),
+            match previous {
+                Some(previous) if is_same_register(previous, location) => text.push_str("; "),
                 Some(_) => text.push_str("; \n//   "),
                 None => {}
             }
-            before = Some(location);
+            previous = Some(location);
             if !self.location(&mut text, location) {
                 break;
             }
@@ -168,8 +175,8 @@ impl Writer<'_> {
         text
     }
 
-    /// What stands in registers after an instruction.
-    fn written<'l>(
+    /// Formats the variables in registers after an instruction.
+    fn written_locations<'l>(
         &self,
         instruction: &Instruction,
         locations: impl Iterator<Item = &'l Location>,
@@ -177,7 +184,7 @@ impl Writer<'_> {
         let mut text = String::new();
         for location in locations {
             match (text.is_empty(), instruction.opcode()) {
-                // It writes nothing: so it was at the condition.
+                // `else` writes nothing: the variables are those at the condition.
                 (true, Opcode::ELSE) => text.push_str("  // Prior locations: "),
                 (true, _) => text.push_str("  // "),
                 (false, _) => text.push_str("; "),
@@ -189,7 +196,7 @@ impl Writer<'_> {
         text
     }
 
-    /// A register and what stands in it; says whether FXC goes on after it.
+    /// Writes a register and its variable. Returns false where FXC stops with an internal error.
     fn location(&self, text: &mut String, location: &Location) -> bool {
         let _ = write!(text, "{} <- {}", register(location), location.name);
         match location.fault.filter(|_| self.dialect == Dialect::Fxc) {
@@ -202,24 +209,24 @@ impl Writer<'_> {
     }
 }
 
-/// How many bytes a register has.
-const REGISTER: u32 = 16;
+/// Bytes of a register.
+const REGISTER_SIZE: u32 = 16;
 
 fn is_same_register(left: &Location, right: &Location) -> bool {
     let number = |location: &Location| {
         let mut indices = location.indices.clone();
-        indices.first_mut().iter_mut().for_each(|first| **first /= REGISTER);
+        indices.first_mut().iter_mut().for_each(|first| **first /= REGISTER_SIZE);
         indices
     };
     left.register_kind == right.register_kind && number(left) == number(right)
 }
 
-/// The name of a register with its component.
+/// Returns the name of a register with its component.
 fn register(location: &Location) -> String {
     let kind = OperandKind(u8::try_from(location.register_kind).unwrap_or(u8::MAX));
     let mut text = kind.name().map_or_else(|| format!("unknown{}", location.register_kind), str::to_owned);
     let Some((first, outer)) = location.indices.split_first() else { return text };
-    let number = first / REGISTER;
+    let number = first / REGISTER_SIZE;
     let is_numbered = matches!(
         kind,
         OperandKind::TEMP
@@ -229,7 +236,7 @@ fn register(location: &Location) -> String {
             | OperandKind::OUTPUT_CONTROL_POINT
             | OperandKind::PATCH_CONSTANT
     );
-    // An array or stream is meant as a whole, and counted by itself.
+    // The first index of an array or stream is its number, not a byte offset.
     if matches!(kind, OperandKind::INDEXABLE_TEMP | OperandKind::STREAM) {
         let _ = write!(text, "{first}");
         return text;
@@ -242,7 +249,7 @@ fn register(location: &Location) -> String {
         (true, true) => write!(text, "{number}"),
         (true, false) => write!(text, "[{number}]"),
     };
-    let component = usize::try_from(first % REGISTER / 4).unwrap_or(0);
+    let component = usize::try_from(first % REGISTER_SIZE / 4).unwrap_or(0);
     let _ = write!(text, ".{}", ["x", "y", "z", "w"].get(component).unwrap_or(&"x"));
     text
 }

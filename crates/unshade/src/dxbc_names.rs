@@ -1,4 +1,4 @@
-//! Names of what a token program's operands are, from RDEF: constants and bindings.
+//! Looks up the names of a token program's operands in RDEF: constants and bindings.
 
 use std::fmt::Write;
 use unshade_core::Escaped;
@@ -8,18 +8,18 @@ use unshade_dxcontainer::Container;
 use unshade_dxcontainer::part::PartData;
 use unshade_dxcontainer::rdef::{Binding, InputType, ResourceDefinitions};
 
-/// How deep structures are followed.
+/// Maximum nesting depth of structures.
 const MAX_DEPTH: usize = 8;
 
 /// The names of a program's operands.
 pub struct Names {
     resources: Option<Box<ResourceDefinitions>>,
-    /// Whether operands name bindings by their number, not by their register.
+    /// Whether operands refer to bindings by ID instead of by register.
     by_id: bool,
 }
 
 impl Names {
-    /// What a container tells of the names of its program's operands.
+    /// Reads the names from a program's container.
     pub fn of(container: &Container<'_>, program: &Program) -> Self {
         let part = container.find(b"RDEF");
         let resources = match part.map(|part| PartData::read(part.name, part.data)) {
@@ -29,10 +29,10 @@ impl Names {
         Self { resources, by_id: program.version.has_spaces() }
     }
 
-    /// The name of an operand of an instruction, where one is known.
-    pub fn operand(&self, instruction: &Instruction, place: usize) -> Option<String> {
+    /// Returns the name of the operand with an index, if it is known.
+    pub fn operand(&self, instruction: &Instruction, index: usize) -> Option<String> {
         let resources = self.resources.as_ref()?;
-        let operand = instruction.operands.get(place)?;
+        let operand = instruction.operands.get(index)?;
         let register = u32::try_from(operand.used_indices().first()?.number).ok()?;
         let binding = self.binding(resources, operand.kind(), register)?;
         if operand.kind() != OperandKind::CONSTANT_BUFFER {
@@ -48,7 +48,7 @@ impl Names {
         })?;
         let mut name = Escaped(&variable.name.0).to_string();
         let offset = start.checked_sub(variable.fields.start)?;
-        member(&mut name, resources, variable.fields.type_offset.0, offset, is_relative, 0);
+        append_member(&mut name, resources, variable.fields.type_offset.0, offset, is_relative, 0);
         Some(name)
     }
 
@@ -68,16 +68,16 @@ impl Names {
                 }
                 _ => kind == OperandKind::UNORDERED_ACCESS_VIEW,
             };
-            let same_place = match &binding.space {
+            let same_register = match &binding.space {
                 Some(space) if self.by_id => space.id == register,
                 _ => register.checked_sub(fields.register).is_some_and(|number| number < fields.count.max(1)),
             };
-            same_kind && same_place
+            same_kind && same_register
         })
     }
 }
 
-/// The first component that is read.
+/// Returns the first component that an operand reads.
 fn first_component(operand: &Operand) -> u32 {
     use unshade_dxbc::operand::Components;
     match operand.components() {
@@ -88,8 +88,8 @@ fn first_component(operand: &Operand) -> u32 {
     }
 }
 
-/// Appends the element and member of a variable that stands at an offset.
-fn member(
+/// Appends the element and member at a byte offset in a variable.
+fn append_member(
     name: &mut String,
     resources: &ResourceDefinitions,
     type_offset: u32,
@@ -115,15 +115,15 @@ fn member(
     if fields.class == ROW_MAJOR || fields.class == COLUMN_MAJOR {
         let _ = write!(name, "[{}]", offset / 16);
     }
-    // Of arrays of structures the size of an element is not told: the name of the variable will do.
+    // RDEF does not give the element size of an array of structures, so the member is unknown.
     if is_array && !data_type.members.is_empty() {
         name.push_str("[…]");
         return;
     }
-    let before = data_type.members.iter().filter(|member| member.fields.start <= offset);
-    if let Some(found) = before.max_by_key(|member| member.fields.start) {
+    let preceding = data_type.members.iter().filter(|member| member.fields.start <= offset);
+    if let Some(found) = preceding.max_by_key(|member| member.fields.start) {
         let _ = write!(name, ".{}", Escaped(&found.name.0));
-        member(
+        append_member(
             name,
             resources,
             found.fields.type_offset.0,

@@ -1,52 +1,68 @@
-//! Opens compiled GPU programs: finds them in any file, reads them, explains them.
+//! Reads compiled GPU programs: Apple's Metal libraries, Microsoft's DXIL and DXBC, NVIDIA's fat binaries and cubins, LLVM
+//! bitcode. It finds them in any file, lists their functions, disassembles and decompiles them, checks and edits them.
 //!
-//! | module | thing |
-//! |---|---|
-//! | [`format`](mod@format) | what a file is, told by its first bytes |
-//! | [`carve`] | every GPU program in a file of any kind, however deep |
-//! | [`program`] | a program that was found, opened |
-//! | [`dxil`] | what DXIL says of a program in its metadata |
-//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
-//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
-//! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
-//! | [`air`] | what an AIR module says of its functions |
-//! | [`build`] | Metal libraries from modules and manifests |
-//! | [`disassembly`] | listings of modules and token programs |
-//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
-//! | [`select`] | which functions are meant |
-//! | [`diff`] | what is different between two programs |
-//! | [`load_check`] | whether a Metal library loads on an OS |
-//! | [`query`] | questions about files, and answers as data, for servers and pages |
-//! | [`survey`] | what many files have in common, field by field |
-//! | [`view`] | what is shown of a file, as data for text and JSON alike |
-//! | [`source_files`] | embedded sources, unpacked |
-//! | [`dxbc_build`] | token programs put into containers |
-//! | [`dxbc_names`] | names of what the operands of token programs are |
-//! | [`fxc_listing`] | what FXC's disassembler writes of a container |
-//! | [`ghidra`] | kernels as programs that Ghidra imports |
-//! | [`safe_path`] | file names for names that come from files |
-//! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
-//!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`];
-//! what they share is [`core`].
+//! [`open`] takes any file: a library, or an executable or archive that holds some.
 //!
 //! ```
-//! use std::ops::ControlFlow;
-//! use unshade::carve::{Limits, carve};
-//! use unshade::program;
-//!
-//! # let mut file = vec![0; 92];
-//! # file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
-//! # file[16] = 92; file[24] = 88; file[40] = 92; file[56] = 92; file[72] = 92;
-//! // Any file will do: a library, or an executable or archive that holds some.
-//! carve(&file, b"app.zip", &Limits::default(), &mut |find| {
-//!     println!("{}: {}", find.path, find.format);
-//!     if let Ok(program) = program::open(&find) {
-//!         program.names(&mut |item| println!("  #{} {}", item.index, String::from_utf8_lossy(item.name)));
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/metallib/vertex_fragment.metallib");
+//! let file = unshade::open(path)?;
+//! for program in file.programs() {
+//!     println!("{}: {}", program.path(), program.format());
+//!     for function in program.functions()? {
+//!         println!("  {} {}", function.kind(), function.name());
 //!     }
-//!     ControlFlow::Continue(())
-//! });
+//! }
+//! let program = file.programs().next().expect("a library");
+//! let functions = program.functions()?;
+//! assert_eq!(functions[0].kind(), "vertex");
+//! assert!(functions[0].text()?.contains("define "));
+//! # Ok::<(), unshade::core::Error>(())
 //! ```
+//!
+//! # Modules
+//!
+//! First come those that are the same for all formats, then those of one format each.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`mod@file`] | opens files: programs, functions, their text and source; the place to start |
+//! | [`carve`] | finds every GPU program in a file of any kind, however deep |
+//! | [`format`](mod@format) | identifies a file by its first bytes |
+//! | [`program`] | what every format answers: facts, items, code, checks, fields |
+//! | [`select`] | selects functions by name, regular expression or index |
+//! | [`diff`] | compares two programs |
+//! | [`survey`] | counts what many files have in common, field by field |
+//! | [`query`] | answers questions about files as JSON, for servers and web pages |
+//! | [`view`] | the data behind text and JSON output |
+//! | [`disassembly`] | prints modules and token programs |
+//! | [`decompile`](mod@decompile) | turns NVIDIA machine code into C |
+//! | [`ghidra`] | writes kernels as programs that Ghidra imports |
+//! | [`demangle()`], [`DemangledComments`] | demangle C++ names, also in listings |
+//! | [`quantity`] | formats counts and sizes for people |
+//! | [`safe_path`] | makes safe file names of names that come from files |
+//! | **Metal** | |
+//! | [`air`] | reads what an AIR module says of its functions |
+//! | [`build`] | builds Metal libraries from modules and manifests |
+//! | [`load_check`] | checks whether a Metal library loads on an OS version |
+//! | [`source_files`] | unpacks embedded sources |
+//! | **DirectX** | |
+//! | [`dxil`] | reads the metadata of DXIL modules |
+//! | [`dxc_tables`] | prints the tables of comments that DXC prints before a module |
+//! | [`fxc_listing`], [`fx_listing`] | print containers and effects as FXC does |
+//! | [`dxbc_build`], [`dxbc_names`] | put token programs into containers; name their operands |
+//! | **NVIDIA** | |
+//! | [`nv_units`] | visits the cubins and PTX of a program |
+//! | [`sass_code`], [`sass_listing`] | split cubins into functions, and print them |
+//!
+//! # Format crates
+//!
+//! Each format is a crate of its own, usable alone and re-exported here: [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`],
+//! [`sass`], [`llvm`], [`decompiler`]. They share [`core`]: the reader, the error with path and offset, diagnostics.
+//!
+//! # Errors and hostile input
+//!
+//! An [`Error`](core::Error) says what is wrong, where (path and file offset), what was expected, and what to do. Every
+//! input may be hostile: the library never panics on it, and limits memory, recursion and unpacking.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -64,6 +80,7 @@ pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
+pub mod file;
 pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
@@ -83,6 +100,7 @@ pub mod view;
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
+pub use file::{File, open, open_bytes};
 pub use unshade_carve as carve;
 pub use unshade_carve::format;
 pub use unshade_core as core;

@@ -1,4 +1,4 @@
-//! The compiled units of an NVIDIA program: a cubin and PTX are one unit, a fat binary has one in each entry.
+//! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 use unshade_nv::compression::Compression;
@@ -12,14 +12,14 @@ use unshade_sass::table::Isa;
 pub enum Nvidia<'a> {
     /// Cubins and PTX for several chips.
     Fatbin(Fatbin<'a>),
-    /// Code for one chip.
+    /// Machine code for one chip.
     Cubin(Cubin<'a>),
-    /// Text.
+    /// PTX assembly, as text.
     Ptx(Ptx<'a>),
 }
 
 impl Nvidia<'_> {
-    /// Emits what is at every byte.
+    /// Emits the outline: every field with its range of bytes.
     pub fn outline(&self, sink: &mut dyn OutlineSink) {
         match self {
             Self::Fatbin(fatbin) => outline::fatbin(fatbin, sink),
@@ -29,19 +29,19 @@ impl Nvidia<'_> {
     }
 }
 
-/// A unit of a program. One that had to be unpacked is gone after the visit.
+/// A unit of a program. An unpacked unit lives only during the visit.
 #[derive(Clone, Debug)]
 pub enum Unit<'d> {
-    /// Compiled code.
+    /// Machine code.
     Cubin(Cubin<'d>),
-    /// Text.
+    /// PTX assembly, as text.
     Ptx(Ptx<'d>),
-    /// PTX that nobody wanted unpacked, or an entry of a kind that is not known.
+    /// PTX that was not to be unpacked, an entry that can't be read, or one of an unknown kind.
     Unread,
 }
 
-/// Calls `visit` for each unit of a program with the entry that it is in, if it is in one. Entries that can't be read go to
-/// `diagnostics` and are visited as [`Unit::Unread`]. PTX is unpacked only if that is wanted.
+/// Calls `visit` for each unit of a program, with its entry if the program is a fat binary. Entries that can't be read
+/// are reported to `diagnostics` and visited as [`Unit::Unread`]. PTX is unpacked only with `unpack_ptx`.
 pub fn each_unit<'a>(
     program: &Nvidia<'a>,
     unpack_ptx: bool,
@@ -58,6 +58,58 @@ pub fn each_unit<'a>(
                 }
             }
         }
+    }
+}
+
+/// Where a function of a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionPlace {
+    /// The entry of the fat binary, if it is one.
+    pub entry: Option<u32>,
+    /// Its index in the cubin or PTX; none for PTX of a fat binary, which counts as one function.
+    pub index: Option<u32>,
+}
+
+/// Returns the place of each function, in the order in which [`kernel_rows`](crate::view::nvidia::kernel_rows) numbers them.
+pub fn function_places(program: &Nvidia<'_>) -> Vec<FunctionPlace> {
+    let mut places = Vec::new();
+    each_unit(program, false, &mut Diagnostics::new(), &mut |entry, unit| {
+        let entry = entry.map(|entry| entry.index);
+        match unit {
+            Unit::Cubin(cubin) => {
+                places.extend(
+                    (0..)
+                        .zip(cubin.functions())
+                        .map(|(index, _)| FunctionPlace { entry, index: Some(index) }),
+                );
+            }
+            Unit::Ptx(ptx) if entry.is_none() => {
+                places.extend(
+                    (0..).zip(ptx.functions()).map(|(index, _)| FunctionPlace { entry, index: Some(index) }),
+                );
+            }
+            Unit::Ptx(_) | Unit::Unread => places.push(FunctionPlace { entry, index: None }),
+        }
+    });
+    places
+}
+
+/// Calls `visit` with the unit that a function is in; no other is unpacked.
+pub fn with_unit_of(
+    program: &Nvidia<'_>,
+    place: FunctionPlace,
+    diagnostics: &mut Diagnostics,
+    visit: &mut dyn FnMut(&Unit<'_>),
+) {
+    let mut take = |_: Option<&Entry<'_>>, unit: &Unit<'_>| visit(unit);
+    match (program, place.entry) {
+        (Nvidia::Fatbin(fatbin), Some(index)) => {
+            let mut entries = fatbin.entries().filter_map(Result::ok);
+            if let Some(entry) = entries.find(|entry| entry.index == index) {
+                each_entry(&entry, true, diagnostics, &mut take);
+            }
+        }
+        _ => each_unit(program, true, diagnostics, &mut take),
     }
 }
 
@@ -136,7 +188,7 @@ pub fn each_known_cubin(
     diagnostics.append(faults);
 }
 
-/// Reports the chips whose instruction set is not known, in one warning.
+/// Reports chips with an unknown instruction set, in one warning.
 pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) {
     if chips.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Numbers and names as people read them.
+//! Formats and compares numbers and names for people.
 
 /// Returns a number with commas between thousands.
 ///
@@ -17,7 +17,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns a size for people, in decimal units: `361 kB`.
+/// Returns a size in decimal units, rounded for people: `361 kB`.
 ///
 /// ```
 /// assert_eq!(unshade::quantity::size(361_000), "361 kB");
@@ -38,7 +38,7 @@ pub fn size(count: u64) -> String {
     if value < 99.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// Returns an exact number of bytes in words.
+/// Returns an exact number of bytes with its unit: `1 byte`, `2,000 bytes`.
 pub fn bytes(number: u64) -> String {
     if number == 1 { "1 byte".to_owned() } else { format!("{} bytes", grouped(number)) }
 }
@@ -48,12 +48,12 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// Returns three dimensions as a product.
+/// Returns three dimensions as a product: `8 × 8 × 1`.
 pub fn dimensions([x, y, z]: [u32; 3]) -> String {
     format!("{x} × {y} × {z}")
 }
 
-/// Compares texts with runs of digits as numbers: `2.9` is less than `2.10`.
+/// Compares texts without regard to case, and runs of digits as numbers: `2.9` is less than `2.10`.
 pub fn natural(left: &str, right: &str) -> std::cmp::Ordering {
     let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
     loop {
@@ -80,7 +80,7 @@ pub fn natural(left: &str, right: &str) -> std::cmp::Ordering {
     }
 }
 
-/// Returns the number of UTF-16 units of a text.
+/// Returns the number of UTF-16 code units of a text.
 pub fn utf16_length(text: &str) -> u32 {
     if text.is_ascii() {
         return u32::try_from(text.len()).unwrap_or(u32::MAX);

@@ -1,23 +1,23 @@
-//! File names for names that come from files.
+//! Makes safe file names of names from untrusted files.
 //!
-//! What is extracted lands inside of the folder that was named, whatever the archive says, on any system: no `..`, no
-//! absolute path, no drive letter or device name of Windows, no reserved character, no name that differs from
-//! another one only in case. Every change is reported, so that nothing is renamed in silence.
+//! Every extracted file lands inside the output folder, whatever the archive says, on any system: no `..`, no absolute
+//! path, no drive letter or device name of Windows, no reserved character, and no two names that differ only in case.
+//! Each path says whether it was changed, so that callers can report it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use unshade_core::escape::is_plain;
 
-/// The longest file name in bytes; file systems take 255.
+/// Maximum length of a file name in bytes; file systems allow 255.
 const MAX_NAME: usize = 200;
 
-/// The deepest path in folders.
+/// Maximum number of components of a path.
 const MAX_DEPTH: usize = 64;
 
-/// Names that Windows gives to devices, in every folder and with every extension.
+/// Device names that Windows reserves in every folder and with every extension.
 const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
 
-/// Gives out relative paths, each once.
+/// Assigns relative paths, each only once.
 ///
 /// ```
 /// use unshade::safe_path::SafePaths;
@@ -30,8 +30,9 @@ const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "cl
 /// ```
 #[derive(Debug, Default)]
 pub struct SafePaths {
-    /// Every path and folder given out, folded in case.
+    /// Every assigned path, case-folded.
     taken: HashSet<String>,
+    /// Every folder of an assigned path, case-folded and exact.
     folders: HashSet<String>,
 }
 
@@ -40,12 +41,12 @@ pub struct SafePaths {
 pub struct SafePath {
     /// Relative, without `..`.
     pub path: PathBuf,
-    /// Whether it differs from what the archive said by more than leading `/`.
+    /// Whether it differs from the name in the archive by more than leading `/`.
     pub renamed: bool,
 }
 
 impl SafePaths {
-    /// The path to write a member of an archive to. Its folders are kept as folders.
+    /// Returns the path to write an archive member to, with the folders of its name.
     pub fn file(&mut self, name: &[u8]) -> SafePath {
         let text = String::from_utf8_lossy(name);
         let wanted: Vec<&str> = text.split(['/', '\\']).collect();
@@ -58,24 +59,25 @@ impl SafePaths {
             parts.drain(..parts.len().saturating_sub(MAX_DEPTH));
         }
         let last = parts.pop().unwrap_or_else(|| "unnamed".into());
-        self.place(parts, last, text.trim_start_matches('/'))
+        self.assign(parts, last, text.trim_start_matches('/'))
     }
 
-    /// The path to write something to that has a name but no folders: every separator in the name is replaced.
+    /// Returns a path without folders for a name: every separator in the name is replaced.
     pub fn flat(&mut self, name: &[u8], extension: &str) -> SafePath {
         let text = String::from_utf8_lossy(name);
         let joined = text.replace(['/', '\\'], "_");
         let safe = format!("{}{extension}", safe_name(&joined));
-        self.place(Vec::new(), safe, &format!("{text}{extension}"))
+        self.assign(Vec::new(), safe, &format!("{text}{extension}"))
     }
 
-    fn place(&mut self, folders: Vec<String>, name: String, wanted: &str) -> SafePath {
+    /// Assigns a path, with numbers added until it is unique. `wanted` is the original name.
+    fn assign(&mut self, folders: Vec<String>, name: String, wanted: &str) -> SafePath {
         let mut prefix = String::new();
         for folder in &folders {
             let mut candidate = format!("{prefix}{folder}");
             let mut number = 2;
-            // A folder may be shared by many files, but it can't have the name of a file, nor that of another folder
-            // in other case.
+            // Files may share a folder, but a folder can't have the name of a file, nor differ from another folder only
+            // in case.
             while self.taken.contains(&fold(&candidate))
                 || (self.folders.contains(&fold(&candidate)) && !self.folders.contains(&exact(&candidate)))
             {
@@ -97,17 +99,17 @@ impl SafePaths {
     }
 }
 
-/// The form in which two paths that a file system may take for one are equal.
+/// Returns a key that is equal for paths that a case-insensitive file system treats as one.
 fn fold(path: &str) -> String {
     path.to_lowercase()
 }
 
-/// The form in which only equal paths are equal; never equal to a folded one.
+/// Returns a key that is equal only for equal paths, and never equals a folded one.
 fn exact(path: &str) -> String {
     format!("\0{path}")
 }
 
-/// `name.ext` and 2 → `name~2.ext`.
+/// Adds a number to a name: `name.ext` and 2 → `name~2.ext`.
 fn numbered(name: &str, number: u32) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => format!("{stem}~{number}.{extension}"),
@@ -115,7 +117,7 @@ fn numbered(name: &str, number: u32) -> String {
     }
 }
 
-/// One component of a path, with everything replaced that some file system can't take.
+/// Replaces everything in a path component that some file system does not allow.
 fn safe_name(name: &str) -> String {
     let replaced = name.chars().map(|c| if is_plain(c) && !r#"<>:"|?*/\"#.contains(c) { c } else { '_' });
     let mut safe = String::new();
@@ -125,7 +127,7 @@ fn safe_name(name: &str) -> String {
         }
         safe.push(c);
     }
-    // Windows drops these, so that two names would become one.
+    // Windows drops trailing dots and spaces, which would make two names the same.
     let kept = safe.trim_end_matches(['.', ' ']).len();
     safe.replace_range(kept.., &"_".repeat(safe.len() - kept));
     let stem = safe.split('.').next().unwrap_or_default().trim_end().to_lowercase();
@@ -172,9 +174,9 @@ mod tests {
             ("\u{202e}cod.exe", "_cod.exe"),
         ] {
             assert_eq!(one(hostile), safe, "{hostile:?}");
-            // Only a leading separator may go without a word.
-            let told = SafePaths::default().file(hostile.as_bytes()).renamed;
-            assert_eq!(told, hostile.trim_start_matches('/') != safe, "{hostile:?}");
+            // Only a leading separator may be dropped without a report.
+            let renamed = SafePaths::default().file(hostile.as_bytes()).renamed;
+            assert_eq!(renamed, hostile.trim_start_matches('/') != safe, "{hostile:?}");
         }
     }
 

@@ -1,7 +1,7 @@
-//! The functions of a cubin as machine code: each with the words that are its own.
+//! Splits the code sections of a cubin into functions.
 //!
-//! A code section holds a kernel and the functions inside of it, whose symbols say where they begin. A function ends
-//! where the next begins; sizes of symbols are not asked, as the kernel's is that of the whole section.
+//! A code section holds a kernel and the functions inside of it, whose symbols say where they start. A function ends
+//! where the next one starts; the sizes of symbols are ignored, because a kernel's covers the whole section.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use unshade_sass::listing;
 use unshade_sass::liveness::{LiveRow, Liveness};
 use unshade_sass::table::Isa;
 
-/// So many words that no instruction has are told of in each function.
+/// Maximum number of undecodable words that are reported per function.
 const MAX_UNDECODED: usize = 8;
 
 /// The machine code of a cubin.
@@ -23,18 +23,18 @@ const MAX_UNDECODED: usize = 8;
 pub struct Code<'a> {
     cubin: Cubin<'a>,
     isa: &'static Isa,
-    /// By bank and function, the empty name for all functions: the bytes.
+    /// Contents of constant banks, by bank and function. The name is empty for banks of all functions.
     constants: BTreeMap<(u8, Vec<u8>), &'a [u8]>,
 }
 
-/// A function with its words.
+/// A function with its machine code.
 #[derive(Clone, Debug)]
 pub struct FunctionCode<'a> {
     /// The function.
     pub function: Function<'a>,
-    /// Its own name, safe to show.
+    /// Its own name, escaped.
     pub name: String,
-    /// The name of its section's function, which constants belong to.
+    /// Name of the function that its section belongs to, which owns the constants.
     section_name: Vec<u8>,
     isa: &'static Isa,
     bytes: &'a [u8],
@@ -43,7 +43,7 @@ pub struct FunctionCode<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Reads the machine code of a cubin of a known instruction set.
+    /// Reads the machine code of a cubin with a known instruction set.
     pub fn new(cubin: &Cubin<'a>, isa: &'static Isa) -> Self {
         let mut constants = BTreeMap::new();
         for section in cubin.elf().sections() {
@@ -56,17 +56,17 @@ impl<'a> Code<'a> {
         Self { cubin: cubin.clone(), isa, constants }
     }
 
-    /// The cubin.
+    /// Returns the cubin.
     pub fn cubin(&self) -> &Cubin<'a> {
         &self.cubin
     }
 
-    /// Its instruction set.
+    /// Returns the instruction set.
     pub fn isa(&self) -> &'static Isa {
         self.isa
     }
 
-    /// The functions that are wanted, by section and address. Of several at one address the first is taken.
+    /// Returns the selected functions, by section and address. Of several at one address, returns the first.
     pub fn functions(
         &self,
         wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -76,7 +76,8 @@ impl<'a> Code<'a> {
         all.filter(|function| wanted(&function.function)).collect()
     }
 
-    /// All functions of the sections that hold one that is wanted, section by section: they may call each other.
+    /// Returns all functions of the sections with a selected function, by section: functions of a section may call each
+    /// other.
     pub fn sections(
         &self,
         wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -109,11 +110,11 @@ impl<'a> Code<'a> {
         let mut rest = inside;
         while let Some(first) = rest.first() {
             let start = first.symbol.value;
-            let (here, behind) = rest.split_at(rest.partition_point(|other| other.symbol.value == start));
-            rest = behind;
-            let end = behind.first().map_or(bytes.data().len() as u64, |next| next.symbol.value);
+            let (here, following) = rest.split_at(rest.partition_point(|other| other.symbol.value == start));
+            rest = following;
+            let end = following.first().map_or(bytes.data().len() as u64, |next| next.symbol.value);
             let function = here.iter().find(|function| wanted(function)).unwrap_or(first);
-            let range = range_of(start, end, bytes.data().len());
+            let range = clamped_range(start, end, bytes.data().len());
             found.push(FunctionCode {
                 function: function.clone(),
                 name: Escaped(function.own_name()).to_string(),
@@ -127,7 +128,7 @@ impl<'a> Code<'a> {
         Some(found)
     }
 
-    /// The control flow of a function, with the targets that jump tables in constant banks tell.
+    /// Returns the control flow of a function, including jump tables in constant banks.
     pub fn control_flow(&self, function: &FunctionCode<'_>) -> ControlFlow {
         let constants = |bank: u64| {
             let bank = u8::try_from(bank).ok()?;
@@ -139,40 +140,40 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The lives of registers of the functions of a section, in their order.
+/// Returns the liveness of registers for each function of a section, in order.
 pub fn lives(code: &Code<'_>, section: &[FunctionCode<'_>]) -> Vec<Vec<LiveRow>> {
     let functions: Vec<_> =
         section.iter().map(|function| (function.words(), code.control_flow(function))).collect();
-    let lives = Liveness::new(&functions);
-    (0..functions.len()).map(|function| lives.rows(function)).collect()
+    let liveness = Liveness::new(&functions);
+    (0..functions.len()).map(|function| liveness.rows(function)).collect()
 }
 
 impl<'a> FunctionCode<'a> {
-    /// Its words.
+    /// Returns its words, to be listed.
     pub fn words(&self) -> listing::Function<'_> {
         let Self { isa, bytes, address, file_offset, .. } = *self;
         listing::Function { name: &self.name, isa, bytes, address, file_offset }
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Its bytes.
+    /// Returns its machine code.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
-/// A part of bytes, as far as it is there.
-fn range_of(start: u64, end: u64, length: usize) -> Range<usize> {
-    let place = |offset: u64| usize::try_from(offset).unwrap_or(length).min(length);
-    place(start)..place(end).max(place(start))
+/// Returns a range of bytes, clamped to the length that is there.
+fn clamped_range(start: u64, end: u64, length: usize) -> Range<usize> {
+    let clamp = |offset: u64| usize::try_from(offset).unwrap_or(length).min(length);
+    clamp(start)..clamp(end).max(clamp(start))
 }
 
-/// Tells of words that no instruction has.
-pub(crate) fn tell_undecoded(function: &listing::Function<'_>, diagnostics: &mut Diagnostics) {
+/// Reports words that decode to no instruction.
+pub(crate) fn report_undecoded(function: &listing::Function<'_>, diagnostics: &mut Diagnostics) {
     let (name, isa) = (function.name, function.isa);
     let mut undecoded = function.undecoded();
     for fault in undecoded.by_ref().take(MAX_UNDECODED) {

@@ -1,10 +1,10 @@
-//! Listings of cubins: the code sections of a cubin, disassembled.
+//! Lists the code sections of a cubin.
 //!
-//! A code section is one function that the host or others call, with the functions inside of it; cuobjdump prints a
-//! listing for each.
+//! A code section is a kernel or a function that other sections call, with the functions inside of it. cuobjdump prints
+//! one listing per section.
 
 use crate::nv_units::report_unknown_chips;
-use crate::sass_code::tell_undecoded;
+use crate::sass_code::report_undecoded;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
@@ -19,18 +19,18 @@ use unshade_sass::table::Isa;
 /// How a listing is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SassOptions {
-    /// As `cuobjdump -sass` prints it.
+    /// Prints as `cuobjdump -sass` does.
     pub raw: bool,
-    /// With what the scheduler is told behind each instruction.
+    /// Prints the scheduling control after each instruction.
     pub control: bool,
 }
 
-/// The instruction set of a cubin; none if it is of a chip whose encoding is not known here.
+/// Returns the instruction set of a cubin, or `None` if the encoding of its chip is not known.
 pub fn instruction_set(cubin: &Cubin<'_>) -> Option<&'static Isa> {
     isa::by_architecture(cubin.arch())
 }
 
-/// Prints the code sections whose functions are wanted, and says how many those were.
+/// Prints the code sections that contain a selected function, and returns their number.
 pub fn cubin<S: TokenSink>(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -55,13 +55,13 @@ pub fn cubin<S: TokenSink>(
         }
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
         count += 1;
-        one(cubin, isa, &section, &inside, bytes, options, diagnostics, sink);
+        print_section(cubin, isa, &section, &inside, bytes, options, diagnostics, sink);
     }
     count
 }
 
-#[expect(clippy::too_many_arguments, reason = "a section and where it goes")]
-fn one<S: TokenSink>(
+#[expect(clippy::too_many_arguments, reason = "a section, its context and its output")]
+fn print_section<S: TokenSink>(
     cubin: &Cubin<'_>,
     isa: &'static Isa,
     section: &Section<'_>,
@@ -94,10 +94,10 @@ fn one<S: TokenSink>(
         );
         function.annotated(&context, sink);
     }
-    tell_undecoded(&function, diagnostics);
+    report_undecoded(&function, diagnostics);
 }
 
-/// The functions of a section by address.
+/// Returns the address and name of a section's functions, by address.
 fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
     let mut symbols: Vec<(u64, String)> = inside
         .iter()
@@ -108,7 +108,7 @@ fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
     symbols
 }
 
-/// The parameters of the section's kernel by their place in constant bank 0.
+/// Returns the parameters of the section's kernel, by their range in constant bank 0.
 fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, String)> {
     let Some(kernel) = inside.iter().find(|function| function.symbol.is_kernel()) else { return Vec::new() };
     let mut parameters: Vec<(Range<u64>, String)> = kernel
@@ -123,13 +123,14 @@ fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, S
     parameters
 }
 
-/// The line below a function's name. cuobjdump names the chip twice, also where the code was made for an older one.
+/// Returns the line after a function's name. cuobjdump names the chip twice, even if the code was compiled for an older
+/// one.
 fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
     format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
 }
 
-/// What `cuobjdump -sass` prints before an entry of a fat binary.
+/// Returns the text that `cuobjdump -sass` prints before an entry of a fat binary.
 pub fn entry_heading(entry: &Entry<'_>) -> String {
     let flags = entry.flags;
     let first = |named: &[(u64, &'static str)]| {

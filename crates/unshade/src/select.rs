@@ -1,6 +1,6 @@
-//! Selectors: which functions, parts or modules of a program a command works on.
+//! Selects the functions, parts or modules of a program that a command works on.
 //!
-//! | written | selects |
+//! | selector | selects |
 //! |---|---|
 //! | `name` | the item of exactly this name, mangled or demangled (C++ names hold the characters of regular expressions) |
 //! | `/expression/` | every item whose name, mangled or demangled, matches the regular expression |
@@ -10,7 +10,7 @@ use crate::demangle;
 use crate::program::ItemName;
 use unshade_core::Escaped;
 
-/// Names longer than this are not compared with a selector that matches nothing.
+/// Maximum length of names that are compared with an unmatched selector.
 const MAX_COMPARED: usize = 256;
 
 /// A regular expression over names. Names need not be UTF-8.
@@ -21,7 +21,7 @@ pub struct Expression(expression::Regex);
 mod expression {
     pub(super) use regex::bytes::Regex;
 
-    /// The compiled size that an expression may have.
+    /// Maximum size of a compiled expression in bytes.
     const MAX_SIZE: usize = 1 << 20;
 
     pub(super) fn parse(text: &str) -> Result<Regex, String> {
@@ -33,7 +33,7 @@ mod expression {
     }
 }
 
-/// In a page, the smaller library that its searches use as well.
+/// In the browser, the smaller library that searches use as well.
 #[cfg(target_family = "wasm")]
 mod expression {
     pub(super) use regex_lite::Regex;
@@ -72,7 +72,7 @@ impl Selector {
     /// Parses a selector.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with the regular expression or the index.
+    /// A sentence that describes the fault in the regular expression or the index.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(index) = text.strip_prefix('#') {
             let index = index.parse();
@@ -103,7 +103,7 @@ impl Selector {
     }
 }
 
-/// As it is written on the command line.
+/// Writes a selector as on the command line.
 impl std::fmt::Display for Selector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -114,7 +114,7 @@ impl std::fmt::Display for Selector {
     }
 }
 
-/// Selectors and filters together.
+/// Selectors and filters. An item has to pass all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// An item has to match one of these, if there are any.
@@ -145,16 +145,16 @@ impl Selection {
     }
 }
 
-/// Finds the selectors that match nothing, and the names that they were probably meant to be.
+/// Finds selectors that match nothing, and the most similar names to suggest instead.
 #[derive(Debug)]
 pub struct Unmatched<'s> {
     selectors: Vec<(&'s Selector, Nearest)>,
 }
 
-/// The name that is most like a selector.
+/// The name that is most similar to a selector.
 #[derive(Debug, Default)]
 struct Nearest {
-    /// The number of edits that make one of the other.
+    /// Edit distance between the two.
     edits: usize,
     name: Option<String>,
 }
@@ -170,7 +170,7 @@ impl<'s> Unmatched<'s> {
         self.selectors.is_empty()
     }
 
-    /// Notes that there is an item.
+    /// Removes the selectors that match an item, and compares the others with its name.
     pub fn note(&mut self, item: &ItemName<'_>) {
         self.selectors.retain_mut(|(selector, nearest)| {
             if selector.matches(item.index, item.name) {
@@ -186,7 +186,7 @@ impl<'s> Unmatched<'s> {
         });
     }
 
-    /// Returns a sentence about each selector that has matched nothing, with the name that it was probably meant to be.
+    /// Returns one sentence per selector that has matched nothing, with the most similar name.
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(selector, nearest): &(&Selector, Nearest)| match (selector, &nearest.name) {
             (Selector::Expression(_), _) => format!("no name matches {selector}"),
@@ -198,7 +198,7 @@ impl<'s> Unmatched<'s> {
 }
 
 impl Nearest {
-    /// Takes a name if it is nearer than the last one, and near enough: a third of the characters may differ.
+    /// Keeps a name if it is more similar than the current one, and at most a third of the characters differ.
     fn note(&mut self, wanted: &str, name: &str) {
         if wanted.len() > MAX_COMPARED || name.len() > MAX_COMPARED {
             return;

@@ -1,4 +1,4 @@
-//! The files in an embedded source archive: bzip2 of a POSIX tar archive.
+//! Unpacks the files of an embedded source archive: a POSIX tar archive compressed with bzip2.
 //!
 //! Reading stops at the end of the bzip2 stream (zeros may follow it) and at [`MAX_UNPACKED`] bytes.
 
@@ -6,13 +6,13 @@ use std::io::Read;
 use unshade_core::{Error, ErrorKind, Result};
 use unshade_metallib::sources::SourceArchive;
 
-/// An archive that unpacks to more than this is cut off: the largest real one has 3 MB.
+/// Maximum unpacked size in bytes; unpacking stops there. The largest real archive has 3 MB.
 pub const MAX_UNPACKED: u64 = 1 << 30;
 
-/// Unpacked bytes may be at most this many times the packed ones, once there are more than [`RATIO_FREE`] of them.
+/// Maximum ratio of unpacked to packed bytes, for archives that unpack to more than [`RATIO_FREE`] bytes.
 pub const MAX_RATIO: u64 = 1_000;
 
-/// Up to this size the ratio does not count.
+/// Unpacked size in bytes up to which the ratio does not matter.
 pub const RATIO_FREE: u64 = 16 << 20;
 
 /// A file in a source archive.
@@ -27,7 +27,7 @@ pub struct SourceFile {
 /// Unpacks an archive and hands each of its regular files to `visit`, one at a time.
 ///
 /// # Errors
-/// A damaged stream or archive, or one that unpacks to more than the limits allow; the files before the fault were
+/// If the stream or archive is damaged, or unpacks to more than the limits allow. The files before the fault have been
 /// visited.
 pub fn visit_files(archive: &SourceArchive<'_>, mut visit: impl FnMut(SourceFile)) -> Result<()> {
     let packed = archive.compressed.rest();
@@ -57,7 +57,7 @@ fn read_file(mut entry: tar::Entry<'_, impl Read>) -> std::io::Result<Option<Sou
         return Ok(None);
     }
     let path = entry.path_bytes().into_owned();
-    // The size in the header is not trusted: the buffer grows with what is really there.
+    // The size in the header is not trusted: the buffer grows with the data that is there.
     let mut data = Vec::new();
     entry.read_to_end(&mut data)?;
     if (data.len() as u64) < entry.header().size()? {

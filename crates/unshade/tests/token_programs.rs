@@ -10,7 +10,6 @@ use unshade::diff::ContainerDiff;
 use unshade::disassembly::{TokenSource, token_programs};
 use unshade::dxbc::d3d9;
 use unshade::dxcontainer::Container;
-use unshade::program;
 use unshade::survey::{Show, Survey};
 
 fn bytes_of(text: &str) -> Vec<u8> {
@@ -29,13 +28,10 @@ const TWO: &str = "ps_2_0\ndcl t0.xy\ndcl_2d s0\ntexld r0, t0, s0\nmul r0, r0, c
 fn direct3d9_programs_are_compared() {
     let (one, two) = (bytes_of(ONE), bytes_of(TWO));
     let compare = |one: &[u8], two: &[u8]| {
-        let [one, two] = [one, two].map(|data| {
-            let path = FindPath::of_file(b"program");
-            let (format, condition) = (Format::Direct3d9, Condition::Whole);
-            let find = Find { format, path, data, file_offset: Some(0), condition, options: None };
-            program::open(&find).expect("a program")
-        });
-        ContainerDiff::of_programs(&*one, &*two, false, 0)
+        let files = [one, two].map(|bytes| unshade::open_bytes("program", bytes.to_vec()));
+        let [one, two] = files.each_ref().map(|file| file.programs().next().expect("a program"));
+        let [one, two] = [&one, &two].map(|program| program.contents().expect("it opens"));
+        ContainerDiff::of_programs(one, two, false, 0)
     };
     let diff = compare(&one, &two);
     let code = diff.parts.iter().find(|part| part.part == "code").expect("the code has changed");

@@ -1,4 +1,4 @@
-//! How modifiers and operands are shown.
+//! Generates the texts of modifiers and operands.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::Writer;
 use crate::model::{Bits, Choice, Kind, Operand, Part};
 
 impl Writer<'_> {
-    /// The table of a modifier's spellings.
+    /// Returns the table of a modifier's spellings.
     pub(super) fn modifier(&mut self, choice: &Choice) -> String {
         self.spellings(&choice.bits, choice.modifier, &choice.order)
     }
@@ -22,7 +22,7 @@ impl Writer<'_> {
         self.table('m', &body)
     }
 
-    /// The table of an operand's text.
+    /// Returns the table of an operand's text.
     pub(super) fn display(&mut self, operand: &Operand) -> String {
         let body = match operand.kind {
             Kind::Guard => self.guard(operand),
@@ -51,7 +51,7 @@ impl Writer<'_> {
         self.table('o', &body)
     }
 
-    /// What is between the signs: text and pattern.
+    /// Returns the text and pattern between the signs.
     fn core(&mut self, operand: &Operand) -> (String, String) {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         match operand.kind {
@@ -81,7 +81,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A constructor for every choice of signs. Registers have them before, immediates behind.
+    /// Returns a constructor for every combination of signs. Register patterns come first, immediates last.
     fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
         let parts = [Part::Negate, Part::Invert, Part::Absolute];
         let present: Vec<(usize, Bits)> = parts
@@ -106,7 +106,7 @@ impl Writer<'_> {
                 has[*index] = set == 1;
             }
             if behind {
-                // As they are printed: inverted, negated, absolute.
+                // In the order of printing: inverted, negated, absolute.
                 for index in [1, 0, 2] {
                     if has[index] {
                         let _ = write!(after, "^\"{}\"", texts[index]);
@@ -128,7 +128,7 @@ impl Writer<'_> {
                     after.push_str("^\"|\"");
                 }
             }
-            // Disassembly actions stand behind the whole pattern.
+            // Disassembly actions follow the whole pattern.
             let (fields, actions) = match core.1.split_once(" [") {
                 Some((fields, actions)) => (fields, format!(" [{actions}")),
                 None => (core.1.as_str(), String::new()),
@@ -270,7 +270,7 @@ impl Writer<'_> {
         )
     }
 
-    /// The table of a branch's target, which is an address.
+    /// Returns the table of a branch target, which is an address.
     pub(super) fn target(&mut self, operand: &Operand) -> String {
         let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
         let from = if operand.kind == Kind::Relative { "inst_next + " } else { "" };

@@ -1,4 +1,4 @@
-//! The module's files beside the specifications.
+//! Generates the files of the module other than specifications.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::model::Isa;
 
-/// Every file of the module: its path in the module, and its text.
+/// Generates every file of the module: its path and its text.
 pub fn module(isa: &Isa) -> Vec<(PathBuf, String)> {
     let languages = PathBuf::from("data/languages");
     let mut files = vec![
@@ -44,7 +44,8 @@ fn definitions(isa: &Isa) -> String {
     out
 }
 
-/// Cubins are ELF of machine 190, whose flags name the architecture in their low byte.
+/// Generates the opinion file. Cubins are ELF files of machine 190, whose flags have the architecture in the lowest
+/// byte.
 fn opinion(isa: &Isa) -> String {
     let mut out = format!(
         "{XML}<opinions>\n  <constraint loader=\"Executable and Linking Format (ELF)\" compilerSpecID=\"default\">\n"
@@ -68,7 +69,7 @@ fn nibbles(number: u32) -> String {
     format!("{:04b} {:04b}", number >> 4 & 15, number & 15)
 }
 
-/// Parameters stand in constant bank 0 from 0x140.
+/// Generates the compiler specification. Parameters are in constant bank 0 from 0x140.
 fn compiler() -> String {
     format!(
         "{XML}<compiler_spec>\n  <data_organization>\n    <pointer_size value=\"8\"/>\n    <integer_size value=\"4\"/>\n    \
@@ -86,7 +87,7 @@ fn compiler() -> String {
     )
 }
 
-/// The special registers and what CUDA calls them.
+/// The special registers and their names in CUDA.
 const SPECIAL: [(&str, &str); 12] = [
     ("tid_x", "threadIdx.x"),
     ("tid_y", "threadIdx.y"),
@@ -102,7 +103,7 @@ const SPECIAL: [(&str, &str); 12] = [
     ("gemask", "laneMaskGe"),
 ];
 
-/// What Kepler has in constant bank 0.
+/// The contents of constant bank 0 on Kepler.
 const CONSTANTS: [(u32, &str); 6] = [
     (0x28, "blockDim.x"),
     (0x2c, "blockDim.y"),
@@ -145,16 +146,16 @@ fn functions(isa: &Isa) -> String {
     out
 }
 
-/// Where the registers of names between pieces begin.
+/// The offset of the registers for temporaries that several pieces share.
 const SCRATCH: u32 = 0x2000;
-/// Where Ghidra's context is.
+/// The offset of Ghidra's context register.
 const CONTEXT: u32 = 0x4000;
-/// Where predicates and flags are.
+/// The offset of predicates and flags.
 const PREDICATES: u32 = 0x1000;
-/// Where a call leaves the address that RET goes to.
+/// The offset of the return address of calls.
 const RETURN_ADDRESS: u32 = 0x1110;
 
-/// The spaces and registers of a specification.
+/// Writes the spaces and registers of a specification.
 pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeMap<u32, usize>) {
     out.push_str(
         "define endian=little;\ndefine alignment=8;\ndefine space ram type=ram_space size=8 default;\ndefine space local_memory \
@@ -197,7 +198,7 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
     out.push('\n');
 }
 
-/// The registers that the numbers of a field are.
+/// Returns the names of the registers for the numbers in a field.
 pub(super) fn attached(set: char, bits: u32, lane: u32, zero: u32) -> String {
     let count = 1_u32 << bits;
     let names = (0..count).map(|number| match set {

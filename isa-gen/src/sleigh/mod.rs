@@ -1,24 +1,24 @@
-//! The Ghidra processor module: SLEIGH from the same tables and semantics as everything else.
+//! Generates the Ghidra processor module: SLEIGH from the same tables and semantics as all other output.
 //!
-//! An encoding becomes one constructor: its fixed bits, its text, and the tables below.
+//! An encoding becomes a constructor with its fixed bits and its text, and uses the tables below.
 //!
 //! | prefix | table |
 //! |---|---|
-//! | `m` | a modifier: how it is spelled |
-//! | `o` | an operand: how it is written |
-//! | `v` | an operand: its value, as p-code |
-//! | `r` | a register whose number stands in several places |
+//! | `m` | the text of a modifier |
+//! | `o` | the text of an operand |
+//! | `v` | the value of an operand, as p-code |
+//! | `r` | a register whose number is in several fields |
 //! | `n` | the number of a modifier's value |
-//! | `a` | a branch's target |
+//! | `a` | the target of a branch |
 //! | `c` | an address that is pushed, for the context |
-//! | `j` | an address that the context holds |
-//! | `s` | a piece of the semantics: a constructor for each choice of modifiers that makes a difference |
+//! | `j` | an address in the context |
+//! | `s` | a piece of the semantics: a constructor for each relevant combination of modifiers |
 //! | `b` | several pieces |
 //!
-//! Equal tables are written once, whoever uses them. Names that live from one piece of semantics to the next are registers
-//! of their own (`t4_0`), of which nothing is left after decompilation. Displays follow what Ghidra asks for: the mnemonic
-//! up to the first blank with guard and modifiers (`@P0_FADD.FTZ`), then operands. Floating-point immediates are shown by
-//! their bits, since SLEIGH has no other way.
+//! Equal tables are written once and shared. Temporaries that several pieces of semantics share are registers
+//! (`t4_0`), which disappear in decompilation. The display follows Ghidra's conventions: the mnemonic up to the first
+//! space includes guard and modifiers (`@P0_FADD.FTZ`), followed by operands. Floating-point immediates are shown as
+//! bits, because SLEIGH can't print them.
 
 mod display;
 mod files;
@@ -33,7 +33,7 @@ use crate::model::{Bits, Encoding, Generation, Isa, Kind, Part, Piece};
 
 pub use files::module;
 
-/// The specification of a generation.
+/// Generates the specification of a generation.
 pub fn specification(isa: &Isa, generation: &Generation) -> String {
     let mut writer = Writer::new(isa, generation);
     let roots: Vec<String> =
@@ -54,7 +54,7 @@ pub fn specification(isa: &Isa, generation: &Generation) -> String {
         let bits = fixed_bits(schedule.mask, schedule.value);
         let pattern: Vec<String> =
             bits.iter().map(|(low, high, value)| format!("f_{low}_{high}={value:#x}")).collect();
-        // Nothing is done; the table is there so that the constructor is not taken for one that was forgotten.
+        // The table does nothing, but without it the constructor would look incomplete.
         let _ = writeln!(
             out,
             "nothing: is epsilon {{ export 0:1; }}\n:SCHED is {} & nothing {{ build nothing; }}",
@@ -68,7 +68,7 @@ pub fn specification(isa: &Isa, generation: &Generation) -> String {
     out
 }
 
-/// Runs of bits of a mask, and their values.
+/// Splits a mask into ranges of bits, with their values.
 fn fixed_bits(mask: u128, value: u128) -> Vec<(u32, u32, u128)> {
     let mut runs = Vec::new();
     let mut bit = 0;
@@ -86,22 +86,22 @@ fn fixed_bits(mask: u128, value: u128) -> Vec<(u32, u32, u128)> {
     runs
 }
 
-/// How many operands a constructor may have, with some room.
+/// Maximum number of operands of a constructor, with some margin.
 const MOST_OPERANDS: usize = 16;
 
-/// What is written for one generation.
+/// The state of writing one generation.
 struct Writer<'a> {
     isa: &'a Isa,
-    /// The number of the register that is always zero.
+    /// The number of the zero register.
     zero_register: u32,
-    /// Fields of the token: name, bits, whether signed, and what is attached.
+    /// The fields of the token: name, bits, whether signed, and the attached registers.
     fields: BTreeMap<String, (u32, u32, bool, String)>,
-    /// Tables in the order in which they must stand.
+    /// The tables, in the order of their definition.
     tables: Vec<String>,
-    /// Names of tables by their bodies.
+    /// The names of tables, by body.
     names: HashMap<String, String>,
     counts: HashMap<char, usize>,
-    /// How many registers of each size hold names between pieces.
+    /// The number of registers of each size for shared temporaries.
     scratch: BTreeMap<u32, usize>,
 }
 
@@ -128,14 +128,15 @@ impl<'a> Writer<'a> {
         writer
     }
 
-    /// The name of a field of the token.
+    /// Returns the name of a token field, defining it if necessary.
     fn field(&mut self, low: u32, high: u32, signed: bool) -> String {
         let name = format!("{}_{low}_{high}", if signed { 's' } else { 'f' });
         self.fields.insert(name.clone(), (low, high, signed, String::new()));
         name
     }
 
-    /// A field whose numbers are registers: `g`, `w` for pairs, `p` for predicates; so many registers further.
+    /// Returns a field with attached registers: `g` for single registers, `w` for pairs, `p` for predicates, starting
+    /// at `lane`.
     fn register_field(&mut self, bits: &Bits, set: char, lane: u32) -> String {
         if bits.ranges.len() > 1 {
             return self.scattered(bits, set, lane);
@@ -147,7 +148,7 @@ impl<'a> Writer<'a> {
         name
     }
 
-    /// A register whose number stands in several places: a table that exports it.
+    /// Returns a register whose number is in several fields: a table that exports it.
     fn scattered(&mut self, bits: &Bits, set: char, lane: u32) -> String {
         let registers = files::attached(set, bits.width(), lane, self.zero_register);
         let mut body = String::new();
@@ -161,7 +162,7 @@ impl<'a> Writer<'a> {
         self.table('r', &body)
     }
 
-    /// `f_1_2=3` for each range of bits.
+    /// Returns a pattern such as `f_1_2=3` for each range of bits.
     fn equals(&mut self, bits: &Bits, value: u128) -> String {
         let mut rest = value;
         let mut parts = Vec::new();
@@ -173,7 +174,7 @@ impl<'a> Writer<'a> {
         parts.join(" & ")
     }
 
-    /// An expression for the number in bits, extended and shifted, and the fields in it.
+    /// Returns an expression for the number in bits, extended and shifted, and its fields.
     fn number(&mut self, bits: &Bits) -> (String, Vec<String>) {
         let mut terms = Vec::new();
         let mut fields = Vec::new();
@@ -186,14 +187,15 @@ impl<'a> Writer<'a> {
             terms.push(if place == 0 { name } else { format!("({name} << {place})") });
             at += count;
         }
-        // The compiler does not take a field alone.
+        // The compiler does not accept a single field as an expression.
         if terms == fields {
             terms[0].push_str(" + 0");
         }
         (terms.join(" | "), fields)
     }
 
-    /// The name of a table of these constructors, whose lines begin with `@:` for the name; new ones are written.
+    /// Returns the name of the table with these constructors, whose lines begin with `@:` in place of the name. Writes
+    /// the table if it is new.
     fn table(&mut self, prefix: char, body: &str) -> String {
         if let Some(name) = self.names.get(body) {
             return name.clone();
@@ -210,7 +212,7 @@ impl<'a> Writer<'a> {
         name
     }
 
-    /// A second table of the same text.
+    /// Returns a second table with the same text.
     fn again(&mut self, table: &str) -> String {
         let body =
             self.names.iter().find(|entry| entry.1 == table).map(|entry| entry.0.clone()).unwrap_or_default();
@@ -233,7 +235,7 @@ impl<'a> Writer<'a> {
         out.push('\n');
     }
 
-    /// `:mnemonic operands is bits & tables { pieces }`
+    /// Returns the constructor `:mnemonic operands is bits & tables { pieces }`.
     fn constructor(&mut self, encoding: &Encoding) -> String {
         let operation = &self.isa.operations[encoding.operation];
         let mut mnemonic: Vec<String> = Vec::new();
@@ -272,7 +274,7 @@ impl<'a> Writer<'a> {
                         }
                         (None, None) => continue,
                     };
-                    // SLEIGH wants another name where one operand is written twice.
+                    // SLEIGH requires different names for repeated operands.
                     let table = if used.contains(&table) { self.again(&table) } else { table };
                     place.push(table.clone());
                     used.push(table);
@@ -292,7 +294,7 @@ impl<'a> Writer<'a> {
             pattern.push(piece.clone());
             builds.push(piece);
         }
-        // A table that two slots share stands in the pattern once.
+        // A table that two slots share must be in the pattern once.
         let mut seen = Vec::new();
         pattern.retain(|part| {
             if seen.contains(part) {
@@ -307,7 +309,7 @@ impl<'a> Writer<'a> {
         format!(":^{}{operands} is {} {{{builds} }}", mnemonic.join("^"), pattern.join(" & "))
     }
 
-    /// Ghidra's decoder takes no more than 20 operands of a constructor: pieces beyond that become one of several.
+    /// Combines pieces, because Ghidra's decoder supports at most 20 operands per constructor.
     fn bundled(&mut self, pieces: Vec<String>, others: usize) -> Vec<String> {
         if others + pieces.len() <= MOST_OPERANDS {
             return pieces;

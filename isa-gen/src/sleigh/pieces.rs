@@ -1,35 +1,35 @@
-//! What an encoding does, in pieces.
+//! Splits the semantics of an encoding into pieces.
 //!
-//! A program's steps are cut where choices begin and end, so that each piece has only the constructors that its own
-//! modifiers need, and equal pieces of many encodings are one table.
+//! A program is cut where choices begin and end, so that each piece only has constructors for the modifiers that
+//! affect it, and equal pieces of many encodings are shared as one table.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::Writer;
-use super::stacks::{Way, ways};
+use super::stacks::{TargetSource, target_sources};
 use crate::lower::{Class, Code, NATIVE, Pcode, Program, SIGNS, Step, Test, Value};
 use crate::model::{Bits, Encoding, Kind, Part};
 
-/// The numbers that bits may have in a constructor, by the bits.
+/// The values that groups of bits may have in a constructor.
 type Conditions = BTreeMap<Vec<(u32, u32)>, Vec<u128>>;
 
-/// A constructor to be: its conditions, and its steps with every choice made.
+/// A constructor before it is written: its conditions, and its steps with all choices resolved.
 #[derive(Clone)]
 struct Leaf {
     conditions: Conditions,
-    steps: Vec<Decided>,
+    steps: Vec<ResolvedStep>,
 }
 
 /// A step without choices.
 #[derive(Clone)]
-pub(super) enum Decided {
+pub(super) enum ResolvedStep {
     Do(Pcode),
-    If(Value, Vec<Decided>, Vec<Decided>),
+    If(Value, Vec<ResolvedStep>, Vec<ResolvedStep>),
 }
 
 impl Writer<'_> {
-    /// The tables of what an encoding does, in their order.
+    /// Returns the tables for the semantics of an encoding, in order.
     pub(super) fn pieces(&mut self, encoding: &Encoding) -> Vec<String> {
         let program = self.isa.programs[encoding.operation].clone();
         let mut tables = Vec::new();
@@ -52,7 +52,8 @@ impl Writer<'_> {
         tables
     }
 
-    /// The bits that a test looks at and the numbers for which it holds; or the answer, if the encoding decides it.
+    /// Returns the bits that a test depends on and the numbers for which it is true; or the result, if it is the same
+    /// for the whole encoding.
     fn tested(&self, encoding: &Encoding, test: &Test) -> Result<(Bits, Vec<u128>, Vec<u128>), bool> {
         let operation = &self.isa.operations[encoding.operation];
         if test.slot == crate::lower::BACKEND {
@@ -99,7 +100,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Steps with every choice made, for all that can be chosen.
+    /// Returns the steps for all combinations of choices.
     fn leaves(&self, encoding: &Encoding, steps: &[Step], start: Leaf) -> Vec<Leaf> {
         let mut leaves = vec![start];
         for step in steps {
@@ -107,7 +108,7 @@ impl Writer<'_> {
             for mut leaf in leaves {
                 match step {
                     Step::Do(pcode) => {
-                        leaf.steps.push(Decided::Do(pcode.clone()));
+                        leaf.steps.push(ResolvedStep::Do(pcode.clone()));
                         next.push(leaf);
                     }
                     Step::If(value, yes, no) => {
@@ -122,7 +123,7 @@ impl Writer<'_> {
                             for otherwise in inner(no, &then.conditions) {
                                 let mut with =
                                     Leaf { conditions: otherwise.conditions, steps: leaf.steps.clone() };
-                                with.steps.push(Decided::If(
+                                with.steps.push(ResolvedStep::If(
                                     value.clone(),
                                     then.steps.clone(),
                                     otherwise.steps,
@@ -159,8 +160,8 @@ impl Writer<'_> {
         leaves
     }
 
-    /// Takes out what nobody reads, and comparisons that are decided.
-    fn without_unread(&self, encoding: &Encoding, steps: &mut Vec<Decided>, shared: &HashSet<usize>) {
+    /// Removes unused steps, and comparisons with a known result.
+    fn without_unread(&self, encoding: &Encoding, steps: &mut Vec<ResolvedStep>, shared: &HashSet<usize>) {
         loop {
             let mut read = HashSet::new();
             reads(steps, &mut read);
@@ -179,14 +180,15 @@ impl Writer<'_> {
         let mut bodies: Vec<(Vec<String>, String, Vec<Conditions>)> = Vec::new();
         for mut leaf in leaves {
             self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
-            // What goes where a stack says is a branch if the context knows it, and else a function says where.
-            let ways = match self.goes_by(&leaf.steps) {
-                Some(field) => Vec::from(ways(field)),
-                None => vec![Way { by: None, unset: Vec::new() }],
+            // A jump to a popped address is a branch if the context has the address, otherwise a call of a function
+            // that returns it.
+            let sources = match self.goes_by(&leaf.steps) {
+                Some(field) => Vec::from(target_sources(field)),
+                None => vec![TargetSource { by: None, unset: Vec::new() }],
             };
-            for way in ways {
-                let pattern = way.unset.iter().map(|field| format!("{field}=0")).collect();
-                let mut body = Body { by: way.by, pattern, ..Body::default() };
+            for source in sources {
+                let pattern = source.unset.iter().map(|field| format!("{field}=0")).collect();
+                let mut body = Body { by: source.by, pattern, ..Body::default() };
                 self.statements(encoding, &leaf.steps, names, &mut body);
                 let locals: String =
                     body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
@@ -202,7 +204,7 @@ impl Writer<'_> {
         if bodies.iter().all(|body| body.1.is_empty()) {
             return None;
         }
-        // The choices that no body depends on are not looked at.
+        // Ignore choices that do not affect any body.
         let mut text = String::new();
         let several = bodies.len() > 1;
         for (pattern, code, conditions) in &bodies {
@@ -229,7 +231,13 @@ impl Writer<'_> {
         }
     }
 
-    fn statements(&mut self, encoding: &Encoding, steps: &[Decided], names: &mut Names<'_>, body: &mut Body) {
+    fn statements(
+        &mut self,
+        encoding: &Encoding,
+        steps: &[ResolvedStep],
+        names: &mut Names<'_>,
+        body: &mut Body,
+    ) {
         let mut steps = steps.iter().peekable();
         while let Some(step) = steps.next() {
             if let (Some(by), Some(_)) = (body.by, self.pops(step, steps.peek().copied())) {
@@ -240,10 +248,10 @@ impl Writer<'_> {
                 continue;
             }
             match step {
-                // The context keeps it.
-                Decided::Do(pcode) if self.pushed(encoding, pcode).is_some() => {}
-                Decided::Do(pcode) => self.statement(encoding, pcode, names, body),
-                Decided::If(value, yes, no) => {
+                // The context keeps the pushed address.
+                ResolvedStep::Do(pcode) if self.pushed(encoding, pcode).is_some() => {}
+                ResolvedStep::Do(pcode) => self.statement(encoding, pcode, names, body),
+                ResolvedStep::If(value, yes, no) => {
                     let condition = self.input(encoding, value, names, body);
                     if yes.is_empty() && no.is_empty() {
                         continue;
@@ -337,7 +345,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The table of a target that stands in the word.
+    /// Returns the table of a target that is encoded in the word.
     fn direct_target(&mut self, encoding: &Encoding, target: Option<&Value>) -> Option<String> {
         let Some(Value::Operand { slot, .. }) = target else { return None };
         let operand = encoding.operands.get(encoding.operand(slot)?)?.clone();
@@ -386,7 +394,7 @@ impl Writer<'_> {
                 body.pattern.push(table.clone());
                 table
             }
-            // Of what can't be selected, all is.
+            // Without a part to select, the whole register is selected.
             None if matches!(value, Value::Select(_)) => format!("{:#x}:{bytes}", u8::MAX),
             None => format!("0:{bytes}"),
         }
@@ -420,10 +428,10 @@ impl Writer<'_> {
     }
 }
 
-/// A constructor that is being written.
+/// The body of a constructor under construction.
 #[derive(Default)]
 struct Body {
-    /// The field of the context that knows where a stack says to go on.
+    /// The context field with the popped address.
     by: Option<&'static str>,
     pattern: Vec<String>,
     code: String,
@@ -431,7 +439,7 @@ struct Body {
     labels: usize,
 }
 
-/// How a program's names are called in SLEIGH.
+/// The names of a program's temporaries in SLEIGH.
 struct Names<'a> {
     program: &'a Program,
     is_shared: HashSet<usize>,
@@ -468,7 +476,7 @@ impl Names<'_> {
     }
 }
 
-/// A number in its bits of a word.
+/// Distributes a number to its bits of a word.
 fn placed(bits: &Bits, number: u128) -> u128 {
     let mut word = 0;
     let mut rest = number;
@@ -479,7 +487,8 @@ fn placed(bits: &Bits, number: u128) -> u128 {
     word
 }
 
-/// Takes the conditions on bits that overlap these out, and gives the bits of all of them and the numbers that are left.
+/// Merges the conditions on overlapping bits into one condition: the union of the bits, and the numbers that satisfy
+/// all.
 fn joined(
     conditions: &mut Conditions,
     bits: &Bits,
@@ -516,8 +525,8 @@ fn joined(
     (ranges, numbers)
 }
 
-/// The temporaries that are read.
-fn reads(steps: &[Decided], found: &mut HashSet<usize>) {
+/// Collects the temporaries that are read.
+fn reads(steps: &[ResolvedStep], found: &mut HashSet<usize>) {
     let mut one = |value: &Value| {
         if let Value::Temporary(index) = value {
             found.insert(*index);
@@ -525,29 +534,29 @@ fn reads(steps: &[Decided], found: &mut HashSet<usize>) {
     };
     for step in steps {
         match step {
-            Decided::Do(pcode) => pcode.inputs.iter().for_each(&mut one),
-            Decided::If(value, ..) => one(value),
+            ResolvedStep::Do(pcode) => pcode.inputs.iter().for_each(&mut one),
+            ResolvedStep::If(value, ..) => one(value),
         }
     }
     for step in steps {
-        if let Decided::If(_, yes, no) = step {
+        if let ResolvedStep::If(_, yes, no) = step {
             reads(yes, found);
             reads(no, found);
         }
     }
 }
 
-/// Takes out steps whose result is not wanted; whether there were any.
-fn sweep(steps: &mut Vec<Decided>, wanted: &impl Fn(&Value) -> bool) -> bool {
+/// Removes steps whose result is unused. Returns whether there were any.
+fn sweep(steps: &mut Vec<ResolvedStep>, wanted: &impl Fn(&Value) -> bool) -> bool {
     let before = steps.len();
     let mut changed = false;
     steps.retain(|step| match step {
-        Decided::Do(Pcode { code: Code::Native(_), output: Some(output), .. }) => wanted(output),
+        ResolvedStep::Do(Pcode { code: Code::Native(_), output: Some(output), .. }) => wanted(output),
         _ => true,
     });
     for step in steps.iter_mut() {
         match step {
-            Decided::Do(pcode) => {
+            ResolvedStep::Do(pcode) => {
                 if pcode.output.as_ref().is_some_and(|output| !wanted(output))
                     && matches!(pcode.code, Code::Function(_))
                 {
@@ -556,7 +565,7 @@ fn sweep(steps: &mut Vec<Decided>, wanted: &impl Fn(&Value) -> bool) -> bool {
                 }
                 decide(pcode);
             }
-            Decided::If(_, yes, no) => {
+            ResolvedStep::If(_, yes, no) => {
                 changed |= sweep(yes, wanted);
                 changed |= sweep(no, wanted);
             }
@@ -565,7 +574,7 @@ fn sweep(steps: &mut Vec<Decided>, wanted: &impl Fn(&Value) -> bool) -> bool {
     changed || steps.len() != before
 }
 
-/// Nothing is less than zero without a sign, and zero is not more than anything.
+/// Resolves unsigned comparisons with zero that are always true or false.
 fn decide(pcode: &mut Pcode) {
     let Code::Native(index) = pcode.code else { return };
     let decided = match (NATIVE[index].name, pcode.inputs.as_slice()) {
@@ -577,7 +586,7 @@ fn decide(pcode: &mut Pcode) {
     pcode.inputs = vec![Value::Number(decided, 1)];
 }
 
-/// Choices by one slot that follow one another are a piece, and what is between them too.
+/// Splits steps into pieces: consecutive choices by the same slot form a piece, and so do the steps between them.
 fn cut(steps: &[Step]) -> Vec<&[Step]> {
     let slot = |step: &Step| match step {
         Step::When(test, ..) => Some(test.slot.clone()),
@@ -586,7 +595,7 @@ fn cut(steps: &[Step]) -> Vec<&[Step]> {
     steps.chunk_by(|first, second| slot(first) == slot(second)).collect()
 }
 
-/// The names that several pieces have.
+/// Returns the temporaries that several pieces share.
 fn shared_names(pieces: &[&[Step]]) -> HashSet<usize> {
     let mut first: HashMap<usize, usize> = HashMap::new();
     let mut shared = HashSet::new();
@@ -619,7 +628,7 @@ fn visit(steps: &[Step], found: &mut impl FnMut(&Value)) {
     }
 }
 
-/// Conditions that differ in the numbers of one range become one.
+/// Merges conditions that differ only in the numbers of one group of bits.
 fn merged(mut all: Vec<Conditions>) -> Vec<Conditions> {
     let mut changed = true;
     while changed {
@@ -651,12 +660,12 @@ fn merged(mut all: Vec<Conditions>) -> Vec<Conditions> {
     all
 }
 
-/// How spaces are called in SLEIGH, where `local` declares.
+/// Returns the name of a space in SLEIGH, where `local` is a keyword.
 fn space_name(name: &str) -> &str {
     if name == "local" { "local_memory" } else { name }
 }
 
-/// How flags are called in SLEIGH, where `carry` is an operator.
+/// Returns the name of a flag in SLEIGH, where `carry` is an operator.
 fn flag(name: &str) -> &str {
     match name {
         "carry" => "CF",

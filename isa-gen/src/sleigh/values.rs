@@ -1,4 +1,4 @@
-//! The values of operands, as p-code.
+//! Generates the values of operands as p-code.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::lower::Class;
 use crate::model::{Bits, Encoding, Kind, Operand, Part, ones};
 
 impl Writer<'_> {
-    /// The table that exports an operand's value; none if the encoding has no such operand.
+    /// Returns the table that exports an operand's value; none if the encoding has no such operand.
     pub(super) fn value(
         &mut self,
         encoding: &Encoding,
@@ -64,7 +64,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The address of a constant: the bank above 16 bits of offset.
+    /// Returns the address of a constant: the bank in the bits above a 16-bit offset.
     fn constant_address(&mut self, operand: &Operand, lane: u32) -> (String, String) {
         let (bank, mut fields) = self.number(&operand.part(Part::Bank).cloned().unwrap_or_default());
         let (offset, more) = self.number(&operand.part(Part::Offset).cloned().unwrap_or_default());
@@ -138,7 +138,7 @@ impl Writer<'_> {
         )
     }
 
-    /// Inverted, made absolute, negated, in this order.
+    /// Applies inversion, absolute value and negation, in this order.
     fn signed(&mut self, operand: &Operand, plain: &str, bytes: u32, class: Class) -> String {
         let parts = [Part::Invert, Part::Absolute, Part::Negate];
         let present: Vec<(Part, Bits)> =
@@ -177,7 +177,7 @@ impl Writer<'_> {
         self.table('v', &body)
     }
 
-    /// The table that exports the number of a modifier's value in the operation's own set.
+    /// Returns the table that exports the number of a modifier's value, as declared by the operation.
     pub(super) fn choice_number(&mut self, encoding: &Encoding, slot: &str) -> Option<String> {
         let choice = encoding.choices.get(encoding.choice(slot)?)?.clone();
         let operation = &self.isa.operations[encoding.operation];
@@ -212,7 +212,7 @@ impl Writer<'_> {
         Some(self.table('n', &body))
     }
 
-    /// The table that exports the number in a part of an operand.
+    /// Returns the table that exports the number in a part of an operand.
     pub(super) fn part_number(&mut self, encoding: &Encoding, slot: &str, part: Part) -> Option<String> {
         let operand = encoding.operands.get(encoding.operand(slot)?)?;
         let bits = operand.part(part)?.clone();

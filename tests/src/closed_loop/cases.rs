@@ -1,9 +1,9 @@
-//! The table of kernels, and the random numbers that they are given.
+//! The table of kernels, and their random inputs.
 
 /// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
-    /// An integer: its bytes, and whether it has a sign.
+    /// An integer: its size in bytes, and whether it is signed.
     Integer(usize, bool),
     /// Single precision.
     Single,
@@ -24,7 +24,7 @@ impl Scalar {
         })
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub fn size(self) -> usize {
         match self {
             Self::Integer(bytes, _) => bytes,
@@ -34,90 +34,90 @@ impl Scalar {
     }
 }
 
-/// So many units in the last place are allowed, of all elements or of some.
+/// The error in units in the last place that is allowed in some or all elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
-    /// The units.
+    /// The number of units.
     pub units: u64,
-    /// The elements: those whose number modulo the second is the first.
-    pub places: Option<(usize, usize)>,
+    /// The elements as (remainder, modulus) of their indices; all elements if absent.
+    pub elements: Option<(usize, usize)>,
 }
 
-/// A parameter of a kernel, or a variable.
+/// A parameter of a kernel, or a global variable.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// The members of an element: one, or those of a structure.
+    /// The types of the members of an element: one, or those of a structure.
     pub members: Vec<Scalar>,
-    /// How many elements a buffer has; none for what is passed by value.
+    /// The number of elements of a buffer; none if passed by value.
     pub count: Option<usize>,
     /// The shape of a texture or surface.
     pub image: Option<ImageShape>,
     range: Option<(f64, f64)>,
     fixed: Option<f64>,
-    /// What may differ.
+    /// The allowed errors.
     pub tolerances: Vec<Tolerance>,
 }
 
-/// The shape of a texture or surface whose elements are a parameter's.
+/// The shape of a texture or surface whose elements have the type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
-    /// Elements along x, y and z.
+    /// The number of elements along x, y and z.
     pub size: [u32; 3],
-    /// Whether it is a surface, which is compared afterwards.
+    /// Whether it is a surface, whose contents are compared after a run.
     pub is_surface: bool,
 }
 
-/// A kernel and what it is given.
+/// A kernel and its launch configuration.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The source and the cubin, without what comes after the point.
+    /// The base name of the source and the cubin.
     pub file: String,
-    /// The kernel's name in the cubin.
+    /// The name of the kernel in the cubin.
     pub kernel: String,
-    /// What it is called in C++.
+    /// The C++ expression for the kernel.
     pub expression: String,
-    /// Blocks in x, y and z.
+    /// The number of blocks in x, y and z.
     pub blocks: [u32; 3],
-    /// Threads in x, y and z.
+    /// The number of threads in x, y and z.
     pub threads: [u32; 3],
-    /// Bytes of shared memory that the launch adds.
+    /// The size of dynamic shared memory in bytes.
     pub shared: u32,
-    /// Its parameters.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
-    /// Variables of the program that are set before and compared afterwards, if they are no constants.
+    /// Global variables that are set before a run and, unless constant, compared after it.
     pub variables: Vec<(String, Parameter)>,
 }
 
-/// A case with its numbers: bytes of each parameter and variable.
+/// The inputs of a case: the bytes of each parameter and variable.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// Of the parameters.
+    /// The values of the parameters.
     pub parameters: Vec<Vec<u8>>,
-    /// Of the variables.
+    /// The values of the variables.
     pub variables: Vec<Vec<u8>>,
 }
 
-/// What there is after a run.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
-    /// Of the parameters that are buffers.
+    /// The contents of the buffers among the parameters.
     pub buffers: Vec<Vec<u8>>,
-    /// Of the variables.
+    /// The contents of the variables.
     pub variables: Vec<Vec<u8>>,
-    /// What was printed.
+    /// The output of `printf`.
     pub printed: Vec<u8>,
 }
 
-/// All cases of a table.
+/// Parses a table of cases.
 ///
 /// # Panics
-/// If a line can't be read: the table is a part of the tests.
+/// If a line is malformed: the table is part of the tests.
 pub fn read(table: &str) -> Vec<Case> {
     let lines = table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| case(line).unwrap_or_else(|| panic!("can't read {line:?}"))).collect()
 }
 
-/// All cases of our kernels.
+/// Returns all cases for our kernels.
 pub fn all() -> Vec<Case> {
     read(&std::fs::read_to_string(super::folder().join("cases.txt")).expect("the table is a fixture"))
 }
@@ -185,30 +185,30 @@ fn parameter(text: &str) -> Option<Parameter> {
 }
 
 fn tolerance(text: &str) -> Option<Tolerance> {
-    let (units, places) = match text.split_once('@') {
-        Some((units, places)) => {
-            let (place, modulo) = places.split_once('/')?;
-            (units, Some((place.parse().ok()?, modulo.parse().ok()?)))
+    let (units, elements) = match text.split_once('@') {
+        Some((units, elements)) => {
+            let (remainder, modulus) = elements.split_once('/')?;
+            (units, Some((remainder.parse().ok()?, modulus.parse().ok()?)))
         }
         None => (text, None),
     };
     let units = if units == "any" { super::compare::ANY } else { units.parse().ok()? };
-    Some(Tolerance { units, places })
+    Some(Tolerance { units, elements })
 }
 
-/// Numbers that look random and are the same every time.
+/// A reproducible random number generator.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// From a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d);
         random.bits();
         random
     }
 
-    /// 64 bits: xorshift*.
+    /// Returns 64 random bits (xorshift*).
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -216,14 +216,14 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// From 0 to 1, without 1.
+    /// Returns a number from 0 to 1, excluding 1.
     fn fraction(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
 impl Parameter {
-    /// The bytes of a number, or of a buffer of numbers.
+    /// Generates the bytes of a value, or of a buffer of values.
     pub fn bytes(&self, random: &mut Random) -> Vec<u8> {
         let mut bytes = Vec::new();
         let elements = self.image.map(|image| image.size.iter().product::<u32>() as usize);
@@ -246,7 +246,7 @@ impl Parameter {
                 encode(scalar, 0.0, (low as i64 as u64).wrapping_add(random.bits() % count))
             }
             Some((low, high)) => encode(scalar, low + random.fraction() * (high - low), 0),
-            // Of integers every sort: small ones, any, those at the ends of their range.
+            // Integers of all kinds: small, arbitrary, and at the limits of their range.
             None if whole => {
                 let value = match random.bits() % 8 {
                     0..=2 => (random.bits() % 2001).wrapping_sub(1000),
@@ -270,7 +270,7 @@ fn encode(scalar: Scalar, float: f64, integer: u64) -> Vec<u8> {
 }
 
 impl Case {
-    /// What the kernel is given in a round.
+    /// Generates the inputs for a round.
     pub fn inputs(&self, round: u64) -> Inputs {
         let name =
             self.kernel.bytes().fold(round + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));

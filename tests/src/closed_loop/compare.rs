@@ -1,30 +1,30 @@
-//! What agreeing means: integers and bytes exactly, floats to the bit, or to as many units in the last place as the case
-//! allows. What is not a number agrees with what is not a number.
+//! The comparison of results: integers and bytes must be equal, floats must be equal or within the number of units in
+//! the last place that the case allows. All NaNs are equal.
 
 use super::cases::{Case, Parameter, Results, Scalar};
 
-/// The first difference, in words.
+/// Describes the first difference.
 pub fn difference(case: &Case, expected: &Results, found: &Results) -> Option<String> {
     let buffers = case.parameters.iter().enumerate().filter(|(_, parameter)| parameter.count.is_some());
     for ((index, parameter), (expected, found)) in buffers.zip(expected.buffers.iter().zip(&found.buffers)) {
-        if let Some(text) = of_buffer(parameter, expected, found) {
+        if let Some(text) = buffer_difference(parameter, expected, found) {
             return Some(format!("parameter {index}{text}"));
         }
     }
     for ((name, variable), (expected, found)) in
         case.variables.iter().zip(expected.variables.iter().zip(&found.variables))
     {
-        if let Some(text) = of_buffer(variable, expected, found) {
+        if let Some(text) = buffer_difference(variable, expected, found) {
             return Some(format!("variable {name}{text}"));
         }
     }
     (expected.printed != found.printed).then(|| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        format!("printed {:?}, not {:?}", text(&found.printed), text(&expected.printed))
+        format!("printed {:?}, expected {:?}", text(&found.printed), text(&expected.printed))
     })
 }
 
-fn of_buffer(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<String> {
+fn buffer_difference(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<String> {
     let mut at = 0;
     for (index, member) in (0..).zip(parameter.members.iter().cycle()) {
         let size = member.size();
@@ -34,20 +34,19 @@ fn of_buffer(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<Str
         at += size;
         let units = allowed(parameter, index / parameter.members.len());
         if left != right && !is_near(*member, left, right, units) {
-            return Some(format!("[{index}]: {} and not {}", text(*member, right), text(*member, left)));
+            return Some(format!("[{index}]: {}, expected {}", text(*member, right), text(*member, left)));
         }
     }
-    (expected.len() != found.len()).then(|| format!(": {} bytes and not {}", found.len(), expected.len()))
+    (expected.len() != found.len()).then(|| format!(": {} bytes, expected {}", found.len(), expected.len()))
 }
 
-/// Units of what nobody can foretell, such as a clock.
+/// The tolerance of unpredictable values, such as a clock.
 pub const ANY: u64 = u64::MAX;
 
 fn allowed(parameter: &Parameter, element: usize) -> u64 {
-    let applies = parameter
-        .tolerances
-        .iter()
-        .filter(|tolerance| tolerance.places.is_none_or(|(place, modulo)| element % modulo.max(1) == place));
+    let applies = parameter.tolerances.iter().filter(|tolerance| {
+        tolerance.elements.is_none_or(|(remainder, modulus)| element % modulus.max(1) == remainder)
+    });
     applies.map(|tolerance| tolerance.units).max().unwrap_or(0)
 }
 
@@ -72,7 +71,7 @@ fn is_near(scalar: Scalar, left: &[u8], right: &[u8], units: u64) -> bool {
     }
 }
 
-/// Bits of a float as a number that grows as the float does.
+/// Maps the bits of a float to an integer with the same order.
 fn ordered(bits: u64) -> i64 {
     let signed = bits.cast_signed();
     if signed < 0 { i64::MIN.wrapping_sub(signed) } else { signed }

@@ -1,4 +1,4 @@
-//! Cases, run by the emulator.
+//! Runs cases in the emulator.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::cases::{Case, ImageShape, Inputs, Parameter, Results};
 /// Runs a case.
 ///
 /// # Errors
-/// What the emulator says.
+/// The fault reported by the emulator.
 pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
     let mut device = Device::new();
     let mut module =
@@ -63,14 +63,14 @@ pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summa
     Ok((results, summary))
 }
 
-/// A texture of words that is read by point.
+/// Creates a texture of words with point sampling.
 fn texture(parameter: &Parameter, image: ImageShape, bytes: &[u8]) -> Texture {
     let words: Vec<u32> =
         bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
     Texture::words(image.size, parameter.members.len(), &words)
 }
 
-/// A surface that holds these bytes, line by line.
+/// Creates a surface that contains these bytes, row by row.
 fn surface(
     device: &mut Device,
     parameter: &Parameter,

@@ -1,7 +1,7 @@
-//! Cases, run by the host: C++ sources compiled by g++ behind `cuda/cuda_host.h`.
+//! Runs cases on the host: C++ sources compiled by g++ with `cuda/cuda_host.h`.
 //!
-//! All sources become one file, each in a namespace of its own, and all cases one run: compilers and processes take their
-//! time to start.
+//! All sources become one file, each in its own namespace, and all cases are run by one process: starting compilers and
+//! processes takes time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,20 +17,20 @@ use super::cases::{Case, Inputs, Parameter, Results};
 pub enum HostError {
     /// There is no compiler.
     NoCompiler(String),
-    /// The compiler refused; what it said.
+    /// The compiler reported errors; its output.
     Compile(String),
-    /// The program failed; what it said.
+    /// The program failed; its output.
     Run(String),
 }
 
-/// A program of all sources and the cases that it can run.
+/// A C++ program of all sources that can run their cases.
 pub struct Program {
     /// The text of the one C++ file.
     pub text: String,
 }
 
 impl Program {
-    /// Puts sources together: for each file of the cases its text.
+    /// Generates a program from the source text of each file.
     pub fn new(cases: &[Case], sources: &BTreeMap<String, String>) -> Self {
         let mut text = String::from("#include \"cuda_host.h\"\n");
         let mut kernels = BTreeSet::new();
@@ -58,10 +58,10 @@ impl Program {
         Self { text }
     }
 
-    /// Compiles it into a folder; the result is the program's path.
+    /// Compiles the program in a folder. Returns the path of the executable.
     ///
     /// # Errors
-    /// If there is no compiler, or it refuses.
+    /// If there is no compiler, or it reports errors.
     pub fn compile(&self, folder: &Path) -> Result<PathBuf, HostError> {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
         let (source, program) = (folder.join("kernels.cpp"), folder.join("kernels"));
@@ -83,15 +83,15 @@ impl Program {
     }
 }
 
-/// How a function that was decompiled is decompiled again, if the host could not run it: its processor flushes subnormal
-/// doubles with the floats, so that only calls can say what is flushed.
-pub fn run_otherwise(found: &Decompiled) -> Option<Options> {
+/// Returns the options with which to decompile a function again if the host cannot run it: the host flushes subnormal
+/// doubles together with floats, so only explicit calls can express what is flushed.
+pub fn retry_options(found: &Decompiled) -> Option<Options> {
     let has_doubles = || found.lines.iter().any(|line| line.text.contains("double"));
     (found.flushes && has_doubles()).then(|| Options { explicit_flushes: true, ..Options::default() })
 }
 
-/// A kernel in the list of a program: its name, and how it is called. One whose source says that it is compiled with
-/// `-ftz=true` is run so.
+/// Returns the entry for a kernel in the kernel list of a program: its name, and a function that launches it. Kernels
+/// whose source asks for `-ftz=true` flush subnormals.
 pub(super) fn entry(name: &str, expression: &str, source: &str) -> String {
     let flushing = if source.contains("-ftz=true") { "cuda_host::Flushing flushing; " } else { "" };
     format!(
@@ -99,7 +99,7 @@ pub(super) fn entry(name: &str, expression: &str, source: &str) -> String {
     )
 }
 
-/// What a host compiler has to be told otherwise: memory whose size the launch says, assembly, headers of CUDA's.
+/// Adapts a source to a host compiler: dynamic shared memory, assembly, CUDA headers.
 fn prepared(source: &str) -> String {
     let mut text = String::new();
     for line in source.lines() {
@@ -119,7 +119,7 @@ fn prepared(source: &str) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    // Names that a source defines for itself end with it.
+    // Undefine the macros that a source defines.
     for line in source.lines() {
         if let Some(name) =
             line.trim_start().strip_prefix("#define ").and_then(|rest| rest.split(['(', ' ']).next())
@@ -130,7 +130,8 @@ fn prepared(source: &str) -> String {
     text
 }
 
-/// Assembly that only reads special registers, `asm volatile("mov.u32 %0,%laneid;":"=r"(l))`, as statements of C.
+/// Replaces assembly that only reads special registers, `asm volatile("mov.u32 %0,%laneid;":"=r"(l))`, with C
+/// statements.
 fn special_registers(line: &str) -> String {
     let read = |asm: &str| -> Option<String> {
         let (code, outputs) = asm.strip_prefix('"')?.split_once("\":")?;
@@ -150,7 +151,7 @@ fn special_registers(line: &str) -> String {
     read(asm).map_or_else(|| line.to_owned(), |text| format!("{before}{text}{after}"))
 }
 
-/// Runs cases; the result is what each left behind.
+/// Runs cases. Returns the results of each.
 ///
 /// # Errors
 /// If the program fails.
@@ -192,7 +193,7 @@ fn encode(cases: &[(&Case, Inputs)]) -> Vec<u8> {
         number(out, value.len());
         out.extend(value);
     };
-    // Of textures and surfaces the sizes, and the words of an element; zeros otherwise.
+    // For textures and surfaces, the sizes and the number of words per element; zeros otherwise.
     let shape = |out: &mut Vec<u8>, parameter: &Parameter| {
         let size = parameter.image.map_or([0; 3], |image| image.size);
         size.iter().for_each(|size| number(out, *size as usize));

@@ -3,7 +3,7 @@
 use crate::encoder::Encoder;
 use std::ops::Range;
 
-/// The numbers of architectures.
+/// The CPU types.
 pub mod cpu_type {
     /// AIR: a Metal library.
     pub const AIR64: u32 = 0x0100_0017;
@@ -29,11 +29,11 @@ pub struct SliceSpec {
     pub data: Vec<u8>,
 }
 
-/// Slices start at multiples of two to this power.
+/// The alignment of slices, as a power of two.
 const SLICE_ALIGNMENT: u32 = 4;
 
 impl UniversalSpec {
-    /// Writes the file; says where the numbers are, and where each slice is.
+    /// Writes the file. Also returns the positions of numbers, and the range of each slice.
     pub fn build(&self) -> (Vec<u8>, Vec<Range<usize>>, Vec<Range<usize>>) {
         let mut out = Encoder::default();
         out.u32_be(0xcbfe_babe);
@@ -57,38 +57,38 @@ impl UniversalSpec {
     }
 }
 
-/// A GPU Mach-O as binary archives have it.
+/// A GPU Mach-O, as in binary archives.
 #[derive(Clone, Debug)]
 pub struct GpuObjectSpec {
-    /// The generation of the GPU.
+    /// The GPU generation.
     pub cpu_subtype: u32,
-    /// The library that is carried along.
+    /// The embedded library.
     pub library: Vec<u8>,
     /// The content of `__reflection`.
     pub reflection: Vec<u8>,
-    /// SHA-256 of the module, which is the key of the cache.
+    /// The SHA-256 of the module, the key in the cache.
     pub module_hash: [u8; 32],
     /// The UUID.
     pub uuid: [u8; 16],
 }
 
-/// A GPU Mach-O as it was written.
+/// A written GPU Mach-O.
 #[derive(Clone, Debug)]
 pub struct BuiltObject {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where the library is.
+    /// The offset of the library.
     pub library: usize,
 }
 
 impl GpuObjectSpec {
-    /// The sections of `__TEXT`, in file order, with their content.
+    /// Returns the sections of `__TEXT`, in file order, with their content.
     fn sections(&self) -> [(&'static str, Vec<u8>); 4] {
         let mut nested = Encoder::default();
         for number in [0xfeed_facf, cpu_type::APPLE_GPU, self.cpu_subtype, 2, 0, 0, 0, 0] {
             nested.u32(number);
         }
-        // Stands for machine code: no instruction of any GPU.
+        // A placeholder for machine code, not valid on any GPU.
         nested.raw(&[0xee; 32]);
         let mut descriptor = Encoder::default();
         descriptor.u32(12);
@@ -107,7 +107,7 @@ impl GpuObjectSpec {
         ]
     }
 
-    /// The records of a note; the one for the library gets its place when that is known.
+    /// Returns the records of each note. The record for the library is completed later.
     fn notes(&self) -> [(&'static str, Vec<u8>); 8] {
         let module = [self.module_hash.as_slice(), &[0; 8]].concat();
         [
@@ -167,7 +167,7 @@ impl GpuObjectSpec {
         out.raw(&self.uuid);
         for ((name, record), start) in notes.iter().zip(&records) {
             out.u64(*start as u64);
-            // A string table is one run of bytes; of everything else there is one record.
+            // The string table is a single run of bytes; every other note has one record.
             out.u64(if *name == "AIR_STRTABLE" { record.len() as u64 } else { 1 });
         }
         for (name, record) in &notes {
@@ -188,13 +188,13 @@ impl GpuObjectSpec {
     }
 }
 
-/// Where things of given sizes start, and where the last of them ends.
+/// The offsets of parts with given sizes, and the end of the last part.
 struct Places {
     starts: Vec<usize>,
     end: usize,
 }
 
-/// Lays things out one after the other.
+/// Lays out parts one after the other.
 fn places(start: usize, alignment: usize, sizes: impl Iterator<Item = usize>) -> Places {
     let mut end = start;
     let mut starts = Vec::new();
@@ -219,7 +219,7 @@ fn segment(out: &mut Encoder, name: &str, range: Range<usize>, section_count: us
     }
 }
 
-/// A name of 16 bytes.
+/// Writes a 16-byte name.
 fn fixed_name(out: &mut Encoder, name: &str) {
     out.raw(name.as_bytes());
     out.zeros(16 - name.len());

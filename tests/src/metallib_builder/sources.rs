@@ -7,43 +7,43 @@ use std::io::Read as _;
 /// The section of embedded sources.
 #[derive(Clone, Debug)]
 pub struct SourcesSpec {
-    /// The command line of the link.
+    /// The command line of the linker.
     pub link_command: &'static str,
-    /// The working directory, which makes the section an `HSRD` rather than an `HSRC`.
+    /// The working directory. If present, the section is an `HSRD`, otherwise an `HSRC`.
     pub working_directory: Option<&'static str>,
     /// The archives.
     pub archives: Vec<ArchiveSpec>,
 }
 
-/// One archive.
+/// An archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveSpec {
-    /// Its id.
+    /// The ID.
     pub id: &'static str,
     /// The files in it.
     pub files: Vec<SourceFile>,
     /// The block size of bzip2: 9, or 6 in the newest tools.
     pub level: u32,
-    /// Zeros follow the stream up to a multiple of this.
+    /// The stream is padded with zeros to a multiple of this.
     pub padded_to: usize,
 }
 
-/// A file of an archive.
+/// A file in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path.
+    /// The path.
     pub path: String,
-    /// Its content.
+    /// The content.
     pub content: Vec<u8>,
 }
 
 impl SourcesSpec {
-    /// The section's code.
+    /// Returns the section's code.
     pub fn code(&self) -> [u8; 4] {
         if self.working_directory.is_some() { *b"HSRD" } else { *b"HSRC" }
     }
 
-    /// Writes the section and says where the code of each `SARC` is.
+    /// Writes the section. Returns the position of the code of each `SARC`.
     pub(super) fn write(&self, out: &mut Encoder) -> Vec<usize> {
         out.u32(self.archives.len() as u32);
         out.c_string(self.link_command.as_bytes());
@@ -66,7 +66,7 @@ impl SourcesSpec {
             out.set(size, end - content);
             out.raw(b"ENDT");
             let end = out.len();
-            // Unlike everywhere else, the size of the group does not count itself.
+            // Unlike elsewhere, the size of the group does not include itself.
             out.set(group_size, end - start);
         }
         codes
@@ -74,7 +74,7 @@ impl SourcesSpec {
 }
 
 impl ArchiveSpec {
-    /// The archive as a bzip2 stream, without the zeros behind it.
+    /// Returns the archive as a bzip2 stream, without trailing zeros.
     pub fn compress(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let archive = tar(&self.files);
@@ -84,7 +84,7 @@ impl ArchiveSpec {
     }
 }
 
-/// A POSIX tar archive.
+/// Builds a POSIX tar archive.
 pub fn tar(files: &[SourceFile]) -> Vec<u8> {
     let mut out = Vec::new();
     for file in files {
@@ -109,10 +109,10 @@ pub fn tar(files: &[SourceFile]) -> Vec<u8> {
     out
 }
 
-/// The files in a compressed archive; zeros may follow its end.
+/// Returns the files in a compressed archive, which may have trailing zeros.
 ///
 /// # Panics
-/// If it is no bzip2 stream, or no tar archive inside.
+/// If it is not a bzip2 stream of a tar archive.
 pub fn unpack(stream: &[u8]) -> Vec<SourceFile> {
     let mut archive = Vec::new();
     BzDecoder::new(stream).read_to_end(&mut archive).expect("a bzip2 stream");

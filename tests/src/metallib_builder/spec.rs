@@ -1,14 +1,14 @@
-//! What is to be in a library, before it is bytes.
+//! The specification of a library.
 
 use super::SourcesSpec;
 
 /// The numbers of library types.
 pub mod library_type {
-    /// Functions to make pipelines of.
+    /// Functions for pipelines.
     pub const EXECUTABLE: u8 = 0;
     /// Functions for Core Image.
     pub const CORE_IMAGE: u8 = 1;
-    /// Functions for other libraries.
+    /// Functions for linking by other libraries.
     pub const DYNAMIC: u8 = 2;
     /// Sources and symbols of another library (`.metallibsym`).
     pub const SYMBOL_COMPANION: u8 = 3;
@@ -22,7 +22,7 @@ pub mod function_type {
     pub const FRAGMENT: u8 = 1;
     /// `[[kernel]]`
     pub const KERNEL: u8 = 2;
-    /// A plain function of a dynamic library.
+    /// An ordinary function of a dynamic library.
     pub const UNQUALIFIED: u8 = 3;
     /// `[[visible]]`
     pub const VISIBLE: u8 = 4;
@@ -34,11 +34,11 @@ pub mod function_type {
     pub const MESH: u8 = 7;
     /// `[[object]]`
     pub const OBJECT: u8 = 8;
-    /// None.
+    /// No type.
     pub const NONE: u8 = 255;
 }
 
-/// The numbers of platforms, and their names for files.
+/// The numbers of platforms.
 pub mod platform {
     /// macOS.
     pub const MACOS: u8 = 1;
@@ -50,15 +50,15 @@ pub mod platform {
     pub const VISIONOS: u8 = 11;
 }
 
-/// The writer that is imitated.
+/// The tool to imitate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// Apple's `air-lld`: `MDSZ` after `VERS`, sizes of metadata groups count themselves.
+    /// Apple's `air-lld`: `MDSZ` after `VERS`; sizes of metadata groups include themselves.
     #[default]
     Linker,
-    /// Apple's older `metallib` tool: `MDSZ` before `OFFT`, sizes of metadata groups do not count themselves.
+    /// Apple's older `metallib` tool: `MDSZ` before `OFFT`; sizes of metadata groups do not include themselves.
     LegacyTool,
-    /// dxmt's writer: as the older tool, but with one size for the whole function list.
+    /// dxmt: like the older tool, but with a single size for the whole function list.
     SharedGroup,
 }
 
@@ -72,12 +72,12 @@ pub struct RawTag {
 }
 
 impl RawTag {
-    /// A tag of bytes.
+    /// Creates a tag from bytes.
     pub fn new(code: &[u8; 4], content: &[u8]) -> Self {
         Self { code: *code, content: content.to_vec() }
     }
 
-    /// A tag of a string and its NUL.
+    /// Creates a tag from a string, adding a NUL.
     pub fn c_string(code: &[u8; 4], text: &[u8]) -> Self {
         Self { code: *code, content: [text, b"\0"].concat() }
     }
@@ -86,7 +86,7 @@ impl RawTag {
 /// A library.
 #[derive(Clone, Debug, Default)]
 pub struct LibrarySpec {
-    /// Who writes it.
+    /// The tool to imitate.
     pub dialect: Dialect,
     /// The third number of the container version: 2 to 9.
     pub version_patch: u16,
@@ -104,7 +104,7 @@ pub struct LibrarySpec {
     pub os: (u16, u8, u8),
     /// The functions.
     pub functions: Vec<FunctionSpec>,
-    /// The modules that the functions are in.
+    /// The modules.
     pub modules: Vec<ModuleSpec>,
     /// The embedded sources.
     pub sources: Option<SourcesSpec>,
@@ -120,14 +120,14 @@ pub struct LibrarySpec {
     pub reflections: Vec<ReflectionSpec>,
     /// The pipeline scripts (`SLST`).
     pub scripts: Vec<Vec<u8>>,
-    /// Tags of the header extension that nobody has described.
+    /// Unknown tags in the header extension.
     pub other_extension_tags: Vec<RawTag>,
     /// The UUID.
     pub uuid: Option<[u8; 16]>,
 }
 
 impl LibrarySpec {
-    /// An empty library for macOS, with the fields of the header that its version writes.
+    /// Creates an empty library for macOS, with the header fields of its version.
     pub fn new(dialect: Dialect, version_patch: u16) -> Self {
         let os = match version_patch {
             6 => (12, 0, 0),
@@ -148,12 +148,12 @@ impl LibrarySpec {
         }
     }
 
-    /// Whether there are tags between the function list and the public metadata, if only `ENDT`.
+    /// Returns whether there is a header extension, even if it only contains `ENDT`.
     pub fn has_extension(&self) -> bool {
         self.version_patch >= 3
     }
 
-    /// The codes of the sections that the header extension names, in its order.
+    /// Returns the codes of the sections in the header extension, in order.
     pub fn section_codes(&self) -> Vec<[u8; 4]> {
         let sources = self.sources.as_ref().map(SourcesSpec::code);
         let others = [
@@ -168,7 +168,7 @@ impl LibrarySpec {
         sources.into_iter().chain(present).collect()
     }
 
-    /// Adds a function in a module of its own.
+    /// Adds a function with its own module.
     #[must_use]
     pub fn with(mut self, mut function: FunctionSpec, module: ModuleSpec) -> Self {
         function.module = self.modules.len();
@@ -177,7 +177,7 @@ impl LibrarySpec {
         self
     }
 
-    /// Adds a reflection and lets the last function point at it.
+    /// Adds a reflection for the last function.
     #[must_use]
     pub fn reflecting(mut self, content: Vec<u8>) -> Self {
         let index = self.reflections.len();
@@ -192,13 +192,13 @@ impl LibrarySpec {
 /// A function.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionSpec {
-    /// Its name.
+    /// The name.
     pub name: Vec<u8>,
     /// See [`function_type`].
     pub kind: u8,
     /// The index of its module.
     pub module: usize,
-    /// The version of AIR and that of the language, two numbers each.
+    /// The versions of AIR and the language, two numbers each.
     pub versions: [u16; 4],
     /// Whether there is an `MDSZ`.
     pub states_module_size: bool,
@@ -210,7 +210,7 @@ pub struct FunctionSpec {
     pub source_archive: Option<usize>,
     /// The index of its reflection.
     pub reflection: Option<usize>,
-    /// Tags that nobody has described.
+    /// Unknown tags.
     pub other_tags: Vec<RawTag>,
     /// Public metadata.
     pub public: PublicSpec,
@@ -219,7 +219,7 @@ pub struct FunctionSpec {
 }
 
 impl FunctionSpec {
-    /// A function of AIR 2.6 and Metal 3.1, as tools of macOS 14 write it.
+    /// Creates a function of AIR 2.6 and Metal 3.1, as written by the tools of macOS 14.
     pub fn new(name: &str, kind: u8) -> Self {
         Self { name: name.into(), kind, versions: [2, 6, 3, 1], states_module_size: true, ..Self::default() }
     }
@@ -232,40 +232,40 @@ pub struct PublicSpec {
     pub vertex_attributes: Vec<VertexAttributeSpec>,
     /// `CNST`.
     pub constants: Vec<ConstantSpec>,
-    /// Tags that are written as they are: `RETR` and `ARGR`, and any that nobody has described.
+    /// Raw tags: `RETR`, `ARGR` and unknown ones.
     pub other_tags: Vec<RawTag>,
 }
 
 /// A vertex attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VertexAttributeSpec {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its index.
+    /// The index.
     pub index: u16,
-    /// 0 per vertex, 1 per patch, 2 of a control point.
+    /// 0: per vertex, 1: per patch, 2: control point.
     pub usage: u8,
     /// Whether the function uses it.
     pub active: bool,
-    /// Its data type.
+    /// The data type.
     pub data_type: u8,
 }
 
 /// A function constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstantSpec {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its data type.
+    /// The data type.
     pub data_type: u8,
-    /// Its index.
+    /// The index.
     pub index: u16,
     /// Whether the function uses it.
     pub active: bool,
 }
 
 impl PublicSpec {
-    /// The tags, in the order in which they are written.
+    /// Returns the tags, in the order of the file.
     pub(super) fn tags(&self) -> Vec<RawTag> {
         let mut tags = Vec::new();
         let count = |count: usize| (count as u16).to_le_bytes().to_vec();
@@ -302,12 +302,12 @@ pub struct PrivateSpec {
     pub source_location: Option<(u32, &'static str)>,
     /// `DEPF`: the paths of `.air` files.
     pub dependencies: Vec<&'static str>,
-    /// Tags that nobody has described.
+    /// Unknown tags.
     pub other_tags: Vec<RawTag>,
 }
 
 impl PrivateSpec {
-    /// The tags, in the order in which they are written.
+    /// Returns the tags, in the order of the file.
     pub(super) fn tags(&self) -> Vec<RawTag> {
         let mut tags = Vec::new();
         if let Some((line, path)) = self.source_location {
@@ -325,17 +325,17 @@ impl PrivateSpec {
 pub struct ModuleSpec {
     /// The bitcode, without a wrapper.
     pub bitcode: Vec<u8>,
-    /// Whether zeros follow it up to a multiple of 16.
+    /// Whether it is padded with zeros to a multiple of 16.
     pub padded: bool,
-    /// Bytes between this module and the next that belong to none.
+    /// Bytes between this module and the next that belong to neither.
     pub stray_bytes: Vec<u8>,
 }
 
 impl ModuleSpec {
-    /// The module in a file of `llvm-as`, which has a wrapper of its own around it for a Darwin target.
+    /// Returns the module in a file from `llvm-as`, which adds its own wrapper for Darwin targets.
     ///
     /// # Panics
-    /// If the file is too short to be one.
+    /// If the file is too short.
     pub fn assembled(file: &[u8]) -> Self {
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes")) as usize;
         let bitcode = if word(0) == 0x0b17_c0de { &file[word(8)..word(8) + word(12)] } else { file };
@@ -357,6 +357,6 @@ pub struct DynamicSpec {
 pub struct ReflectionSpec {
     /// `RBUF`, or `RBUZ` for a compressed one.
     pub code: [u8; 4],
-    /// The flatbuffer; the padding before it is the builder's work.
+    /// The flatbuffer, without its padding.
     pub content: Vec<u8>,
 }

@@ -1,6 +1,6 @@
-//! LLVM assembly beside `llvm-dis-14`: one large module, a whole library, one function of it, and memory.
+//! LLVM assembly compared with `llvm-dis-14`: a large module, a whole library, a single function of it, and memory.
 //!
-//! The large module is 500 functions of MLX, evenly spread over the library, through `llvm-link-14`.
+//! The large module consists of 500 functions of MLX, evenly spread over the library and linked with `llvm-link-14`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use unshade::metallib::Library;
 use super::{in_turn, large_library, milliseconds, peak_memory, program, ratio, verdict};
 use crate::sh;
 
-/// The program that ours is measured against.
+/// The program for comparison.
 const PEER: &str = "llvm-dis-14";
-/// How many functions are linked into the large module.
+/// Number of functions in the large module.
 const LINKED: usize = 500;
-/// How many functions are given to the peer one by one.
+/// Number of functions that are passed to `llvm-dis` one by one.
 const SAMPLED: usize = 1_000;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
@@ -32,16 +32,17 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     let times = &in_turn(&mut [&mut one], runs)?[0];
     let best = times.best();
     met &= verdict(
-        "one function of the library, best",
+        "a single function of the library, best",
         &milliseconds(best),
         "under 15 ms",
         best < Duration::from_millis(15),
     );
-    ensure!(met, "not every figure was met");
+    ensure!(met, "not every target was met");
     Ok(())
 }
 
-/// One large module, one thread each, output thrown away: whole processes, then the work without the start.
+/// Measures one large module on a single thread, without writing output: whole processes, then the work without
+/// startup.
 fn large_module(large: &Path, runs: usize) -> Result<bool> {
     let size = fs::metadata(large)?.len();
     println!("input: {} ({})", large.display(), sh::megabytes(size));
@@ -80,8 +81,9 @@ fn large_module(large: &Path, runs: usize) -> Result<bool> {
     Ok(met)
 }
 
-/// Reading and printing in memory, beside the peer less what it takes to start. An optimised program of the crate's
-/// examples measures, as this one need not be optimised; it prints the rates, and the median of the ratios last.
+/// Measures parsing and printing in memory, compared with `llvm-dis` minus its startup time. The measurement is an
+/// example program of the crate, built with optimisation, because xtask may be built without. It prints the rates, and
+/// the median of the ratios last.
 fn without_start(large: &Path, runs: usize) -> Result<f64> {
     let mut speed = sh::cargo();
     speed.args(["run", "--release", "--quiet", "--package", "unshade-llvm", "--example", "speed", "--"]);
@@ -92,7 +94,8 @@ fn without_start(large: &Path, runs: usize) -> Result<f64> {
     ratio.context("the example printed no ratio")
 }
 
-/// The whole library to files with two threads, and the peer on a sample, a process for each function.
+/// Measures disassembling the whole library to files with two threads, and `llvm-dis` on a sample, one process per
+/// function.
 fn whole_library(folder: &Path, library: &Path) -> Result<bool> {
     let output = folder.join("library");
     let mut ours = Vec::new();
@@ -123,14 +126,14 @@ fn whole_library(folder: &Path, library: &Path) -> Result<bool> {
         samples.len()
     );
     Ok(verdict(
-        "library to files, to a process a function",
+        "library to files, compared with a process per function",
         &format!("{times:.0} x"),
         "at least 100 x",
         times >= 100.0,
     ))
 }
 
-/// The modules of `count` functions, evenly spread over a library, as files.
+/// Writes the modules of `count` functions, evenly spread over a library, to files.
 fn modules(folder: &Path, library: &Path, count: usize) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(folder)?;
     let data = fs::read(library)?;
@@ -147,7 +150,7 @@ fn modules(folder: &Path, library: &Path, count: usize) -> Result<Vec<PathBuf>> 
     Ok(paths)
 }
 
-/// The large module, linked once.
+/// Returns the large module, linking it if necessary.
 fn linked(folder: &Path, library: &Path) -> Result<PathBuf> {
     let path = folder.join("linked.bc");
     if !path.exists() {
@@ -159,7 +162,7 @@ fn linked(folder: &Path, library: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The name of a function in the middle of a library.
+/// Returns the name of the function in the middle of a library.
 fn function_name(library: &Path) -> Result<String> {
     let data = fs::read(library)?;
     let parsed = Library::parse(&data)?;

@@ -1,6 +1,6 @@
-//! The decompiler alone, on one thread: real functions, and a curve over functions of growing size.
+//! The decompiler on a single thread: real functions, and functions of increasing size.
 //!
-//! Large functions are made of one of ours: its body, which has a loop and branches, so many times in a row.
+//! Large functions repeat the body of one of ours, which has a loop and branches.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -15,28 +15,28 @@ use unshade::sass::{assemble, isa};
 use super::{peak_memory, program, verdict};
 use crate::sh;
 
-/// So many functions of 1,000 instructions a second are aimed at.
+/// Target rate: functions of 1,000 instructions per second.
 const FUNCTIONS: f64 = 200.0;
 
-/// The sizes of the curve, in instructions.
+/// The sizes of the synthetic functions, in instructions.
 const SIZES: [usize; 7] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
-/// The curve may be so much steeper than n log n, from 1,000 instructions to the largest: the noise of the machine.
+/// Maximum growth of the time beyond n log n, from 1,000 instructions to the largest function, allowing for noise.
 const STEEPER: f64 = 1.25;
 
-/// The most memory that the largest function may take.
+/// Maximum memory for the largest function.
 const MEMORY: f64 = 512.0;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
     let mut met = real(runs.min(20))?;
     met &= curve(runs.min(5))?;
-    ensure!(met, "an aim was missed");
+    ensure!(met, "a target was missed");
     Ok(())
 }
 
-/// Functions of the corpus.
+/// Measures functions of the corpus.
 fn real(runs: usize) -> Result<bool> {
-    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("cuda");
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?.join("cuda");
     let mut files = Vec::new();
     for name in ["sm_30", "sm_35"] {
         sh::files_below(&corpus.join(name), &mut files)?;
@@ -64,13 +64,13 @@ fn real(runs: usize) -> Result<bool> {
         best = best.min(start.elapsed().as_secs_f64());
     }
     println!("{functions} functions, {instructions} instructions, {lines} lines in {best:.2} s, one thread");
-    println!("{:.0} functions a second, {:.0} lines a second", functions as f64 / best, lines as f64 / best);
+    println!("{:.0} functions/s, {:.0} lines/s", functions as f64 / best, lines as f64 / best);
     let rate = instructions as f64 / 1000.0 / best;
-    let what = "functions of 1,000 instructions a second";
+    let what = "functions of 1,000 instructions per second";
     Ok(verdict(what, &format!("{rate:.0}"), &format!("at least {FUNCTIONS}"), rate >= FUNCTIONS))
 }
 
-/// Time by size.
+/// Measures the time by size.
 fn curve(runs: usize) -> Result<bool> {
     let mut rates = Vec::new();
     println!("{:>8} instructions {:>10} {:>12} {:>10}", "", "ms", "us each", "lines");
@@ -95,7 +95,7 @@ fn curve(runs: usize) -> Result<bool> {
     let last = rates.last().copied().context("a size")?;
     let steeper = scaled(last) / scaled(from);
     let mut met = verdict(
-        "time for n log n, 50,000 to 1,000 instructions",
+        "time relative to n log n, 50,000 vs. 1,000 instructions",
         &format!("{steeper:.2}"),
         &format!("at most {STEEPER}"),
         steeper <= STEEPER,
@@ -105,13 +105,13 @@ fn curve(runs: usize) -> Result<bool> {
     Ok(met)
 }
 
-/// A function that is larger than the budget is refused, with a message.
+/// Checks that a function that exceeds the budget is rejected with a message.
 fn refusal() -> Result<bool> {
     let code = body(5_000)?;
     let start = Instant::now();
     let fault = decompile(&source(&code)?, &Options { budget: 1_000, ..Options::default() })
         .err()
-        .context("the budget does not hold")?;
+        .context("the budget is not enforced")?;
     println!(
         "a budget of 1,000 instructions: \"{fault}\" after {:.1} ms",
         start.elapsed().as_secs_f64() * 1e3
@@ -119,9 +119,9 @@ fn refusal() -> Result<bool> {
     Ok(true)
 }
 
-/// The most memory that the program takes for a cubin of the corpus with the largest functions.
+/// Measures the peak memory for a cubin of the corpus with the largest functions.
 fn memory() -> Result<bool> {
-    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("cuda");
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?.join("cuda");
     let mut files = Vec::new();
     sh::files_below(&corpus.join("sm_30"), &mut files)?;
     let size = |path: &std::path::PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
@@ -129,7 +129,7 @@ fn memory() -> Result<bool> {
     let mut command = program();
     command.arg("decompile").arg(largest).arg("-o").arg("/dev/null").arg("--force");
     let most = peak_memory(&command)? as f64 / 1e6;
-    let what = format!("most memory, a cubin of {}", sh::megabytes(size(largest)));
+    let what = format!("peak memory, a cubin of {}", sh::megabytes(size(largest)));
     Ok(verdict(&what, &format!("{most:.0} MB"), &format!("at most {MEMORY:.0} MB"), most <= MEMORY))
 }
 
@@ -138,7 +138,7 @@ fn source(code: &[u8]) -> Result<Source<'_>> {
     Ok(Source::kernel("large", Code::new(isa, code), &[8, 8, 4]))
 }
 
-/// Code of so many instructions: stretches of loads, arithmetic, a branch and a loop.
+/// Generates code with a number of instructions: blocks of loads, arithmetic, a branch and a loop.
 fn body(size: usize) -> Result<Vec<u8>> {
     const HEAD: [&str; 7] = [
         "S2R R0, SR_TID.X",
@@ -149,7 +149,7 @@ fn body(size: usize) -> Result<Vec<u8>> {
         "LD.E R5, [R2+0x100]",
         "LD.E R6, [R2+0x200]",
     ];
-    // `%N` is the address so many words on.
+    // `%N` stands for the address N instructions later.
     const STRETCH: [&str; 20] = [
         "FFMA R4, R4, R5, R6",
         "LD.E R7, [R2+0x400]",

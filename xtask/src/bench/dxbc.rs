@@ -1,18 +1,18 @@
-//! Direct3D bytecode: a folder of containers disassembled, beside `vkd3d-compiler -b d3d-asm`.
+//! Direct3D bytecode: disassembling a folder of containers, compared with `vkd3d-compiler -b d3d-asm`.
 //!
-//! Three comparisons, of the same files in the same order. vkd3d reads one file a process, so a folder is to it as many
-//! processes; what it refuses is left out for both.
+//! Three comparisons of the same files in the same order. vkd3d reads one file per process, so a folder takes one
+//! process per file; files that vkd3d rejects are skipped for both.
 //!
-//! | comparison | ours | theirs |
+//! | comparison | unshade | vkd3d |
 //! |---|---|---|
-//! | over a folder | `unshade dis --raw FOLDER`, the whole process | a process a file |
-//! | work alone | the library on one thread, without the start of a process | a process a file, less as many that do nothing but start |
-//! | as processes | a process a file | a process a file |
+//! | over a folder | `unshade dis --raw FOLDER`, the whole process | one process per file |
+//! | work only | the library on one thread, without process startup | one process per file, minus as many processes that only start |
+//! | as processes | one process per file | one process per file |
 //!
-//! The first is what the aim is about, the rate over a folder. The others are told without one: work alone is the small
-//! difference of two large times, a tenth of a millisecond a file, in which vkd3d prints the program only, and ours the
-//! tables of resources and signatures and the digest's check as well; and a process a file is mostly the start of processes.
-//! Texts go to nowhere on both sides.
+//! The target applies to the first, the rate over a folder. The others are informative: the work is the small
+//! difference of two large times, a tenth of a millisecond per file, in which vkd3d prints only the program, but
+//! unshade also prints the tables of resources and signatures and checks the digest; and a process per file is
+//! dominated by process startup. Both discard their output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,15 +27,15 @@ use unshade::fxc_listing::print_fxc;
 use super::{Times, milliseconds, program, verdict};
 use crate::sh;
 
-/// So many times as fast as vkd3d is aimed at.
+/// Target: the rate relative to vkd3d.
 const TIMES: f64 = 20.0;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
-    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("dx");
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?.join("dx");
     let theirs = vkd3d().context("vkd3d-compiler with d3d-asm is not on the PATH")?;
     let files = files(&corpus, &theirs)?;
     let size = files.iter().map(|(_, data)| data.len() as u64).sum::<u64>();
-    println!("input: {} containers that both read, {}", files.len(), sh::megabytes(size));
+    println!("input: {} containers that both accept, {}", files.len(), sh::megabytes(size));
 
     let folder = folder_of(&files)?;
     let ours = program();
@@ -59,14 +59,14 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     report(&times.map(|times| times.median()), files.len())
 }
 
-/// Prints the medians and what follows from them.
+/// Prints the medians and the derived ratios.
 fn report(
     [folder, alone, processes, start, theirs, their_starts]: &[Duration; 6],
     count: usize,
 ) -> Result<()> {
-    println!("     ours: the folder {}, a start {}", milliseconds(*folder), milliseconds(*start));
-    println!("     ours, the library on one thread: {}", milliseconds(*alone));
-    println!("     ours, a process a file: {}", milliseconds(*processes));
+    println!("     unshade: the folder {}, one startup {}", milliseconds(*folder), milliseconds(*start));
+    println!("     unshade, the library on one thread: {}", milliseconds(*alone));
+    println!("     unshade, one process per file: {}", milliseconds(*processes));
     println!(
         "     vkd3d, a process a file: {}; as many starts {}",
         milliseconds(*theirs),
@@ -74,17 +74,17 @@ fn report(
     );
     let rate = |time: Duration| count as f64 / time.as_secs_f64();
     let work = theirs.saturating_sub(*their_starts);
-    println!("     files a second: ours {:.0}, vkd3d {:.0}", rate(*folder), rate(*theirs));
+    println!("     files/s: unshade {:.0}, vkd3d {:.0}", rate(*folder), rate(*theirs));
     let aim = format!("at least {TIMES:.0} x");
     let folder = theirs.as_secs_f64() / folder.as_secs_f64();
     let met = verdict("the folder, to vkd3d", &format!("{folder:.0} x"), &aim, folder >= TIMES);
-    println!("     without starts {:.1} x", work.as_secs_f64() / alone.as_secs_f64());
+    println!("     without startup {:.1} x", work.as_secs_f64() / alone.as_secs_f64());
     println!("     as processes {:.1} x", theirs.as_secs_f64() / processes.as_secs_f64());
-    ensure!(met, "an aim was missed");
+    ensure!(met, "a target was missed");
     Ok(())
 }
 
-/// A folder with these files and no others.
+/// Creates a folder with exactly these files.
 fn folder_of(files: &[(PathBuf, Vec<u8>)]) -> Result<PathBuf> {
     let folder = sh::root().join("target/bench/dxbc");
     if folder.exists() {
@@ -103,11 +103,11 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Reads, lists and throws away.
+/// Reads and lists files, discarding the text.
 fn list_all(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let mut text = String::new();
     for (path, _) in files {
-        // Theirs reads the files, too.
+        // vkd3d reads the files, too.
         let data = fs::read(path)?;
         text.clear();
         print_fxc(&Container::parse(&data)?, &mut text, &mut Diagnostics::new())?;
@@ -132,7 +132,7 @@ fn disassembly(program: &Path, file: &Path) -> Command {
     command
 }
 
-/// The containers of the corpus with a token program that both read.
+/// Returns the containers of the corpus with a token program that both programs accept.
 fn files(corpus: &Path, theirs: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut paths = Vec::new();
     sh::files_below(corpus, &mut paths)?;
@@ -153,11 +153,11 @@ fn files(corpus: &Path, theirs: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
             files.push((path, data));
         }
     }
-    println!("left out: {} that ours refuses, {} that vkd3d does", refused[0], refused[1]);
+    println!("skipped: {} that unshade rejects, {} that vkd3d rejects", refused[0], refused[1]);
     Ok(files)
 }
 
-/// The first vkd3d-compiler on the PATH that writes Direct3D assembly; those before 1.3 don't.
+/// Returns the first vkd3d-compiler on the PATH that supports Direct3D assembly (1.3 or later).
 fn vkd3d() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let writes_assembly = |program: &PathBuf| {

@@ -1,4 +1,4 @@
-//! DirectX containers: YAML of a large one both ways, beside LLVM's tools, and a folder of many.
+//! DirectX containers: converting a large one to and from YAML, compared with LLVM's tools, and a folder of many.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use unshade::dxcontainer::program;
 use super::{in_turn, milliseconds, program, ratio, verdict};
 use crate::sh;
 
-/// The bytes of bitcode in the large container, as many as the largest shaders of games have.
+/// Size of the bitcode in the large container, like the largest shaders of games.
 const LARGE: usize = 4_000_000;
 
-/// The containers in the folder.
+/// Number of containers in the folder.
 const MANY: usize = 1000;
 
 /// The versions of LLVM's tools, newest first.
 const VERSIONS: [u32; 3] = [24, 22, 19];
 
 pub(crate) fn run(runs: usize) -> Result<()> {
-    let shared = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS does not name the corpus")?;
+    let shared = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?;
     let containers = read_all(&shared.join("dx"))?;
     let folder = sh::root().join("target/bench/dxcontainer");
     fs::create_dir_all(&folder)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         milliseconds(times[1].median())
     );
     met &= verdict("from-yaml, to yaml2obj", &format!("{rate:.1} x"), "at least 2 x", rate >= 2.0);
-    ensure!(fs::read(written("ours"))? == fs::read(&large)?, "from-yaml writes another container");
+    ensure!(fs::read(written("ours"))? == fs::read(&large)?, "from-yaml writes a different container");
 
     let many = folder.join("many");
     make_many(&containers, &many)?;
@@ -74,11 +74,11 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         "under 200 ms",
         best < 0.2,
     );
-    ensure!(met, "not every figure was met");
+    ensure!(met, "not every target was met");
     Ok(())
 }
 
-/// The newest tools at hand.
+/// Returns the newest available tools.
 fn tools() -> Result<(u32, PathBuf, PathBuf)> {
     VERSIONS
         .into_iter()
@@ -89,7 +89,7 @@ fn tools() -> Result<(u32, PathBuf, PathBuf)> {
         .context("no obj2yaml is on PATH or in a folder of UNSHADE_LLVM_BIN")
 }
 
-/// All sound containers of a folder and of those in it, in the order of their paths.
+/// Returns all valid containers in a folder and its subfolders, sorted by path.
 fn read_all(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let mut paths = Vec::new();
     sh::files_below(folder, &mut paths)?;
@@ -106,12 +106,12 @@ fn read_all(folder: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(containers)
 }
 
-/// Puts the bitcode of all programs into one part, over and over until it is large enough, and that into a container.
+/// Builds a container whose bitcode repeats the bitcode of all programs until it is large enough.
 fn make_large(containers: &[Vec<u8>], part: &Path, large: &Path) -> Result<()> {
     let mut bitcode = Vec::new();
     for data in containers.iter().cycle() {
         let container = Container::parse(data)?;
-        // The corpus has damaged ones, too.
+        // The corpus has damaged containers, too.
         let found = container.find(b"DXIL").and_then(|part| program::bitcode(part.data).ok());
         if let Some((_, found)) = found {
             bitcode.extend_from_slice(found.data());

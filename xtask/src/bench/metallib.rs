@@ -1,4 +1,4 @@
-//! Metal libraries: the largest one that a package carries, and a whole unpacked wheel.
+//! Metal libraries: the largest one in any package, and a whole unpacked wheel.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use super::{in_turn, large_library, milliseconds, peak_memory, program, unpacked, verdict};
 use crate::sh;
 
-/// The wheel that is scanned.
+/// The wheel to scan.
 const SCANNED_WHEEL: (&str, &str) = ("torch", "2.15.0");
 
 pub(crate) fn run(runs: usize) -> Result<()> {
@@ -23,7 +23,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     let best = list.best().as_secs_f64() * 1e3;
     met &= verdict("list, whole process, best", &milliseconds(list.best()), "under 40 ms", best < 40.0);
     met &= verdict(
-        "list, peak resident memory, mapped file included",
+        "list, peak resident memory including the mapped file",
         &sh::megabytes(memory),
         "under 64 MB besides the file",
         memory < 64_000_000,
@@ -43,7 +43,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         milliseconds(times[1].median())
     );
     met &= verdict(
-        "verify, 2 threads, to openssl dgst -sha256",
+        "verify, 2 threads, relative to openssl dgst -sha256",
         &format!("{ratio:.2} x"),
         "at least 1.6 x",
         ratio >= 1.6,
@@ -62,11 +62,11 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         rate >= 1.0,
     );
 
-    ensure!(met, "not every figure was met");
+    ensure!(met, "not every target was met");
     Ok(())
 }
 
-/// How many files there are below a folder, and how many bytes they have.
+/// Returns the number of files below a folder, and their total size.
 fn count(folder: &Path) -> Result<(u64, u64)> {
     let mut total = (0, 0);
     for entry in fs::read_dir(folder)? {

@@ -1,6 +1,6 @@
-//! Metal libraries written: the largest one that a package carries, taken apart and put together again.
+//! Writing Metal libraries: parsing and rewriting the largest one in any package.
 //!
-//! `unshade edit` without an edit does that, to a file. `cp` of the same file tells what the disk does meanwhile.
+//! `unshade edit` without an edit does exactly that. `cp` of the same file measures the speed of the disk at the time.
 
 use std::fs;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     };
 
     let times = in_turn(&mut [&mut edit(), Command::new("cp").arg(&library).arg(&copied)], runs)?;
-    ensure!(fs::read(&library)? == fs::read(&written)?, "the library is written otherwise");
+    ensure!(fs::read(&library)? == fs::read(&written)?, "writing changes the library");
     println!(
         "     round trip {} best, {} median; cp {} best, {} median",
         milliseconds(times[0].best()),
@@ -37,18 +37,18 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     let mut met = verdict(
         "round trip, whole process, best",
         &format!("{ours:.2} GB/s"),
-        &format!("at least 1 GB/s, or that of cp, {disk:.2} GB/s"),
+        &format!("at least 1 GB/s, or the rate of cp, {disk:.2} GB/s"),
         ours >= disk.min(1.0),
     );
     let memory = peak_memory(&edit())?;
     let beside = memory.saturating_sub(size);
     met &= verdict(
-        "round trip, peak resident memory beside the file",
+        "round trip, peak resident memory besides the file",
         &sh::megabytes(beside),
         "at most 64 MB",
         beside <= 64_000_000,
     );
     fs::remove_dir_all(&folder)?;
-    ensure!(met, "not every figure was met");
+    ensure!(met, "not every target was met");
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask bench SUITE`: the program beside a peer, on the same input, in turn.
+//! `cargo xtask bench SUITE`: compares unshade with another program on the same input, alternating between them.
 //!
-//! Machines are noisy, so a claim is a ratio: the two run one after the other, many times, and what is printed is the
-//! ratio of the medians. Where a time is named, it is the best of all warm runs.
+//! Because machines are noisy, a claim is a ratio: the programs run alternately, many times, and the result is the
+//! ratio of the medians. Absolute times are the best of all warm runs.
 
 mod bitcode;
 mod decompile;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// What to measure.
     #[arg(value_enum)]
     suite: Suite,
-    /// How many warm runs of each.
+    /// Number of warm runs of each program.
     #[arg(long, default_value_t = 20)]
     runs: usize,
 }
@@ -50,7 +50,7 @@ enum Suite {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let status = sh::cargo().args(["build", "--release", "--quiet", "--package", "unshade-cli"]).status()?;
-    ensure!(status.success(), "the program does not build");
+    ensure!(status.success(), "building unshade failed");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Decompile => decompile::run(args.runs),
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// The program as it was built.
+/// Returns a command that runs the unshade that was built.
 fn program() -> Command {
     let mut target = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     if target.is_relative() {
@@ -87,7 +87,7 @@ impl Times {
     }
 }
 
-/// How many times longer the second took than the first: the median of the ratios of runs that followed each other.
+/// Returns how much longer the second took than the first: the median of the ratios of consecutive runs.
 fn ratio(ours: &Times, theirs: &Times) -> f64 {
     let pairs = ours.0.iter().zip(&theirs.0);
     let mut ratios: Vec<f64> =
@@ -96,7 +96,7 @@ fn ratio(ours: &Times, theirs: &Times) -> f64 {
     ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Runs the commands in turn, once to warm up and then `runs` times, and returns the times of each.
+/// Runs the commands alternately, once to warm up and then `runs` times. Returns the times of each.
 fn in_turn(commands: &mut [&mut Command], runs: usize) -> Result<Vec<Times>> {
     let mut times: Vec<Times> = commands.iter().map(|_| Times(Vec::new())).collect();
     for round in 0..=runs {
@@ -114,16 +114,16 @@ fn in_turn(commands: &mut [&mut Command], runs: usize) -> Result<Vec<Times>> {
     Ok(times)
 }
 
-/// The most memory that a program had, in bytes, mapped files included. The system tells the most of *any* child, so a
-/// fresh process of ours runs the program and nothing else.
+/// Returns the peak memory of a program in bytes, including mapped files. The system reports the peak of *any* child,
+/// so a new process of ours runs only this program.
 fn peak_memory(command: &Command) -> Result<u64> {
     let mut measure = Command::new(std::env::current_exe()?);
     measure.arg("peak-memory").arg(command.get_program()).args(command.get_args());
     let output = sh::capture(&mut measure)?;
-    String::from_utf8(output.stdout)?.trim().parse().context("the measuring process printed no number")
+    String::from_utf8(output.stdout)?.trim().parse().context("the measuring process did not print a number")
 }
 
-/// Options of `cargo xtask peak-memory`, which `bench` calls.
+/// Options of `cargo xtask peak-memory`, which `bench` uses.
 #[derive(clap::Args)]
 pub(crate) struct PeakMemoryArgs {
     /// The program and its arguments.
@@ -131,25 +131,25 @@ pub(crate) struct PeakMemoryArgs {
     command: Vec<OsString>,
 }
 
-/// Runs a program and prints the most memory that it had, in bytes.
+/// Runs a program and prints its peak memory in bytes.
 pub(crate) fn run_peak_memory(args: &PeakMemoryArgs) -> Result<()> {
     let [program, arguments @ ..] = args.command.as_slice() else { bail!("no program") };
     let mut command = Command::new(program);
     let status = command.args(arguments).stdout(Stdio::null()).status()?;
     ensure!(status.success(), "`{}` failed", sh::shown(&command));
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    // Linux counts in kilobytes, macOS in bytes.
+    // Linux reports kilobytes, macOS bytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", u64::try_from(usage.max_rss())? * unit);
     Ok(())
 }
 
-/// The largest library that a package carries: 147 MB, 17,248 functions.
+/// Returns the largest library in any package: 147 MB, 17,248 functions.
 fn large_library() -> Result<PathBuf> {
     Ok(unpacked(("mlx-metal", "0.32.4-py3-none-macosx_14"))?.join("mlx/lib/mlx.metallib"))
 }
 
-/// A wheel's members as files, unpacked once.
+/// Returns the folder of a wheel's members, unpacking it if necessary.
 fn unpacked((name, part): (&str, &str)) -> Result<PathBuf> {
     let wheel = corpus::cached_package(name, part)?;
     let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
@@ -169,7 +169,7 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-/// Prints a figure beside what it should be.
+/// Prints a figure with its target.
 fn verdict(what: &str, figure: &str, aim: &str, met: bool) -> bool {
     println!("{} {what:<46} {figure:>18}   {aim}", if met { "ok  " } else { "MISS" });
     met

@@ -1,4 +1,4 @@
-//! NVIDIA's formats: a fat binary of 100 MB, listed.
+//! NVIDIA's formats: listing a fat binary of 100 MB.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result, ensure};
 use super::{in_turn, milliseconds, peak_memory, program, verdict};
 use crate::{corpus, sh};
 
-/// How large the file is made.
+/// Target size of the file.
 const SIZE: usize = 100_000_000;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
     let file = large_fatbin()?;
     let size = fs::metadata(&file)?.len();
     println!("input: {} ({})", file.display(), sh::megabytes(size));
-    // The reader with the names as they stand: turning 15,000 mangled names into C++ takes longer than reading them.
+    // With mangled names: demangling 15,000 names takes longer than parsing them.
     let times = in_turn(
         &mut [program().args(["list", "--mangled"]).arg(&file), program().arg("list").arg(&file)],
         runs,
@@ -35,18 +35,18 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         "under 100 ms",
         best.as_secs_f64() < 0.1,
     );
-    ensure!(met, "not every figure was met");
+    ensure!(met, "not every target was met");
     Ok(())
 }
 
-/// Fat binaries as they stand in TensorFlow's section `.nv_fatbin`, one after the other, over and over up to the size.
+/// Concatenates fat binaries of TensorFlow's section `.nv_fatbin`, repeatedly, up to the target size.
 fn large_fatbin() -> Result<PathBuf> {
     let folder = corpus::carved_folder(&corpus::cache_dir(None)?);
-    let list = fs::read_dir(&folder).context("`cargo xtask corpus --only tensorflow-gpu` is to run first")?;
+    let list = fs::read_dir(&folder).context("run `cargo xtask corpus --only tensorflow-gpu` first")?;
     let list = list.flatten().map(|entry| entry.path());
     let list =
         list.filter(|path| path.to_string_lossy().contains("tensorflow_gpu")).find(|path| path.is_file());
-    let list = list.context("`cargo xtask corpus --only tensorflow-gpu` is to run first")?;
+    let list = list.context("run `cargo xtask corpus --only tensorflow-gpu` first")?;
     let mut bytes = Vec::with_capacity(SIZE);
     let names = fs::read_to_string(&list)?;
     let mut files = names.lines().filter_map(|line| line.split('\t').next()).cycle();

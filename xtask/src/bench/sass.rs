@@ -1,4 +1,4 @@
-//! Machine code: whole cubins beside `cuobjdump -sass`, and the disassembler alone.
+//! Machine code: whole cubins compared with `cuobjdump -sass`, and the disassembler alone.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,14 +13,14 @@ use unshade::sass_listing::{self, SassOptions};
 use super::{in_turn, program, verdict};
 use crate::sh;
 
-/// So many times as fast as cuobjdump is aimed at.
+/// Target: the rate relative to cuobjdump.
 const TIMES: f64 = 50.0;
 
-/// So many megabytes of code a second are aimed at.
+/// Target: megabytes of code per second.
 const MEGABYTES: f64 = 20.0;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
-    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("cuda");
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?.join("cuda");
     let cubins = cubins(&corpus)?;
     let mut met = steady(&cubins)?;
     match cuobjdump() {
@@ -42,7 +42,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
             let times = in_turn(&mut [ours, theirs], runs.min(5))?;
             let ratio = times[1].median().as_secs_f64() / times[0].median().as_secs_f64();
             met &= verdict(
-                "dis --raw of all sm_35 cubins, as processes, beside cuobjdump",
+                "dis --raw of all sm_35 cubins, as processes, vs. cuobjdump",
                 &format!("{ratio:.0} times as fast"),
                 &format!("at least {TIMES:.0}"),
                 ratio >= TIMES,
@@ -50,11 +50,11 @@ pub(crate) fn run(runs: usize) -> Result<()> {
         }
         None => println!("cuobjdump 11.2 is not on the PATH: no comparison"),
     }
-    ensure!(met, "an aim was missed");
+    ensure!(met, "a target was missed");
     Ok(())
 }
 
-/// Decoding and printing alone, on one thread.
+/// Measures decoding and printing on one thread.
 fn steady(cubins: &[PathBuf]) -> Result<bool> {
     let files = cubins.iter().map(fs::read).collect::<std::io::Result<Vec<Vec<u8>>>>()?;
     let options = SassOptions { raw: true, control: false };

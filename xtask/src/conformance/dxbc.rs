@@ -1,7 +1,6 @@
-//! Conformance of Direct3D bytecode: every token program of the corpus taken apart and written again, printed and
-//! assembled again, and its container's listing beside the text of FXC and of vkd3d. No file of the corpus is of Shader
-//! Model 1 to 3, and none is a debug build: these are our own fixtures, compiled by FXC or synthetic, each with FXC's
-//! text.
+//! Conformance of Direct3D bytecode: every token program of the corpus is decoded and encoded, printed and assembled,
+//! and the listing of its container is compared with those of FXC and vkd3d. The corpus has no Shader Model 1 to 3 and
+//! no debug builds; for these, our own fixtures are used, compiled by FXC or synthetic, each with FXC's text.
 
 use super::vkd3d_text;
 use crate::sh;
@@ -19,19 +18,19 @@ struct Counts {
     programs: u64,
     tokens_exact: u64,
     text_exact: u64,
-    /// Texts of FXC, and how many of ours are the same.
+    /// Texts of FXC, and how many of ours are identical.
     fxc: (u64, u64),
-    /// Programs of Shader Model 1 to 3, how many come back from tokens, from text, and have FXC's text of the file.
+    /// Programs of Shader Model 1 to 3; how many survive a round trip through tokens and text, and match FXC's text.
     direct3d9: [u64; 4],
-    /// Debug builds of our own, and how many are listed as FXC lists them, source lines and variables included.
+    /// Our own debug builds; how many listings match FXC's, including source lines and variables.
     debug: (u64, u64),
-    /// Texts of vkd3d, and how many of ours say the same.
+    /// Texts of vkd3d, and how many of ours are equivalent.
     vkd3d: (u64, u64),
     faults: Vec<String>,
 }
 
 pub(crate) fn run() -> Result<()> {
-    let corpus = std::env::var_os("UNSHADE_CORPUS").context("UNSHADE_CORPUS does not name the corpus")?;
+    let corpus = std::env::var_os("UNSHADE_CORPUS").context("UNSHADE_CORPUS is not set")?;
     let folder = PathBuf::from(corpus).join("dx");
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
@@ -64,21 +63,21 @@ pub(crate) fn run() -> Result<()> {
     counts.faults.iter().for_each(|fault| println!("{fault}"));
     println!("containers with token programs        {:>6}", counts.containers);
     println!("token programs                        {:>6}", counts.programs);
-    println!("  tokens, program, same tokens        {:>6}", counts.tokens_exact);
-    println!("  text, assembled, same tokens        {:>6}", counts.text_exact);
-    println!("listings as FXC writes them           {:>6} of {}", counts.fxc.1, counts.fxc.0);
-    println!("debug builds listed as FXC lists them {:>6} of {}", counts.debug.1, counts.debug.0);
-    println!("programs that say what vkd3d says     {:>6} of {}", counts.vkd3d.1, counts.vkd3d.0);
+    println!("  decoded and encoded, same tokens    {:>6}", counts.tokens_exact);
+    println!("  printed and assembled, same tokens  {:>6}", counts.text_exact);
+    println!("listings identical to FXC's           {:>6} of {}", counts.fxc.1, counts.fxc.0);
+    println!("debug listings identical to FXC's     {:>6} of {}", counts.debug.1, counts.debug.0);
+    println!("programs equivalent to vkd3d's text   {:>6} of {}", counts.vkd3d.1, counts.vkd3d.0);
     let [programs, tokens, text, files] = counts.direct3d9;
     println!("programs of Shader Model 1 to 3         {programs:>6}");
-    println!("  tokens, program, same tokens        {tokens:>6}");
-    println!("  text, assembled, same tokens        {text:>6}");
-    println!("  files listed as FXC lists them      {files:>6} of {}", own.len());
+    println!("  decoded and encoded, same tokens    {tokens:>6}");
+    println!("  printed and assembled, same tokens  {text:>6}");
+    println!("  files with listings like FXC's      {files:>6} of {}", own.len());
     let exact = counts.tokens_exact == counts.programs && counts.text_exact == counts.programs;
-    ensure!(exact && tokens == programs && text == programs, "a program does not come back");
-    ensure!(files == own.len() as u64, "a listing of Shader Model 1 to 3 is not FXC's");
-    ensure!(counts.debug.0 == counts.debug.1, "a listing of a debug build is not FXC's");
-    ensure!(counts.fxc.1 * 100 >= counts.fxc.0 * 99, "fewer than 99 % of the listings are FXC's");
+    ensure!(exact && tokens == programs && text == programs, "a program does not survive a round trip");
+    ensure!(files == own.len() as u64, "a listing of Shader Model 1 to 3 differs from FXC's");
+    ensure!(counts.debug.0 == counts.debug.1, "a listing of a debug build differs from FXC's");
+    ensure!(counts.fxc.1 * 100 >= counts.fxc.0 * 99, "fewer than 99 % of the listings match FXC's");
     Ok(())
 }
 
@@ -97,15 +96,15 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Where fixtures of Shader Model 1 to 3 are, by themselves and in containers.
+/// The folders of fixtures of Shader Model 1 to 3, standalone and in containers.
 const FIXTURES: [&str; 2] =
     ["crates/unshade-dxbc/tests/fixtures/d3d9", "crates/unshade/tests/fixtures/level9"];
 
-/// Where debug builds are, in containers.
+/// The folder of debug builds, in containers.
 const DEBUG_BUILDS: &str = "crates/unshade/tests/fixtures/debug";
 
 impl Counts {
-    /// A container of a debug build, beside its text of FXC.
+    /// Compares a container of a debug build with FXC's text.
     fn debug_build(&mut self, name: &str, path: &Path) -> Result<()> {
         let data = std::fs::read(path)?;
         let theirs = std::fs::read_to_string(path.with_extension("fxc.asm"))?;
@@ -115,12 +114,12 @@ impl Counts {
         self.debug.0 += 1;
         self.debug.1 += u64::from(ours == theirs);
         if ours != theirs {
-            self.faults.push(format!("{name}: another text than FXC's"));
+            self.faults.push(format!("{name}: text differs from FXC's"));
         }
         Ok(())
     }
 
-    /// A file with programs of Shader Model 1 to 3, beside its text of FXC.
+    /// Compares a file with programs of Shader Model 1 to 3 with FXC's text.
     fn direct3d9(&mut self, name: &str, path: &Path, data: &[u8]) {
         let mut ours = String::new();
         let mut diagnostics = Diagnostics::default();
@@ -139,7 +138,7 @@ impl Counts {
         let theirs = std::fs::read_to_string(path.with_extension("fxc.asm")).unwrap_or_default();
         self.direct3d9[3] += u64::from(theirs == ours);
         if theirs != ours {
-            self.faults.push(format!("{name}: another text than FXC's"));
+            self.faults.push(format!("{name}: text differs from FXC's"));
         }
     }
 
@@ -231,13 +230,13 @@ impl Counts {
         if program.write().is_ok_and(|bytes| bytes == data.data()) {
             self.tokens_exact += 1;
         } else {
-            self.faults.push(format!("{name}: other tokens than were read"));
+            self.faults.push(format!("{name}: encoding changes tokens"));
         }
         let mut text = String::new();
         print(&program, Options::default(), &mut text);
         match unshade::dxbc::assemble(&text).and_then(|program| program.write()) {
             Ok(bytes) if bytes == data.data() => self.text_exact += 1,
-            Ok(_) => self.faults.push(format!("{name}: other tokens than were printed")),
+            Ok(_) => self.faults.push(format!("{name}: assembling changes tokens")),
             Err(error) => self.faults.push(format!("{name}: {error}")),
         }
     }

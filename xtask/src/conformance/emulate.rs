@@ -1,8 +1,8 @@
-//! The emulator on real kernels: TensorFlow's package carries the same kernels for sm_30 and for sm_35, two encodings of
-//! the same operations. Both are run on the same random inputs, and have to leave the same memory behind.
+//! The emulator on real kernels: TensorFlow's package has the same kernels for sm_30 and sm_35, two encodings of the
+//! same operations. Both are run on the same random inputs, and must produce the same memory.
 //!
-//! What they are given is made up: [`super::kernel_runs`]. Kernels that end on both chips and have written something count;
-//! those that can't be made to run do not.
+//! The inputs are invented: see [`super::kernel_runs`]. Only kernels that terminate on both chips and write something
+//! count.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,31 +17,31 @@ use unshade::nv::{Cubin, Fatbin};
 
 use super::kernel_runs::{FILLINGS, Loaded, fields, first_difference, hash, kind};
 
-/// So many kernels are tried.
+/// Number of kernels to try.
 const SAMPLE: usize = 1_000;
 
-/// At least so many have to agree.
+/// Minimum number of kernels that must agree.
 const LEAST: u64 = 200;
 
 /// The two versions of a fat binary.
 struct Pair {
-    /// The cubin of the older.
+    /// The cubin for the older chip.
     data: Vec<u8>,
     older: Loaded,
     newer: Loaded,
 }
 
-/// What came of a kernel.
+/// The result for a kernel.
 enum Verdict {
-    /// Both chips leave the same memory behind; so many instructions of warps.
+    /// Both chips produce the same memory, after this number of warp instructions.
     Agree(u64),
-    /// They don't; what differs.
+    /// The memory differs; the first difference.
     Differ(String),
-    /// Only one of them ends; why the other does not.
+    /// Only one of them terminates; why the other does not.
     Uneven(String),
-    /// They say of blocks or shared memory other things on the two chips: their source chose by chip.
+    /// The versions use different blocks or shared memory: their source depends on the chip.
     Chosen,
-    /// Both ended, but wrote nothing.
+    /// Both terminated, but wrote nothing.
     Silent,
     /// It could not be run.
     Fault(String),
@@ -54,7 +54,7 @@ struct Counts {
     differ: u64,
     chosen: u64,
     silent: u64,
-    /// Why kernels could not be run, by kind of reason.
+    /// Reasons why kernels could not be run.
     faults: BTreeMap<String, u64>,
     uneven: u64,
     steps: u64,
@@ -78,16 +78,13 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
         counts.add(name, verdict);
     }
     counts.print();
-    ensure!(
-        counts.tried > 0,
-        "there is nothing to run: `cargo xtask corpus --only tensorflow-gpu` fetches it"
-    );
+    ensure!(counts.tried > 0, "there is nothing to run: run `cargo xtask corpus --only tensorflow-gpu`");
     ensure!(counts.differ == 0, "{} kernels differ", counts.differ);
     ensure!(sample.is_some() || counts.agree >= LEAST, "only {} kernels agree", counts.agree);
     Ok(())
 }
 
-/// The fat binaries of the corpus that have a cubin for each chip.
+/// Returns the fat binaries of the corpus that have a cubin for each of the two chips.
 fn pairs() -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     for path in super::nv::collect()? {
@@ -110,7 +107,7 @@ fn pairs() -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// The C of a kernel; nothing if there is none.
+/// Decompiles a kernel; empty if that is impossible.
 fn decompiled(cubin: &[u8], name: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let Ok(cubin) = Cubin::read(Reader::new(cubin)) else { return lines };
@@ -169,7 +166,7 @@ impl Counts {
             }
             Verdict::Uneven(reason) => {
                 self.uneven += 1;
-                println!("one chip alone: {name}: {reason}");
+                println!("only one chip terminates: {name}: {reason}");
             }
             Verdict::Chosen => self.chosen += 1,
             Verdict::Silent => self.silent += 1,
@@ -179,13 +176,10 @@ impl Counts {
 
     fn print(&self) {
         println!("kernels tried: {}", self.tried);
-        println!(
-            "both chips leave the same memory behind: {} ({} instructions of warps)",
-            self.agree, self.steps
-        );
-        println!("they differ: {}; only one of them ends: {}", self.differ, self.uneven);
-        println!("made for other blocks or shared memory: {}", self.chosen);
-        println!("ended without writing: {}", self.silent);
+        println!("both chips produce the same memory: {} ({} warp instructions)", self.agree, self.steps);
+        println!("different memory: {}; only one terminates: {}", self.differ, self.uneven);
+        println!("compiled for different blocks or shared memory: {}", self.chosen);
+        println!("terminated without writing: {}", self.silent);
         let mut faults: Vec<_> = self.faults.iter().collect();
         faults.sort_by_key(|fault| std::cmp::Reverse(fault.1));
         for (reason, count) in faults {

@@ -1,8 +1,8 @@
-//! Kernels of packages, run in the emulator on inputs that are made up.
+//! Runs kernels of packages in the emulator on invented inputs.
 //!
-//! Nothing says what the parameters of a kernel mean. Their C tells which bytes are pointers and how wide numbers are; the
-//! rest is found out by running: where a kernel reads outside of memory, the field that brings it furthest is made a
-//! pointer. Numbers are tried in several sizes.
+//! Nothing describes the meaning of a kernel's parameters. The decompiled C shows which bytes are pointers and how wide
+//! numbers are; the rest is inferred by running: when a kernel reads outside memory, each remaining field is tried as a
+//! pointer, and the one with which the kernel gets furthest is kept. Numbers are tried in several sizes.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use unshade::decompiler::Line;
 use unshade_emulate::module::Kernel;
 use unshade_emulate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
 
-/// What a run may take.
+/// The limits of a run.
 const STEPS: u64 = 20_000;
 
-/// The time that a run may take.
+/// Maximum duration of a run.
 const TIME: Duration = Duration::from_secs(2);
 
-/// So many runs are made to find out what fields mean.
+/// Maximum number of runs for inferring fields.
 const MOST_RUNS: usize = 200;
 
-/// The bytes of a buffer.
+/// The size of a buffer in bytes.
 const BUFFER: usize = 16 << 10;
 
-/// Kernels with more fields are left out.
+/// Maximum number of fields; kernels with more are skipped.
 const MOST_FIELDS: usize = 128;
 
-/// Some bytes of a parameter.
+/// A field: some bytes of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     parameter: usize,
@@ -35,18 +35,18 @@ pub(super) struct Field {
     is_float: bool,
 }
 
-/// What numbers and buffers are filled with.
+/// How numbers and buffers are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filling {
-    /// Floats, not small integers.
+    /// Whether buffers contain floats rather than small integers.
     pub(super) floats: bool,
-    /// What numbers of the parameters are.
+    /// The numbers in the parameters.
     pub(super) numbers: Numbers,
-    /// What a shuffle gives of a lane that takes no part.
+    /// The value that a shuffle returns for an inactive lane.
     pub(super) absent: u64,
 }
 
-/// What numbers of the parameters are.
+/// The numbers in the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// All the same.
@@ -55,7 +55,7 @@ pub(super) enum Numbers {
     Different,
 }
 
-/// In this order.
+/// The fillings, in the order in which they are tried.
 pub(super) const FILLINGS: [Filling; 10] = {
     const fn both(numbers: Numbers) -> [Filling; 2] {
         [Filling { floats: true, numbers, absent: 0 }, Filling { floats: false, numbers, absent: 0 }]
@@ -68,13 +68,13 @@ pub(super) const FILLINGS: [Filling; 10] = {
     [a, b, c, d, e, f, g, h, i, j]
 };
 
-/// FNV-1a: the order in which kernels are tried has nothing to do with their names.
+/// Hashes a name (FNV-1a), so that kernels are tried in an order unrelated to their names.
 pub(super) fn hash(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The fields of a kernel's parameters: those that its C names, and words where it names none.
+/// Returns the fields of a kernel's parameters: those in its C, and words where the C has none.
 pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     let head = lines.iter().find(|line| line.text.starts_with("__global__"));
@@ -94,7 +94,7 @@ pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
         } else {
             named.push(of_type(ty, index, 0, size));
         }
-        // What is not named is not read, or read as words.
+        // Bytes without a field are not read, or read as words.
         let mut at = 0;
         for field in named {
             while at < field.offset {
@@ -114,7 +114,7 @@ pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
     (fields.len() <= MOST_FIELDS).then_some(fields)
 }
 
-/// `    float *at_16, *at_24`
+/// Parses `    float *at_16, *at_24`.
 fn members(declared: &str, parameter: usize) -> Vec<Field> {
     let names = declared.split(", ").filter_map(|name| name.rsplit_once("at_")?.1.parse().ok());
     let ty = declared.split("at_").next().unwrap_or("").trim();
@@ -134,22 +134,22 @@ fn of_type(ty: &str, parameter: usize, offset: usize, size: usize) -> Field {
     Field { parameter, offset, size, is_pointer, is_float }
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(super) struct Outcome {
     pub(super) steps: u64,
     pub(super) result: Result<(), Reason>,
-    /// Whether any buffer is not what it was.
+    /// Whether any buffer changed.
     pub(super) changed: bool,
-    /// The memory before and after.
+    /// The memory before and after the run.
     pub(super) before: Vec<(DevicePointer, Vec<u8>)>,
     pub(super) after: Vec<(DevicePointer, Vec<u8>)>,
     pub(super) arguments: Vec<Argument>,
     pub(super) grid: Grid,
-    /// How much of the memory is variables of the program.
+    /// The number of buffers that are global variables of the program.
     pub(super) variables: usize,
 }
 
-/// A cubin in the memory of a device, which is copied for each run.
+/// A cubin loaded into the memory of a device, which is copied for each run.
 pub(super) struct Loaded {
     device: Device,
     pub(super) module: Module,
@@ -163,7 +163,7 @@ impl Loaded {
         Some(Self { device, module })
     }
 
-    /// Finds out which further fields are pointers, by running.
+    /// Infers further pointers among the fields, by running.
     pub(super) fn infer(&self, name: &str, fields: &[Field], filling: Filling) -> Vec<Field> {
         let mut fields = fields.to_vec();
         let mut best = self.attempt(name, &fields, filling, false);
@@ -244,7 +244,7 @@ impl Loaded {
         outcome.arguments = arguments.into_iter().map(Argument).collect();
         let limits =
             Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
-        // Kernels that say how many threads a block has count on it.
+        // Kernels with a required block size depend on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
         outcome.grid = Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([64, 1, 1]), shared };
         let copy = |device: &Device| -> Vec<(DevicePointer, Vec<u8>)> {
@@ -275,7 +275,7 @@ fn number(field: &Field, index: usize, numbers: Numbers) -> u64 {
     }
 }
 
-/// Floats from 0.5 to 2 or numbers below 16.
+/// Generates floats from 0.5 to 2, or numbers below 16.
 fn content(state: &mut u64, floats: bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BUFFER);
     while bytes.len() < BUFFER {
@@ -290,13 +290,13 @@ fn content(state: &mut u64, floats: bool) -> Vec<u8> {
 }
 
 impl Outcome {
-    /// What is in the buffers afterwards.
+    /// Returns the buffers after the run.
     pub(super) fn buffers(&self) -> &[(DevicePointer, Vec<u8>)] {
         self.after.get(self.variables..).unwrap_or(&[])
     }
 }
 
-/// A reason in few words.
+/// Summarises a reason.
 pub(super) fn kind(reason: &Reason) -> String {
     match reason {
         Reason::OutOfBounds { memory, .. } => format!("outside of {memory}"),
@@ -309,7 +309,7 @@ pub(super) fn kind(reason: &Reason) -> String {
     }
 }
 
-/// The first words of memory that differ.
+/// Describes the first difference of two memories.
 pub(super) fn first_difference(
     left: &[(DevicePointer, Vec<u8>)],
     right: &[(DevicePointer, Vec<u8>)],

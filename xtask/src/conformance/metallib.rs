@@ -1,7 +1,7 @@
-//! Metal libraries: everything that was carved from the packages, and `metallib/` of UNSHADE_CORPUS.
+//! Metal libraries: everything that was carved from the packages, and `metallib/` in UNSHADE_CORPUS.
 //!
-//! What a library says of itself is the oracle: the SHA-256 of every module, sizes, counts, names in the reflection.
-//! Beside that, every byte has to be attributed, and no tag may be unknown.
+//! The references are in the libraries themselves: the SHA-256 of every module, sizes, counts, names in the reflection.
+//! In addition, every byte must be attributed, and every tag must be known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,10 +22,10 @@ use unshade::program::{self, Program};
 
 use crate::{corpus, sh};
 
-/// Files of UNSHADE_CORPUS that are no libraries, on purpose.
+/// Files of UNSHADE_CORPUS that are intentionally not libraries.
 pub(super) const NEGATIVE: &str = "negative";
 
-/// What one file, or all of them, came to.
+/// The counts for one file, or for all.
 #[derive(Default)]
 struct Counts {
     files: u64,
@@ -42,9 +42,9 @@ struct Counts {
     sources: u64,
     source_files: u64,
     refused: u64,
-    /// Libraries by what `check` says of the OS that they were made for.
+    /// Libraries, by the result of `check` for their target OS.
     loads: BTreeMap<String, u64>,
-    /// Tags by the place they stand in.
+    /// Tags, by location.
     tags: BTreeMap<(&'static str, String), u64>,
     versions: BTreeMap<String, u64>,
     types: BTreeMap<String, u64>,
@@ -53,14 +53,14 @@ struct Counts {
 
 pub(crate) fn run() -> Result<()> {
     let files = collect()?;
-    println!("files: {}, by content", files.len());
+    println!("distinct files: {}", files.len());
     let counts = files.par_iter().map(|path| read_file(path)).reduce(Counts::default, Counts::add);
     counts.print();
     ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
     Ok(())
 }
 
-/// Every file once, by its content.
+/// Returns all distinct files.
 pub(crate) fn collect() -> Result<Vec<PathBuf>> {
     let mut folders = vec![corpus::carved_folder(&corpus::cache_dir(None)?)];
     match sh::env_path("UNSHADE_CORPUS") {
@@ -70,7 +70,7 @@ pub(crate) fn collect() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in folders {
         let Ok(entries) = fs::read_dir(&folder) else {
-            println!("skipped: {} is not there; `cargo xtask corpus` makes it", folder.display());
+            println!("skipped: {} does not exist; run `cargo xtask corpus`", folder.display());
             continue;
         };
         let wanted = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "metallib" || ext == "bin");
@@ -116,7 +116,7 @@ fn read_file(path: &Path) -> Counts {
             counts.universal += u64::from(is_universal(&data));
             read_program(&name, &*program, data.len() as u64, &mut counts);
         }
-        Ok(_) => counts.faults.push(format!("{name}: was read, but is no library")),
+        Ok(_) => counts.faults.push(format!("{name}: was parsed, but is not a library")),
         Err(_) if name.starts_with(NEGATIVE) => counts.refused = 1,
         Err(error) => counts.faults.push(format!("{name}: {error}")),
     }
@@ -202,7 +202,7 @@ fn read_library(library: &Library<'_>, diagnostics: &mut Diagnostics, counts: &m
     }
 }
 
-/// A library always loads on the OS that it was made for.
+/// Checks that a library loads on its target OS.
 fn judge_loading(library: &Library<'_>, counts: &mut Counts) {
     let facts = LibraryFacts::read(library);
     let Some(home) = load_check::made_for(&facts) else {
@@ -216,16 +216,14 @@ fn judge_loading(library: &Library<'_>, counts: &mut Counts) {
         Outcome::Partly | Outcome::Refused => {
             let broken = report.findings.iter().filter(|finding| finding.status == load_check::Status::Fail);
             let broken: Vec<&str> = broken.map(|finding| finding.rule).collect();
-            counts
-                .faults
-                .push(format!("does not load on {home}, which it was made for: {}", broken.join(", ")));
+            counts.faults.push(format!("does not load on its target {home}: {}", broken.join(", ")));
             "does not load"
         }
     };
     *counts.loads.entry(word.into()).or_default() += 1;
 }
 
-/// Whether the reflection has the function under its name. The one of a dynamic library has no functions.
+/// Returns whether the reflection has the function by its name. The reflection of a dynamic library has no functions.
 fn described(library: &Library<'_>, function: &unshade::metallib::Function<'_>) -> Result<bool, Error> {
     let Some(reflection) = library.reflection(function)? else { return Ok(false) };
     Ok(reflection.function(function.name.unwrap_or_default())?.is_some())
@@ -269,14 +267,14 @@ impl Counts {
     fn print(&self) {
         println!("bytes read            {:>12}", self.bytes);
         println!("libraries parsed      {:>12}   {} universal files", self.libraries, self.universal);
-        println!("refused on purpose    {:>12}", self.refused);
+        println!("rejected as expected  {:>12}", self.refused);
         println!("functions             {:>12}", self.functions);
         println!("hashes verified       {:>12} of {}", self.matching, self.hashes);
-        println!("bytes unaccounted for {:>12}", self.unknown_bytes);
+        println!("unattributed bytes    {:>12}", self.unknown_bytes);
         println!("reflections decoded   {:>12} of {}", self.decoded, self.reflections);
         println!("  naming a function   {:>12}", self.named_functions);
         println!("source archives       {:>12}   {} files", self.sources, self.source_files);
-        println!("\non the OS that it was made for, libraries");
+        println!("\nresult on the target OS, libraries");
         print_map(self.loads.iter());
         println!("\ncontainer version, libraries");
         print_map(self.versions.iter());

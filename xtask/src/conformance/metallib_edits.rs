@@ -1,8 +1,8 @@
-//! Every kind of edit, on real Metal libraries of every shape.
+//! All edits, on real Metal libraries of every shape.
 //!
-//! The shape of a library is its version, its writer, its type, and which tags and sections it has. What is edited is
-//! held against the rules by [`unshade_tests::metallib_edits`], as in the tests. Kinds of edits that need what few real
-//! libraries have are made as well on real ones that were given it, and counted beside.
+//! The shape of a library is its version, its writer, its type, and which tags and sections it has.
+//! [`unshade_tests::metallib_edits`] checks the results, as in the tests. Edits that need what few real libraries have
+//! are also performed on real libraries that were prepared for them; these are counted separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,32 +16,32 @@ use unshade_tests::metallib_edits::{EDITS, Edit, Subject, Tally};
 
 use super::metallib::{NEGATIVE, open};
 
-/// Larger libraries are left out: each edit is made and read several times.
+/// Maximum size of a library: each edit is performed and checked several times.
 const MAX_SIZE: usize = 16 << 20;
 
-/// How many libraries of a shape are edited: the smallest.
+/// Number of libraries per shape, the smallest first.
 const OF_A_SHAPE: usize = 3;
 
-/// On how many libraries each kind has to be made.
+/// Minimum number of libraries for each edit.
 const WANTED: usize = 20;
 
-/// What came of a kind of edit, on libraries as they are and on prepared ones.
+/// The results of an edit: on libraries as they are, and on prepared ones.
 #[derive(Default)]
-struct Row {
+struct EditCounts {
     libraries: [usize; 2],
     tallies: [Tally; 2],
     faults: Vec<String>,
 }
 
-/// Makes every kind of edit; returns how many rules were broken.
+/// Performs all edits. Returns the number of violations.
 pub(super) fn run(files: &[PathBuf]) -> Result<usize> {
     let (subjects, shapes) = collect(files)?;
     println!("\nedits: {} libraries of {shapes} shapes", subjects.len());
-    println!("kind of edit, libraries and edits on them, and on prepared ones; refused, as has to be");
+    println!("edit, libraries and edits, the same on prepared libraries, correctly rejected");
     let mut broken = 0;
     for edit in EDITS {
-        let rows = subjects.par_iter().map(|subject| make(edit, subject, &subjects));
-        let row = rows.reduce(Row::default, Row::add);
+        let rows = subjects.par_iter().map(|subject| perform(edit, subject, &subjects));
+        let row = rows.reduce(EditCounts::default, EditCounts::add);
         let [real, prepared] = row.tallies;
         println!(
             "  {:<28} {:>4} {:>6}   {:>4} {:>6}   {:>6}",
@@ -57,14 +57,14 @@ pub(super) fn run(files: &[PathBuf]) -> Result<usize> {
         let reached = row.libraries.iter().sum::<usize>();
         ensure!(
             reached >= WANTED || subjects.len() < WANTED,
-            "{}: made on {reached} libraries alone",
+            "{}: only performed on {reached} libraries",
             edit.name
         );
     }
     Ok(broken)
 }
 
-/// The smallest libraries of each shape, and how many shapes there are.
+/// Returns the smallest libraries of each shape, and the number of shapes.
 fn collect(files: &[PathBuf]) -> Result<(Vec<Subject>, usize)> {
     let mut by_shape: BTreeMap<String, Vec<(usize, String, Vec<u8>)>> = BTreeMap::new();
     for path in files {
@@ -81,7 +81,7 @@ fn collect(files: &[PathBuf]) -> Result<(Vec<Subject>, usize)> {
     Ok((chosen.into_par_iter().map(|(_, name, data)| Subject::new(name, data)).collect(), shapes))
 }
 
-/// The libraries of a file, each by itself.
+/// Returns all libraries in a file.
 fn libraries(path: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if name.starts_with(NEGATIVE) {
@@ -120,9 +120,9 @@ fn shape(file: &LibraryFile<'_>) -> String {
     format!("{version} {kind} {writer} {:#x} {features:?}", header.raw_platform)
 }
 
-/// Makes an edit on a library; a rule that is broken is a panic, whose message is printed where it happens.
-fn make(edit: &Edit, subject: &Subject, others: &[Subject]) -> Row {
-    let mut row = Row::default();
+/// Performs an edit on a library. A violation panics, with a message.
+fn perform(edit: &Edit, subject: &Subject, others: &[Subject]) -> EditCounts {
+    let mut row = EditCounts::default();
     match catch_unwind(AssertUnwindSafe(|| edit.run(subject, others))) {
         Ok(tallies) => {
             row.libraries = tallies.map(|tally| usize::from(tally.made > 0));
@@ -133,7 +133,7 @@ fn make(edit: &Edit, subject: &Subject, others: &[Subject]) -> Row {
     row
 }
 
-impl Row {
+impl EditCounts {
     fn add(mut self, other: Self) -> Self {
         for (sum, addend) in self.libraries.iter_mut().zip(other.libraries) {
             *sum += addend;

@@ -1,8 +1,7 @@
-//! Metal libraries written: every real one is taken apart and put together again, and has to be the same to the byte.
+//! Writing Metal libraries: every real library is parsed and written, and must be identical.
 //!
-//! The hashes are computed anew beside those that were read. Of every tag it is counted how many bytes were written
-//! from typed fields and how many were carried along raw. Then every kind of edit is made on libraries of every shape
-//! (`metallib_edits.rs`).
+//! Hashes are also recomputed and compared. For every tag, the bytes written from typed fields and those kept raw are
+//! counted. Then all edits are performed on libraries of every shape (`metallib_edits.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +17,8 @@ use unshade::metallib::tag::Tags;
 
 use super::metallib::{NEGATIVE, add_maps, collect, open};
 
-/// Bytes of a tag: how often, from typed fields, carried along raw.
-type Row = [u64; 3];
+/// For a tag: how often it occurs, bytes from typed fields, raw bytes.
+type TagCounts = [u64; 3];
 
 #[derive(Default)]
 struct Counts {
@@ -30,22 +29,22 @@ struct Counts {
     exact: u64,
     computed_hashes: u64,
     reflections: u64,
-    /// Reflections that were built anew from their tables.
+    /// Reflections that were rebuilt from their tables.
     rebuilt: u64,
     yaml_bytes: u64,
     yaml_exact: u64,
-    /// By kind of fact: functions of which module and library say the same, and all that have it.
+    /// By kind of fact: functions whose module and library agree, and all functions that have it.
     facts: BTreeMap<&'static str, [u64; 2]>,
     dialects: BTreeMap<String, u64>,
-    /// By place and tag.
-    tags: BTreeMap<(&'static str, String), Row>,
+    /// By location and tag.
+    tags: BTreeMap<(&'static str, String), TagCounts>,
     differences: Vec<String>,
     faults: Vec<String>,
 }
 
 pub(crate) fn run() -> Result<()> {
     let files = collect()?;
-    println!("files: {}, by content", files.len());
+    println!("distinct files: {}", files.len());
     let counts = files.par_iter().map(|path| read_file(path)).reduce(Counts::default, Counts::add);
     counts.print();
     let broken = super::metallib_edits::run(&files)?;
@@ -79,22 +78,22 @@ fn write_back(library: &Library<'_>, counts: &mut Counts) -> Result<()> {
     counts.libraries += 1;
     counts.bytes += data.len() as u64;
     let mut file = LibraryFile::from_library(library)?;
-    ensure!(file.write()?.to_vec() == data, "is written otherwise");
+    ensure!(file.write()?.to_vec() == data, "writing changes the file");
     counts.exact += 1;
     counts.functions += file.functions.len() as u64;
     let dialect = library.dialect().map_or_else(|| "no function".into(), |dialect| dialect.to_string());
     *counts.dialects.entry(format!("{} {dialect}", library.header().version())).or_default() += 1;
     counts.count(library, &file);
     file.functions.iter_mut().for_each(|function| function.hash = None);
-    ensure!(file.write()?.to_vec() == data, "is written otherwise with computed hashes");
+    ensure!(file.write()?.to_vec() == data, "recomputing hashes changes the file");
     counts.computed_hashes += file.functions.len() as u64;
     let rebuilt = rebuild_reflections(&mut file)?;
-    ensure!(file.write()?.to_vec() == data, "is written otherwise with reflections built from their tables");
+    ensure!(file.write()?.to_vec() == data, "rebuilding reflections changes the file");
     counts.rebuilt += rebuilt;
     counts.reflections += file.reflections().len() as u64;
     let text = document::to_yaml(&file)?;
     counts.yaml_bytes += text.len() as u64;
-    ensure!(document::from_yaml(&text)?.write()?.to_vec() == data, "comes back from YAML otherwise");
+    ensure!(document::from_yaml(&text)?.write()?.to_vec() == data, "YAML changes the file");
     counts.yaml_exact += 1;
     for (index, function) in file.functions.iter().enumerate() {
         counts.facts(function, &file.modules[function.module].bytes, index);
@@ -102,7 +101,7 @@ fn write_back(library: &Library<'_>, counts: &mut Counts) -> Result<()> {
     Ok(())
 }
 
-/// Builds the reflection buffers anew from their tables; returns how many could be taken apart.
+/// Rebuilds the reflection buffers from their tables. Returns how many could be parsed.
 fn rebuild_reflections(file: &mut LibraryFile<'_>) -> Result<u64> {
     let Some(SectionData::Reflections(list)) = file.section_mut(&[*b"RLST"]) else { return Ok(0) };
     let mut rebuilt = 0;
@@ -117,7 +116,7 @@ fn rebuild_reflections(file: &mut LibraryFile<'_>) -> Result<u64> {
 }
 
 impl Counts {
-    /// Compares what a module says of its function with what the library says.
+    /// Compares the description of a function in its module with that in the library.
     fn facts(&mut self, function: &OwnedFunction<'_>, module: &[u8], index: usize) {
         let said = air::functions(module).unwrap_or_default();
         let said = said.iter().find(|said| said.name == function.name);
@@ -225,12 +224,12 @@ impl Counts {
 
     fn print(&self) {
         println!("libraries                  {:>12}   {} bytes", self.libraries, self.bytes);
-        println!("written back exactly       {:>12}", self.exact);
+        println!("rewritten exactly          {:>12}", self.exact);
         println!("functions                  {:>12}", self.functions);
-        println!("  with their hash computed {:>12}", self.computed_hashes);
+        println!("  with computed hash       {:>12}", self.computed_hashes);
         println!("reflections from tables    {:>12}   of {}", self.rebuilt, self.reflections);
-        println!("YAML and back exactly      {:>12}   {} bytes", self.yaml_exact, self.yaml_bytes);
-        println!("\nfact, functions of which module and library say the same");
+        println!("exact YAML round trips     {:>12}   {} bytes", self.yaml_exact, self.yaml_bytes);
+        println!("\nfact, functions whose module and library agree");
         for (fact, [same, all]) in &self.facts {
             println!("  {fact:<28} {same:>9} of {all}");
         }
@@ -241,7 +240,7 @@ impl Counts {
         for (dialect, count) in &self.dialects {
             println!("  {dialect:<28} {count:>9}");
         }
-        println!("\ntag, count, bytes from typed fields, bytes carried along raw");
+        println!("\ntag, count, bytes from typed fields, raw bytes");
         for ((place, tag), [count, typed, raw]) in &self.tags {
             println!("  {place:<17} {tag:<11} {count:>8} {typed:>12} {raw:>12}");
         }
@@ -251,7 +250,7 @@ impl Counts {
     }
 }
 
-/// The bytes of a section that are carried along as they are.
+/// Returns the number of bytes in a section that are kept raw.
 fn raw_bytes(data: &SectionData<'_>) -> u64 {
     let sum = |sizes: &mut dyn Iterator<Item = usize>| sizes.sum::<usize>() as u64;
     match data {

@@ -1,4 +1,4 @@
-//! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
+//! `cargo xtask conformance FORMAT`: processes every real file available and prints counts; fails if a result is wrong.
 
 mod bitcode;
 mod decompile;
@@ -21,7 +21,7 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
+                        and clang-19, and bitcode-dump needs llvm-bcanalyzer-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
@@ -29,39 +29,41 @@ use anyhow::Result;
                         xtask conformance bitcode --set dxil --set c"
 )]
 pub(crate) struct Args {
-    /// What to read.
+    /// The format to check.
     #[arg(value_enum)]
     format: Format,
-    /// Compare only this set (bitcode); may be given several times [default: all].
+    /// Only compare this set (bitcode); may be repeated [default: all].
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
-    /// Compare only so many modules of a set (bitcode), kernels (emulate), or every N-th function (decompile).
+    /// Only compare this many modules per set (bitcode), kernels (emulate), or every N-th function (decompile).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Make so many random cases (decompile-random) [default: 10000].
+    /// Number of random cases (decompile-random) [default: 10000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Write what fails into this folder (decompile).
+    /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
 }
 
-/// The formats that are compared.
+/// The checks.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    /// The outline of bitcode beside llvm-bcanalyzer.
+    BitcodeDump,
     /// C of NVIDIA's machine code.
     Decompile,
-    /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
+    /// Run kernels of TensorFlow and CNTK in the emulator and as C.
     DecompileRun,
-    /// C of kernels of TensorFlow's and CNTK's, compiled by NVRTC.
+    /// Decompile kernels of TensorFlow and CNTK and compile the C with NVRTC.
     DecompileNvrtc,
-    /// Random kernels in the emulator and as C.
+    /// Run random kernels in the emulator and as C.
     DecompileRandom,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
-    /// Kernels of TensorFlow's, run for sm_30 and for sm_35.
+    /// Run kernels of TensorFlow for sm_30 and sm_35.
     Emulate,
     Metallib,
     MetallibWrite,
@@ -74,6 +76,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),

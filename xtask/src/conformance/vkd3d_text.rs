@@ -1,20 +1,20 @@
-//! What vkd3d's `d3d-asm` says of a program, compared with what ours says: opcodes, operands, modifiers.
+//! Compares vkd3d's `d3d-asm` with our text: opcodes, operands, modifiers.
 //!
-//! vkd3d writes another text than FXC, of which some is lost. Both are brought to a common form: a list of words for
-//! each instruction. What is left aside:
+//! The text of vkd3d differs from FXC's and omits some information. Both are converted to a common form: a list of
+//! words per instruction. What is ignored:
 //!
 //! | vkd3d | FXC | common form |
 //! |---|---|---|
-//! | no return types and strides after a mnemonic | `(float,float,float,float)` | without |
-//! | `{...}` | `{ft0, ft1}` | without |
+//! | no return types and strides after a mnemonic | `(float,float,float,float)` | omitted |
+//! | `{...}` | `{ft0, ft1}` | omitted |
 //! | `.x` for every operand that reads one component | `.x` or `.xxxx` | equal components once |
-//! | `1.25000000e-01` | `0.125000` | values by their bits, from our tokens: left aside |
-//! | other names of some registers, flags and declarations | | FXC's |
+//! | `1.25000000e-01` | `0.125000` | omitted; values are checked by the token round trip |
+//! | different names of some registers, flags and declarations | | FXC's |
 
 use unshade::core::{Diagnostics, Reader};
 use unshade::dxbc::print::{Dialect, Options, print};
 
-/// Words of vkd3d, and those of FXC that say the same.
+/// Words of vkd3d, and the equivalent words of FXC.
 const WORDS: [(&str, &str); 29] = [
     ("dcl_constantBuffer", "dcl_constantbuffer"),
     ("dcl_index_range", "dcl_indexrange"),
@@ -47,14 +47,14 @@ const WORDS: [(&str, &str); 29] = [
     ("vOutputControlPointId", "vOutputControlPointID"),
 ];
 
-/// Words of FXC that vkd3d leaves out: how a sampler is used where it is not for comparison, and the interpolation of
-/// values that the system generates, of which there is one.
+/// Words of FXC that vkd3d omits: the mode of a sampler unless it is for comparison, and the interpolation of
+/// system-generated values, which have only one.
 const LEFT_OUT: [&str; 2] = ["mode_default", "constant"];
 
 /// Compares a program with vkd3d's text.
 ///
 /// # Errors
-/// Says where they differ first.
+/// Describes the first difference.
 pub(super) fn compare(data: Reader<'_>, theirs: &str) -> Result<(), String> {
     let program =
         unshade::dxbc::decode(data, &mut Diagnostics::default()).map_err(|error| error.to_string())?;
@@ -76,18 +76,18 @@ pub(super) fn compare(data: Reader<'_>, theirs: &str) -> Result<(), String> {
     }
 }
 
-/// A list of words for each line that is an instruction.
+/// Returns a list of words for each line with an instruction.
 fn normalised(text: &str) -> Vec<Vec<String>> {
     text.lines().map(line).filter(|words| !words.is_empty()).collect()
 }
 
 fn line(line: &str) -> Vec<String> {
     let line = line.split("//").next().unwrap_or_default().trim();
-    // The continuation of constants that are declared.
+    // The continuation of a declaration of constants.
     if line.starts_with('{') {
         return Vec::new();
     }
-    // Values and lists are left aside.
+    // Values and lists are ignored.
     let line = line.strip_prefix("dcl_hs_max_tessfactor").map_or(line, |_| "dcl_hs_max_tessfactor");
     let declares = line.starts_with("dcl_");
     let kept = without_values(line);
@@ -95,7 +95,7 @@ fn line(line: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty() && !LEFT_OUT.contains(&word.as_str())).collect()
 }
 
-/// Leaves out what stands in parentheses: values, dimensions, return types; and precisions in braces.
+/// Removes the content of parentheses (values, dimensions, return types) and precisions in braces.
 fn without_values(line: &str) -> String {
     let (mut kept, mut depth) = (String::new(), 0usize);
     for character in line.chars() {
@@ -109,13 +109,13 @@ fn without_values(line: &str) -> String {
     kept
 }
 
-/// A word in the common form.
+/// Converts a word to the common form.
 fn word(word: &str, declares: bool) -> String {
     let (mut name, mut letters) = match word.rsplit_once('.') {
         Some((name, letters)) => (name.to_owned(), Some(letters)),
         None => (word.to_owned(), None),
     };
-    // Components that are all the same are written once; those of a range of bindings mean nothing.
+    // Equal components are written once; components of a range of bindings have no meaning.
     if let Some(same) = letters.filter(|letters| letters.len() == 4).and_then(|letters| letters.get(..1))
         && letters == Some(same.repeat(4).as_str())
     {
@@ -130,9 +130,9 @@ fn word(word: &str, declares: bool) -> String {
             name = format!("{sign}{fxc}");
         }
     }
-    // Of offsets of texels vkd3d shows the numbers, in parentheses, but not that there are some; `ld2dms` is `ldms`.
+    // vkd3d prints texel offsets in parentheses, but not the `_aoffimmi` suffix; `ld2dms` is `ldms`.
     name = name.replace("_aoffimmi", "").replace("ld2dms", "ldms");
-    // vkd3d knows the pointer to a class instance as a temporary register.
+    // vkd3d treats the pointer to a class instance as a temporary register.
     name = name.replace("this[", "r[");
     let bare = name.trim_start_matches(['-', '[']);
     let capital = ["T", "S", "U", "CB"].into_iter().find(|capital| {

@@ -1,7 +1,7 @@
-//! Carving the packages: every GPU program in them becomes a file of its own in `CACHE/carved`.
+//! Carves the packages: every GPU program in them becomes a separate file in `CACHE/carved`.
 //!
-//! Files are named by the first 16 digits of their SHA-256, so that a library that many packages carry is there once.
-//! Beside them `PACKAGE.tsv` lists what came out of each package; a package that has its list is not carved again.
+//! Files are named by the first 16 digits of their SHA-256, so that a library that is in many packages exists once.
+//! `PACKAGE.tsv` in the same folder lists the files from each package; a package that has its list is not carved again.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,12 +13,12 @@ use unshade::carve::{Limits, carve};
 
 use crate::sh;
 
-/// The folder in the cache that the programs are in.
+/// Returns the folder of the carved programs in the cache.
 pub(crate) fn folder(cache: &Path) -> PathBuf {
     cache.join("carved")
 }
 
-/// Carves a package, unless that was done; says what came out of it.
+/// Carves a package, unless already done. Returns a summary.
 pub(crate) fn carve_package(cache: &Path, file: &str) -> Result<String> {
     let folder = folder(cache);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -32,7 +32,7 @@ pub(crate) fn carve_package(cache: &Path, file: &str) -> Result<String> {
     let diagnostics = carve(&package, file.as_bytes(), &Limits::default(), &mut |find| {
         let hash = sh::sha256_hex(find.data);
         let name = format!("{}.{}", &hash[..16], find.format.extension());
-        // Writing to a String does not fail.
+        // Writing to a String can't fail.
         let _ = writeln!(rows, "{name}\t{hash}\t{}\t{}", find.data.len(), find.path);
         let target = folder.join(&name);
         if !target.exists()
@@ -49,7 +49,7 @@ pub(crate) fn carve_package(cache: &Path, file: &str) -> Result<String> {
     for diagnostic in &diagnostics {
         println!("    {}: {}: {}", diagnostic.severity, diagnostic.rule, diagnostic.error);
     }
-    ensure!(!diagnostics.has_errors(), "{file} could not be carved whole");
+    ensure!(!diagnostics.has_errors(), "{file} could not be carved completely");
     fs::write(&list, &rows).with_context(|| format!("cannot write {}", list.display()))?;
     Ok(format!("{} programs", rows.lines().count()))
 }

@@ -1,5 +1,5 @@
-//! Downloads by the registries' ordinary clients, by package name: pip, npm, cargo and apt-get. They know the mirrors,
-//! proxies and certificates of the machine they run on, which an address in this file would not.
+//! Downloads packages by name with the registries' ordinary clients: pip, npm, cargo and apt-get. They are configured
+//! for the mirrors, proxies and certificates of the machine, unlike addresses in this file.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use super::list::{Package, Registry, Wheel};
 use crate::sh;
 
-/// Downloads a package in the empty folder `work` and returns the path of its file, whose hash is not checked yet.
+/// Downloads a package to the empty folder `work`. Returns the path of its file, whose hash is not checked yet.
 pub(crate) fn download(package: &Package, work: &Path) -> Result<PathBuf> {
     match (package.registry, &package.wheel) {
         (Registry::Pypi, Some(wheel)) => pip(package, wheel, work)?,
@@ -38,7 +38,7 @@ fn pip(package: &Package, wheel: &Wheel, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Python's installer goes by several names.
+/// Finds pip, which has several names.
 fn find_pip() -> Result<Command> {
     for words in [&["pip"][..], &["pip3"], &["python3", "-m", "pip"], &["python", "-m", "pip"]] {
         let command = || {
@@ -67,8 +67,8 @@ fn npm(package: &Package, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A throw-away project with the crate as its only dependency makes cargo fetch the `.crate` into its cache of the
-/// registry, from where it is copied.
+/// Creates a temporary project with the crate as its only dependency, so that cargo fetches the `.crate` into its
+/// cache, from where it is copied.
 fn cargo(package: &Package, work: &Path) -> Result<()> {
     let manifest = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
@@ -91,11 +91,11 @@ fn cargo(package: &Package, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Debian knows source packages by the version of its own patches, of which the archive of the original does not
-/// depend; so the newest is taken, and the hash says whether it is the right one.
+/// Debian versions source packages by the version of its patches, which does not affect the archive of the original, so
+/// the newest version is taken, and the hash decides whether it is the right one.
 fn apt(package: &Package, work: &Path) -> Result<()> {
     if Command::new("apt-get").arg("--version").output().is_err() {
-        bail!("apt-get is not on PATH: sources are downloaded on Debian only");
+        bail!("apt-get is not on PATH: source packages can only be downloaded on Debian");
     }
     let mut command = Command::new("apt-get");
     command.args(["source", "--quiet", "--quiet", "--download-only", "--only-source"]);

@@ -1,4 +1,4 @@
-//! The list of pinned packages, `xtask/corpus.tsv`: one package a line, columns separated by one tab, `#` opens a
+//! The list of pinned packages, `xtask/corpus.tsv`: one package per line, columns separated by a tab, `#` starts a
 //! comment line, and the first other line names the columns.
 
 use std::collections::HashSet;
@@ -20,22 +20,22 @@ pub(crate) enum Set {
     Dx,
     /// CUDA fatbins and cubins.
     Cuda,
-    /// Source packages whose C files are compiled to bitcode that nobody tuned for.
+    /// Source packages whose C files are compiled to bitcode for which unshade was not tuned.
     C,
     /// The source packages of LLVM, for the bitcode in its tests.
     LlvmTests,
-    /// All GPU programs. Sources are asked for by name, as only Debian's apt-get fetches them.
+    /// All GPU programs. Source packages must be requested by name, as only Debian's apt-get fetches them.
     All,
 }
 
 impl Set {
-    /// Whether its packages hold compiled GPU programs.
+    /// Returns whether its packages contain compiled GPU programs.
     pub(crate) fn is_gpu(self) -> bool {
         !matches!(self, Set::C | Set::LlvmTests)
     }
 }
 
-/// Where a package comes from, and so which client downloads it.
+/// The origin of a package, which determines the client that downloads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Registry {
     /// Python wheels.
@@ -44,11 +44,11 @@ pub(crate) enum Registry {
     Npm,
     /// Rust crates.
     Crates,
-    /// Debian source packages, of which the archive of the original is taken.
+    /// Debian source packages; only the archive of the original is used.
     Debian,
 }
 
-/// A wheel is chosen by the machine and the Python that would install it.
+/// Identifies a wheel by the machine and the Python that would install it.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Wheel {
     /// A platform tag, such as `macosx_14_0_arm64`.
@@ -62,13 +62,13 @@ pub(crate) struct Wheel {
 pub(crate) struct Package {
     /// The kind of programs in it.
     pub(crate) set: Set,
-    /// Where it comes from.
+    /// The registry.
     pub(crate) registry: Registry,
-    /// Its name there.
+    /// The name in the registry.
     pub(crate) name: String,
-    /// Its version there.
+    /// The version.
     pub(crate) version: String,
-    /// Which of the wheels of this version; `None` where a version is one file.
+    /// The wheel of this version; `None` if a version has a single file.
     pub(crate) wheel: Option<Wheel>,
     /// The name of the file.
     pub(crate) file: String,
@@ -80,7 +80,7 @@ pub(crate) struct Package {
     pub(crate) contents: String,
 }
 
-/// Reads the whole list and checks that it makes sense.
+/// Parses and validates the whole list.
 pub(crate) fn parse(text: &str) -> Result<Vec<Package>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (_, header) = lines.next().context("the list is empty")?;
@@ -118,16 +118,13 @@ fn parse_line(line: &str) -> Result<Package> {
         ("-", _) | (_, "-") => bail!("platform and python go together: give both or `-` twice"),
         _ => Some(Wheel { platform: platform.to_owned(), python: python.to_owned() }),
     };
-    ensure!(
-        wheel.is_some() == (registry == Registry::Pypi),
-        "platform and python are for wheels, and only those"
-    );
+    ensure!(wheel.is_some() == (registry == Registry::Pypi), "platform and python are only for wheels");
     ensure!(!file.contains(['/', '\\']), "`{file}` is a path, expected a file name");
     ensure!(
         sha256.len() == 64 && sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')),
         "`{sha256}` is not 64 lower-case hexadecimal digits"
     );
-    ensure!(!licence.is_empty() && !contents.is_empty(), "licence and contents must be said");
+    ensure!(!licence.is_empty() && !contents.is_empty(), "licence and contents are required");
     Ok(Package {
         set: match set {
             "metallib" => Set::Metallib,
@@ -165,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read() {
+    fn a_line_is_parsed() {
         let line = format!("metallib\tnpm\tx\t1.0\t-\t-\tx-1.0.tgz\t12\t{HASH}\tMIT\ttwo libraries");
         let packages = parse(&list(&[&line])).unwrap();
         assert_eq!(packages.len(), 1);
@@ -175,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_line() {
+    fn errors_name_their_line() {
         for (line, expected) in [
             ("metallib\tnpm\tx".to_owned(), "line 3: 3 columns, expected 11"),
             (format!("x\tnpm\tx\t1\t-\t-\tx.tgz\t1\t{HASH}\tMIT\tx"), "line 3: set `x`"),
             (
                 format!("dx\tpypi\tx\t1\t-\t-\tx.whl\t1\t{HASH}\tMIT\tx"),
-                "line 3: platform and python are for wheels",
+                "line 3: platform and python are only for wheels",
             ),
             (
                 format!("dx\tnpm\tx\t1\tmac\t-\tx.tgz\t1\t{HASH}\tMIT\tx"),
@@ -197,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_stands_once() {
+    fn duplicate_files_are_rejected() {
         let line = format!("dx\tnpm\tx\t1\t-\t-\tx.tgz\t1\t{HASH}\tMIT\tx");
         let error = format!("{:#}", parse(&list(&[&line, &line])).unwrap_err());
         assert_eq!(error, "line 4: x.tgz is there twice");

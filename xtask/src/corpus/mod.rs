@@ -1,9 +1,9 @@
-//! `cargo xtask corpus`: fetches the public packages of `xtask/corpus.tsv` into a cache folder and checks each
-//! against its SHA-256. Then it carves those that hold GPU programs ([`carve`]).
+//! `cargo xtask corpus`: fetches the public packages of `xtask/corpus.tsv` into a cache folder and checks each against
+//! its SHA-256. Then it carves those with GPU programs ([`carve`]).
 //!
-//! The packages hold real compiled GPU programs that are too large, or not ours, to commit. They are kept as
-//! downloaded: whoever reads them unpacks in memory. A file gets its name in the cache only after its hash was
-//! checked, so that an interrupted run leaves nothing half-done behind and the next one carries on.
+//! The packages contain real compiled GPU programs that are too large, or not ours, to commit. They are kept as
+//! downloaded and unpacked in memory. A file gets its name in the cache only after its hash was checked, so that an
+//! interrupted run leaves no partial files and the next run continues.
 
 mod carve;
 mod clients;
@@ -22,26 +22,26 @@ use self::list::Package;
 pub(crate) use self::list::Set;
 use crate::sh;
 
-/// The package of this name whose file name holds `part`, in the cache and right.
+/// Returns the verified package with this name and `part` in its file name from the cache.
 pub(crate) fn cached_package(name: &str, part: &str) -> Result<PathBuf> {
     let args = Args { cache: None, only: vec![name.to_owned()], set: Set::All, list: true };
-    let package = chosen(&args)?.into_iter().find(|package| package.file.contains(part));
+    let package = selected(&args)?.into_iter().find(|package| package.file.contains(part));
     let package =
         package.with_context(|| format!("xtask/corpus.tsv has no {name} with {part} in its file name"))?;
     let path = cache_dir(None)?.join(&package.file);
-    match look(&package, &path)? {
+    match check_file(&package, &path)? {
         Cached::Right => Ok(path),
         _ => bail!("{} is not in the cache: run `cargo xtask corpus --only {name}` first", package.file),
     }
 }
 
-/// The packages of a set that are in the cache and right, by name; those that are absent are said.
+/// Returns the verified packages of a set in the cache, by name. Prints a notice for missing ones.
 pub(crate) fn cached_set(set: Set) -> Result<Vec<(String, PathBuf)>> {
     let args = Args { cache: None, only: Vec::new(), set, list: true };
     let mut there = Vec::new();
-    for package in chosen(&args)? {
+    for package in selected(&args)? {
         let path = cache_dir(None)?.join(&package.file);
-        match look(&package, &path)? {
+        match check_file(&package, &path)? {
             Cached::Right => there.push((package.name, path)),
             Cached::Absent => println!(
                 "skipped: {} is not in the cache; `cargo xtask corpus --only {0}` fetches it",
@@ -62,27 +62,27 @@ pub(crate) struct Args {
     /// Folder to keep the packages in [default: $UNSHADE_CORPUS_CACHE, or target/corpus].
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Only the packages of this name; may be given several times.
+    /// Only packages with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Only the packages with programs of this kind.
+    /// Only packages with programs of this kind.
     #[arg(long, value_enum, default_value_t = Set::All)]
     set: Set,
-    /// Print the chosen packages and whether they are there; download nothing.
+    /// Print the selected packages and whether they are in the cache; download nothing.
     #[arg(long)]
     list: bool,
 }
 
-/// What is in the cache under a package's file name.
+/// The state of a package in the cache.
 enum Cached {
     Right,
     Absent,
     Wrong(String),
 }
 
-/// Downloads what is absent and verifies everything.
+/// Downloads missing packages and verifies all.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let packages = chosen(args)?;
+    let packages = selected(args)?;
     let cache = cache_dir(args.cache.as_deref())?;
     let total: u64 = packages.iter().map(|package| package.size).sum();
     println!("packages: {}, {}, in {}", packages.len(), sh::megabytes(total), cache.display());
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     ensure!(
         failures.is_empty(),
-        "{} of {} packages are not right: {}",
+        "{} of {} packages are missing or wrong: {}",
         failures.len(),
         packages.len(),
         failures.join(", ")
@@ -116,15 +116,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The packages that `--set` and `--only` leave.
-fn chosen(args: &Args) -> Result<Vec<Package>> {
+/// Returns the packages selected by `--set` and `--only`.
+fn selected(args: &Args) -> Result<Vec<Package>> {
     let path = sh::root().join("xtask/corpus.tsv");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let all = list::parse(&text).with_context(|| format!("in {}", path.display()))?;
     for name in &args.only {
         ensure!(
             all.iter().any(|package| package.name == *name),
-            "no package is called `{name}`: `cargo xtask corpus --list` prints the names"
+            "no package is named `{name}`: `cargo xtask corpus --list` prints the names"
         );
     }
     let chosen: Vec<Package> = all
@@ -135,11 +135,11 @@ fn chosen(args: &Args) -> Result<Vec<Package>> {
         })
         .filter(|package| args.only.is_empty() || args.only.contains(&package.name))
         .collect();
-    ensure!(!chosen.is_empty(), "--set and --only together leave no package");
+    ensure!(!chosen.is_empty(), "no package matches both --set and --only");
     Ok(chosen)
 }
 
-/// The cache folder, absolute, made if need be.
+/// Returns the absolute path of the cache folder, creating it if necessary.
 pub(crate) fn cache_dir(option: Option<&Path>) -> Result<PathBuf> {
     let dir = option
         .map(Path::to_path_buf)
@@ -149,19 +149,19 @@ pub(crate) fn cache_dir(option: Option<&Path>) -> Result<PathBuf> {
     dir.canonicalize().with_context(|| format!("cannot open the cache folder {}", dir.display()))
 }
 
-/// Says, without a download, whether a package is there.
+/// Describes the state of a package without downloading it.
 fn state(package: &Package, cache: &Path) -> Result<String> {
-    match look(package, &cache.join(&package.file))? {
+    match check_file(package, &cache.join(&package.file))? {
         Cached::Right => Ok(format!("there and right: {}", package.contents)),
         Cached::Absent => Ok(format!("not downloaded: {}", package.contents)),
         Cached::Wrong(why) => bail!("{}: {why}", package.file),
     }
 }
 
-/// Makes sure that a package is in the cache and right, and says how it came to be.
+/// Ensures that a package is in the cache and correct. Describes how it got there.
 fn ensure_present(package: &Package, cache: &Path) -> Result<String> {
     let path = cache.join(&package.file);
-    match look(package, &path)? {
+    match check_file(package, &path)? {
         Cached::Right => return Ok("verified, was there already".to_owned()),
         Cached::Wrong(why) => bail!("{} in the cache {why}; delete it to download it again", package.file),
         Cached::Absent => {}
@@ -176,21 +176,21 @@ fn ensure_present(package: &Package, cache: &Path) -> Result<String> {
     Ok(format!("downloaded and verified in {}", sh::seconds(started.elapsed())))
 }
 
-/// Downloads a package in the folder `work` and moves it to `path` once its hash is right.
+/// Downloads a package to the folder `work` and moves it to `path` if its hash is correct.
 fn download_to(package: &Package, work: &Path, path: &Path) -> Result<()> {
     let file = clients::download(package, work)?;
-    match look(package, &file)? {
+    match check_file(package, &file)? {
         Cached::Right => fs::rename(&file, path).with_context(|| format!("cannot write {}", path.display())),
         Cached::Wrong(why) => bail!(
-            "the downloaded {} {why}: the registry serves another file than the one pinned in xtask/corpus.tsv",
+            "the downloaded {} {why}: the registry serves a different file from the one pinned in xtask/corpus.tsv",
             package.file
         ),
-        Cached::Absent => bail!("the download finished but {} is not there", file.display()),
+        Cached::Absent => bail!("the download succeeded, but {} does not exist", file.display()),
     }
 }
 
-/// Compares the file at `path` with what the list says of `package`.
-fn look(package: &Package, path: &Path) -> Result<Cached> {
+/// Compares the file at `path` with the entry for `package` in the list.
+fn check_file(package: &Package, path: &Path) -> Result<Cached> {
     let Ok(mut file) = File::open(path) else { return Ok(Cached::Absent) };
     let size = file.metadata()?.len();
     if size != package.size {

@@ -1,9 +1,9 @@
 //! `cargo xtask fuzz`: coverage-guided fuzzing on the stable toolchain.
 //!
-//! What `cargo fuzz` does with a nightly compiler needs three things that stable has as well: LLVM's coverage pass
-//! (`-Cpasses`), libFuzzer itself (the crate libfuzzer-sys carries its source), and a binary per target, in
-//! `fuzz/fuzz_targets`. There is no address sanitizer: what is found is panics, overflows, timeouts and memory
-//! use, which is what safe Rust can do wrong.
+//! `cargo fuzz` uses a nightly compiler, but needs only what stable has as well: LLVM's coverage pass (`-Cpasses`),
+//! libFuzzer (included as source in the crate libfuzzer-sys), and a binary per target, in `fuzz/fuzz_targets`. There
+//! is no address sanitizer: fuzzing finds panics, overflows, timeouts and memory use, which is what can go wrong in
+//! safe Rust.
 
 mod output;
 mod seeds;
@@ -19,9 +19,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use self::output::Progress;
 use crate::sh;
 
-/// Flags of the instrumented build: edge counters (and a table of their addresses) that tell libFuzzer which edges
-/// an input reached, and traced comparisons that tell it which constants to try. Assertions and overflow checks
-/// are in the profile in `fuzz/Cargo.toml`.
+/// Flags of the instrumented build: edge counters (and a table of their addresses), which show libFuzzer which edges an
+/// input reached, and traced comparisons, which show it which constants to try. `fuzz/Cargo.toml` enables assertions
+/// and overflow checks.
 const RUSTFLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -31,13 +31,13 @@ const RUSTFLAGS: [&str; 6] = [
     "--cfg=fuzzing",
 ];
 
-/// Runs per target unless told otherwise.
+/// Default number of runs per target.
 const DEFAULT_RUNS: u64 = 1_000_000;
-/// Seconds that one input may take.
+/// Timeout per input in seconds.
 const TIMEOUT: u64 = 10;
-/// Megabytes of memory that a target may use.
+/// Memory limit in megabytes.
 const RSS_LIMIT: u64 = 1024;
-/// How often a running target reports.
+/// Interval between progress reports.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 
 /// Options of `cargo xtask fuzz`.
@@ -48,13 +48,13 @@ const REPORT_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Args {
     /// Targets to run, by their file names in fuzz/fuzz_targets [default: all].
     targets: Vec<String>,
-    /// Inputs to try per target [default: 1000000, or no limit where --seconds is given].
+    /// Number of inputs to try per target [default: 1000000, or unlimited if --seconds is given].
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
-    /// Seconds to run per target.
+    /// Duration per target in seconds.
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
-    /// Run one input, such as a finding, once and show what it does.
+    /// Run a single input, such as a finding, and show the result.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "seconds"])]
     input: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 /// Builds the targets and runs each in turn.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let fuzz = sh::root().join("fuzz");
-    let targets = chosen(&fuzz, &args.targets)?;
+    let targets = selected(&fuzz, &args.targets)?;
     let binaries = build(&fuzz, &targets)?;
     if let Some(input) = &args.input {
         ensure!(targets.len() == 1, "--input needs one target: `cargo xtask fuzz TARGET --input FILE`");
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     ensure!(
         findings.is_empty(),
-        "{} of {} targets found something. To see it again:\n  {}",
+        "{} of {} targets have findings. To reproduce them:\n  {}",
         findings.len(),
         targets.len(),
         findings.join("\n  ")
@@ -88,8 +88,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The targets to run: those asked for, or all.
-fn chosen(fuzz: &Path, asked: &[String]) -> Result<Vec<String>> {
+/// Returns the targets to run: the requested ones, or all.
+fn selected(fuzz: &Path, asked: &[String]) -> Result<Vec<String>> {
     let dir = fuzz.join("fuzz_targets");
     let mut all = Vec::new();
     for entry in fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
@@ -102,12 +102,12 @@ fn chosen(fuzz: &Path, asked: &[String]) -> Result<Vec<String>> {
     }
     all.sort();
     if let Some(unknown) = asked.iter().find(|name| !all.contains(name)) {
-        bail!("there is no fuzz target `{unknown}`, only: {}", all.join(", "));
+        bail!("unknown fuzz target `{unknown}`; the targets are: {}", all.join(", "));
     }
     Ok(if asked.is_empty() { all } else { asked.to_vec() })
 }
 
-/// Builds the targets with instrumentation and returns the folder of the binaries.
+/// Builds the targets with instrumentation. Returns the folder of the binaries.
 fn build(fuzz: &Path, targets: &[String]) -> Result<PathBuf> {
     let host = host_triple()?;
     let target_dir = fuzz.join("target");
@@ -117,17 +117,17 @@ fn build(fuzz: &Path, targets: &[String]) -> Result<PathBuf> {
         .arg(fuzz.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target_dir)
-        // Naming the target, even the host, keeps these flags from build scripts, which could not link.
+        // Naming a target, even the host, keeps these flags away from build scripts, which would not link with them.
         .args(["--target", &host])
         .env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\u{1f}"));
     for target in targets {
         command.args(["--bin", target]);
     }
-    println!("building {} with coverage", targets.join(", "));
+    println!("building {} with coverage instrumentation", targets.join(", "));
     let status = command.status().context("cannot start cargo")?;
     ensure!(
         status.success(),
-        "the fuzz targets do not build. Each needs a [[bin]] in fuzz/Cargo.toml and a function in \
+        "building the fuzz targets failed. Each needs a [[bin]] in fuzz/Cargo.toml and a function in \
          tests/src/fuzz_targets.rs; libFuzzer needs a C++ compiler (g++ or clang++)"
     );
     Ok(target_dir.join(host).join("release"))
@@ -142,7 +142,7 @@ fn host_triple() -> Result<String> {
         .context("`rustc -vV` names no host")
 }
 
-/// Runs one input and leaves what it prints on the terminal.
+/// Runs one input, with output to the terminal.
 fn run_input(binary: &Path, input: &Path) -> Result<()> {
     ensure!(input.is_file(), "{} is not a file", input.display());
     let status = Command::new(binary)
@@ -155,7 +155,7 @@ fn run_input(binary: &Path, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The command that fuzzes one target from `corpus` and writes what it finds to `artifacts`.
+/// Returns the command that fuzzes a target from `corpus` and writes findings to `artifacts`.
 fn command(binary: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Result<Command> {
     fs::create_dir_all(artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
     let mut command = Command::new(binary);
@@ -170,7 +170,7 @@ fn command(binary: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Resul
     Ok(command)
 }
 
-/// Fuzzes one target. If something was found, the command that shows it again comes back.
+/// Fuzzes a target. Returns the command that reproduces the finding, if any.
 fn run_target(target: &str, mut command: Command) -> Result<Option<String>> {
     let mut child = command
         .stdin(Stdio::null())
@@ -201,7 +201,7 @@ fn run_target(target: &str, mut command: Command) -> Result<Option<String>> {
     Ok(Some(format!("cargo xtask fuzz {target} --input {input}")))
 }
 
-/// The limits that hold for every run of an input.
+/// Returns the limits for every run of an input.
 fn limits() -> [String; 2] {
     [format!("-timeout={TIMEOUT}"), format!("-rss_limit_mb={RSS_LIMIT}")]
 }

@@ -1,4 +1,4 @@
-//! What libFuzzer prints, line by line:
+//! Parses the output of libFuzzer line by line:
 //!
 //! ```text
 //! #1024   pulse  cov: 212 ft: 388 corp: 24/11Kb lim: 4096 exec/s: 512 rss: 41Mb
@@ -6,16 +6,16 @@
 //! artifact_prefix='…/'; Test unit written to …/crash-da39a3ee
 //! ```
 //!
-//! Everything else (panic messages, stacks) only matters when something was found, and then the end of it does.
+//! Everything else (panic messages, stacks) only matters if there is a finding; then the last lines are kept.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
 
-/// How many of the last lines are kept for a finding.
+/// Number of last lines that are kept for a finding.
 const TAIL: usize = 40;
 
-/// What is known of a run so far.
+/// The state of a run.
 pub(crate) struct Progress {
     started: Instant,
     executions: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A run that starts now.
+    /// Creates a run that starts now.
     pub(crate) fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -38,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// Takes in one line.
+    /// Processes one line.
     pub(crate) fn line(&mut self, line: &str) {
         if let Some((name, value)) = line.strip_prefix("stat::").and_then(|stat| stat.split_once(':')) {
             if name == "number_of_executed_units" {
@@ -59,7 +59,7 @@ impl Progress {
         self.tail.push_back(line.to_owned());
     }
 
-    /// A status line: `#executions EVENT name: value name: value …`.
+    /// Parses a status line: `#executions EVENT name: value name: value …`.
     fn status(&mut self, line: &str) {
         let mut words = line.split_whitespace();
         if let Some(executions) = words.next().and_then(|word| word.strip_prefix('#')?.parse().ok()) {
@@ -77,12 +77,12 @@ impl Progress {
         }
     }
 
-    /// The file with the input that was found, if one was written.
+    /// Returns the path of the input that caused a finding, if one was written.
     pub(crate) fn artifact(&self) -> Option<&str> {
         self.artifact.as_deref()
     }
 
-    /// The end of what was printed beside the statistics, for a finding.
+    /// Returns the last lines that are not statistics, for a finding.
     pub(crate) fn tail(&self) -> String {
         self.tail.iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::{Progress, TAIL};
 
     #[test]
-    fn statistics_are_read() {
+    fn statistics_are_parsed() {
         let mut progress = Progress::new();
         progress.line("INFO: Seed: 12");
         progress.line("#2\tINITED cov: 3 ft: 4 corp: 1/1b exec/s: 0 rss: 26Mb");
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn the_artifact_is_noticed() {
+    fn the_artifact_is_recognised() {
         let mut progress = Progress::new();
         progress.line("artifact_prefix='a/'; Test unit written to a/crash-12");
         assert_eq!(progress.artifact(), Some("a/crash-12"));
     }
 
     #[test]
-    fn only_the_end_is_kept() {
+    fn only_the_last_lines_are_kept() {
         let mut progress = Progress::new();
         for number in 0..TAIL + 2 {
             progress.line(&number.to_string());

@@ -1,8 +1,8 @@
-//! The inputs that fuzzing starts from: our own fixtures, and the small files of the corpus at `UNSHADE_CORPUS`.
+//! The seeds for fuzzing: our own fixtures, and the small files of the corpus in `UNSHADE_CORPUS`.
 //!
-//! Every target gets all of them: libFuzzer keeps those that reach something new and forgets the others. Targets that
-//! take a part of a library or a container get that part of each, too: from whole files they would have to guess it. A seed is named
-//! by its hash, so that copying again changes nothing.
+//! Every target gets all of them: libFuzzer keeps those that reach something new and drops the others. Targets for
+//! parts of a library or a container also get these parts of each file, which they could hardly discover from whole
+//! files. A seed is named by its hash, so copying again changes nothing.
 
 use std::fs;
 use std::path::Path;
@@ -20,17 +20,17 @@ use unshade::sass_listing::instruction_set;
 
 use crate::sh;
 
-/// The largest input that is tried, and the largest file that is taken as a seed.
+/// Maximum size of an input, and of a seed file.
 pub(crate) const MAX_LEN: u64 = 64 * 1024;
 
-/// What a target takes of a file, as often as the file has it.
+/// Extracts the parts of a file for a target.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
-/// A target that takes parts of files.
+/// A target for parts of files.
 struct Target {
     name: &'static str,
     parts: Parts,
-    /// Whether it takes whole files, too.
+    /// Whether it gets whole files, too.
     whole: bool,
 }
 
@@ -38,10 +38,11 @@ const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
     Target { name, parts, whole }
 }
 
-const TARGETS: [Target; 12] = [
+const TARGETS: [Target; 13] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
+    target("bitcode_file", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),
     target("dxbc_tokens", token_programs, false),
@@ -53,7 +54,7 @@ const TARGETS: [Target; 12] = [
     target("sass_text", |file| of_cubin(file, 5, listing), true),
 ];
 
-/// Copies the target's seeds, of files of at most [`MAX_LEN`] bytes, to the folder `corpus` and says how many there are.
+/// Copies the seeds for the target, of at most [`MAX_LEN`] bytes each, to the folder `corpus`. Returns their number.
 pub(crate) fn copy(target: &str, corpus: &Path) -> Result<usize> {
     fs::create_dir_all(corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
     let row = TARGETS.iter().find(|row| row.name == target);
@@ -64,7 +65,7 @@ pub(crate) fn copy(target: &str, corpus: &Path) -> Result<usize> {
         seeds.add_folder(&fixtures)?;
     }
     if let Some(shared) = sh::env_path("UNSHADE_CORPUS") {
-        seeds.add_folder(&shared).context("in the folder that UNSHADE_CORPUS names")?;
+        seeds.add_folder(&shared).context("in the folder UNSHADE_CORPUS")?;
     }
     Ok(seeds.count)
 }
@@ -112,7 +113,7 @@ fn of_library(file: &[u8], parts: fn(&Library<'_>) -> Vec<Vec<u8>>) -> Vec<Vec<u
     Library::parse(file).map(|library| parts(&library)).unwrap_or_default()
 }
 
-/// The parts of a DXContainer that have this name.
+/// Returns the content of the parts of a DXContainer with this name.
 fn of_container(file: &[u8], name: &[u8; 4]) -> Vec<Vec<u8>> {
     let Ok(container) = Container::parse(file) else { return Vec::new() };
     let parts = container.found_parts().filter(|part| part.name.0 == *name);
@@ -127,13 +128,13 @@ fn debug_parts(file: &[u8]) -> Vec<Vec<u8>> {
     [of_container(file, b"SPDB"), of_container(file, b"SDBG")].concat()
 }
 
-/// The content of every `RBUF`.
+/// Returns the content of every `RBUF`.
 fn reflections(library: &Library<'_>) -> Vec<Vec<u8>> {
     let groups = library.list(b"RLST").ok().flatten().into_iter().flatten().filter_map(Result::ok);
     groups.filter_map(|group| Some(group.find(&[b"RBUF"])?.content.rest().to_vec())).collect()
 }
 
-/// The source section behind a byte that says which of the two kinds it is.
+/// Returns the source section, after a byte that selects one of the two kinds.
 fn sources(library: &Library<'_>) -> Vec<Vec<u8>> {
     let section = |kind: u8, code| {
         let section = library.section(code).ok().flatten()?;
@@ -142,14 +143,14 @@ fn sources(library: &Library<'_>) -> Vec<Vec<u8>> {
     [section(0, b"HSRC"), section(1, b"HSRD")].into_iter().flatten().collect()
 }
 
-/// Every module.
+/// Returns every module.
 fn bitcode(library: &Library<'_>) -> Vec<Vec<u8>> {
     let functions = library.functions().map_while(Result::ok);
     let modules = functions.filter_map(|function| library.module(&function).ok().flatten());
     modules.map(|module: Module<'_>| module.bytes().to_vec()).collect()
 }
 
-/// What `part` makes of every run of `words` instructions in a cubin.
+/// Applies `part` to every sequence of `words` instructions in a cubin.
 fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
     let mut diagnostics = Diagnostics::new();
     let Ok(cubin) = Cubin::read(Reader::new(file)) else { return Vec::new() };
@@ -161,13 +162,13 @@ fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>)
     runs.map(|bytes| part(isa, bytes)).collect()
 }
 
-/// The words behind a byte that says of which instruction set they are.
+/// Returns the words, after a byte that selects the instruction set.
 fn machine_words(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
     let choice = isa::ALL.iter().position(|candidate| candidate.name == isa.name).unwrap_or_default();
     [&[choice as u8], bytes].concat()
 }
 
-/// The listing of the words.
+/// Returns the listing of the words.
 fn listing(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
     let mut text = String::new();
     Function { name: "seed", isa, bytes, address: 0, file_offset: 0 }.raw(&mut text);

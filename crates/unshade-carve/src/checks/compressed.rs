@@ -1,9 +1,9 @@
-//! Compressed data, by how it begins: gzip, bzip2, Zstandard, zlib.
+//! Detects compressed data by its first bytes: gzip, bzip2, Zstandard, zlib.
 
 use crate::fields::Fields;
 use flate2::{FlushDecompress, Status};
 
-/// A way to compress a file.
+/// A compression method.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Gzip,
@@ -12,7 +12,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// The method that a file begins like.
+    /// Detects the method of a file.
     pub(crate) fn of(data: &[u8]) -> Option<Self> {
         let fields = Fields::little(data);
         if data.starts_with(&[0x1f, 0x8b, 8]) {
@@ -29,7 +29,7 @@ impl Method {
     }
 }
 
-/// A frame of data, or one that is to be skipped.
+/// A data frame or a skippable frame.
 pub(crate) fn is_zstd_frame(fields: Fields<'_>, at: usize) -> bool {
     matches!(fields.u32(at), Some(0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f))
 }

@@ -24,7 +24,7 @@ pub(crate) fn size(data: &[u8]) -> Option<u64> {
     let mut free = directory_end;
     for _ in 0..count {
         let start = u64::from(fields.u32(at)?);
-        // Of a container that is cut off the part may not be there.
+        // In a truncated container the part may be missing.
         let part_size = usize::try_from(start).ok().and_then(|start| fields.u32(start.checked_add(4)?));
         let end = start.checked_add(PART_HEADER)?.checked_add(part_size.unwrap_or_default().into())?;
         if start < free || end > size {

@@ -1,6 +1,6 @@
 //! Structural checks: whether bytes have the header of one kind of file, and how long that says it is.
 //!
-//! Both identification and carving ask these; the checks know of neither.
+//! Both detection and carving use these; the checks depend on neither.
 
 pub(crate) mod bitcode;
 pub(crate) mod compressed;

@@ -1,4 +1,4 @@
-//! Bundles of device code of LLVM's compilers, by how they begin. [`crate::offload`] has the layouts.
+//! Detects bundles of device code by their first bytes. [`crate::offload`] describes the layouts.
 
 use crate::fields::Fields;
 

@@ -1,4 +1,4 @@
-//! PTX: where text begins and ends.
+//! Finds the start and end of PTX text.
 //!
 //! `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines before it,
 //! and ends before the first byte that is no text.
@@ -6,10 +6,10 @@
 /// The directive that every PTX file begins with, after comments.
 pub(crate) const MAGIC: &[u8] = b".version";
 
-/// How far `.target` may be from `.version`.
+/// Maximum distance of `.target` from `.version` in bytes.
 const MAX_GAP: usize = 256;
 
-/// How long the comments before `.version` may be.
+/// Maximum size of the comments before `.version` in bytes.
 const MAX_LEAD: usize = 4_096;
 
 /// Returns the size of PTX.

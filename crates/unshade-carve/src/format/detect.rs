@@ -1,11 +1,11 @@
-//! What a run of bytes is, by how it begins.
+//! Detects the format of a run from its first bytes.
 
 use super::{Container, Kind, magic};
 use crate::checks::compressed::{self, Method};
 use crate::checks::offload::Bundle;
 use crate::checks::{self, effect, object, tar};
 
-/// What these bytes are, judged by how they begin.
+/// Returns the format of a run, detected from its first bytes.
 ///
 /// ```
 /// use unshade_carve::format::{Format, Kind, detect};

@@ -1,6 +1,8 @@
 //! Names of formats and of containers.
 
+use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 /// A format of compiled GPU programs. Matches on it are exhaustive, so that the compiler lists what a new one needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,10 +23,51 @@ pub enum Format {
     Direct3d9,
     /// LLVM bitcode by itself: a stream of modules, or Darwin's wrapper of one.
     Bitcode,
+    /// A format that a caller added with [`register`](super::register).
+    Registered(&'static Signature),
+}
+
+/// How programs of a registered format are recognised, and what they are called.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    /// The name for people, which identifies the format.
+    pub name: &'static str,
+    /// The usual extension of such files.
+    pub extension: &'static str,
+    /// The bytes that every program of the format begins with.
+    pub magic: &'static [u8],
+    /// Returns the size that a program states, given all bytes from the magic number on; [`None`] if it is no program.
+    pub size: fn(&[u8]) -> Option<u64>,
+}
+
+impl PartialEq for Signature {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Signature {}
+
+impl Hash for Signature {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl PartialOrd for Signature {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Signature {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(other.name)
+    }
 }
 
 impl Format {
-    /// Every format, in the order of the declaration.
+    /// Every format that is built in, in the order of the declaration.
     pub const ALL: &'static [Self] = &[
         Self::MetalLibrary,
         Self::MetalUniversal,
@@ -52,6 +95,7 @@ impl Format {
             Self::Ptx => "PTX",
             Self::Direct3d9 => "Direct3D 9 shader",
             Self::Bitcode => "LLVM bitcode",
+            Self::Registered(signature) => signature.name,
         }
     }
 
@@ -65,6 +109,7 @@ impl Format {
             Self::Ptx => "ptx",
             Self::Direct3d9 => "cso",
             Self::Bitcode => "bc",
+            Self::Registered(signature) => signature.extension,
         }
     }
 }

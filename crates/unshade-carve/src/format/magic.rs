@@ -3,7 +3,9 @@
 //! A row has the bytes that a program begins with, and a function that looks at what follows and returns the size that
 //! the program states, or [`None`] if it is no program. Another format is another row.
 
-use super::Format;
+use super::{Format, Signature};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use crate::checks::{bitcode, direct3d9, dxcontainer, metal, nvidia, ptx};
 
 /// A format that can be recognised by its first bytes.
@@ -28,8 +30,30 @@ pub(crate) fn no_lead(_: &[u8], _: usize, _: usize, size: u64) -> (usize, u64) {
     (0, size)
 }
 
-/// The formats that are found.
-pub(crate) const MAGICS: &[Magic] = &[
+/// The formats that were registered before the first search.
+static REGISTERED: Mutex<Vec<&'static Signature>> = Mutex::new(Vec::new());
+
+/// The formats that are found: the built-in ones, then those that were registered.
+pub(crate) static MAGICS: LazyLock<Vec<Magic>> = LazyLock::new(|| {
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let magic = |signature: &&'static Signature| Magic {
+        bytes: signature.magic,
+        format: Format::Registered(signature),
+        check: signature.size,
+        unmistakable: true,
+        lead: no_lead,
+    };
+    BUILT_IN.into_iter().chain(registered.iter().map(magic)).collect()
+});
+
+/// Adds a format to those that are found. A program does so once, before its first search: what is registered later is
+/// not found.
+pub fn register(signature: &'static Signature) {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).push(signature);
+}
+
+/// The formats that are built in.
+const BUILT_IN: [Magic; 7] = [
     Magic {
         bytes: b"MTLB",
         format: Format::MetalLibrary,

@@ -30,4 +30,5 @@ pub(crate) mod magic;
 
 pub use detect::detect;
 pub(crate) use detect::detect_container;
-pub use kind::{Container, Format, Kind, mach_cpu_name};
+pub use kind::{Container, Format, Kind, Signature, mach_cpu_name};
+pub use magic::register;

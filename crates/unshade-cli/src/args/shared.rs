@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::carve::Limits;
-use unshade::program::FORMATS;
+use unshade::program::formats;
 use unshade::select::{Selection, Selector};
 
 #[derive(Debug, ClapArgs)]
@@ -109,7 +109,7 @@ impl SelectionArgs {
 }
 
 fn function_kind(text: &str) -> Result<String, String> {
-    let known: BTreeSet<&str> = FORMATS.iter().flat_map(|format| format.kinds).copied().collect();
+    let known: BTreeSet<&str> = formats().into_iter().flat_map(|format| format.kinds).copied().collect();
     if known.contains(text) {
         return Ok(text.to_owned());
     }

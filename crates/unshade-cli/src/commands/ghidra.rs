@@ -16,32 +16,13 @@ use unshade::program::{Code, CodeRequest, Verb};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../ghidra/NVIDIA/", $name)))),*]
-    };
-}
-
-/// The files of the module, which are made from the tables of instruction sets.
-static FILES: [(&str, &str); 9] = files![
-    "Module.manifest",
-    "data/languages/functions.sinc",
-    "data/languages/nvidia.cspec",
-    "data/languages/nvidia.ldefs",
-    "data/languages/nvidia.opinion",
-    "data/languages/sm_30.pspec",
-    "data/languages/sm_30.slaspec",
-    "data/languages/sm_35.pspec",
-    "data/languages/sm_35.slaspec",
-];
-
 pub(crate) fn run(args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(file) = &args.import {
         return import(file, args, global);
     }
     let mut folder = Folder::create(&args.output.output, args.output.force)?;
-    for (name, text) in FILES {
-        folder.write(&Path::new("NVIDIA").join(name), text.as_bytes())?;
+    for file in unshade_ghidra::FILES {
+        folder.write(&Path::new(unshade_ghidra::FOLDER).join(file.path), file.text.as_bytes())?;
     }
     Ok(Outcome::Done)
 }

@@ -81,8 +81,7 @@ fn html(answers: &[u8]) -> Result<String> {
 }
 
 fn text(name: &str) -> Result<String> {
-    let (_, bytes) =
-        page::file(name).context("this program was built without the folder web, which has the page")?;
+    let (_, bytes) = page::file(name).with_context(|| format!("the page has no file {name}"))?;
     String::from_utf8(bytes).with_context(|| name.to_owned())
 }
 

@@ -5,20 +5,35 @@
 
 use super::programs::{EntryJson, FileJson, ProgramJson, collect, each_file, outcome_of};
 use crate::Outcome;
-use crate::args::{FilesArgs, GlobalArgs};
-use crate::input::{Input, NothingFound};
+use crate::args::{Args, FilesArgs, GlobalArgs};
+use crate::input::{Input, NothingFound, shown};
 use crate::layout::{self, heading, quoted};
 use crate::output::Stdout;
 use crate::paint::{bytes, faint, grouped};
 use crate::runner::AllProcessors;
 use anyhow::{Result, bail};
+use clap::CommandFactory;
+use std::ffi::OsStr;
 use std::io::Write;
+use std::path::Path;
 use unshade::carve::Find;
 use unshade::core::Diagnostics;
 use unshade::program::{self, Brief, Section};
 
 /// How many programs of a file get a row each; the others are counted.
 const MAX_ROWS: usize = 20;
+
+/// Returns the command that a word was probably meant to be, if it is no file.
+fn mistyped(word: &OsStr) -> Option<String> {
+    let word = word.to_str().filter(|word| !word.contains(['.', '/', '!', '@']))?;
+    if word == "-" || Path::new(word).exists() {
+        return None;
+    }
+    let command = Args::command();
+    let names = command.get_subcommands().map(|command| command.get_name().to_owned());
+    let distances = names.map(|name| (strsim::damerau_levenshtein(word, &name), name));
+    distances.filter(|(distance, name)| *distance <= 2 && *distance < name.len()).min().map(|(_, name)| name)
+}
 
 /// What is known of a program.
 struct Known {
@@ -32,6 +47,10 @@ pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(false);
     let mut first = true;
     let limits = global.limits();
+    if let Some(verb) = args.files.first().and_then(|file| mistyped(file)) {
+        let file = shown(&args.files[0]);
+        bail!("no file {file}, and no such command; did you mean `unshade {verb}`?");
+    }
     let outcome = each_file(&args.files, |input| {
         let (mut known, carving) = collect(input, &limits, read);
         super::programs::print_diagnostics(&input.name, &carving);

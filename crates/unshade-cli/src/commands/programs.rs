@@ -197,25 +197,24 @@ pub(super) fn require_selected(
     limits: &Limits,
 ) -> Result<()> {
     let mut unmatched = Unmatched::new(selection);
+    let mut has_program = false;
     for input in inputs {
         if unmatched.is_empty() {
             break;
         }
-        let visited = input.each_find(limits, &mut Diagnostics::new(), |find| {
+        input.each_find(limits, &mut Diagnostics::new(), |find| {
             if refusal(format_of(find), verb).is_none()
                 && let Ok(program) = program::open(find)
             {
+                has_program = true;
                 program.names(&mut |item| unmatched.note(&item));
             }
             Ok(())
-        });
-        // Why a file has no program is reported when its turn comes.
-        if let Err(error) = visited {
-            return Err(error);
-        }
+        })?;
     }
     let sentences = unmatched.sentences();
-    if sentences.is_empty() {
+    // Where the verb means nothing for any program, that is reported when the turn of the first one comes.
+    if sentences.is_empty() || !has_program {
         return Ok(());
     }
     let place = match inputs {

@@ -1,4 +1,4 @@
-//! `unshade scan`: every GPU program in files and folders, a row each.
+//! `unshade scan`: every GPU program in files and folders, one row each.
 //!
 //! The walk lists the files first, in order; threads then take one file after the other, and rows are printed in the
 //! order of the list whoever is done first.
@@ -59,6 +59,7 @@ struct Totals {
 pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut totals = Totals::default();
     let (files, unreadable) = list_files(&args.paths);
+    let missing = args.paths.iter().filter(|path| path.symlink_metadata().is_err()).count();
     totals.unreadable = unreadable;
     let limits = global.limits();
     let progress = Progress::new("scanning", files.len() as u64);
@@ -87,9 +88,10 @@ pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
         );
         anstream::eprintln!("{summary}");
     }
-    Ok(match (totals.programs, totals.unreadable, totals.files) {
-        (0, unreadable, 0) if unreadable > 0 => Outcome::Unreadable,
-        (0, _, _) => Outcome::Finding,
+    Ok(match totals.programs {
+        // What was named and is not there, not what is in a folder and can't be read.
+        _ if missing > 0 => Outcome::Unreadable,
+        0 => Outcome::Finding,
         _ => Outcome::Done,
     })
 }

@@ -5,11 +5,15 @@ use crate::args::{Args, FolderArgs};
 use crate::output::{Folder, Stdout};
 use anyhow::Result;
 use clap::CommandFactory;
+use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome> {
+    // The generator panics where it can't write.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "unshade", &mut script);
     let mut stdout = Stdout::new(false);
-    clap_complete::generate(shell, &mut Args::command(), "unshade", &mut stdout);
+    stdout.write_all(&script)?;
     stdout.finish()?;
     Ok(Outcome::Done)
 }

@@ -15,8 +15,8 @@ use std::io::Write;
 use unshade::carve::Limits;
 use unshade::program::Verb;
 
-/// A file with more functions is shown only if some of them are selected.
-const MAX_UNSELECTED: u64 = 1;
+/// Of a file with more functions those to show have to be selected.
+const MAX_UNSELECTED: u64 = 8;
 
 pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (files, selection) = args.targets.split()?;

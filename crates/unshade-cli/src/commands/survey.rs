@@ -88,9 +88,12 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
 
 fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
     let Ok(program) = program::open(find) else { return };
-    survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
-    // A program that is bitcode and nothing else has no other fields.
-    if !with_code && find.format != Format::Bitcode {
+    // Bitcode is counted by its records, not by their bits.
+    let is_bitcode = find.format == Format::Bitcode;
+    if !is_bitcode {
+        survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
+    }
+    if !with_code && !is_bitcode {
         return;
     }
     let (selection, path) = (Selection::default(), find.path.to_string());

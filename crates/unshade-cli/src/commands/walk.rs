@@ -1,7 +1,8 @@
-//! Many files: which there are below some paths, and work on them that is done out of order and told in order.
+//! Many files: which there are below some paths, and work on them that is done out of order and reported in order.
 //!
-//! Links are not followed, devices and pipes are skipped, and what can't be read is told on standard error.
+//! Links are not followed, devices and pipes are skipped, and what can't be read is reported on standard error.
 
+use crate::input::shown;
 use crate::paint;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -11,18 +12,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 use walkdir::WalkDir;
 
-/// The regular files and captures at and below the paths, in order, and how many paths could not be read.
+/// Returns the regular files and captures at and below the paths, in order, and how many paths could not be read.
 pub(super) fn list_files(paths: &[PathBuf]) -> (Vec<PathBuf>, u64) {
     let mut files = Vec::new();
     let mut unreadable = 0;
     for path in paths {
+        if path.as_os_str() == "-" {
+            unreadable += 1;
+            let error = paint::error("unshade");
+            anstream::eprintln!("{error}: -: files and folders are wanted here, not standard input");
+            continue;
+        }
         let mut walk = WalkDir::new(path).follow_root_links(true).sort_by_file_name().into_iter();
         while let Some(entry) = walk.next() {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
                     unreadable += 1;
-                    anstream::eprintln!("{}: {error}", paint::error("unshade"));
+                    let path = error.path().map(|path| shown(path)).unwrap_or_default();
+                    let reason = match error.io_error() {
+                        Some(error) => error.to_string(),
+                        None => "a link that leads back to its own folder".to_owned(),
+                    };
+                    anstream::eprintln!("{}: can't read {path}: {reason}", paint::error("unshade"));
                     continue;
                 }
             };

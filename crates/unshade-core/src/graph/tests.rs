@@ -1,12 +1,12 @@
-//! Against sets and plain searches, which are slow and plainly right, on graphs of many shapes.
+//! Compares the results with naive searches and sets, on graphs of many shapes.
 
 use super::*;
 use alloc::collections::BTreeSet;
 
-/// Numbers that look random (xorshift).
-struct Numbers(u64);
+/// A pseudo-random number generator (xorshift).
+struct Random(u64);
 
-impl Numbers {
+impl Random {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -26,7 +26,7 @@ fn reached(graph: &Graph, entry: u32, without: Option<u32>) -> BTreeSet<u32> {
     seen
 }
 
-/// For each node those that it can't be reached without.
+/// Returns, for each node, the nodes without which it is unreachable.
 fn naive_dominators(graph: &Graph, entry: u32) -> Vec<BTreeSet<u32>> {
     let all = reached(graph, entry, None);
     let mut dominators = vec![BTreeSet::new(); graph.len()];
@@ -39,7 +39,7 @@ fn naive_dominators(graph: &Graph, entry: u32) -> Vec<BTreeSet<u32>> {
     dominators
 }
 
-/// The nodes of the loop of a header: those that reach one of its latches without it.
+/// Returns the nodes of a header's loop: those that reach one of its latches without passing the header.
 fn naive_loop(graph: &Graph, reached: &BTreeSet<u32>, header: u32, latches: &[u32]) -> BTreeSet<u32> {
     let mut body = BTreeSet::from([header]);
     let mut pending = latches.to_vec();
@@ -127,14 +127,14 @@ fn check_loops(graph: &Graph, dominators: &Dominators, all: &BTreeSet<u32>, sets
 
 #[test]
 fn generated_graphs() {
-    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
+    let mut numbers = Random(0x9E37_79B9_7F4A_7C15);
     for round in 0..3_000 {
         let count = 1 + numbers.below(14);
         let density = 1 + numbers.below(4);
         let mut edges = Vec::new();
         for _ in 0..count * density {
             let from = numbers.below(count);
-            // Edges to close nodes make loops, edges to any node make tangles.
+            // Edges to nearby nodes make loops, edges to any node make irreducible graphs.
             let to = if round % 2 == 0 {
                 numbers.below(count)
             } else {
@@ -147,10 +147,10 @@ fn generated_graphs() {
 }
 
 #[test]
-fn shapes_of_compilers() {
-    // A loop in a loop with two latches, and a part that nothing reaches.
+fn shapes_that_compilers_produce() {
+    // A loop with two latches that contains another loop, and an unreachable node.
     check(&Graph::new(7, &[(0, 1), (1, 2), (2, 3), (3, 2), (3, 1), (2, 4), (4, 1), (4, 5), (6, 5)]));
-    // A loop of one node, and a cycle with two ways in.
+    // A loop of one node, and a cycle with two entries.
     check(&Graph::new(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (1, 3), (3, 3)]));
     let tangled = Graph::new(3, &[(0, 1), (0, 2), (1, 2), (2, 1)]);
     assert_eq!(tangled.loops(&tangled.dominators(0)).irreducible().len(), 1);
@@ -158,7 +158,7 @@ fn shapes_of_compilers() {
 }
 
 #[test]
-fn what_is_not_there() {
+fn nodes_that_do_not_exist() {
     let empty = Graph::new(0, &[(0, 0), (3, 4)]);
     let dominators = empty.dominators(0);
     assert!(empty.is_empty() && dominators.reverse_postorder().is_empty());
@@ -167,10 +167,10 @@ fn what_is_not_there() {
     assert!(!dominators.dominates(0, 0) && !dominators.dominates(u32::MAX, u32::MAX));
 }
 
-/// A chain with edges from its end to every node and to a second chain takes quadratic time if each way is walked
-/// anew; a hundred thousand nested loops do so if each loop lists its nodes.
+/// Shapes that make simpler algorithms quadratic: a chain whose end has edges to every node of a second chain (if each
+/// path is walked again), and a hundred thousand nested loops (if each loop lists its nodes).
 #[test]
-fn hostile_shapes_take_no_time() {
+fn hostile_shapes_take_linear_time() {
     const COUNT: u32 = 200_000;
     let mut edges: Vec<(u32, u32)> = (1..COUNT).map(|node| (node - 1, node)).collect();
     edges.extend((0..COUNT / 2).map(|node| (COUNT - 1 - node, node)));

@@ -1,21 +1,21 @@
-//! Writes nodes in the style of LLVM's YAML output: values start in column 17 of their key, lists of numbers stand in
-//! brackets and go on in the next line once a line has passed column 70.
+//! Writes nodes in the style of LLVM's YAML output: values start 17 columns after the start of their key, lists of
+//! numbers are in brackets and continue on the next line once a line has passed column 70.
 
 use super::{Kind, Node};
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-/// A line of a list in brackets ends after this column.
+/// A line of a bracketed list ends after this column.
 const WRAP_COLUMN: usize = 70;
 
-/// The column that a short key is filled up to.
+/// The width to which a short key is padded.
 const KEY_WIDTH: usize = 16;
 
-/// So many bytes are gathered before they are handed on: the text of a program is ten times as long as the program, and
-/// is never held whole.
-const GATHERED: usize = 1 << 16;
+/// Number of bytes that are buffered before they are flushed: the text of a program is ten times as long as the
+/// program, so it is never held in memory as a whole.
+const BUFFER_SIZE: usize = 1 << 16;
 
-/// The texts of all bytes, from `0x0` in steps of four characters; those below 16 are one shorter.
+/// The text of every byte at four times its value; the texts of bytes below 16 are one character shorter.
 const BYTES: &str = "\
 0x0 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0xA 0xB 0xC 0xD 0xE 0xF 0x100x110x120x130x140x150x160x17\
 0x180x190x1A0x1B0x1C0x1D0x1E0x1F0x200x210x220x230x240x250x260x270x280x290x2A0x2B0x2C0x2D0x2E0x2F\
@@ -32,9 +32,9 @@ const BYTES: &str = "\
 /// Writes a document with its tag.
 ///
 /// # Errors
-/// Those of what it is written to.
+/// Those of `out`.
 pub fn emit(tag: &str, root: &Node<'_>, out: &mut dyn Write) -> fmt::Result {
-    let mut emitter = Emitter { out: String::with_capacity(GATHERED), sink: out, result: Ok(()) };
+    let mut emitter = Emitter { out: String::with_capacity(BUFFER_SIZE), sink: out, result: Ok(()) };
     emitter.out.push_str("--- ");
     emitter.out.push_str(tag);
     match &root.kind {
@@ -52,14 +52,14 @@ pub fn emit(tag: &str, root: &Node<'_>, out: &mut dyn Write) -> fmt::Result {
 }
 
 struct Emitter<'o> {
-    /// What was not handed on yet, with the end of the line before it.
+    /// The buffered text, including the end of the previous line.
     out: String,
     sink: &'o mut dyn Write,
     result: fmt::Result,
 }
 
 impl Emitter<'_> {
-    /// A node from the start of its line (or after a dash, where `started`), with its line end.
+    /// Writes a node and its line end, at the start of a line or, if `started`, after a dash.
     fn node(&mut self, node: &Node<'_>, indent: usize, started: bool) {
         match &node.kind {
             Kind::Deferred(deferred) => self.node(&deferred.make(), indent, started),
@@ -84,7 +84,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A key and its value.
+    /// Writes a key and its value.
     fn key(&mut self, key: &str, value: &Node<'_>, indent: usize) {
         if let Kind::Deferred(deferred) = &value.kind {
             return self.key(key, &deferred.make(), indent);
@@ -107,7 +107,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A node that stands in one line, or in brackets.
+    /// Writes a node that fits on one line or is in brackets.
     fn inline(&mut self, node: &Node<'_>) {
         match &node.kind {
             Kind::Null => {}
@@ -122,17 +122,17 @@ impl Emitter<'_> {
         self.end_line();
     }
 
-    /// Ends a line, and hands on what was gathered but for that end, which tells that a line starts.
+    /// Ends a line and flushes a full buffer, but keeps the line end, which marks that a line starts.
     fn end_line(&mut self) {
-        if self.out.len() >= GATHERED && self.result.is_ok() {
+        if self.out.len() >= BUFFER_SIZE && self.result.is_ok() {
             self.result = self.sink.write_str(&self.out);
             self.out.clear();
         }
         self.out.push('\n');
     }
 
-    /// What stands before an item of a list that began in the column `start`: a comma, and a new line where the old one
-    /// is full. Takes and gives the column.
+    /// Writes what precedes an item of a list that starts in column `start`: a comma, and a line break if the line is
+    /// full. Returns the new column.
     #[inline]
     fn separate(&mut self, index: usize, start: usize, mut column: usize) -> usize {
         if index > 0 {
@@ -152,19 +152,19 @@ impl Emitter<'_> {
         self.out.push_str("[ ");
         for (index, item) in items.iter().enumerate() {
             column = self.separate(index, start, column);
-            let before = self.out.len();
+            let start_length = self.out.len();
             match &item.kind {
                 Kind::Plain(text) => self.out.push_str(text),
                 Kind::List { items, .. } => self.flow(items),
                 Kind::Bytes(bytes) => self.bytes(bytes),
                 _ => self.scalar(item.text().unwrap_or_default()),
             }
-            column = column.saturating_add(self.out.len().saturating_sub(before));
+            column = column.saturating_add(self.out.len().saturating_sub(start_length));
         }
         self.out.push_str(" ]");
     }
 
-    /// A list of bytes; millions of them make a program, so that this is where the time goes.
+    /// Writes a list of bytes. This is the hot path: a program is a list of millions of bytes.
     fn bytes(&mut self, bytes: &[u8]) {
         let start = self.column();
         let mut column = start.saturating_add(2);
@@ -184,7 +184,7 @@ impl Emitter<'_> {
         self.indent(start.saturating_add(2));
     }
 
-    /// The column of what is written next.
+    /// Returns the current column.
     fn column(&self) -> usize {
         self.out.len().saturating_sub(self.out.rfind('\n').map_or(0, |end| end.saturating_add(1)))
     }
@@ -193,7 +193,7 @@ impl Emitter<'_> {
         self.out.extend(core::iter::repeat_n(' ', count));
     }
 
-    /// Text, in the quotes that it needs.
+    /// Writes text, in quotes if it needs them.
     fn scalar(&mut self, text: &str) {
         match quotes(text) {
             Quotes::None => self.out.push_str(text),
@@ -240,7 +240,7 @@ enum Quotes {
     Double,
 }
 
-/// The quotes that text needs so that every YAML reader takes it for text, and for this text.
+/// Returns the quotes that text needs so that every YAML parser reads back exactly this text.
 fn quotes(text: &str) -> Quotes {
     if text.chars().any(|c| !(' '..='~').contains(&c)) {
         return Quotes::Double;
@@ -251,7 +251,7 @@ fn quotes(text: &str) -> Quotes {
     let special = word.iter().any(|word| text.eq_ignore_ascii_case(word));
     let numeric =
         text.starts_with(|c: char| c.is_ascii_digit()) && !text.chars().all(|c| c.is_ascii_alphabetic());
-    // LLVM leaves a name that only starts with a digit as it is; quotes hurt nobody.
+    // LLVM does not quote a name that merely starts with a digit, but quotes do no harm.
     if text.is_empty() || !text.chars().all(safe) || edge || special || numeric {
         return Quotes::Single;
     }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_comes_back() {
+    fn every_text_survives_a_round_trip() {
         let texts = [
             "",
             "main",
@@ -315,20 +315,20 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_comes_back_however_long_the_list() {
-        let bytes = Bytes((0..=u8::MAX).cycle().take(3 * GATHERED).collect());
+    fn every_byte_survives_a_round_trip_in_long_lists() {
+        let bytes = Bytes((0..=u8::MAX).cycle().take(3 * BUFFER_SIZE).collect());
         let mut out = String::new();
         emit("!t", &Kind::Map(vec![("Key".into(), bytes.node())]).into(), &mut out).unwrap();
         let documents = parse(&out).unwrap();
         assert_eq!(Bytes::from_node(documents[0].root.get("Key").unwrap()).unwrap(), bytes);
         assert!(out.lines().all(|line| line.len() < 90));
-        // Handing on what was gathered must not move what follows: every line of bytes starts in one column.
+        // Flushing must not move what follows: every line of bytes starts in the same column.
         let columns: Vec<usize> = out.lines().filter_map(|line| line.find("0x")).collect();
-        assert!(columns.len() > GATHERED / 30 && columns.iter().all(|column| *column == columns[0]));
+        assert!(columns.len() > BUFFER_SIZE / 30 && columns.iter().all(|column| *column == columns[0]));
     }
 
     #[test]
-    fn deferred_nodes_are_written_as_what_they_make() {
+    fn deferred_nodes_are_written_like_the_nodes_they_make() {
         let write = |node: Node<'_>| {
             let mut out = String::new();
             emit("!t", &Kind::Map(vec![("Key".into(), node)]).into(), &mut out).unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_style_is_llvms() {
+    fn output_has_the_style_of_llvm() {
         let bytes = Bytes((0..20).collect());
         let pairs = vec![
             ("Name".into(), Node::plain("SFI0")),

@@ -1,9 +1,9 @@
-//! YAML: a tree of nodes, its reader and its writer, and how typed values become nodes and back.
+//! YAML: a tree of nodes, its parser and emitter, and conversions between nodes and typed values.
 //!
-//! The documents are those of LLVM's `obj2yaml` and `yaml2obj`. Reader and writer are our own for three reasons: they
-//! need no `std`; a program of 4 MB is a list of four million numbers, which this reader turns into bytes without a
-//! node for each; and a document is hostile input like any other file, so that anchors, which can expand without
-//! end, are refused, nesting is bounded, and every fault has a line and a column.
+//! The documents are those of LLVM's `obj2yaml` and `yaml2obj`. Parser and emitter are our own for three reasons: they
+//! are `no_std`; a program of 4 MB is a list of four million numbers, which this parser turns into bytes without a
+//! node for each; and a document is hostile input like any other file, so anchors, which can expand without bound, are
+//! rejected, nesting is limited, and every error has a line and a column.
 
 mod emit;
 mod parse;
@@ -20,18 +20,18 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// One node, and where it stands in its text; both numbers are 0 for nodes that were made.
+/// One node and its position in the text. Line and column are 0 for nodes that were not parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node<'a> {
-    /// What it is.
+    /// The value.
     pub kind: Kind<'a>,
-    /// Its line, counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Its column, counted from 1.
+    /// The column, counted from 1.
     pub column: u32,
 }
 
-/// What a node is.
+/// The value of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind<'a> {
     /// Nothing, as after a key without a value.
@@ -46,16 +46,16 @@ pub enum Kind<'a> {
     List {
         /// The items.
         items: Vec<Node<'a>>,
-        /// Whether it stands in brackets.
+        /// Whether it is written in brackets.
         flow: bool,
     },
-    /// Keys and values in their order.
+    /// Keys and values, in order.
     Map(Vec<(Cow<'a, str>, Node<'a>)>),
-    /// A node that is made when it is written; none that was read is one.
+    /// A node that is made when it is written. The parser never returns one.
     Deferred(Deferred<'a>),
 }
 
-/// A node that is made when it is written, so that the nodes of a large document need not all be held at once.
+/// A node that is made when it is written, so that the nodes of a large document need not all be in memory at once.
 #[derive(Clone)]
 pub struct Deferred<'a>(Arc<dyn Fn() -> Node<'static> + Send + Sync + 'a>);
 
@@ -85,42 +85,42 @@ impl<'a> From<Kind<'a>> for Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// A name that needs no quotes.
+    /// Creates a node for a name that needs no quotes.
     pub fn plain(name: impl Into<Cow<'a, str>>) -> Self {
         Kind::Plain(name.into()).into()
     }
 
-    /// A number in decimal.
+    /// Creates a decimal number.
     pub fn number(value: u64) -> Self {
         Self::plain(value.to_string())
     }
 
-    /// A number in hex, with the capital letters that LLVM writes.
+    /// Creates a hex number, with upper-case digits as LLVM writes them.
     pub fn hex(value: u64) -> Self {
         Self::plain(format!("0x{value:X}"))
     }
 
-    /// Text, which gets quotes where it needs them.
+    /// Creates text, which is quoted if necessary.
     pub fn string(text: impl Into<Cow<'a, str>>) -> Self {
         Kind::Quoted(text.into()).into()
     }
 
-    /// A list in brackets.
+    /// Creates a list in brackets.
     pub fn flow(items: Vec<Node<'a>>) -> Self {
         Kind::List { items, flow: true }.into()
     }
 
-    /// A list line by line.
+    /// Creates a list with one line per item.
     pub fn list(items: Vec<Node<'a>>) -> Self {
         Kind::List { items, flow: false }.into()
     }
 
-    /// A node that is made when it is written.
+    /// Creates a node that is made when it is written.
     pub fn deferred(make: impl Fn() -> Node<'static> + Send + Sync + 'a) -> Self {
         Kind::Deferred(Deferred(Arc::new(make))).into()
     }
 
-    /// The text of a plain or quoted node.
+    /// Returns the text of a plain or quoted node.
     pub fn text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Plain(text) | Kind::Quoted(text) => Some(text),
@@ -128,7 +128,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A fault at this node.
+    /// Creates an error at this node.
     pub fn fault(&self, message: impl Into<String>) -> Error {
         let message = message.into();
         let message = match self.line {
@@ -138,12 +138,12 @@ impl<'a> Node<'a> {
         Error::without_offset(ErrorKind::BadValue, message)
     }
 
-    /// A fault that says what should stand here.
+    /// Creates an error that says what is expected here.
     pub fn expected(&self, expected: &'static str) -> Error {
         self.fault("wrong kind of value").expected(expected).found(self.describe())
     }
 
-    /// A fault that lists the names that may stand here.
+    /// Creates an error that lists the names that are allowed here.
     pub fn unknown_name<'n>(&self, names: impl Iterator<Item = &'n str>) -> Error {
         let names: Vec<&str> = names.collect();
         self.fault("unknown name")
@@ -164,7 +164,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a key, if this is a map that has it.
+    /// Returns the value of a key, if this is a map with that key.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         match &self.kind {
             Kind::Map(pairs) => pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -172,10 +172,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The items of a list of any kind; nothing is an empty list.
+    /// Returns the items of a list of any kind; nothing is an empty list.
     ///
     /// # Errors
-    /// If it is no list.
+    /// If the node is not a list.
     pub fn items(&self) -> Result<Vec<Node<'_>>> {
         match &self.kind {
             Kind::List { items, .. } => Ok(items.clone()),
@@ -189,32 +189,32 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A value that stands in a document.
+/// A value that can be converted to and from a node.
 pub trait Yaml: Sized {
-    /// Whether a list of these stands in brackets.
+    /// Whether a list of such values is written in brackets.
     const FLOW: bool = false;
 
-    /// The value as a node.
+    /// Converts the value to a node.
     fn node(&self) -> Node<'_>;
 
-    /// The value of a node.
+    /// Converts a node to a value.
     ///
     /// # Errors
-    /// If it is not such a value; the message has line and column.
+    /// If the node is not such a value; the message has line and column.
     fn from_node(node: &Node<'_>) -> Result<Self>;
 
-    /// The value where its key is missing, if the key may be.
+    /// Returns the value for a missing key, if the key is optional.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// Whether the key is left out.
+    /// Returns whether the key is omitted.
     fn skip(&self) -> bool {
         false
     }
 }
 
-/// Parses a number as LLVM writes them: decimal, hex, or negative for the highest values of 32 bits.
+/// Parses a number as LLVM writes it: decimal, hex, or negative for the highest 32-bit values.
 fn parse_number(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return u64::from_str_radix(digits, 16).ok();
@@ -246,10 +246,10 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8, "a number of 8 bits";
-    u16, "a number of 16 bits";
-    u32, "a number of 32 bits";
-    u64, "a number of 64 bits";
+    u8, "an 8-bit number";
+    u16, "a 16-bit number";
+    u32, "a 32-bit number";
+    u64, "a 64-bit number";
 }
 
 impl Yaml for bool {
@@ -269,7 +269,7 @@ impl Yaml for bool {
 impl Yaml for f32 {
     const FLOW: bool = true;
 
-    /// The shortest text that gives the same number back; what is not a number is written as its bits.
+    /// Writes the shortest text that parses to the same number; NaNs are written as their bits.
     fn node(&self) -> Node<'_> {
         match (self.is_nan(), self.is_infinite(), *self > 0.0) {
             (true, ..) => Node::hex(self.to_bits().into()),
@@ -287,7 +287,7 @@ impl Yaml for f32 {
             ".inf" | "inf" => Ok(f32::INFINITY),
             "-.inf" | "-inf" => Ok(f32::NEG_INFINITY),
             text if text.starts_with("0x") => u32::from_node(node).map(f32::from_bits),
-            // LLVM writes six digits, of which the greatest number comes back as its neighbour.
+            // LLVM writes six digits, which are too few for the greatest number.
             "3.40282e+38" => Ok(f32::MAX),
             text => text.parse().map_err(|_| wrong()),
         }
@@ -313,7 +313,7 @@ impl Yaml for Text {
     }
 }
 
-/// Text, borrowed or owned; what is not UTF-8 is a list of bytes.
+/// Text, borrowed or owned. Invalid UTF-8 becomes a list of bytes.
 impl Yaml for Cow<'_, [u8]> {
     fn node(&self) -> Node<'_> {
         match core::str::from_utf8(self) {
@@ -433,35 +433,35 @@ impl<T: Yaml> Yaml for Option<T> {
     }
 }
 
-/// Puts a map together.
+/// Builds a map.
 #[derive(Debug, Default)]
 pub struct MapWriter<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
 
 impl<'a> MapWriter<'a> {
-    /// A field, unless its value says that it may be left out.
+    /// Adds a field, unless [`Yaml::skip`] says to omit it.
     pub fn field<T: Yaml>(&mut self, key: &'static str, value: &'a T) {
         if !value.skip() {
             self.node(key, value.node());
         }
     }
 
-    /// A node under a key.
+    /// Adds a node under a key.
     pub fn node(&mut self, key: &'static str, node: Node<'a>) {
         self.0.push((Cow::Borrowed(key), node));
     }
 
-    /// Whether nothing was put in.
+    /// Returns whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The map.
+    /// Returns the map.
     pub fn finish(self) -> Node<'a> {
         Kind::Map(self.0).into()
     }
 }
 
-/// Takes a map apart: each key is to be asked for, and none may be left over.
+/// Reads a map key by key, and rejects keys that were not asked for.
 #[derive(Debug)]
 pub struct MapReader<'n, 'a> {
     node: &'n Node<'a>,
@@ -470,10 +470,10 @@ pub struct MapReader<'n, 'a> {
 }
 
 impl<'n, 'a> MapReader<'n, 'a> {
-    /// Starts on a map.
+    /// Creates a reader of a map.
     ///
     /// # Errors
-    /// If the node is no map.
+    /// If the node is not a map.
     pub fn new(node: &'n Node<'a>) -> Result<Self> {
         match &node.kind {
             Kind::Map(pairs) => Ok(Self { node, pairs, asked: Vec::new() }),
@@ -482,16 +482,16 @@ impl<'n, 'a> MapReader<'n, 'a> {
         }
     }
 
-    /// The node of a key, if it is there.
+    /// Returns the node of a key, if the key is present.
     pub fn take(&mut self, key: &'static str) -> Option<&'n Node<'a>> {
         self.asked.push(key);
         self.pairs.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
-    /// If it is missing and may not be, or is not such a value.
+    /// If the key is missing and not optional, or the value is of the wrong type.
     pub fn field<T: Yaml>(&mut self, key: &'static str) -> Result<T> {
         match self.take(key) {
             Some(node) => T::from_node(node).map_err(|error| error.within(key)),
@@ -499,10 +499,10 @@ impl<'n, 'a> MapReader<'n, 'a> {
         }
     }
 
-    /// The value of a key, or what stands for a missing one.
+    /// Returns the value of a key, or `default` if the key is missing.
     ///
     /// # Errors
-    /// If it is not such a value.
+    /// If the value is of the wrong type.
     pub fn field_or<T: Yaml>(&mut self, key: &'static str, default: T) -> Result<T> {
         match self.take(key) {
             Some(node) => T::from_node(node).map_err(|error| error.within(key)),
@@ -510,10 +510,10 @@ impl<'n, 'a> MapReader<'n, 'a> {
         }
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Checks that every key was asked for.
     ///
     /// # Errors
-    /// If there is one.
+    /// If there is an unknown key.
     pub fn finish(self) -> Result<()> {
         match self.pairs.iter().find(|(name, _)| !self.asked.iter().any(|asked| asked == name)) {
             Some((name, node)) => Err(node
@@ -529,7 +529,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_lose_nothing() {
+    fn floats_survive_a_round_trip() {
         for bits in [
             0u32,
             0x8000_0000,
@@ -548,14 +548,14 @@ mod tests {
     }
 
     #[test]
-    fn negative_numbers_are_the_highest_of_32_bits() {
+    fn negative_numbers_are_the_highest_32_bit_values() {
         assert_eq!(u32::from_node(&Node::plain("-1")).unwrap(), u32::MAX);
         assert!(u8::from_node(&Node::plain("-1")).is_err());
         assert!(u8::from_node(&Node::plain("0x100")).is_err());
     }
 
     #[test]
-    fn unknown_and_missing_keys_are_told_of() {
+    fn unknown_and_missing_keys_are_reported() {
         let documents = parse("A: 1\nB: 2\n").unwrap();
         let mut map = MapReader::new(&documents[0].root).unwrap();
         assert_eq!(map.field::<u32>("A").unwrap(), 1);

@@ -1,7 +1,7 @@
-//! Reads the YAML that LLVM writes and that people write in its manner: documents with tags, block and flow lists and
-//! maps, plain, quoted and block text, comments.
+//! Parses the subset of YAML that LLVM writes: documents with tags, block and flow lists and maps, plain, quoted and
+//! block text, comments.
 //!
-//! Anchors and aliases are refused, as are keys that stand twice; nesting is bounded by [`MAX_DEPTH`], the keys of a map
+//! Anchors, aliases and duplicate keys are rejected; nesting is limited by [`MAX_DEPTH`], the number of keys in a map
 //! by [`MAX_KEYS`].
 
 use super::{Kind, Node};
@@ -11,25 +11,25 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// How deep lists and maps may stand in each other.
+/// Maximum nesting depth of lists and maps.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// How many keys a map may have: far more than any of ours, as each is compared with all others.
+/// Maximum number of keys in a map: each key is compared with all others, and no map of ours comes close.
 const MAX_KEYS: usize = 1024;
 
 /// One document of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document<'a> {
-    /// Its tag, such as `!dxcontainer`; empty if it has none.
+    /// The tag, such as `!dxcontainer`; empty if there is none.
     pub tag: &'a str,
-    /// What it says.
+    /// The root node.
     pub root: Node<'a>,
 }
 
-/// Reads all documents of a text.
+/// Parses all documents of a text.
 ///
 /// # Errors
-/// If the text is not YAML of the sort that is read; the message has line and column.
+/// If the text is not in the supported subset of YAML; the message has line and column.
 pub fn parse(text: &str) -> Result<Vec<Document<'_>>> {
     let mut parser = Parser { text, at: 0, line: 1, line_start: 0, depth: 0 };
     let mut documents = Vec::new();
@@ -56,8 +56,8 @@ pub fn parse(text: &str) -> Result<Vec<Document<'_>>> {
         parser.skip_blank();
         if parser.peek().is_some() && !parser.at_document_mark() {
             return Err(parser
-                .fault("text that belongs to nothing")
-                .hint("is it indented as the lines before it?"));
+                .fault("text after the end of the document's value")
+                .hint("check that it is indented like the lines before it"));
         }
         documents.push(Document { tag, root });
     }
@@ -67,7 +67,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     line: u32,
-    /// Where the line starts.
+    /// The offset of the start of the line.
     line_start: usize,
     depth: usize,
 }
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
         self.bytes().get(ahead).copied()
     }
 
-    /// The column of the next character, from 0.
+    /// Returns the column of the next character, from 0.
     fn column(&self) -> usize {
         self.at.saturating_sub(self.line_start)
     }
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes over spaces and a comment, up to the end of the line.
+    /// Skips spaces and a comment, up to the end of the line.
     fn skip_to_line_end(&mut self) {
         self.skip_spaces();
         let comment = self.peek() == Some(b'#')
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes over spaces, comments and empty lines.
+    /// Skips spaces, comments and empty lines.
     fn skip_blank(&mut self) {
         loop {
             self.skip_to_line_end();
@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
         self.column() == 0 && marked && matches!(self.peek_at(3), None | Some(b' ' | b'\n' | b'\r' | b'\t'))
     }
 
-    /// Takes a mark at the start of a line.
+    /// Consumes a document mark at the start of a line.
     fn document_mark(&mut self, mark: &str) -> bool {
         let found = self.at_document_mark() && self.rest().starts_with(mark);
         if found {
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes a tag, if there is one.
+    /// Consumes a tag, if there is one.
     fn tag(&mut self) -> &'a str {
         if self.peek() != Some(b'!') {
             return "";
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// Counts the nesting while something is read.
+    /// Calls `read` one nesting level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fault("lists and maps are nested too deeply"));
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A node that starts at the next character, which stands deeper than `parent`.
+    /// Parses a node that starts at the next character and is indented deeper than `parent`.
     fn block(&mut self, parent: Option<usize>) -> Result<Node<'a>> {
         let tag = self.tag();
         if !tag.is_empty() {
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         self.peek() == Some(b'-') && matches!(self.peek_at(1), None | Some(b' ' | b'\n' | b'\r' | b'\t'))
     }
 
-    /// Whether the line goes on with a key and a colon.
+    /// Returns whether the line continues with a key and a colon.
     fn key_ahead(&self) -> bool {
         let line = self.bytes();
         let colon_ends = |at: usize| matches!(line.get(at), None | Some(b' ' | b'\n' | b'\r' | b'\t'));
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
         let mut pairs: Vec<(Cow<'a, str>, Node<'a>)> = Vec::new();
         while self.peek().is_some() && self.column() == indent && !self.at_document_mark() {
             if !self.key_ahead() {
-                return Err(self.fault("a key and a colon are missing"));
+                return Err(self.fault("missing key and colon"));
             }
             let place = self.here(Kind::Null);
             let key = self.key()?;
@@ -269,13 +269,13 @@ impl<'a> Parser<'a> {
             self.skip_blank();
         }
         if self.peek().is_some() && self.column() > indent {
-            return Err(self.fault("line is indented deeper than the keys before it"));
+            return Err(self.fault("line is indented deeper than the preceding keys"));
         }
         node.kind = Kind::Map(pairs);
         Ok(node)
     }
 
-    /// A key and its colon.
+    /// Parses a key and its colon.
     fn key(&mut self) -> Result<Cow<'a, str>> {
         let key = match self.peek() {
             Some(quote @ (b'"' | b'\'')) => self.quoted(quote)?,
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
         };
         self.skip_spaces();
         if self.peek() != Some(b':') {
-            return Err(self.fault("a colon is missing after the key"));
+            return Err(self.fault("missing colon after the key"));
         }
         self.skip(1);
         Ok(key)
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
             return self.value(Some(indent));
         }
         self.skip_blank();
-        // A list may stand in the same column as its key.
+        // A list may be in the same column as its key.
         let list = self.column() == indent && self.at_dash();
         if self.peek().is_none() || self.at_document_mark() || (self.column() <= indent && !list) {
             return Ok(empty);
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
         self.block(Some(indent))
     }
 
-    /// A value that starts in this line.
+    /// Parses a value that starts on this line.
     fn value(&mut self, parent: Option<usize>) -> Result<Node<'a>> {
         let mut node = self.here(Kind::Null);
         node.kind = match self.peek() {
@@ -324,7 +324,7 @@ impl<'a> Parser<'a> {
             Some(quote @ (b'"' | b'\'')) => Kind::Quoted(self.quoted(quote)?),
             Some(b'|' | b'>') => Kind::Quoted(self.block_text(parent)?),
             Some(b'&' | b'*') => {
-                return Err(self.fault("anchors and aliases are not read").hint("write the value out"));
+                return Err(self.fault("anchors and aliases are not supported").hint("write out the value"));
             }
             _ => Kind::Plain(self.plain(parent)),
         };
@@ -334,14 +334,14 @@ impl<'a> Parser<'a> {
         Err(self.fault("text after a value"))
     }
 
-    /// Text without quotes, with the lines that go on deeper than `parent`.
+    /// Parses text without quotes, including continuation lines that are indented deeper than `parent`.
     fn plain(&mut self, parent: Option<usize>) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(self.plain_line());
         loop {
-            let before = (self.at, self.line, self.line_start);
+            let line_end = (self.at, self.line, self.line_start);
             self.skip_blank();
             let deeper = parent.is_none_or(|parent| self.column() > parent);
-            let same_line = self.line == before.1;
+            let same_line = self.line == line_end.1;
             if same_line
                 || !deeper
                 || self.peek().is_none()
@@ -349,7 +349,7 @@ impl<'a> Parser<'a> {
                 || self.key_ahead()
                 || self.at_dash()
             {
-                (self.at, self.line, self.line_start) = before;
+                (self.at, self.line, self.line_start) = line_end;
                 return text;
             }
             let more = self.plain_line();
@@ -368,7 +368,7 @@ impl<'a> Parser<'a> {
         line
     }
 
-    /// A list or a map in brackets.
+    /// Parses a list or a map in brackets.
     fn flow(&mut self) -> Result<Node<'a>> {
         let mut node = self.here(Kind::Null);
         let is_map = self.peek() == Some(b'{');
@@ -383,14 +383,14 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Some(b']') if !is_map => break,
                 Some(b'}') if is_map => break,
-                None => return Err(self.fault("bracket is not closed")),
+                None => return Err(self.fault("unclosed bracket")),
                 Some(_) if is_map => {
                     let key = self.flow_text()?;
                     let name = key.text().unwrap_or_default();
                     check_key(&pairs, &key, name)?;
                     self.skip_blank();
                     if self.peek() != Some(b':') {
-                        return Err(self.fault("a colon is missing after the key"));
+                        return Err(self.fault("missing colon after the key"));
                     }
                     self.skip(1);
                     self.skip_blank();
@@ -402,7 +402,7 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Some(b',') => self.skip(1),
                 Some(b']' | b'}') => {}
-                _ => return Err(self.fault("a comma or a closing bracket is missing")),
+                _ => return Err(self.fault("missing comma or closing bracket")),
             }
         }
         self.skip(1);
@@ -421,13 +421,13 @@ impl<'a> Parser<'a> {
         let mut node = self.here(Kind::Null);
         match self.peek() {
             Some(quote @ (b'"' | b'\'')) => node.kind = Kind::Quoted(self.quoted(quote)?),
-            Some(b'&' | b'*') => return Err(self.fault("anchors and aliases are not read")),
+            Some(b'&' | b'*') => return Err(self.fault("anchors and aliases are not supported")),
             _ => {
                 let rest = self.rest();
                 let end = rest.find([',', ']', '}', '\n', '{', '[', ':']).unwrap_or(rest.len());
                 let text = rest.get(..end).unwrap_or_default().trim_end();
                 if text.is_empty() {
-                    return Err(self.fault("a value is missing"));
+                    return Err(self.fault("missing value"));
                 }
                 self.skip(text.len());
                 node.kind = Kind::Plain(Cow::Borrowed(text));
@@ -436,7 +436,7 @@ impl<'a> Parser<'a> {
         Ok(node)
     }
 
-    /// A list of numbers below 256 up to its bracket; nothing is consumed if it is anything else.
+    /// Parses a list of numbers below 256 up to its bracket; consumes nothing if it is anything else.
     fn byte_list(&mut self) -> Option<Vec<u8>> {
         let source = self.bytes();
         let mut at = 0usize;
@@ -454,7 +454,7 @@ impl<'a> Parser<'a> {
                 b']' => break,
                 b',' if !bytes.is_empty() => at = at.saturating_add(1),
                 b'0'..=b'9' => {
-                    let (value, length) = small_number(source.get(at..)?)?;
+                    let (value, length) = byte_number(source.get(at..)?)?;
                     bytes.push(value);
                     at = at.saturating_add(length);
                 }
@@ -463,14 +463,14 @@ impl<'a> Parser<'a> {
         }
         self.skip(at.saturating_add(1));
         (self.line, self.line_start) = (line, line_start);
-        // An empty list is a list of anything.
+        // An empty list counts as a list of bytes; it converts to a list of any type.
         Some(bytes)
     }
 
-    /// Text in quotes.
+    /// Parses text in quotes.
     fn quoted(&mut self, quote: u8) -> Result<Cow<'a, str>> {
         let Some(end) = closing_quote(self.bytes(), quote) else {
-            return Err(self.fault("quote is not closed"));
+            return Err(self.fault("unclosed quote"));
         };
         let inner = self.rest().get(1..end).unwrap_or_default();
         let simple = !inner.contains(['\n', '\\', '\'']);
@@ -496,7 +496,7 @@ impl<'a> Parser<'a> {
             out.push_str(rest.get(..at).unwrap_or_default());
             let tail = rest.get(at..).unwrap_or_default();
             if tail.starts_with('\n') {
-                // A line break in quotes is a space; further ones stand for themselves.
+                // The first line break in quotes becomes a space; further ones are kept.
                 let trimmed = out.trim_end_matches([' ', '\t']).len();
                 out.truncate(trimmed);
                 let next = tail.trim_start_matches([' ', '\t', '\n', '\r']);
@@ -541,7 +541,7 @@ impl<'a> Parser<'a> {
                     .get(..digits)
                     .and_then(|digits| u32::from_str_radix(digits, 16).ok())
                     .and_then(char::from_u32)
-                    .ok_or_else(|| self.fault("escape in quotes names no character"))?,
+                    .ok_or_else(|| self.fault("escape in quotes is not a character"))?,
                 _ => return Err(self.fault("unknown escape in quotes")),
             };
             out.push(character);
@@ -551,7 +551,7 @@ impl<'a> Parser<'a> {
         Ok(out)
     }
 
-    /// Text after `|` or `>`: the lines that stand deeper than `parent`.
+    /// Parses the text after `|` or `>`: the lines that are indented deeper than `parent`.
     fn block_text(&mut self, parent: Option<usize>) -> Result<Cow<'a, str>> {
         let folded = self.peek() == Some(b'>');
         self.skip(1);
@@ -563,7 +563,7 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         if !self.at_line_end() {
-            return Err(self.fault("text after the sign of a block of text"));
+            return Err(self.fault("text after the indicator of a block of text"));
         }
         let mut lines: Vec<&str> = Vec::new();
         let mut indent = None;
@@ -602,18 +602,18 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Refuses a key that stands twice, and one too many.
+/// Rejects duplicate keys and too many keys.
 fn check_key<'a>(pairs: &[(Cow<'a, str>, Node<'a>)], place: &Node<'a>, key: &str) -> Result<()> {
     if pairs.len() >= MAX_KEYS {
         return Err(place.fault("map has too many keys").expected(format!("at most {MAX_KEYS}")));
     }
     if pairs.iter().any(|(name, _)| *name == key) {
-        return Err(place.fault("key stands twice"));
+        return Err(place.fault("duplicate key"));
     }
     Ok(())
 }
 
-/// Where the quote that opens a text is closed.
+/// Returns the position of the closing quote.
 fn closing_quote(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1usize;
     loop {
@@ -628,13 +628,13 @@ fn closing_quote(text: &[u8], quote: u8) -> Option<usize> {
     }
 }
 
-/// Joins lines: a line break is a space, further ones stand for themselves.
+/// Joins lines: the first line break becomes a space, further ones are kept.
 fn fold(text: &str) -> String {
     let mut out = String::new();
     let mut breaks = 0usize;
     let mut lines = text.split('\n').enumerate().peekable();
     while let Some((index, line)) = lines.next() {
-        // White space counts at both ends of the text, but not where a line is broken.
+        // White space is kept at both ends of the text, but not around line breaks.
         let line = if index == 0 { line } else { line.trim_start() };
         let line = if lines.peek().is_none() { line } else { line.trim_end() };
         if line.is_empty() && index > 0 {
@@ -653,9 +653,9 @@ fn fold(text: &str) -> String {
     out
 }
 
-/// A number below 256 at the start of a text, and its length.
-fn small_number(text: &[u8]) -> Option<(u8, usize)> {
-    // As nearly all of them are written.
+/// Returns a number below 256 at the start of a text, and its length.
+fn byte_number(text: &[u8]) -> Option<(u8, usize)> {
+    // Fast path for the usual spelling.
     if let [b'0', b'x', high, low, b',' | b' ', ..] = text
         && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
     {
@@ -712,7 +712,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_stand_in_the_column_of_its_key() {
+    fn a_list_may_be_in_the_column_of_its_key() {
         let node = root("A:\n- 1\n- 2\nB: 3\n");
         assert_eq!(node.get("A").unwrap().items().unwrap().len(), 2);
         assert_eq!(node.get("B").unwrap().text(), Some("3"));
@@ -727,7 +727,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_line_and_column() {
+    fn errors_have_line_and_column() {
         for (text, place) in [
             ("A: 1\nB: &x 2\n", "line 2, column 4"),
             ("A: *x\n", "line 1, column 4"),
@@ -745,14 +745,14 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_bounded() {
+    fn nesting_is_limited() {
         assert!(parse(&"[".repeat(100_000)).is_err());
         assert!(parse(&"- ".repeat(100_000)).is_err());
         assert!(parse(&(0..1_000).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>()).is_err());
     }
 
     #[test]
-    fn keys_are_bounded_and_long_text_takes_no_longer_than_its_length() {
+    fn keys_are_limited_and_long_text_takes_linear_time() {
         let keys: String = (0..100_000).map(|key| format!("k{key}: 1\n")).collect();
         assert!(parse(&keys).unwrap_err().to_string().contains("line 1025, column 1: map has too many keys"));
         let text = format!("A: x\n{}", "  y\n".repeat(1_000_000));
@@ -760,7 +760,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_bytes_are_a_list() {
+    fn numbers_above_255_are_a_list() {
         assert_eq!(root("[ 0x1, 255,\n 7 ]").kind, Kind::Bytes(Cow::Owned(vec![1, 255, 7])));
         assert!(matches!(root("[ 0x1, 256 ]").kind, Kind::List { .. }));
         assert!(matches!(root("[ 1, a ]").kind, Kind::List { .. }));

@@ -1,25 +1,25 @@
-//! Memory as C has it: `base[index]`, arrays of shared and local memory, constants, parameters.
+//! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
 use super::Printer;
 use crate::address::Address;
-use crate::ir::rows::entry;
+use crate::ir::id_lists::entry;
 use crate::ir::{Id, Intrinsic, Op, Space};
-use crate::sass::Place;
+use crate::sass::VariableSpace;
 use crate::types::{Type, letter};
 
 impl Printer<'_> {
-    /// What a load's text has for a type.
+    /// Returns the type of the text of a load.
     pub(super) fn loaded_type(&self, space: Space, id: Id) -> Type {
         let width = self.function.width(id);
         let wanted = self.types.of[id as usize];
         self.access_type(space, self.function.input(id, 0), width, wanted)
     }
 
-    /// The type of an access: that of what is pointed to if it has as many bits and is a number of the same kind.
+    /// Returns the type of an access: that of the memory if it has the same width and kind.
     fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
         let wanted = match wanted {
-            // What points to pointers is written as what points to numbers.
+            // A pointer to pointers is printed as a pointer to numbers.
             Type::Bool | Type::Void | Type::Pointer(..) => Type::Integer(width, false),
             wanted => wanted,
         };
@@ -33,7 +33,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What the pointer or the array points to.
+    /// Returns the element type of the pointer or array.
     fn element(&self, space: Space, address: Id) -> Option<Type> {
         if self.function.width(address) == 64 {
             let base = self.parts(address).base?;
@@ -45,7 +45,7 @@ impl Printer<'_> {
         self.region_type(self.region_of(space, address))
     }
 
-    /// An address as it is written: what has a variable stands as that.
+    /// Splits an address as it is printed: values with a variable stay whole.
     fn parts(&self, id: Id) -> Address {
         Address::down_to(self.function, id, &|part| self.has_variable(part))
     }
@@ -72,11 +72,11 @@ impl Printer<'_> {
         found.map(|(bits, kind)| Type::of(bits, kind))
     }
 
-    /// The type in which a value is stored.
+    /// Returns the type in which a value is stored.
     pub(super) fn stored_type(&self, space: Space, address: Id, value: Id) -> Type {
         let width = self.function.width(value);
         if matches!(self.function.op(value), Op::Constant(_)) {
-            // A number takes the type of its place, if that is as wide.
+            // A constant takes the type of the memory if that has the same width.
             let fits = self.element(space, address).is_some_and(|element| element.bits() == width);
             return if fits { Type::Void } else { Type::Integer(width.max(8), false) };
         }
@@ -88,9 +88,9 @@ impl Printer<'_> {
         }
     }
 
-    /// An access as an lvalue, and the type that it has. Of a number that is stored, the wanted type is none: it takes that
-    /// of its place.
-    pub(super) fn place(&mut self, space: Space, address: Id, wanted: Type) -> (String, Type) {
+    /// Returns an access as an lvalue, and its type. A constant that is stored has no wanted type: it takes that of
+    /// the memory.
+    pub(super) fn lvalue(&mut self, space: Space, address: Id, wanted: Type) -> (String, Type) {
         let element = self.element(space, address);
         let width = match (wanted, element) {
             (Type::Void, Some(element)) => element.bits(),
@@ -153,25 +153,25 @@ impl Printer<'_> {
         }
     }
 
-    /// An index in elements of so many bytes.
+    /// Returns an index in elements of `bytes` bytes.
     fn index(&mut self, found: &Address, bytes: i64) -> String {
         self.index_within(found, bytes, 0)
     }
 
-    /// The same, where a single summand stands beside something that binds so tightly.
+    /// Returns an index whose single term binds at least as tightly as `least`.
     fn index_within(&mut self, found: &Address, bytes: i64, least: u8) -> String {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
             let factor = scale / bytes.cast_unsigned();
-            let tight = if factor != 1 {
+            let precedence = if factor != 1 {
                 13
             } else if count > 1 {
                 12
             } else {
                 least
             };
-            let part = self.index_part(id, tight);
+            let part = self.index_part(id, precedence);
             if !text.is_empty() {
                 text.push_str(" + ");
             }
@@ -192,13 +192,13 @@ impl Printer<'_> {
         text
     }
 
-    /// A summand of an index; what was widened needs no cast, as C widens it the same way.
-    fn index_part(&mut self, id: Id, tight: u8) -> String {
+    /// Returns a term of an index. A widened value needs no cast if C widens it the same way.
+    fn index_part(&mut self, id: Id, precedence: u8) -> String {
         let inner = self.function.input(id, 0);
         match self.function.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(inner) == 32 && !self.has_variable(id) => {
                 let is_signed = self.function.op(id) == Op::SignExtend;
-                self.value(inner, tight, Type::Integer(32, is_signed))
+                self.value(inner, precedence, Type::Integer(32, is_signed))
             }
             _ => {
                 let width = self.function.width(id);
@@ -206,18 +206,18 @@ impl Printer<'_> {
                     Type::Integer(bits, sign) => Type::Integer(bits, sign),
                     _ => Type::Integer(width, false),
                 };
-                self.value(id, tight, ty)
+                self.value(id, precedence, ty)
             }
         }
     }
 
-    /// A pointer that is moved: `p + n`.
-    pub(super) fn pointer(&mut self, id: Id, tight: u8, ty: Type) -> String {
+    /// Returns pointer arithmetic: `p + n`.
+    pub(super) fn pointer(&mut self, id: Id, precedence: u8, ty: Type) -> String {
         let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
             self.casts += 1;
-            return super::expression_wrapped(format!("({})({text})", ty.name()), 15, tight);
+            return super::expression_wrapped(format!("({})({text})", ty.name()), 15, precedence);
         };
         let bytes = i64::from(target.bits() / 8).max(1);
         let fits =
@@ -227,15 +227,15 @@ impl Printer<'_> {
         if fits && has == ty {
             let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
-                return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
+                return super::expression_wrapped(format!("{text} - {back}"), 12, precedence);
             }
             let index =
                 if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
-            return super::expression_wrapped(format!("{text} + {index}"), 12, tight);
+            return super::expression_wrapped(format!("{text} + {index}"), 12, precedence);
         }
         let index = bracketed(self.index(&found, 1));
         self.casts += 2;
-        super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, tight)
+        super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, precedence)
     }
 
     fn integer_sum(&mut self, id: Id) -> String {
@@ -246,18 +246,18 @@ impl Printer<'_> {
         format!("{left} + {right}")
     }
 
-    /// The address that an atomic operation is given.
+    /// Returns the address operand of an atomic operation.
     pub(super) fn pointed(&mut self, address: Id, call: Intrinsic) -> String {
         let ty = match letter(call.input(1)) {
             Type::Void => Type::Integer(32, false),
             ty => ty,
         };
         let space = if self.function.width(address) == 32 { Space::Shared } else { Space::Generic };
-        let (place, has) = self.place(space, address, ty);
-        // `&p[0]` is `p`.
-        let text = match place.strip_prefix('*') {
+        let (lvalue, has) = self.lvalue(space, address, ty);
+        // `&p[0]` is printed as `p`.
+        let text = match lvalue.strip_prefix('*') {
             Some(rest) if !rest.starts_with('(') => String::from(rest),
-            _ => format!("&{place}"),
+            _ => format!("&{lvalue}"),
         };
         if has == ty {
             return text;
@@ -293,13 +293,13 @@ impl Printer<'_> {
         format!("*({})((char *){name} + {index})", ty.pointer().name())
     }
 
-    /// An array is used up to a byte.
+    /// Records that an array is used up to a byte.
     pub(super) fn region(&mut self, name: &'static str, end: i64) {
         let known = entry(&mut self.regions, name);
         *known = end.max(*known);
     }
 
-    /// The declaration of an array that is used.
+    /// Returns the declaration of an array in use.
     pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
         let end = end.cast_unsigned();
         let space = match name {
@@ -323,7 +323,7 @@ impl Printer<'_> {
             _ => {
                 let variables = self.source.code.variables.iter();
                 let size = variables
-                    .filter(|variable| matches!((variable.place, space), (Place::Constant(a), Space::Constant(b)) if a == b))
+                    .filter(|variable| matches!((variable.space, space), (VariableSpace::Constant(a), Space::Constant(b)) if a == b))
                     .map(|variable| variable.offset + variable.size)
                     .max();
                 let size = size.unwrap_or(0).max(end);
@@ -338,14 +338,14 @@ impl Printer<'_> {
 
     // Parameters.
 
-    /// Which parameter has a byte.
+    /// Returns the index of the parameter that contains a byte.
     fn parameter_at(&self, offset: u32) -> Option<usize> {
         self.parameters.iter().position(|parameter| {
             (parameter.offset..parameter.offset + parameter.size.max(1)).contains(&offset)
         })
     }
 
-    /// The parts of structures that are read: of two that overlap, the wider one.
+    /// Finds the fields of structures that are read: of two that overlap, the wider one.
     pub(super) fn find_fields(&mut self) {
         let mut reads: Vec<(u8, u32, Type)> = Vec::new();
         for (id, value) in self.function.values.iter().enumerate() {
@@ -370,26 +370,26 @@ impl Printer<'_> {
         self.fields.sort_unstable_by_key(|field| (field.0, field.1));
     }
 
-    /// The last part of a structure that begins before a byte.
+    /// Returns the last field of a structure that begins before a byte.
     fn field_before(&self, index: usize, end: u32) -> Option<(u32, Type)> {
         let all = self.fields.iter().filter(|field| field.0 == index && field.1 < end);
         all.max_by_key(|field| field.1).map(|field| (field.1, field.2))
     }
 
-    /// The part of a structure that some bytes are in: where it begins, and its type.
+    /// Returns the field of a structure that contains some bytes: its offset and type.
     fn field_at(&self, index: usize, inside: u32, size: u32) -> Option<(u32, Type)> {
         let (start, ty) = self.field_before(index, inside + 1)?;
         (inside + size <= start + u32::from(ty.bits().max(8)) / 8).then_some((start, ty))
     }
 
-    /// Whether no part of a structure has any of some bytes.
+    /// Returns whether no field of a structure overlaps some bytes.
     fn field_near(&self, index: usize, inside: u32, size: u32) -> bool {
         let before = self.field_before(index, inside + size.max(1));
         before.is_none_or(|(start, ty)| start + u32::from(ty.bits().max(8)) / 8 <= inside)
     }
 
-    /// A parameter, or a part of one.
-    pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type, tight: u8) -> String {
+    /// Returns a parameter, or a part of one.
+    pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type, precedence: u8) -> String {
         let Some(index) = self.parameter_at(offset) else { return String::from("0") };
         let name = format!("param_{}", index + 1);
         let inside = offset - self.parameters[index].offset;
@@ -414,25 +414,25 @@ impl Printer<'_> {
                 match ty {
                     Type::Float(_) => format!("__int_as_float((int){part})"),
                     Type::Integer(..) => {
-                        super::expression_wrapped(format!("({}){part}", ty.name()), 15, tight)
+                        super::expression_wrapped(format!("({}){part}", ty.name()), 15, precedence)
                     }
-                    _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, tight),
+                    _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, precedence),
                 }
             }
-            // It reaches into the next one.
+            // The read extends into the next parameter.
             _ if size == 8 && inside + size > self.parameters[index].size => {
-                self.two_parameters(offset, ty, tight)
+                self.two_parameters(offset, ty, precedence)
             }
             _ => {
                 self.casts += 1;
                 let text = format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
-                super::expression_wrapped(text, 15, tight)
+                super::expression_wrapped(text, 15, precedence)
             }
         }
     }
 
-    /// Two parameters in a row as one number.
-    fn two_parameters(&mut self, offset: u32, ty: Type, tight: u8) -> String {
+    /// Returns two consecutive parameters as one number.
+    fn two_parameters(&mut self, offset: u32, ty: Type, precedence: u8) -> String {
         let mut half = |offset| {
             let text = self.parameter(offset, 32, Type::Integer(32, false), 15);
             match self.parameter_at(offset).and_then(|index| self.parameter_type(index)) {
@@ -445,13 +445,13 @@ impl Printer<'_> {
         match ty {
             Type::Float(_) => format!("__longlong_as_double{text}"),
             Type::Integer(64, true) | Type::Pointer(..) => {
-                super::expression_wrapped(format!("({}){text}", ty.name()), 15, tight)
+                super::expression_wrapped(format!("({}){text}", ty.name()), 15, precedence)
             }
             _ => text,
         }
     }
 
-    /// Bytes of a parameter at an index that is computed.
+    /// Returns bytes of a parameter at a computed index.
     fn parameter_access(&mut self, found: &Address, ty: Type) -> String {
         let offset = found.offset;
         let index = u32::try_from(offset).ok().and_then(|offset| self.parameter_at(offset));

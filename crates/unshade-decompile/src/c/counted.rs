@@ -1,29 +1,30 @@
-//! Loops with a variable that counts: `for`, of a `while` whose last statement sets a variable of its condition.
+//! Counted loops: a `while` loop whose last statement sets a variable of its condition becomes `for`.
 
 use super::{Printer, wrap};
 use crate::ir::Id;
-use crate::structure::{Statement, Test, continues as structure_continues};
+use crate::structure::{Condition, Statement, continues as structure_continues};
 
 impl Printer<'_> {
-    /// A loop with its condition in front: `for` if its last statement sets a variable of the condition, `while` otherwise.
-    pub(super) fn counted(&mut self, condition: (Test, bool), body: &[Statement]) {
-        let place = self.lines.len();
+    /// Prints a loop with its condition at the top: `for` if its last statement sets a variable of the condition,
+    /// else `while`.
+    pub(super) fn counted(&mut self, condition: (Condition, bool), body: &[Statement]) {
+        let head_index = self.lines.len();
         let end = self.loop_ends.get(self.loops_written - 1).copied();
         self.named.clear();
         let text = self.condition(condition);
         let tested = self.named.clone();
         let is_open = self.braced(&format!("while ({text})"), body);
-        let step = if structure_continues(body) { None } else { self.take_step(place, &tested) };
+        let step = if structure_continues(body) { None } else { self.take_step(head_index, &tested) };
         let Some((class, step)) = step else { return self.close(is_open) };
         let room =
             wrap::WIDTH.saturating_sub(4 * self.indent + "for (; ; ) {".len() + text.len() + step.len());
-        let start = self.take_start(place, class, end, room).unwrap_or_default();
-        let head = if start.0 { place - 1 } else { place };
+        let start = self.take_start(head_index, class, end, room).unwrap_or_default();
+        let head = if start.0 { head_index - 1 } else { head_index };
         let head_line = &mut self.lines[head];
         let brace = if is_open { " {" } else { "" };
         head_line.text = format!("for ({}; {text}; {step}){brace}", start.1);
         head_line.addresses.extend(start.2);
-        // What is left may need no braces.
+        // The remaining body may need no braces.
         if is_open && self.lines.len() == head + 2 && self.stands_alone(head + 1) {
             let trimmed = self.lines[head].text.len() - 2;
             self.lines[head].text.truncate(trimmed);
@@ -38,21 +39,21 @@ impl Printer<'_> {
         self.close(is_open);
     }
 
-    /// Takes the statement that a round ends with out of a body, if it sets a variable that is tested.
-    fn take_step(&mut self, place: usize, tested: &[Id]) -> Option<(Id, String)> {
+    /// Removes the last statement of the body, if it sets a variable of the condition.
+    fn take_step(&mut self, head_index: usize, tested: &[Id]) -> Option<(Id, String)> {
         let inner = self.indent + 1;
         let mut at = self.lines.len();
-        while at > place + 1 {
+        while at > head_index + 1 {
             at -= 1;
             let line = &self.lines[at];
             let class = line.sets.filter(|_| line.indent == inner)?;
             if tested.contains(&class) {
-                // Nothing behind it may read what it sets, or set what it reads.
+                // No statement after it may read what it sets, or set what it reads.
                 let is_free = self.lines[at + 1..].iter().all(|after| {
                     !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
                 });
-                // What the body declares is not known in the head.
-                let is_outer = self.lines[place + 1..]
+                // Variables declared in the body are not visible in the head.
+                let is_outer = self.lines[head_index + 1..]
                     .iter()
                     .all(|other| other.declares.is_none_or(|declared| !line.names.contains(&declared)));
                 if !is_free || !is_outer || line.text.contains(['[', '?']) {
@@ -65,7 +66,7 @@ impl Printer<'_> {
                     Some((name, "-= 1")) => format!("{name}--"),
                     _ => String::from(text),
                 };
-                if let Some(head) = self.lines.get_mut(place) {
+                if let Some(head) = self.lines.get_mut(head_index) {
                     head.addresses.extend(line.addresses);
                 }
                 return Some((class, step));
@@ -74,17 +75,17 @@ impl Printer<'_> {
         None
     }
 
-    /// Takes the statement that a variable begins with out of the lines in front of its loop: whether there was one, its
-    /// text, its addresses. One that declares a variable which is needed behind the loop stays, and one for which there is no
-    /// room.
+    /// Removes the statement before the loop that initializes a variable. Returns whether there was one, its text,
+    /// and its addresses. A statement stays if it declares a variable that is used after the loop, or if the line
+    /// would be too long.
     fn take_start(
         &mut self,
-        place: usize,
+        head_index: usize,
         class: Id,
         end: Option<u32>,
         room: usize,
     ) -> Option<(bool, String, Vec<u32>)> {
-        let mut at = place;
+        let mut at = head_index;
         while at > 0 {
             at -= 1;
             let line = &self.lines[at];
@@ -95,12 +96,12 @@ impl Printer<'_> {
                 }
                 continue;
             }
-            let is_free = self.lines[at + 1..place]
+            let is_free = self.lines[at + 1..head_index]
                 .iter()
                 .all(|after| after.sets.is_some_and(|set| !line.names.contains(&set)));
             let is_declared = line.declares.is_some();
             let is_over = end.is_some_and(|end| self.last.get(&class).is_some_and(|last| *last <= end));
-            // `x += 1` is no beginning.
+            // `x += 1` is not an initialization.
             let is_set = line.text.contains(" = ") && !line.text.contains(['[', '?']);
             if !is_free || !is_set || is_declared && !is_over || line.text.len() > room {
                 return None;
@@ -111,7 +112,7 @@ impl Printer<'_> {
         None
     }
 
-    /// Whether a line can be what belongs to a head without braces.
+    /// Returns whether a line can be a body without braces.
     pub(super) fn stands_alone(&self, at: usize) -> bool {
         let text = self.lines[at].text.as_str();
         text.ends_with(';') && !text.ends_with(":;") && !text.starts_with("if ") && !self.is_declaration(text)

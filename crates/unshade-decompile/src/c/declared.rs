@@ -1,25 +1,25 @@
-//! Where variables are declared: where they are first set, if all that names them is inside of that scope.
+//! Placement of declarations: where a variable is first set, if that scope contains all its uses.
 
 use super::Printer;
-use crate::ir::hash::Table;
+use crate::ir::hash::FastMap;
 use crate::ir::{BlockId, Id};
-use crate::structure::{Kind, Statement, Test};
+use crate::structure::{Condition, LoopKind, Statement};
 
-/// Where a variable occurs.
+/// The occurrences of a variable.
 #[derive(Clone, Copy)]
 struct Occurrence {
     scope: usize,
-    /// The scope in which it is set first, if that is the first that happens to it.
+    /// The scope in which it is first set, if its first occurrence sets it.
     first: Option<usize>,
-    /// When it occurs last, by the [`Clock`].
+    /// The time of its last occurrence, by the [`Clock`].
     last: u32,
 }
 
-/// Counts occurrences of variables in the order of the text.
+/// Numbers occurrences of variables in the order of the text.
 #[derive(Default)]
 struct Clock {
     now: u32,
-    /// What each loop ends at.
+    /// The time at which each loop ends.
     loop_ends: Vec<u32>,
 }
 
@@ -29,7 +29,7 @@ impl Printer<'_> {
             return;
         }
         let mut scopes = vec![(0_usize, 0_usize)];
-        let mut found: Table<Id, Occurrence> = Table::default();
+        let mut found: FastMap<Id, Occurrence> = FastMap::default();
         let mut clock = Clock::default();
         self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
         self.loop_ends = clock.loop_ends;
@@ -46,7 +46,7 @@ impl Printer<'_> {
         statements: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         for statement in statements {
@@ -58,20 +58,21 @@ impl Printer<'_> {
                     self.inside(otherwise, scope, scopes, found, clock);
                 }
                 Statement::Loop { kind, body } => {
-                    let place = clock.loop_ends.len();
+                    let index = clock.loop_ends.len();
                     clock.loop_ends.push(0);
-                    if let Kind::While(condition, _) = kind {
+                    if let LoopKind::While(condition, _) = kind {
                         self.read_test(*condition, scope, scopes, found, clock);
                     }
                     self.inside(body, scope, scopes, found, clock);
-                    if let Kind::DoWhile(condition, _) = kind {
+                    if let LoopKind::DoWhile(condition, _) = kind {
                         self.read_test(*condition, scope, scopes, found, clock);
                     }
-                    clock.loop_ends[place] = clock.now;
+                    clock.loop_ends[index] = clock.now;
                 }
                 Statement::Switch { selector, cases } => {
                     self.read_in(*selector, scope, scopes, found, clock);
-                    // A declaration between cases would be jumped over: what is set there is declared before.
+                    // A `switch` would jump over a declaration between cases: variables set there are declared before
+                    // it.
                     let depth = scopes[scope].1 + 1;
                     for (_, _, body) in cases {
                         scopes.push((scope, depth));
@@ -94,7 +95,7 @@ impl Printer<'_> {
         body: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         let depth = scopes[scope].1 + 1;
@@ -108,10 +109,10 @@ impl Printer<'_> {
         block: BlockId,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
-        for &item in &self.schedule.items[block as usize] {
+        for &item in &self.schedule.statements[block as usize] {
             for index in 0..self.function.inputs(item).len() {
                 let input = self.function.input(item, index);
                 if input != crate::ir::NONE {
@@ -130,13 +131,13 @@ impl Printer<'_> {
 
     fn read_test(
         &self,
-        test: Test,
+        test: Condition,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
-        if let Test::Value(id) = test {
+        if let Condition::Value(id) = test {
             self.read_in(id, scope, scopes, found, clock);
         }
     }
@@ -146,7 +147,7 @@ impl Printer<'_> {
         id: Id,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         self.each_variable(id, &mut |id| {
@@ -159,7 +160,7 @@ impl Printer<'_> {
         class: Id,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut Table<Id, Occurrence>,
+        found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
         is_set: bool,
     ) {

@@ -1,11 +1,11 @@
-//! Values as expressions, with as few parentheses and casts as C needs.
+//! Values as expressions, with only the parentheses and casts that C needs.
 
 use super::Printer;
 use crate::ir::fold::signed;
 use crate::ir::{Id, NONE, Op};
 use crate::types::{Type, letter};
 
-/// How tightly C's operators bind.
+/// Precedence of C's operators.
 const UNARY: u8 = 15;
 const PRODUCT: u8 = 13;
 const SUM: u8 = 12;
@@ -23,13 +23,13 @@ const INT: Type = Type::Integer(32, true);
 const UNSIGNED: Type = Type::Integer(32, false);
 
 impl Printer<'_> {
-    /// The text of a value where a type is wanted, in parentheses if it binds less tightly than that.
-    pub(super) fn value(&mut self, id: Id, tight: u8, wanted: Type) -> String {
+    /// Returns the text of a value where a type is wanted, in parentheses if its precedence is lower than `precedence`.
+    pub(super) fn value(&mut self, id: Id, precedence: u8, wanted: Type) -> String {
         if id == NONE {
             return String::from("0");
         }
         if let Op::Constant(number) = self.function.op(id) {
-            return constant(number, self.function.width(id), wanted, tight);
+            return constant(number, self.function.width(id), wanted, precedence);
         }
         if wanted == Type::Float(64) && self.is_pair(id) && !self.has_variable(id) {
             return self.double_of_halves(id);
@@ -41,22 +41,22 @@ impl Printer<'_> {
             }
             let text = self.plain(id, if before.ends_with('(') { 0 } else { inner });
             let text = [before.as_str(), &text, after].concat();
-            return if before.starts_with('(') && tight > UNARY { format!("({text})") } else { text };
+            return if before.starts_with('(') && precedence > UNARY { format!("({text})") } else { text };
         }
-        self.plain(id, tight)
+        self.plain(id, precedence)
     }
 
-    /// The same, without what a type asks for.
-    pub(super) fn plain(&mut self, id: Id, tight: u8) -> String {
+    /// Returns the text of a value without a conversion.
+    pub(super) fn plain(&mut self, id: Id, precedence: u8) -> String {
         if self.has_variable(id) {
             return self.name(id);
         }
         self.addresses.push(self.function.values[id as usize].address);
         let ty = self.types.of[id as usize];
-        self.computed(id, tight, ty)
+        self.computed(id, precedence, ty)
     }
 
-    /// The type that the text of a value has in C.
+    /// Returns the type that the text of a value has in C.
     pub(super) fn has_type(&self, id: Id) -> Type {
         if self.has_variable(id) {
             return self.types.of[self.variables.of(id) as usize];
@@ -64,7 +64,7 @@ impl Printer<'_> {
         self.natural_type(id)
     }
 
-    /// The type that the operator of a value gives its text.
+    /// Returns the type that the operator of a value gives its text.
     fn natural_type(&self, id: Id) -> Type {
         let width = self.function.width(id);
         let a = self.function.input(id, 0);
@@ -76,7 +76,7 @@ impl Printer<'_> {
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Low | Op::High if self.is_half_of_double(id) => INT,
-            // `__mulhi` has a sign.
+            // `__mulhi` is signed.
             Op::High if self.factors(a).is_some_and(|factors| factors.2) => INT,
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
@@ -93,7 +93,7 @@ impl Printer<'_> {
             Op::Load(space) => self.loaded_type(space, id),
             Op::Result(_) => self.types.of[a as usize].word(),
             Op::Select => match self.types.of[id as usize] {
-                // Without a type of its own, that of its sides.
+                // A sum without a type of its own has that of its operands.
                 Type::Integer(..) => self.types.of[id as usize],
                 ty => ty,
             },
@@ -101,7 +101,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What a variable is set to: the operator, made the variable's type where that is of another kind.
+    /// Returns the text that a variable is set to, converted if the variable has another kind of type.
     pub(super) fn set_to(&mut self, id: Id, ty: Type) -> String {
         if matches!(ty, Type::Integer(64, _)) && self.is_widening(id) {
             let inner = self.function.input(id, 0);
@@ -126,12 +126,12 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether it is half of what is a double in the text.
+    /// Returns whether it is half of a value that is a double in the text.
     fn is_half_of_double(&self, id: Id) -> bool {
         self.function.width(id) == 32 && self.has_type(self.function.input(id, 0)) == Type::Float(64)
     }
 
-    /// Whether it is put together of two halves of a double's.
+    /// Returns whether it is assembled from two halves of a double.
     fn is_pair(&self, id: Id) -> bool {
         self.function.op(id) == Op::Concat && self.function.width(self.function.input(id, 1)) == 32
     }
@@ -152,17 +152,17 @@ impl Printer<'_> {
         }
     }
 
-    /// The type of a sum: without a sign if a summand has none.
+    /// Returns the type of a sum: unsigned if an operand is.
     fn common_type(&self, id: Id, width: u8) -> Type {
         let mut has_sign = true;
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
-            // What C widens by itself takes the type of the other one.
+            // An operand that C widens implicitly takes the type of the other one.
             if width == 64 && self.widens(self.function.input(id, 0), self.function.input(id, 1), index == 0)
             {
                 continue;
             }
-            // A number is written as one with a sign, which leaves it to the other.
+            // A constant is printed as signed, which leaves the sign to the other operand.
             if self.function.number(input).is_some() {
                 continue;
             }
@@ -174,19 +174,19 @@ impl Printer<'_> {
         Type::Integer(width.max(32), has_sign)
     }
 
-    /// An operator with its inputs.
-    pub(super) fn computed(&mut self, id: Id, tight: u8, ty: Type) -> String {
+    /// Returns an operator with its inputs.
+    pub(super) fn computed(&mut self, id: Id, precedence: u8, ty: Type) -> String {
         let op = self.function.op(id);
         let width = self.function.width(id);
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let plain = Type::Integer(width.max(32), false);
         match op {
-            Op::Constant(number) => constant(number, width, ty, tight),
-            Op::Undefined => constant(0, width, ty, tight),
+            Op::Constant(number) => constant(number, width, ty, precedence),
+            Op::Undefined => constant(0, width, ty, precedence),
             Op::Special(special) if width == 64 => {
                 self.casts += 1;
                 self.region(special.0, 0);
-                wrapped(format!("(unsigned long long){}", special.0), UNARY, tight)
+                wrapped(format!("(unsigned long long){}", special.0), UNARY, precedence)
             }
             Op::Special(special) => {
                 if let Some(name) = special.0.strip_suffix("()") {
@@ -194,35 +194,35 @@ impl Printer<'_> {
                 }
                 String::from(*special.0)
             }
-            Op::Parameter(offset) => self.parameter(offset, width, ty, tight),
+            Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
             Op::Symbol(_) => self.symbol(id),
-            Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, tight, ty),
-            Op::Add => self.sum(id, a, b, tight, plain),
-            Op::Sub => self.binary("-", SUM, a, b, tight, self.loose(width)),
-            Op::Mul => self.binary("*", PRODUCT, a, b, tight, self.loose(width)),
-            Op::And => self.binary("&", AND, a, b, tight, self.loose(width)),
-            Op::Or => self.binary("|", OR, a, b, tight, self.loose(width)),
-            Op::Xor => self.binary("^", XOR, a, b, tight, self.loose(width)),
-            Op::Shl => self.shift("<<", "shift_left", a, b, tight, self.loose(width)),
-            Op::Shr => self.shift(">>", "shift_right", a, b, tight, Type::Integer(width, false)),
-            Op::Sar => self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width, true)),
-            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, false)),
-            Op::Urem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, false)),
-            Op::Sdiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, true)),
-            Op::Srem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, true)),
-            Op::Neg => self.unary("-", a, tight, self.loose(width)),
-            Op::Not => self.unary("~", a, tight, self.loose(width)),
-            Op::Equal => self.compare("==", EQUALITY, a, b, tight, None),
-            Op::NotEqual => self.compare("!=", EQUALITY, a, b, tight, None),
-            Op::Less => self.compare("<", RELATION, a, b, tight, Some(false)),
-            Op::LessEqual => self.compare("<=", RELATION, a, b, tight, Some(false)),
-            Op::SignedLess => self.compare("<", RELATION, a, b, tight, Some(true)),
-            Op::SignedLessEqual => self.compare("<=", RELATION, a, b, tight, Some(true)),
+            Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, precedence, ty),
+            Op::Add => self.sum(id, a, b, precedence, plain),
+            Op::Sub => self.binary("-", SUM, a, b, precedence, self.loose(width)),
+            Op::Mul => self.binary("*", PRODUCT, a, b, precedence, self.loose(width)),
+            Op::And => self.binary("&", AND, a, b, precedence, self.loose(width)),
+            Op::Or => self.binary("|", OR, a, b, precedence, self.loose(width)),
+            Op::Xor => self.binary("^", XOR, a, b, precedence, self.loose(width)),
+            Op::Shl => self.shift("<<", "shift_left", a, b, precedence, self.loose(width)),
+            Op::Shr => self.shift(">>", "shift_right", a, b, precedence, Type::Integer(width, false)),
+            Op::Sar => self.shift(">>", "shift_right_signed", a, b, precedence, Type::Integer(width, true)),
+            Op::Udiv => self.binary("/", PRODUCT, a, b, precedence, Type::Integer(width, false)),
+            Op::Urem => self.binary("%", PRODUCT, a, b, precedence, Type::Integer(width, false)),
+            Op::Sdiv => self.binary("/", PRODUCT, a, b, precedence, Type::Integer(width, true)),
+            Op::Srem => self.binary("%", PRODUCT, a, b, precedence, Type::Integer(width, true)),
+            Op::Neg => self.unary("-", a, precedence, self.loose(width)),
+            Op::Not => self.unary("~", a, precedence, self.loose(width)),
+            Op::Equal => self.compare("==", EQUALITY, a, b, precedence, None),
+            Op::NotEqual => self.compare("!=", EQUALITY, a, b, precedence, None),
+            Op::Less => self.compare("<", RELATION, a, b, precedence, Some(false)),
+            Op::LessEqual => self.compare("<=", RELATION, a, b, precedence, Some(false)),
+            Op::SignedLess => self.compare("<", RELATION, a, b, precedence, Some(true)),
+            Op::SignedLessEqual => self.compare("<=", RELATION, a, b, precedence, Some(true)),
             Op::Carry => {
                 let bits = Type::Integer(self.function.width(a), false);
                 let sum = self.binary("+", SUM, a, b, RELATION + 1, bits);
                 let first = self.value(a, RELATION + 1, bits);
-                wrapped(format!("{sum} < {first}"), RELATION, tight)
+                wrapped(format!("{sum} < {first}"), RELATION, precedence)
             }
             Op::SignedCarry | Op::SignedBorrow => {
                 let name = if op == Op::SignedCarry { "signed_carry" } else { "signed_borrow" };
@@ -234,18 +234,18 @@ impl Printer<'_> {
                 );
                 format!("{name}({x}, {y})")
             }
-            Op::BoolAnd => self.binary("&&", BOTH, a, b, tight, Type::Bool),
-            Op::BoolOr => self.binary("||", EITHER, a, b, tight, Type::Bool),
-            Op::BoolXor => self.binary("!=", EQUALITY, a, b, tight, Type::Bool),
-            Op::BoolNot => self.negated(a, tight),
-            Op::ZeroExtend | Op::SignExtend => self.extended(id, a, tight, op == Op::SignExtend),
+            Op::BoolAnd => self.binary("&&", BOTH, a, b, precedence, Type::Bool),
+            Op::BoolOr => self.binary("||", EITHER, a, b, precedence, Type::Bool),
+            Op::BoolXor => self.binary("!=", EQUALITY, a, b, precedence, Type::Bool),
+            Op::BoolNot => self.negated(a, precedence),
+            Op::ZeroExtend | Op::SignExtend => self.extended(id, a, precedence, op == Op::SignExtend),
             Op::Low | Op::High if self.is_half_of_double(id) => {
                 let text = self.value(a, 0, Type::Float(64));
                 format!("{}({text})", if op == Op::High { "__double2hiint" } else { "__double2loint" })
             }
             Op::Low => {
                 let from = self.integer_type(a, false);
-                self.cast(a, Type::Integer(width, false), tight, from)
+                self.cast(a, Type::Integer(width, false), precedence, from)
             }
             Op::High if self.factors(a).is_some() => {
                 let (x, y, is_signed) = self.factors(a).unwrap_or((a, a, false));
@@ -257,15 +257,19 @@ impl Printer<'_> {
                 let from = Type::Integer(self.function.width(a), false);
                 let text = self.value(a, SHIFT, from);
                 self.casts += 1;
-                wrapped(format!("({})({text} >> {width})", Type::Integer(width, false).name()), UNARY, tight)
+                wrapped(
+                    format!("({})({text} >> {width})", Type::Integer(width, false).name()),
+                    UNARY,
+                    precedence,
+                )
             }
             Op::Concat => {
                 let half = Type::Integer(self.function.width(b), false);
-                // What `|` joins of the lower half is joined before that is widened.
+                // A lower half that is combined with `|` is combined before it is widened.
                 let (high, low) = (self.value(a, UNARY, half), self.value(b, OR + 1, half));
                 self.casts += 1;
                 let wide = Type::Integer(width, false).name();
-                wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, tight)
+                wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, precedence)
             }
             Op::PopCount => {
                 self.function_call(if self.function.width(a) == 64 { "__popcll" } else { "__popc" }, a)
@@ -273,17 +277,17 @@ impl Printer<'_> {
             Op::LeadingZeros => {
                 self.function_call(if self.function.width(a) == 64 { "__clzll" } else { "__clz" }, a)
             }
-            Op::FloatAdd => self.binary("+", SUM, a, b, tight, Type::Float(width)),
-            Op::FloatSub => self.binary("-", SUM, a, b, tight, Type::Float(width)),
+            Op::FloatAdd => self.binary("+", SUM, a, b, precedence, Type::Float(width)),
+            Op::FloatSub => self.binary("-", SUM, a, b, precedence, Type::Float(width)),
             Op::FloatMul if self.is_summand[id as usize] => {
-                // A compiler would make one operation of both.
+                // A compiler would fuse both operations.
                 let ty = Type::Float(width);
                 let (x, y) = (self.value(a, 0, ty), self.value(b, 0, ty));
                 format!("{}({x}, {y})", if width == 64 { "__dmul_rn" } else { "__fmul_rn" })
             }
-            Op::FloatMul => self.binary("*", PRODUCT, a, b, tight, Type::Float(width)),
-            Op::FloatDiv => self.binary("/", PRODUCT, a, b, tight, Type::Float(width)),
-            Op::FloatNegate => self.unary("-", a, tight, Type::Float(width)),
+            Op::FloatMul => self.binary("*", PRODUCT, a, b, precedence, Type::Float(width)),
+            Op::FloatDiv => self.binary("/", PRODUCT, a, b, precedence, Type::Float(width)),
+            Op::FloatNegate => self.unary("-", a, precedence, Type::Float(width)),
             Op::FloatAbs => {
                 let text = self.value(a, 0, Type::Float(width));
                 format!("{}({text})", if width == 64 { "fabs" } else { "fabsf" })
@@ -292,39 +296,41 @@ impl Printer<'_> {
                 let text = self.value(a, 0, Type::Float(width));
                 format!("{}({text})", if width == 64 { "sqrt" } else { "sqrtf" })
             }
-            Op::FloatEqual => self.float_compare("==", EQUALITY, a, b, tight),
-            Op::FloatNotEqual => self.float_compare("!=", EQUALITY, a, b, tight),
-            Op::FloatLess => self.float_compare("<", RELATION, a, b, tight),
-            Op::FloatLessEqual => self.float_compare("<=", RELATION, a, b, tight),
+            Op::FloatEqual => self.float_compare("==", EQUALITY, a, b, precedence),
+            Op::FloatNotEqual => self.float_compare("!=", EQUALITY, a, b, precedence),
+            Op::FloatLess => self.float_compare("<", RELATION, a, b, precedence),
+            Op::FloatLessEqual => self.float_compare("<=", RELATION, a, b, precedence),
             Op::FloatNan => {
                 let text = self.value(a, 0, Type::Float(self.function.width(a)));
                 format!("isnan({text})")
             }
-            Op::FloatConvert => self.cast(a, Type::Float(width), tight, Type::Float(self.function.width(a))),
+            Op::FloatConvert => {
+                self.cast(a, Type::Float(width), precedence, Type::Float(self.function.width(a)))
+            }
             Op::SignedToFloat => {
                 let from = Type::Integer(self.function.width(a), true);
-                self.cast(a, Type::Float(width), tight, from)
+                self.cast(a, Type::Float(width), precedence, from)
             }
             Op::UnsignedToFloat => {
                 let from = Type::Integer(self.function.width(a), false);
-                self.cast(a, Type::Float(width), tight, from)
+                self.cast(a, Type::Float(width), precedence, from)
             }
             Op::Select => {
                 let condition = self.value(a, CHOICE + 1, Type::Bool);
                 let yes = self.value(b, CHOICE + 1, ty);
                 let no = self.value(self.function.input(id, 2), CHOICE, ty);
-                wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, tight)
+                wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, precedence)
             }
-            Op::Load(space) => self.place(space, a, ty).0,
+            Op::Load(space) => self.lvalue(space, a, ty).0,
             Op::Call(call) => self.call(id, call),
-            Op::Copy => self.value(a, tight, ty),
+            Op::Copy => self.value(a, precedence, ty),
             Op::ImageRead(image) => self.image_read(id, image),
             Op::Result(word) => self.image_word(a, word),
             Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Unlifted(_) => String::from("0"),
         }
     }
 
-    /// What a value is as an integer.
+    /// Returns the type of a value as an integer.
     fn integer_type(&self, id: Id, is_signed: bool) -> Type {
         match self.has_type(id) {
             Type::Integer(bits, sign) => Type::Integer(bits, sign),
@@ -333,13 +339,13 @@ impl Printer<'_> {
         }
     }
 
-    /// An integer of a width whose sign does not matter.
+    /// Returns an integer type whose sign does not matter.
     fn loose(&self, width: u8) -> Type {
         Type::Integer(width.max(32), false)
     }
 
-    /// An input of an operator that does not mind signs: no cast but from what is no integer, or narrower.
-    pub(super) fn operand(&mut self, id: Id, tight: u8, wanted: Type) -> String {
+    /// Returns an operand of an operator that ignores signs: it is cast only if it is not an integer, or is narrower.
+    pub(super) fn operand(&mut self, id: Id, precedence: u8, wanted: Type) -> String {
         let wanted = match (wanted, self.has_type(id)) {
             (Type::Integer(bits, _), Type::Integer(have, sign))
                 if bits == have || bits == 32 && have < 32 =>
@@ -348,20 +354,20 @@ impl Printer<'_> {
             }
             (wanted, _) => wanted,
         };
-        self.value(id, tight, wanted)
+        self.value(id, precedence, wanted)
     }
 
-    fn binary(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, wanted: Type) -> String {
+    fn binary(&mut self, operator: &str, level: u8, a: Id, b: Id, precedence: u8, wanted: Type) -> String {
         let is_loose = matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
-        let write = |this: &mut Self, id: Id, is_left: bool, tight: u8| match wanted {
+        let write = |this: &mut Self, id: Id, is_left: bool, precedence: u8| match wanted {
             Type::Integer(64, _) if is_loose && this.widens(a, b, is_left) => {
                 let inner = this.function.input(id, 0);
-                this.value(inner, tight, this.has_type(inner))
+                this.value(inner, precedence, this.has_type(inner))
             }
-            Type::Integer(..) if is_loose => this.operand(id, tight, wanted),
-            _ => this.value(id, tight, wanted),
+            Type::Integer(..) if is_loose => this.operand(id, precedence, wanted),
+            _ => this.value(id, precedence, wanted),
         };
-        // What is mixed is clearer in parentheses, and compilers warn of it.
+        // Mixed operators are clearer in parentheses, and compilers warn about them.
         let (left_level, right_level) = match level {
             AND | OR | XOR => (SUM, SUM),
             EITHER => (EITHER, EITHER + 1),
@@ -374,11 +380,11 @@ impl Printer<'_> {
         let left_level = if chain(self, a) { level } else { left_level };
         let left = write(self, a, true, left_level);
         let right = write(self, b, false, right_level);
-        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
     }
 
-    /// Whether C widens an operand of 32 bits by itself, as the other one has 64 and is written so. Of two that could be,
-    /// the left one is widened by a cast.
+    /// Returns whether C widens a 32-bit operand implicitly, because the other one has 64 bits and is printed so. If
+    /// both could be widened implicitly, the left one gets a cast.
     fn widens(&self, a: Id, b: Id, is_left: bool) -> bool {
         let (id, other) = if is_left { (a, b) } else { (b, a) };
         self.is_widened(id)
@@ -387,12 +393,12 @@ impl Printer<'_> {
             && (!is_left || !self.is_widened(other))
     }
 
-    /// Whether a value is one of 32 bits that C widens as is wanted.
+    /// Returns whether a value has 32 bits and C widens it as needed.
     pub(super) fn is_widened(&self, id: Id) -> bool {
         !self.has_variable(id) && self.is_widening(id)
     }
 
-    /// Whether it is what C makes of a number of 32 bits where one of 64 is asked for.
+    /// Returns whether it equals C's conversion of a 32-bit number to 64 bits.
     fn is_widening(&self, id: Id) -> bool {
         let inner = self.function.input(id, 0);
         let sign = match self.function.op(id) {
@@ -405,29 +411,37 @@ impl Printer<'_> {
             && self.has_type(inner) == Type::Integer(32, sign)
     }
 
-    fn sum(&mut self, id: Id, a: Id, b: Id, tight: u8, plain: Type) -> String {
+    fn sum(&mut self, id: Id, a: Id, b: Id, precedence: u8, plain: Type) -> String {
         let width = self.function.width(id);
         if let Some(number) = self.function.number(b) {
             let number = signed(number, width);
             if number < 0 && number > -(1 << 30) {
                 let left = self.operand(a, SUM, plain);
-                return wrapped(format!("{left} - {}", -number), SUM, tight);
+                return wrapped(format!("{left} - {}", -number), SUM, precedence);
             }
         }
-        self.binary("+", SUM, a, b, tight, plain)
+        self.binary("+", SUM, a, b, precedence, plain)
     }
 
-    fn unary(&mut self, operator: &str, a: Id, tight: u8, wanted: Type) -> String {
+    fn unary(&mut self, operator: &str, a: Id, precedence: u8, wanted: Type) -> String {
         let text = match wanted {
             Type::Integer(..) => self.operand(a, UNARY, wanted),
             _ => self.value(a, UNARY, wanted),
         };
         let space = if text.starts_with(operator) { " " } else { "" };
-        wrapped(format!("{operator}{space}{text}"), UNARY, tight)
+        wrapped(format!("{operator}{space}{text}"), UNARY, precedence)
     }
 
-    /// A shift by a number that may be too large for C's operator is a function.
-    fn shift(&mut self, operator: &str, name: &'static str, a: Id, b: Id, tight: u8, wanted: Type) -> String {
+    /// Returns a shift; if the amount may be too large for C's operator, a helper does it.
+    fn shift(
+        &mut self,
+        operator: &str,
+        name: &'static str,
+        a: Id,
+        b: Id,
+        precedence: u8,
+        wanted: Type,
+    ) -> String {
         let width = u64::from(wanted.bits().max(32));
         let is_small = match self.function.op(b) {
             Op::Constant(number) => number < width,
@@ -435,7 +449,7 @@ impl Printer<'_> {
             _ => false,
         };
         if let (Some(number), 64) = (self.function.number(a), width) {
-            // A number of C has only as many bits as it needs.
+            // A C literal has only as many bits as it needs.
             self.helper(name);
             let suffix =
                 if operator == "<<" || matches!(wanted, Type::Integer(_, false)) { "ull" } else { "ll" };
@@ -446,10 +460,10 @@ impl Printer<'_> {
             let left =
                 if operator == "<<" { self.operand(a, SHIFT, wanted) } else { self.value(a, SHIFT, wanted) };
             let right = self.operand(b, SHIFT + 1, UNSIGNED);
-            return wrapped(format!("{left} {operator} {right}"), SHIFT, tight);
+            return wrapped(format!("{left} {operator} {right}"), SHIFT, precedence);
         }
         self.helper(name);
-        // The helper has the type of what is shifted, as it is before C widens it.
+        // The helper has the type of the shifted value before C widens it.
         let ty = if operator == "<<" { self.promoted(a, width as u8) } else { wanted };
         let is_widened = matches!(self.function.op(a), Op::ZeroExtend | Op::SignExtend)
             && self.function.width(self.function.input(a, 0)) < 32;
@@ -462,18 +476,26 @@ impl Printer<'_> {
         format!("{name}({left}, {right})")
     }
 
-    fn compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, sign: Option<bool>) -> String {
+    fn compare(
+        &mut self,
+        operator: &str,
+        level: u8,
+        a: Id,
+        b: Id,
+        precedence: u8,
+        sign: Option<bool>,
+    ) -> String {
         if self.function.number(a).is_some() && self.function.number(b).is_none() {
-            return self.compare(turned(operator), level, b, a, tight, sign);
+            return self.compare(mirrored(operator), level, b, a, precedence, sign);
         }
         let width = self.function.width(a).max(self.function.width(b));
         if width == 1 {
-            return self.binary(operator, level, a, b, tight, Type::Bool);
+            return self.binary(operator, level, a, b, precedence, Type::Bool);
         }
         if width < 32 {
-            // C widens both, each with its own sign.
+            // C widens both operands, each with its own sign.
             let sign = sign.unwrap_or(matches!(self.has_type(a), Type::Integer(_, true)));
-            return self.binary(operator, level, a, b, tight, Type::Integer(width, sign));
+            return self.binary(operator, level, a, b, precedence, Type::Integer(width, sign));
         }
         let has_sign = |this: &Self, id: Id| match this.has_type(id) {
             Type::Integer(bits, sign) => sign || bits < 32,
@@ -482,19 +504,19 @@ impl Printer<'_> {
         let number = |this: &Self, id: Id| this.function.number(id);
         let wanted = match sign {
             Some(true) => Type::Integer(width, true),
-            // One without a sign makes the other one.
+            // One unsigned operand makes the other one unsigned.
             Some(false) => Type::Integer(width, false),
             None => {
                 let other = if number(self, a).is_some() { b } else { a };
                 Type::Integer(width, has_sign(self, other))
             }
         };
-        let write = |this: &mut Self, id: Id, other: Id, tight: u8| {
+        let write = |this: &mut Self, id: Id, other: Id, precedence: u8| {
             let is_pointer = matches!(this.has_type(id), Type::Pointer(..)) && sign != Some(true);
             let other_is_pointer =
                 matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
             if is_pointer && (other_is_pointer || number(this, other) == Some(0)) {
-                return this.plain(id, tight);
+                return this.plain(id, precedence);
             }
             let is_loose = match sign {
                 None => true,
@@ -502,58 +524,58 @@ impl Printer<'_> {
                 Some(true) => false,
             };
             if is_loose && number(this, id).is_none() {
-                this.operand(id, tight, wanted)
+                this.operand(id, precedence, wanted)
             } else {
-                this.value(id, tight, wanted)
+                this.value(id, precedence, wanted)
             }
         };
         let left = write(self, a, b, level + 1);
         let right = write(self, b, a, level + 1);
-        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
     }
 
-    fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8) -> String {
+    fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, precedence: u8) -> String {
         if self.function.number(a).is_some() && self.function.number(b).is_none() {
-            return self.float_compare(turned(operator), level, b, a, tight);
+            return self.float_compare(mirrored(operator), level, b, a, precedence);
         }
         let ty = Type::Float(self.function.width(a));
         let left = self.value(a, level + 1, ty);
         let right = self.value(b, level + 1, ty);
-        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
     }
 
-    /// Where something does not hold.
-    pub(super) fn negated(&mut self, id: Id, tight: u8) -> String {
+    /// Returns the negation of a condition.
+    pub(super) fn negated(&mut self, id: Id, precedence: u8) -> String {
         if !self.has_variable(id) {
             let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
             let found = match self.function.op(id) {
-                Op::BoolNot => return self.value(a, tight, Type::Bool),
+                Op::BoolNot => return self.value(a, precedence, Type::Bool),
                 Op::Equal => ("!=", EQUALITY, None),
                 Op::NotEqual => ("==", EQUALITY, None),
                 Op::Less => (">=", RELATION, Some(false)),
                 Op::LessEqual => (">", RELATION, Some(false)),
                 Op::SignedLess => (">=", RELATION, Some(true)),
                 Op::SignedLessEqual => (">", RELATION, Some(true)),
-                Op::FloatEqual => return self.float_compare("!=", EQUALITY, a, b, tight),
-                Op::FloatNotEqual => return self.float_compare("==", EQUALITY, a, b, tight),
+                Op::FloatEqual => return self.float_compare("!=", EQUALITY, a, b, precedence),
+                Op::FloatNotEqual => return self.float_compare("==", EQUALITY, a, b, precedence),
                 _ => ("", 0, None),
             };
             if !found.0.is_empty() {
-                return self.compare(found.0, found.1, a, b, tight, found.2);
+                return self.compare(found.0, found.1, a, b, precedence, found.2);
             }
             if matches!(self.function.op(id), Op::BoolAnd | Op::BoolOr) && self.turns(a) && self.turns(b) {
                 let (operator, level) =
                     if self.function.op(id) == Op::BoolAnd { ("||", EITHER) } else { ("&&", BOTH) };
                 let left = self.negated(a, level);
                 let right = self.negated(b, level + 1);
-                return wrapped([&left, " ", operator, " ", &right].concat(), level, tight);
+                return wrapped([&left, " ", operator, " ", &right].concat(), level, precedence);
             }
         }
         let text = self.value(id, UNARY, Type::Bool);
-        wrapped(format!("!{text}"), UNARY, tight)
+        wrapped(format!("!{text}"), UNARY, precedence)
     }
 
-    /// Whether the contrary of a condition is no longer than itself.
+    /// Returns whether the negation of a condition is no longer than the condition.
     fn turns(&self, id: Id) -> bool {
         !self.has_variable(id)
             && matches!(
@@ -570,35 +592,35 @@ impl Printer<'_> {
             )
     }
 
-    fn extended(&mut self, id: Id, a: Id, tight: u8, is_signed: bool) -> String {
+    fn extended(&mut self, id: Id, a: Id, precedence: u8, is_signed: bool) -> String {
         let (from, to) = (self.function.width(a), self.function.width(id));
         if from == 1 {
             let ty = Type::Integer(to.max(32), is_signed);
             return match to {
-                64 => self.cast(a, ty, tight, Type::Bool),
+                64 => self.cast(a, ty, precedence, Type::Bool),
                 _ if is_signed => {
                     let text = self.value(a, UNARY, Type::Bool);
-                    wrapped(format!("-{text}"), UNARY, tight)
+                    wrapped(format!("-{text}"), UNARY, precedence)
                 }
-                _ => self.value(a, tight, Type::Bool),
+                _ => self.value(a, precedence, Type::Bool),
             };
         }
         let inner = Type::Integer(from, is_signed);
         if to == 32 && from < 32 {
-            // C widens by itself what has the right sign.
-            return self.value(a, tight, inner);
+            // C widens values of the right sign implicitly.
+            return self.value(a, precedence, inner);
         }
-        self.cast(a, Type::Integer(to, is_signed), tight, inner)
+        self.cast(a, Type::Integer(to, is_signed), precedence, inner)
     }
 
-    /// `(type)value`, the value being of another type first.
-    fn cast(&mut self, id: Id, to: Type, tight: u8, from: Type) -> String {
+    /// Returns `(type)value`, with the value first converted to `from`.
+    fn cast(&mut self, id: Id, to: Type, precedence: u8, from: Type) -> String {
         let text = self.value(id, UNARY, from);
         self.casts += 1;
-        wrapped(format!("({}){text}", to.name()), UNARY, tight)
+        wrapped(format!("({}){text}", to.name()), UNARY, precedence)
     }
 
-    /// The factors of a product of 64 bits, if both have 32 and one sign.
+    /// Returns the factors of a 64-bit product, if both have 32 bits and the same sign.
     fn factors(&self, id: Id) -> Option<(Id, Id, bool)> {
         if self.has_variable(id) || self.function.op(id) != Op::Mul || self.function.width(id) != 64 {
             return None;
@@ -628,7 +650,7 @@ impl Printer<'_> {
         if entry.is_helper {
             self.helper(entry.name);
         }
-        // Conversions that C's casts are.
+        // Conversions that are casts in C.
         let mut list = Vec::new();
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
@@ -650,7 +672,7 @@ impl Printer<'_> {
                             self.operand(input, 0, ty)
                         }
                         Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
-                            // A plain number would leave open which `min` is meant.
+                            // A plain constant would make the call of `min` ambiguous.
                             let text = self.value(input, 0, ty);
                             let suffix = if has_sign { "ll" } else { "ull" };
                             if text.contains('l') { text } else { text + suffix }
@@ -665,7 +687,7 @@ impl Printer<'_> {
     }
 }
 
-/// What has to be written around a value of one type where another is wanted: before, after, how tightly inside.
+/// Returns how to convert a value of one type to another: text before, text after, precedence inside.
 fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
     if has == wanted {
         return None;
@@ -684,7 +706,7 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
         (Type::Integer(64, _), Type::Float(64)) => call("__longlong_as_double"),
         (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
         (Type::Integer(have, sign), Type::Integer(bits, wants)) => {
-            // What is narrower is widened with its own sign; what C widens to `int` needs nothing.
+            // A narrow value is widened with its own sign; where C widens to `int`, nothing is needed.
             if have < 32 && bits <= 32 && have < bits {
                 return None;
             }
@@ -707,8 +729,8 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
     }
 }
 
-/// The comparison with its sides exchanged.
-fn turned(operator: &str) -> &str {
+/// Returns the comparison operator for exchanged operands.
+fn mirrored(operator: &str) -> &str {
     match operator {
         "<" => ">",
         "<=" => ">=",
@@ -718,18 +740,18 @@ fn turned(operator: &str) -> &str {
     }
 }
 
-fn wrapped(text: String, level: u8, tight: u8) -> String {
-    if level < tight { ["(", &text, ")"].concat() } else { text }
+fn wrapped(text: String, level: u8, precedence: u8) -> String {
+    if level < precedence { ["(", &text, ")"].concat() } else { text }
 }
 
-/// A number in a type.
-pub(super) fn constant(number: u64, width: u8, wanted: Type, tight: u8) -> String {
+/// Returns a constant of a type.
+pub(super) fn constant(number: u64, width: u8, wanted: Type, precedence: u8) -> String {
     match wanted {
         Type::Bool => String::from(if number != 0 { "true" } else { "false" }),
-        Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), tight),
-        Type::Float(64) if width == 64 => double(f64::from_bits(number), tight),
+        Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), precedence),
+        Type::Float(64) if width == 64 => double(f64::from_bits(number), precedence),
         Type::Pointer(..) if number == 0 => String::from("0"),
-        Type::Pointer(..) => wrapped(format!("({}){number:#x}", wanted.name()), UNARY, tight),
+        Type::Pointer(..) => wrapped(format!("({}){number:#x}", wanted.name()), UNARY, precedence),
         Type::Integer(bits, true) => {
             let value = signed(number, width);
             let suffix = if bits == 64 && (value > i64::from(i32::MAX) || value < i64::from(i32::MIN)) {
@@ -738,10 +760,10 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, tight: u8) -> Strin
                 ""
             };
             if value == i64::MIN || value == i64::from(i32::MIN) && bits <= 32 {
-                return wrapped(format!("{}{suffix} - 1", value + 1), SUM, tight);
+                return wrapped(format!("{}{suffix} - 1", value + 1), SUM, precedence);
             }
             let text = format!("{value}{suffix}");
-            if value < 0 { wrapped(text, UNARY, tight) } else { text }
+            if value < 0 { wrapped(text, UNARY, precedence) } else { text }
         }
         _ => {
             let suffix = match number {
@@ -754,18 +776,18 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, tight: u8) -> Strin
     }
 }
 
-fn float(value: f32, tight: u8) -> String {
+fn float(value: f32, precedence: u8) -> String {
     if value.is_nan() || value.is_infinite() {
         return format!("__int_as_float({:#x})", value.to_bits());
     }
     let text = format!("{value:?}f");
-    if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
+    if text.starts_with('-') { wrapped(text, UNARY, precedence) } else { text }
 }
 
-fn double(value: f64, tight: u8) -> String {
+fn double(value: f64, precedence: u8) -> String {
     if value.is_nan() || value.is_infinite() {
         return format!("__longlong_as_double({:#x}ll)", value.to_bits());
     }
     let text = format!("{value:?}");
-    if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
+    if text.starts_with('-') { wrapped(text, UNARY, precedence) } else { text }
 }

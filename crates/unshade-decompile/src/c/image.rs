@@ -1,16 +1,16 @@
-//! Textures and surfaces: CUDA's functions for them, and the references that these are of.
+//! Textures and surfaces: calls of CUDA's functions, and the declarations of references.
 
 use super::{Printer, identifier};
 use crate::ir::{Id, Image};
 use crate::types::{Type, letter};
 
 impl Printer<'_> {
-    /// `tex2D(picture, x, y)`, or of an object `tex2D<float4>(param_1, x, y)`.
+    /// Returns `tex2D(picture, x, y)`, or for an object `tex2D<float4>(param_1, x, y)`.
     pub(super) fn image_read(&mut self, id: Id, image: u32) -> String {
         let image = &self.function.images[image as usize];
         let element = self.types.of[id as usize];
         let arguments = self.image_arguments(id, image, element);
-        // The type of a texture's reference says what it holds.
+        // The type of a texture reference includes the element type.
         let name = image.function;
         if image.reference.is_some() && !image.is_surface() {
             return format!("{name}({arguments})");
@@ -18,7 +18,7 @@ impl Printer<'_> {
         format!("{name}<{}>({arguments})", element.name())
     }
 
-    /// `surf2Dwrite(value, screen, x, y)`.
+    /// Returns `surf2Dwrite(value, screen, x, y)`.
     pub(super) fn image_write(&mut self, id: Id, image: u32) -> String {
         let image = &self.function.images[image as usize];
         let first = image.first() + image.letters.len();
@@ -30,7 +30,7 @@ impl Printer<'_> {
             ([value], 32) if self.has_type(*value) == Type::Float(32) => Type::Float(32),
             ([value], 32) if self.has_type(*value) == Type::Integer(32, true) => Type::Integer(32, true),
             ([_], bits) => Type::Integer(bits, image.is_signed),
-            (many, _) => Type::Vector(many.len() as u8, crate::types::Kind::Unsigned),
+            (many, _) => Type::Vector(many.len() as u8, crate::types::NumberKind::Unsigned),
         };
         let word = if image.bits < 32 { Type::Integer(32, false) } else { element.word() };
         let texts: Vec<String> = values.iter().map(|value| self.value(*value, 0, word)).collect();
@@ -42,7 +42,7 @@ impl Printer<'_> {
         format!("{}<{}>({value}, {arguments})", image.function, element.name())
     }
 
-    /// The n-th word of what was read.
+    /// Returns the n-th word of a read.
     pub(super) fn image_word(&mut self, read: Id, word: u8) -> String {
         let text = self.plain(read, u8::MAX);
         match self.types.of[read as usize] {
@@ -54,7 +54,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The reference or object, and where in it.
+    /// Returns the reference or object, and the coordinates.
     fn image_arguments(&mut self, id: Id, image: &Image, element: Type) -> String {
         let mut list = Vec::new();
         if let Some(reference) = image.reference {
@@ -68,14 +68,14 @@ impl Printer<'_> {
                 wanted => self.value(input, 0, wanted),
             });
         }
-        // A surface's coordinate x counts bytes; what is outside of it stops the kernel unless something else is said.
+        // The x coordinate of a surface is in bytes; an access outside of it traps unless another mode is given.
         if !image.outside.is_empty() {
             list.push(String::from(image.outside));
         }
         list.join(", ")
     }
 
-    /// The name of a reference, which is declared before the function.
+    /// Returns the name of a reference, and declares it before the function.
     fn image_reference(&mut self, reference: u32, image: &Image, element: Type) -> String {
         let name = identifier(self.function.symbols.get(reference as usize).map_or("", String::as_str));
         let declaration = if image.is_surface() {

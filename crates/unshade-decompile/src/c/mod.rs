@@ -1,8 +1,8 @@
-//! The text: CUDA C.
+//! The CUDA C printer.
 //!
-//! `expression` writes values, `access` memory, `image` textures and surfaces, `structures` the types of parameters, `counted` loops
-//! that count; `declared` says where variables are declared, `prelude` has helpers that CUDA does not have. Here stand the function with its parameters and
-//! variables, and its statements.
+//! `expression` prints values, `access` memory accesses, `image` textures and surfaces, `structures` the types of
+//! parameters, and `counted` counted loops. `declared` places declarations, and `prelude` has helpers that CUDA
+//! lacks. This module prints the function with its parameters, variables and statements.
 
 mod access;
 mod counted;
@@ -14,17 +14,17 @@ mod structures;
 mod symbol;
 mod wrap;
 
-use crate::ir::hash::Table;
-use crate::ir::rows::entry;
+use crate::ir::hash::FastMap;
+use crate::ir::id_lists::entry;
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
-use crate::structure::{Kind, Statement, Test};
+use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
 use structures::Structures;
 
-/// Everything that is known when text is made.
+/// The state of printing a function.
 pub struct Printer<'a> {
     pub(crate) function: &'a Function,
     pub(crate) schedule: &'a Schedule,
@@ -32,48 +32,48 @@ pub struct Printer<'a> {
     pub(crate) types: &'a Types,
     pub(crate) source: &'a Source<'a>,
     parameters: Vec<Parameter>,
-    /// The type of the first read of each place and width among the parameters.
-    read: Table<(u32, u8), Type>,
-    /// The name of each variable, by the value that stands for it.
-    names: Table<Id, String>,
-    /// How many variables there are of each letter.
+    /// The type of the first read of each offset and width of the parameters.
+    read: FastMap<(u32, u8), Type>,
+    /// The name of each variable, by its representative.
+    names: FastMap<Id, String>,
+    /// Number of variables by prefix.
     counts: Vec<(&'static str, u32)>,
-    /// Helpers that are used.
+    /// The helpers in use.
     helpers: Vec<&'static str>,
-    /// Fields that are read of parameters that are structures, in order: parameter, offset, type.
+    /// The fields that are read of structure parameters, in order: parameter, offset, type.
     fields: Vec<(usize, u32, Type)>,
-    /// Variables outside of the function that are used: name, declaration.
+    /// The global variables in use: name and declaration.
     globals: Vec<(String, String)>,
-    /// Arrays that are used, and up to which byte.
+    /// The arrays in use, and the end of the used bytes.
     pub(crate) regions: Vec<(&'static str, i64)>,
-    /// Flags that ways out of loops set.
+    /// The flags that exits of nested loops set.
     flags: Vec<String>,
-    lines: Vec<Written>,
+    lines: Vec<BodyLine>,
     addresses: Vec<u32>,
-    /// Variables that were named since the last line.
+    /// The variables named since the last line.
     named: Vec<Id>,
     /// The variable that the next line declares.
     declaring: Option<Id>,
-    /// The last occurrence of each variable, and up to which one each loop goes, in the order in which they are written.
-    last: Table<Id, u32>,
+    /// The last occurrence of each variable, and the end of each loop in the order of printing.
+    last: FastMap<Id, u32>,
     loop_ends: Vec<u32>,
     loops_written: usize,
     indent: usize,
-    /// Variables whose declaration stands where they are first set.
+    /// Variables that are declared where they are first set.
     declared_later: Vec<bool>,
     declared: Vec<bool>,
-    /// Products that something is added to.
+    /// Products that are operands of a sum.
     is_summand: Vec<bool>,
-    /// How many casts were written.
+    /// Number of printed casts.
     pub casts: usize,
 }
 
 /// A line of the body.
-struct Written {
+struct BodyLine {
     text: String,
     indent: usize,
     addresses: Vec<u32>,
-    /// The variable that it sets, if that is all it does.
+    /// The variable that it sets, if it does nothing else.
     sets: Option<Id>,
     /// The variable that it declares.
     declares: Option<Id>,
@@ -83,20 +83,20 @@ struct Written {
 
 /// The text of a function.
 #[derive(Debug)]
-pub struct Text {
-    /// What it needs: helpers and variables, each whole.
+pub struct PrintedFunction {
+    /// The helpers and variables that it needs; each entry is complete.
     pub prelude: Vec<String>,
-    /// The function, with the types of its parameters.
+    /// The function, preceded by the types of its parameters.
     pub lines: Vec<Line>,
-    /// How many of the lines are the function's body: declarations and statements, without the braces around them.
+    /// Number of lines of the function's body: declarations and statements, without the braces around them.
     pub body: usize,
-    /// How many casts there are.
+    /// Number of casts.
     pub casts: usize,
 }
 
-/// The types of what is read of the parameters, of equal reads that of the first.
-fn reads(function: &Function, types: &Types) -> Table<(u32, u8), Type> {
-    let mut reads = Table::default();
+/// Returns the types of the parameter reads; the first of equal reads counts.
+fn reads(function: &Function, types: &Types) -> FastMap<(u32, u8), Type> {
+    let mut reads = FastMap::default();
     for (value, ty) in function.values.iter().zip(&types.of) {
         if let Op::Parameter(offset) = value.op
             && *ty != Type::Void
@@ -108,7 +108,7 @@ fn reads(function: &Function, types: &Types) -> Table<(u32, u8), Type> {
 }
 
 impl<'a> Printer<'a> {
-    /// Gets ready.
+    /// Creates the printer.
     pub fn new(
         function: &'a Function,
         schedule: &'a Schedule,
@@ -124,7 +124,7 @@ impl<'a> Printer<'a> {
             source,
             parameters: source.parameters.clone(),
             read: reads(function, types),
-            names: Table::default(),
+            names: FastMap::default(),
             counts: Vec::new(),
             helpers: Vec::new(),
             fields: Vec::new(),
@@ -135,7 +135,7 @@ impl<'a> Printer<'a> {
             addresses: Vec::new(),
             named: Vec::new(),
             declaring: None,
-            last: Table::default(),
+            last: FastMap::default(),
             loop_ends: Vec::new(),
             loops_written: 0,
             indent: 1,
@@ -149,7 +149,7 @@ impl<'a> Printer<'a> {
         printer
     }
 
-    /// Parameters that nothing outside tells of: what is read of their bank.
+    /// Derives the parameters from the reads of their bank, if no metadata describes them.
     fn find_parameters(&mut self) {
         if self.parameters.is_empty() {
             let mut reads: Vec<(u32, u32)> = Vec::new();
@@ -158,7 +158,7 @@ impl<'a> Printer<'a> {
                     reads.push((offset, u32::from(value.width) / 8));
                 }
             }
-            // Of each place the widest.
+            // Of each offset the widest read.
             reads.sort_unstable_by_key(|read| (read.0, std::cmp::Reverse(read.1)));
             reads.dedup_by_key(|read| read.0);
             let mut end = 0;
@@ -172,8 +172,8 @@ impl<'a> Printer<'a> {
         self.parameters.sort_by_key(|parameter| parameter.offset);
     }
 
-    /// All of it.
-    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> Text {
+    /// Prints the function.
+    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> PrintedFunction {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
@@ -202,7 +202,7 @@ impl<'a> Printer<'a> {
         }
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        Text { prelude, lines, body, casts: self.casts }
+        PrintedFunction { prelude, lines, body, casts: self.casts }
     }
 
     fn signature(&self, structures: &Structures) -> String {
@@ -218,7 +218,7 @@ impl<'a> Printer<'a> {
         format!("{kind} void {}({})", self.source.name, list.join(", "))
     }
 
-    /// The type of a parameter; none for a structure.
+    /// Returns the type of a parameter, or `None` for a structure.
     fn parameter_type(&self, index: usize) -> Option<Type> {
         let parameter = &self.parameters[index];
         if let Some(ty) = parameter.ty {
@@ -254,7 +254,7 @@ impl<'a> Printer<'a> {
         lines
     }
 
-    /// The name of a value's variable.
+    /// Returns the name of a value's variable.
     pub(crate) fn name(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
         self.named.push(class);
@@ -287,7 +287,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Declares a variable outside of the function, anew if it is declared already.
+    /// Declares a global variable, or replaces its declaration.
     fn global(&mut self, name: &str, declaration: String) {
         self.globals.retain(|global| global.0 != name);
         self.globals.push((name.to_owned(), declaration));
@@ -299,7 +299,7 @@ impl<'a> Printer<'a> {
         self.write(String::from(text), None);
     }
 
-    /// Writes a line; with the variable that it sets, if it does nothing else.
+    /// Writes a line. `sets` is the variable that it sets, if it does nothing else.
     fn write(&mut self, text: String, sets: Option<Id>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.sort_unstable();
@@ -309,7 +309,7 @@ impl<'a> Printer<'a> {
         names.sort_unstable();
         names.dedup();
         let declares = self.declaring.take();
-        self.lines.push(Written { text, indent: self.indent, addresses, sets, declares, names });
+        self.lines.push(BodyLine { text, indent: self.indent, addresses, sets, declares, names });
     }
 
     fn statements(&mut self, statements: &[Statement]) {
@@ -318,21 +318,22 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A head and what belongs to it; whether that is in braces, which are left open. One line needs none.
+    /// Writes a head and its body. Returns whether the body is in braces, which are left open; a single line needs
+    /// none.
     fn braced(&mut self, head: &str, body: &[Statement]) -> bool {
-        let place = self.lines.len();
+        let head_index = self.lines.len();
         self.line(head);
         self.indent += 1;
         self.statements(body);
         self.indent -= 1;
-        let is_one = self.lines.len() == place + 2 && self.stands_alone(place + 1);
+        let is_one = self.lines.len() == head_index + 2 && self.stands_alone(head_index + 1);
         if !is_one {
-            self.lines[place].text.push_str(" {");
+            self.lines[head_index].text.push_str(" {");
         }
         !is_one
     }
 
-    /// Whether a line declares a variable: it can't stand alone.
+    /// Returns whether a line declares a variable, which requires braces.
     fn is_declaration(&self, line: &str) -> bool {
         [
             "unsigned ",
@@ -368,7 +369,7 @@ impl<'a> Printer<'a> {
                 let text = self.condition(*condition);
                 let mut is_open = self.braced(&format!("if ({text})"), then);
                 let mut rest = otherwise.as_slice();
-                // Chains stay at one level.
+                // `else if` chains stay at one level of indentation.
                 while !rest.is_empty() {
                     let close = if is_open { "} " } else { "" };
                     match rest {
@@ -387,21 +388,21 @@ impl<'a> Printer<'a> {
                 }
                 self.close(is_open);
             }
-            Statement::Loop { kind: Kind::Endless, body } => {
+            Statement::Loop { kind: LoopKind::Endless, body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("for (;;)", body);
                 self.close(is_open);
             }
-            Statement::Loop { kind: Kind::Once, body } => {
+            Statement::Loop { kind: LoopKind::Once, body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("do", body);
                 self.line(if is_open { "} while (false);" } else { "while (false);" });
             }
-            Statement::Loop { kind: Kind::While(condition, holds), body } => {
+            Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
                 self.loops_written += 1;
                 self.counted((*condition, *holds), body);
             }
-            Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
+            Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("do", body);
                 let text = self.condition((*condition, *holds));
@@ -446,10 +447,10 @@ impl<'a> Printer<'a> {
     }
 
     fn weight(&self, block: BlockId) -> usize {
-        self.schedule.items[block as usize].len() + self.variables.copies[block as usize].len()
+        self.schedule.statements[block as usize].len() + self.variables.copies[block as usize].len()
     }
 
-    /// The name of a flag.
+    /// Returns the name of a flag.
     fn flag(&mut self, flag: u32) -> String {
         let name = format!("skip{}", flag + 1);
         if !self.flags.contains(&name) {
@@ -458,17 +459,17 @@ impl<'a> Printer<'a> {
         name
     }
 
-    fn condition(&mut self, (test, holds): (Test, bool)) -> String {
+    fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
         let id = match test {
-            Test::Value(id) => id,
-            Test::Flag(flag) => return format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
+            Condition::Value(id) => id,
+            Condition::Flag(flag) => return format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
         };
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }
 
     fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
-        for &id in &schedule.items[block as usize] {
+        for &id in &schedule.statements[block as usize] {
             self.item(id);
         }
         self.copies(block);
@@ -482,9 +483,9 @@ impl<'a> Printer<'a> {
                 let value = self.function.input(id, 1);
                 let address = self.function.input(id, 0);
                 let stored = self.stored_type(space, address, value);
-                let (place, ty) = self.place(space, address, stored);
+                let (target, ty) = self.lvalue(space, address, stored);
                 let text = self.assigned(value, ty);
-                self.assign(&place, &text, None);
+                self.assign(&target, &text, None);
             }
             Op::Unlifted(note) => {
                 let note = self.function.notes.get(note as usize).map_or("", String::as_str);
@@ -516,7 +517,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A value that is assigned to something of a type: C changes the sign and the width of integers by itself.
+    /// Returns a value that is assigned to a type: C converts sign and width of integers implicitly.
     fn assigned(&mut self, id: Id, ty: Type) -> String {
         if matches!(ty, Type::Integer(64, _)) && self.is_widened(id) {
             return self.value(self.function.input(id, 0), 0, self.has_type(self.function.input(id, 0)));
@@ -532,27 +533,30 @@ impl<'a> Printer<'a> {
         self.value(id, 0, ty)
     }
 
-    /// `x = x + 1` is `x += 1`; in this form, what is added may stand on either side.
-    fn assign(&mut self, place: &str, text: &str, sets: Option<Id>) {
+    /// Writes an assignment; `x = x + 1` becomes `x += 1`, and so does `x = 1 + x`.
+    fn assign(&mut self, target: &str, text: &str, sets: Option<Id>) {
         const OPERATORS: [&str; 8] = ["+", "-", "*", "&", "|", "^", "<<", ">>"];
-        if let Some(rest) = text.strip_prefix(place).and_then(|rest| rest.strip_prefix(' ')) {
+        if let Some(rest) = text.strip_prefix(target).and_then(|rest| rest.strip_prefix(' ')) {
             for operator in OPERATORS {
                 if let Some(other) = rest.strip_prefix(operator).and_then(|other| other.strip_prefix(' '))
                     && (is_one_operand(other) || matches!(operator, "+" | "-") && is_product(other))
                 {
-                    return self.write([place, " ", operator, "= ", bare(other), ";"].concat(), sets);
+                    return self.write(
+                        [target, " ", operator, "= ", without_outer_parentheses(other), ";"].concat(),
+                        sets,
+                    );
                 }
             }
         }
-        if let Some(other) = text.strip_suffix(place).and_then(|rest| rest.strip_suffix(" + "))
+        if let Some(other) = text.strip_suffix(target).and_then(|rest| rest.strip_suffix(" + "))
             && is_product(other)
         {
-            return self.write([place, " += ", other, ";"].concat(), sets);
+            return self.write([target, " += ", other, ";"].concat(), sets);
         }
-        self.write([place, " = ", text, ";"].concat(), sets);
+        self.write([target, " = ", text, ";"].concat(), sets);
     }
 
-    /// The type in front of a variable that is declared where it is set.
+    /// Returns the type to print before a variable that is declared where it is set.
     fn declared(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
         if !self.declared_later[class as usize] || std::mem::replace(&mut self.declared[class as usize], true)
@@ -564,7 +568,8 @@ impl<'a> Printer<'a> {
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
 
-    /// What ways set at the end of a block: all at once, so that none reads what another has set already.
+    /// Writes the copies at the end of a block. They are simultaneous: none may read a variable that another one has
+    /// already set.
     fn copies(&mut self, block: BlockId) {
         let variables = self.variables;
         let mut rest: Vec<(Id, Id)> = variables.copies[block as usize].clone();
@@ -580,7 +585,7 @@ impl<'a> Printer<'a> {
                         .iter()
                         .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi as usize])))
                         .collect();
-                    return self.circle(&texts);
+                    return self.copy_cycle(&texts);
                 }
             };
             let (phi, input) = rest.swap_remove(index);
@@ -593,8 +598,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Sets that read one another: through names of their own.
-    fn circle(&mut self, texts: &[(Id, String)]) {
+    /// Writes copies that read each other in a cycle, through temporaries.
+    fn copy_cycle(&mut self, texts: &[(Id, String)]) {
         for (phi, _) in texts {
             let name = self.name(*phi);
             let declared = self.declared(*phi);
@@ -616,7 +621,7 @@ impl<'a> Printer<'a> {
         self.line("}");
     }
 
-    /// Whether an expression reads the variable of a class.
+    /// Returns whether an expression reads the variable of a class.
     fn reads(&self, id: Id, class: Id) -> bool {
         let mut found = false;
         self.each_variable(id, &mut |id| found |= self.variables.of(id) == class);
@@ -646,7 +651,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Whether text is one operand, or a sum or product that stays one when it is all on the right.
+/// Returns whether text is a single operand, or a sum or product that can be the whole right-hand side.
 fn is_one_operand(text: &str) -> bool {
     let mut depth = 0_i32;
     for byte in text.bytes() {
@@ -660,8 +665,8 @@ fn is_one_operand(text: &str) -> bool {
     true
 }
 
-/// Text without parentheses around all of it.
-fn bare(text: &str) -> &str {
+/// Returns text without parentheses around all of it.
+fn without_outer_parentheses(text: &str) -> &str {
     let Some(inner) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return text };
     let mut depth = 1_i32;
     for byte in inner.bytes() {
@@ -673,16 +678,16 @@ fn bare(text: &str) -> &str {
     inner
 }
 
-/// Whether text is operands that bind more tightly than a sum, and no choice.
+/// Returns whether text consists of operands that bind more tightly than a sum, without a conditional.
 fn is_product(text: &str) -> bool {
     let mut depth = 0_i32;
     let bytes = text.as_bytes();
-    for (place, byte) in bytes.iter().enumerate() {
+    for (index, byte) in bytes.iter().enumerate() {
         match byte {
             b'(' | b'[' => depth += 1,
             b')' | b']' => depth -= 1,
             b' ' if depth == 0
-                && ![place + 1, place.wrapping_sub(1)]
+                && ![index + 1, index.wrapping_sub(1)]
                     .into_iter()
                     .any(|at| matches!(bytes.get(at), Some(b'*' | b'/' | b'%'))) =>
             {
@@ -694,17 +699,17 @@ fn is_product(text: &str) -> bool {
     true
 }
 
-/// `float *name`, `int name`.
+/// Returns a declaration: `float *name`, `int name`.
 pub(crate) fn declaration(ty: Type, name: &str) -> String {
     let ty = ty.name();
     if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
 }
 
-fn expression_wrapped(text: String, level: u8, tight: u8) -> String {
-    if level < tight { format!("({text})") } else { text }
+fn expression_wrapped(text: String, level: u8, precedence: u8) -> String {
+    if level < precedence { format!("({text})") } else { text }
 }
 
-/// A name as an identifier of C.
+/// Returns a name as a C identifier.
 pub fn identifier(name: &str) -> String {
     let mut text: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
@@ -714,7 +719,7 @@ pub fn identifier(name: &str) -> String {
     text
 }
 
-/// Products that are added to something, signs in between or not: compilers make one operation of both.
+/// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.
 fn summands(function: &Function) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for id in 0..function.values.len() as Id {
@@ -726,7 +731,7 @@ fn summands(function: &Function) -> Vec<bool> {
             while function.op(input) == Op::FloatNegate {
                 input = function.input(input, 0);
             }
-            // Through a variable as well.
+            // Also through a variable.
             if function.op(input) == Op::FloatMul {
                 found[input as usize] = true;
             }

@@ -1,10 +1,10 @@
-//! Helpers that are written before a function that uses them: what instructions do and CUDA has no name for.
+//! Helpers that are printed before a function that uses them: instructions without a CUDA function.
 //!
-//! They are C++ that a device compiler and a host compiler with CUDA's names take alike.
+//! They are C++ that both a device compiler and a host compiler with CUDA's names accept.
 
 use super::wrap::WIDTH;
 
-/// The C of a helper.
+/// Returns the C text of a helper.
 pub fn text(name: &str) -> Option<String> {
     let (name, signature, body) = HELPERS.iter().find(|helper| helper.0 == name)?;
     let (template, result) = match signature.strip_prefix("T ") {
@@ -13,17 +13,17 @@ pub fn text(name: &str) -> Option<String> {
     };
     let parameters = signature.find('(').map_or("()", |start| &signature[start..]);
     let head = format!("{template}static __device__ {result} {name}{parameters}");
-    // A helper of one statement is one line, if there is room.
+    // A helper with one statement fits on one line, if it is short enough.
     let short = format!("{head} {{ {} }}", body.trim());
     Some(if body.contains('\n') || short.len() > WIDTH { format!("{head}\n{{\n{body}\n}}") } else { short })
 }
 
-/// Whether a helper is written out here.
+/// Returns whether a helper has a definition here.
 pub fn has(name: &str) -> bool {
     HELPERS.iter().any(|helper| helper.0 == name)
 }
 
-/// Name, result and parameters, statements.
+/// Name; result and parameters; statements.
 static HELPERS: &[(&str, &str, &str)] = &[
     ("shift_left", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x << n : 0;"),
     ("shift_right", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x >> n : 0;"),
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn helpers_are_functions_of_their_names() {
+    fn helpers_define_the_function_they_name() {
         for (name, ..) in HELPERS {
             let text = text(name).expect("it is in the table");
             assert!(text.contains(&format!(" {name}(")), "{text}");

@@ -1,28 +1,28 @@
-//! Parameters that are structures: a declaration of what is read of each.
+//! Structure parameters: a declaration of the fields that are read of each.
 //!
-//! Members have the names of their offsets, `at_16`; those of one type that stand side by side are one line. What is not
-//! read is padding. Parameters of one layout have one type, the first one's.
+//! Fields are named by their offset, as `at_16`; consecutive ones of the same type share a line. Bytes that are not
+//! read are padding. Parameters with the same layout share the type of the first one.
 
 use super::{Printer, wrap};
 
-/// The types of structures: their declarations, and which parameter has which.
+/// The structure types: their declarations, and the parameters that have them.
 #[derive(Debug, Default)]
 pub(super) struct Structures {
-    /// Declarations, by their lines.
+    /// The lines of the declarations.
     pub(super) lines: Vec<String>,
-    /// The number of a parameter, and the name of its type.
+    /// The index of a parameter, and the name of its type.
     names: Vec<(usize, String)>,
 }
 
 impl Structures {
-    /// The name of a parameter's type, if it is a structure.
+    /// Returns the name of a parameter's type, if it is a structure.
     pub(super) fn name(&self, parameter: usize) -> Option<&str> {
         self.names.iter().find(|name| name.0 == parameter).map(|name| name.1.as_str())
     }
 }
 
 impl Printer<'_> {
-    /// The structures among the parameters.
+    /// Returns the structure types of the parameters.
     pub(super) fn structures(&self) -> Structures {
         let mut structures = Structures::default();
         let mut known: Vec<(Vec<String>, String)> = Vec::new();
@@ -47,7 +47,7 @@ impl Printer<'_> {
         structures
     }
 
-    /// The members of a structure, as they are declared.
+    /// Returns the declarations of a structure's fields.
     fn members(&self, index: usize) -> Vec<String> {
         let mut members: Vec<String> = Vec::new();
         let padding = |from: u32, to: u32| format!("unsigned char padding_{from}[{}];", to - from);

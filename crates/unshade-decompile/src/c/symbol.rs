@@ -1,11 +1,11 @@
-//! Variables of the program that code refers to by name: how they are declared, and what they hold.
+//! Global variables that code refers to: their declarations and initial values.
 
 use super::{Printer, identifier};
 use crate::ir::{Id, Op};
-use crate::sass::{Place, Variable};
-use crate::types::{Kind, Type};
+use crate::sass::{Variable, VariableSpace};
+use crate::types::{NumberKind, Type};
 
-/// So many numbers are written behind a variable.
+/// Maximum number of values in an initializer.
 const MAX_NUMBERS: usize = 64;
 
 impl Printer<'_> {
@@ -17,16 +17,16 @@ impl Printer<'_> {
         (name, self.source.code.variables.iter().find(|variable| variable.name == name))
     }
 
-    /// What a variable is as a pointer: to what is read and written there.
+    /// Returns the type of a variable as a pointer to its accesses.
     pub(super) fn symbol_type(&self, id: Id) -> Type {
         let (_, variable) = self.variable_of(id);
         match self.types.of[id as usize] {
             ty @ Type::Pointer(..) if !variable.is_some_and(Variable::is_literal) => ty,
-            _ => Type::Pointer(8, Kind::Unsigned),
+            _ => Type::Pointer(8, NumberKind::Unsigned),
         }
     }
 
-    /// The name of a variable, which is declared before the function; or the text that it is.
+    /// Returns the name of a variable, which is declared before the function, or a string literal.
     pub(super) fn symbol(&mut self, id: Id) -> String {
         let (name, variable) = self.variable_of(id);
         let safe = identifier(name);
@@ -42,11 +42,12 @@ impl Printer<'_> {
 }
 
 fn declaration(variable: &Variable<'_>, name: &str, element: Type) -> String {
-    let qualifier = if matches!(variable.place, Place::Constant(_)) { "__constant__" } else { "__device__" };
+    let qualifier =
+        if matches!(variable.space, VariableSpace::Constant(_)) { "__constant__" } else { "__device__" };
     let bytes = usize::from(element.bits() / 8).max(1);
     let count = variable.size.div_ceil(bytes as u64);
     let mut text = format!("{qualifier} {} {name}[{count}]", element.name());
-    // Zeros at the end need not be written.
+    // Trailing zeros can be omitted.
     let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let used = variable.bytes.get(..length.next_multiple_of(bytes)).unwrap_or(variable.bytes);
     if length > 0 && used.len() <= MAX_NUMBERS * bytes {
@@ -59,13 +60,13 @@ fn declaration(variable: &Variable<'_>, name: &str, element: Type) -> String {
     text
 }
 
-/// A number as it stands in memory.
+/// Returns a number from its bytes in memory.
 fn number(bytes: &[u8], element: Type) -> String {
     let bits = bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
     super::expression::constant(bits, element.bits(), element, 0)
 }
 
-/// Text as C writes it.
+/// Returns a C string literal.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -87,12 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_say_what_they_hold() {
+    fn variables_have_initializers() {
         let mut bytes = 5_i32.to_le_bytes().to_vec();
         bytes.extend((-1_i32).to_le_bytes());
         bytes.extend([0; 8]);
         let variable =
-            Variable { name: "table", place: Place::Constant(3), offset: 0, size: 16, bytes: &bytes };
+            Variable { name: "table", space: VariableSpace::Constant(3), offset: 0, size: 16, bytes: &bytes };
         let text = declaration(&variable, "table", Type::Integer(32, true));
         assert_eq!(text, "__constant__ int table[4] = {5, -1};");
         assert_eq!(quoted("a\"\n"), "\"a\\\"\\n\"");

@@ -1,21 +1,21 @@
-//! Long lines are written on several: broken behind an operator or a comma, where the fewest parentheses are open.
+//! Line breaking: long lines are broken after an operator or comma, where the fewest parentheses are open.
 
-/// So many columns a line has.
+/// Maximum line width.
 pub(super) const WIDTH: usize = 120;
 
-/// What follows of a statement stands so much further to the right.
+/// Additional indentation of continuation lines.
 const CONTINUATION: usize = 8;
 
-/// Takes a line apart, if it is too long with what stands before it.
+/// Splits a line if it is too long with its indentation.
 pub(super) fn lines(text: &str, indent: usize, mut take: impl FnMut(String)) {
-    // Deep nesting leaves some room all the same.
+    // Deep nesting must leave some room.
     let indent = indent.min(WIDTH / 2);
     let mut rest = text;
     let mut margin = indent;
     while margin + rest.len() > WIDTH {
-        let Some(place) = break_at(rest, WIDTH - margin) else { break };
-        take(indented(margin, rest[..place].trim_end()));
-        rest = rest[place..].trim_start();
+        let Some(index) = break_at(rest, WIDTH - margin) else { break };
+        take(indented(margin, rest[..index].trim_end()));
+        rest = rest[index..].trim_start();
         margin = indent + CONTINUATION;
     }
     take(indented(margin, rest));
@@ -28,33 +28,33 @@ fn indented(margin: usize, text: &str) -> String {
     line
 }
 
-/// Where to break: in the second half of what fits, as few parentheses deep as can be, as late as can be.
+/// Returns where to break: in the second half of what fits, at the lowest parenthesis depth, as late as possible.
 fn break_at(text: &str, width: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_i32;
     let mut best: Option<(i32, usize)> = None;
-    // Where nothing else will do, behind a parenthesis.
+    // As a last resort, after a parenthesis.
     let mut last = None;
-    for (place, byte) in bytes.iter().enumerate() {
+    for (index, byte) in bytes.iter().enumerate() {
         match byte {
-            _ if place >= width && (best.is_some() || last.is_some()) => break,
+            _ if index >= width && (best.is_some() || last.is_some()) => break,
             b'(' | b'[' => {
                 depth += 1;
-                last = (*byte == b'(').then_some(place + 1).or(last);
+                last = (*byte == b'(').then_some(index + 1).or(last);
             }
             b')' | b']' => depth -= 1,
-            // A space behind an operator or a comma; not one of a type's name.
-            b' ' if place > 0 && b",;+-*/%&|^<>=?:".contains(&bytes[place - 1]) => {
-                let is_early = i32::from(place < width / 2) * 2;
+            // A space after an operator or comma, but not one inside the name of a type.
+            b' ' if index > 0 && b",;+-*/%&|^<>=?:".contains(&bytes[index - 1]) => {
+                let is_early = i32::from(index < width / 2) * 2;
                 let cost = depth + is_early;
                 if best.is_none_or(|best| cost <= best.0) {
-                    best = Some((cost, place + 1));
+                    best = Some((cost, index + 1));
                 }
             }
             _ => {}
         }
     }
-    best.map(|best| best.1).or(last).filter(|place| *place < bytes.len())
+    best.map(|best| best.1).or(last).filter(|index| *index < bytes.len())
 }
 
 #[cfg(test)]

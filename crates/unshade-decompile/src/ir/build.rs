@@ -1,10 +1,10 @@
-//! SSA as blocks are filled, after Braun and others, "Simple and Efficient Construction of Static Single Assignment Form".
+//! SSA construction while blocks are filled, after Braun et al., "Simple and Efficient Construction of Static Single
+//! Assignment Form".
 //!
-//! A front end writes and reads numbered places (registers, flags); a block is sealed when all blocks before it are
-//! known. Reading walks up with a list instead of recursion. Phis that choose between a value and themselves are taken
-//! out at the end.
+//! A front end writes and reads numbered variables (registers, flags). A block is sealed when all of its predecessors
+//! are known. Reads walk up the graph with a work list instead of recursion. Trivial phis are removed at the end.
 
-use super::rows::Rows;
+use super::id_lists::IdLists;
 use super::{BlockId, End, Function, Id, NONE, Op};
 
 /// A function whose blocks are being filled.
@@ -12,21 +12,21 @@ use super::{BlockId, End, Function, Id, NONE, Op};
 pub struct Builder {
     /// The function.
     pub function: Function,
-    /// How many places there are, and how wide each is.
+    /// The width of each variable.
     widths: Vec<u8>,
-    /// By block and place.
+    /// The current value, by block and variable.
     values: Vec<Id>,
     sealed: Vec<bool>,
-    /// Phis that wait for their block to be sealed.
+    /// Phis whose block is not sealed yet.
     waiting: Vec<Vec<(Id, u32)>>,
-    /// What places hold at the entry.
+    /// The values of variables at the entry.
     entry: Vec<Id>,
-    /// The blocks that a search went through: memory that is used again.
-    passed: Vec<BlockId>,
+    /// The blocks that a search visited, kept to reuse the memory.
+    visited: Vec<BlockId>,
 }
 
 impl Builder {
-    /// A function with one block, which is not sealed.
+    /// Creates a function with one unsealed block.
     pub fn new(widths: Vec<u8>) -> Self {
         let entry = vec![NONE; widths.len()];
         let mut builder = Self {
@@ -36,19 +36,19 @@ impl Builder {
             sealed: Vec::new(),
             waiting: Vec::new(),
             entry,
-            passed: Vec::new(),
+            visited: Vec::new(),
         };
         builder.block(0);
         builder
     }
 
-    /// Makes room for so many blocks and values.
+    /// Reserves memory for blocks and values.
     pub fn reserve(&mut self, blocks: usize, values: usize) {
         self.values.reserve(blocks * self.widths.len());
         self.function.reserve(values);
     }
 
-    /// A new block.
+    /// Adds a block.
     pub fn block(&mut self, address: u32) -> BlockId {
         let block = self.function.block(address);
         self.values.resize(self.values.len() + self.widths.len(), NONE);
@@ -57,74 +57,74 @@ impl Builder {
         block
     }
 
-    fn slot(&self, block: BlockId, place: u32) -> usize {
-        block as usize * self.widths.len() + place as usize
+    fn slot(&self, block: BlockId, variable: u32) -> usize {
+        block as usize * self.widths.len() + variable as usize
     }
 
-    /// Writes a place.
-    pub fn write(&mut self, block: BlockId, place: u32, value: Id) {
-        let slot = self.slot(block, place);
+    /// Writes a variable.
+    pub fn write(&mut self, block: BlockId, variable: u32, value: Id) {
+        let slot = self.slot(block, variable);
         self.values[slot] = value;
     }
 
-    /// Reads a place.
-    pub fn read(&mut self, block: BlockId, place: u32) -> Id {
+    /// Reads a variable.
+    pub fn read(&mut self, block: BlockId, variable: u32) -> Id {
         let mut unfilled = Vec::new();
-        let value = self.find(block, place, &mut unfilled);
+        let value = self.find(block, variable, &mut unfilled);
         self.fill(unfilled);
         value
     }
 
-    /// What a place holds in a block; phis that this makes are put in the list.
-    fn find(&mut self, block: BlockId, place: u32, unfilled: &mut Vec<(Id, u32)>) -> Id {
+    /// Returns the value of a variable in a block; new phis without inputs are appended to `unfilled`.
+    fn find(&mut self, block: BlockId, variable: u32, unfilled: &mut Vec<(Id, u32)>) -> Id {
         let mut at = block;
-        let mut passed = std::mem::take(&mut self.passed);
+        let mut visited = std::mem::take(&mut self.visited);
         let value = loop {
-            let slot = self.slot(at, place);
+            let slot = self.slot(at, variable);
             let known = self.values[slot];
             if known != NONE {
                 break self.function.resolve(known);
             }
-            passed.push(at);
-            // More than there are blocks are a circle: a loop that nothing leads into.
-            let is_circle = passed.len() > self.function.blocks.len();
-            let before = &self.function.blocks[at as usize].before;
-            if self.sealed[at as usize] && before.len() == 1 && !is_circle {
-                at = before[0];
+            visited.push(at);
+            // A search longer than the number of blocks is in a cycle: an unreachable loop.
+            let is_cycle = visited.len() > self.function.blocks.len();
+            let predecessors = &self.function.blocks[at as usize].predecessors;
+            if self.sealed[at as usize] && predecessors.len() == 1 && !is_cycle {
+                at = predecessors[0];
                 continue;
             }
-            let width = self.widths[place as usize];
-            if self.sealed[at as usize] && (before.is_empty() || is_circle) {
-                if self.entry[place as usize] == NONE {
-                    self.entry[place as usize] = self.function.raw(Op::Undefined, width, 0, NONE, &[]);
+            let width = self.widths[variable as usize];
+            if self.sealed[at as usize] && (predecessors.is_empty() || is_cycle) {
+                if self.entry[variable as usize] == NONE {
+                    self.entry[variable as usize] = self.function.raw(Op::Undefined, width, 0, NONE, &[]);
                 }
-                break self.entry[place as usize];
+                break self.entry[variable as usize];
             }
             let address = self.function.blocks[at as usize].address;
             let phi = self.function.raw(Op::Phi, width, at, address, &[]);
             self.function.blocks[at as usize].phis.push(phi);
             if self.sealed[at as usize] {
-                unfilled.push((phi, place));
+                unfilled.push((phi, variable));
             } else {
-                self.waiting[at as usize].push((phi, place));
+                self.waiting[at as usize].push((phi, variable));
             }
             break phi;
         };
-        for block in passed.drain(..) {
-            self.write(block, place, value);
+        for block in visited.drain(..) {
+            self.write(block, variable, value);
         }
-        self.passed = passed;
+        self.visited = visited;
         value
     }
 
     fn fill(&mut self, mut unfilled: Vec<(Id, u32)>) {
         let mut inputs = Vec::new();
-        while let Some((phi, place)) = unfilled.pop() {
+        while let Some((phi, variable)) = unfilled.pop() {
             let block = self.function.values[phi as usize].block as usize;
             inputs.clear();
-            for index in 0..self.function.blocks[block].before.len() {
-                let before = self.function.blocks[block].before[index];
-                inputs.push(self.find(before, place, &mut unfilled));
+            for index in 0..self.function.blocks[block].predecessors.len() {
+                let predecessors = self.function.blocks[block].predecessors[index];
+                inputs.push(self.find(predecessors, variable, &mut unfilled));
             }
             self.function.set_inputs(phi, &inputs);
         }
@@ -136,11 +136,11 @@ impl Builder {
             End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
             end => end,
         };
-        end.each_successor(&mut |next| self.function.blocks[next as usize].before.push(block));
+        end.each_successor(&mut |next| self.function.blocks[next as usize].predecessors.push(block));
         self.function.blocks[block as usize].end = end;
     }
 
-    /// Says that all blocks before this one are known.
+    /// Declares that all predecessors of a block are known.
     pub fn seal(&mut self, block: BlockId) {
         if std::mem::replace(&mut self.sealed[block as usize], true) {
             return;
@@ -149,7 +149,7 @@ impl Builder {
         self.fill(waiting);
     }
 
-    /// The function, when all blocks are filled.
+    /// Returns the function when all blocks are filled.
     pub fn finish(mut self) -> Function {
         for block in 0..self.function.blocks.len() as BlockId {
             self.seal(block);
@@ -159,7 +159,7 @@ impl Builder {
     }
 }
 
-/// Puts the one other input in the place of phis that have no more, until there are none.
+/// Replaces phis with only one input besides themselves by that input, until there are none.
 pub fn remove_trivial_phis(function: &mut Function) {
     let mut phis: Vec<Id> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
     let count = phis.len();
@@ -170,10 +170,10 @@ pub fn remove_trivial_phis(function: &mut Function) {
     function.settle();
 }
 
-/// The same, where what chooses from a phi that goes is looked at again.
+/// Removes trivial phis; the phis that use a removed one are examined again.
 fn remove_by_users(function: &mut Function, phis: Vec<Id>) {
     let users = phis_of_phis(function, &phis);
-    // The users of phis whose place another has taken.
+    // The users of phis that were replaced by another.
     let mut taken: Vec<Vec<Id>> = vec![Vec::new(); function.values.len()];
     let mut list = phis;
     while let Some(phi) = list.pop() {
@@ -191,7 +191,7 @@ fn remove_by_users(function: &mut Function, phis: Vec<Id>) {
     }
 }
 
-/// Replaces a phi by the only input that it has besides itself, if it is so: by which.
+/// Replaces a phi by its only input besides itself, and returns that; `None` if it has several.
 fn remove_trivial(function: &mut Function, phi: Id) -> Option<Id> {
     function.settle_inputs(phi);
     let mut same = only_input(function, phi)?;
@@ -202,8 +202,8 @@ fn remove_trivial(function: &mut Function, phi: Id) -> Option<Id> {
     Some(same)
 }
 
-/// For each phi, those that choose from it.
-fn phis_of_phis(function: &Function, phis: &[Id]) -> Rows<Id> {
+/// Returns, for each phi, the phis that use it.
+fn phis_of_phis(function: &Function, phis: &[Id]) -> IdLists<Id> {
     let mut pairs = Vec::new();
     for &phi in phis {
         for index in 0..function.inputs(phi).len() {
@@ -213,10 +213,10 @@ fn phis_of_phis(function: &Function, phis: &[Id]) -> Rows<Id> {
             }
         }
     }
-    Rows::new(function.values.len(), &pairs)
+    IdLists::new(function.values.len(), &pairs)
 }
 
-/// The only input of a settled phi besides itself, or [`NONE`]; nothing if there are several.
+/// Returns the only input of a phi besides itself, or [`NONE`]; `None` if it has several. Inputs must be settled.
 fn only_input(function: &Function, phi: Id) -> Option<Id> {
     let mut same = NONE;
     for &input in function.inputs(phi) {

@@ -1,30 +1,30 @@
-//! Order, dominators and loops of the blocks: what [`unshade_core::graph`] finds, in lists by block.
+//! Block order, dominators and loops: the results of [`unshade_core::graph`], as lists by block.
 
 use super::{BlockId, End, Function, NONE};
 use unshade_core::graph;
 
-/// What is known of the graph. Lists are by block; blocks that can't be reached have [`NONE`].
+/// An analysis of the graph. Lists are by block; unreachable blocks have [`NONE`].
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Blocks in reverse postorder.
     pub order: Vec<BlockId>,
-    /// The place of a block in that order.
-    pub place: Vec<u32>,
-    /// The block that dominates directly; of the entry itself.
+    /// The position of each block in that order.
+    pub position: Vec<u32>,
+    /// The immediate dominator; the entry's own is itself.
     pub dominator: Vec<BlockId>,
-    /// How deep in the tree of dominators.
+    /// The depth in the dominator tree.
     pub depth: Vec<u32>,
-    /// The header of the innermost loop that a block is in; of a header itself.
+    /// The header of the innermost loop that contains a block; a header's own is itself.
     pub header: Vec<BlockId>,
-    /// How many loops a block is in.
+    /// The number of loops that contain a block.
     pub loops: Vec<u32>,
-    /// The header of the loop around the one of this header.
+    /// The header of the loop around the loop of a header.
     pub outer: Vec<BlockId>,
     dominators: graph::Dominators,
 }
 
 impl Graph {
-    /// Walks the graph.
+    /// Analyses the graph.
     pub fn new(function: &Function) -> Self {
         let count = function.blocks.len();
         let shape = graph::Graph::new(count, &edges(function));
@@ -32,7 +32,7 @@ impl Graph {
         let loops = shape.loops(&dominators);
         let mut found = Self {
             order: dominators.reverse_postorder().to_vec(),
-            place: vec![NONE; count],
+            position: vec![NONE; count],
             dominator: vec![NONE; count],
             depth: vec![0; count],
             header: vec![NONE; count],
@@ -40,9 +40,9 @@ impl Graph {
             outer: vec![NONE; count],
             dominators,
         };
-        for (place, &block) in found.order.iter().enumerate() {
+        for (position, &block) in found.order.iter().enumerate() {
             let at = block as usize;
-            found.place[at] = place as u32;
+            found.position[at] = position as u32;
             let above = found.dominators.immediate(block);
             found.dominator[at] = above.unwrap_or(block);
             found.depth[at] = above.map_or(0, |above| found.depth[above as usize] + 1);
@@ -59,32 +59,33 @@ impl Graph {
         found
     }
 
-    /// Whether a block can be reached.
+    /// Returns whether a block is reachable.
     pub fn is_reached(&self, block: BlockId) -> bool {
-        self.place[block as usize] != NONE
+        self.position[block as usize] != NONE
     }
 
-    /// Whether every way to `b` leads through `a`.
+    /// Returns whether `a` dominates `b`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.dominators.dominates(a, b)
     }
 
-    /// Whether every way back leads to a block that dominates where it comes from.
+    /// Returns whether the target of every back edge dominates its source.
     pub fn is_reducible(&self, function: &Function) -> bool {
         self.order.iter().all(|&block| {
-            let before = function.blocks[block as usize].before.iter();
-            before.filter(|before| self.is_reached(**before)).all(|&before| {
-                self.place[before as usize] < self.place[block as usize] || self.dominates(block, before)
+            let predecessors = function.blocks[block as usize].predecessors.iter();
+            predecessors.filter(|predecessor| self.is_reached(**predecessor)).all(|&predecessor| {
+                self.position[predecessor as usize] < self.position[block as usize]
+                    || self.dominates(block, predecessor)
             })
         })
     }
 
-    /// The nearest block that dominates both.
+    /// Returns the nearest common dominator.
     pub fn common(&self, a: BlockId, b: BlockId) -> BlockId {
         self.dominators.nearest_common(a, b).unwrap_or(0)
     }
 
-    /// Whether a block is in the loop of a header.
+    /// Returns whether a block is in the loop of a header.
     pub fn is_in_loop(&self, block: BlockId, header: BlockId) -> bool {
         let mut at = self.header[block as usize];
         while at != NONE {
@@ -97,7 +98,7 @@ impl Graph {
     }
 }
 
-/// All ways between blocks. What is taken comes later in the code and in the order, so it is walked first.
+/// Returns all edges. The taken edge comes later in the code and in the order, so it comes first here.
 fn edges(function: &Function) -> Vec<(u32, u32)> {
     let mut edges = Vec::new();
     for (from, block) in function.blocks.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What an expression gives for numbers that are put in for its leaves.
+//! Evaluation of expressions for given values of their leaves.
 
 use super::fold::fold;
-use super::hash::Table;
+use super::hash::FastMap;
 use super::{Function, Id, Op};
 
-/// What an operator gives for numbers; `widths` are those of its inputs. None for what has no value by itself, and where
-/// C leaves it open.
+/// Returns the result of an operator for numbers; `widths` are those of its inputs. `None` for operators without a
+/// value of their own, and where C leaves the result undefined.
 pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     if let Some(value) = fold(op, inputs, width, out) {
         return Some(value);
@@ -72,7 +72,7 @@ fn compared(op: Op, a: f64, b: f64) -> Option<bool> {
     })
 }
 
-/// Functions that take part in divisions and roots.
+/// Evaluates functions that occur in divisions and roots.
 fn called(name: &str, inputs: &[u64]) -> Option<u64> {
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
     let bits = |value: f32| u64::from(value.to_bits());
@@ -103,95 +103,95 @@ fn called(name: &str, inputs: &[u64]) -> Option<u64> {
     })
 }
 
-/// The nearest float that is not below a number.
+/// Returns the nearest float not below a number.
 fn above(number: u64) -> f32 {
     let near = number as f32;
     if (near as u128) < u128::from(number) { near.next_up() } else { near }
 }
 
-/// The nearest float that is not above a number.
+/// Returns the nearest float not above a number.
 fn below(number: u64) -> f32 {
     let near = number as f32;
     if near as u128 > u128::from(number) { near.next_down() } else { near }
 }
 
-/// So many values an expression may have.
-const MAX_STEPS: usize = 160;
+/// Maximum number of values in an expression.
+const MAX_VALUES: usize = 160;
 
-/// So many inputs a value of an expression may have.
+/// Maximum number of inputs of a value in an expression.
 const MAX_INPUTS: usize = 6;
 
-/// An expression: its values, each after its inputs, down to leaves for which numbers are put in. Two that are equal give the
-/// same for the same numbers.
+/// An expression: its values in topological order, down to leaves that are given numbers. Equal expressions give
+/// equal results for equal numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expression {
-    /// How many leaves there are.
+    /// Number of leaves.
     leaves: usize,
-    steps: Vec<Step>,
+    operations: Vec<Operation>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Step {
+struct Operation {
     op: Op,
     width: u8,
     out: u8,
     count: u8,
-    /// Places among leaves and steps.
+    /// Indices of leaves and operations.
     inputs: [u16; MAX_INPUTS],
 }
 
 impl Expression {
-    /// The expression of a value. `inputs` puts what a value is made of into a list, and says how, or nothing if it can't be
-    /// told.
+    /// Creates the expression of a value. `inputs` appends the inputs of a value to a list and returns its operator,
+    /// or `None` if it is unknown.
     pub fn new(
         function: &Function,
         root: Id,
         leaves: &[Id],
         inputs: &dyn Fn(Id, &mut Vec<Id>) -> Option<Op>,
     ) -> Option<Self> {
-        let mut found = Self { leaves: leaves.len(), steps: Vec::new() };
-        let mut places: Table<Id, u16> = (0..).zip(leaves).map(|(place, leaf)| (*leaf, place)).collect();
+        let mut found = Self { leaves: leaves.len(), operations: Vec::new() };
+        let mut indices: FastMap<Id, u16> = (0..).zip(leaves).map(|(index, leaf)| (*leaf, index)).collect();
         let mut stack = vec![(root, false)];
         let mut parts = Vec::new();
         while let Some((id, is_done)) = stack.pop() {
-            if places.contains_key(&id) {
+            if indices.contains_key(&id) {
                 continue;
             }
             parts.clear();
             let op = inputs(id, &mut parts)?;
             if !is_done {
-                if stack.len() + found.steps.len() > MAX_STEPS || parts.len() > MAX_INPUTS {
+                if stack.len() + found.operations.len() > MAX_VALUES || parts.len() > MAX_INPUTS {
                     return None;
                 }
                 stack.push((id, true));
                 stack.extend(
-                    parts.iter().filter(|part| !places.contains_key(part)).map(|part| (*part, false)),
+                    parts.iter().filter(|part| !indices.contains_key(part)).map(|part| (*part, false)),
                 );
                 continue;
             }
             let width = parts.first().map_or(0, |first| function.width(*first));
             let mut inputs = [0; MAX_INPUTS];
             for (input, part) in inputs.iter_mut().zip(&parts) {
-                *input = *places.get(part)?;
+                *input = *indices.get(part)?;
             }
-            places.insert(id, u16::try_from(found.leaves + found.steps.len()).ok()?);
+            indices.insert(id, u16::try_from(found.leaves + found.operations.len()).ok()?);
             let out = function.width(id);
-            found.steps.push(Step { op, width, out, count: parts.len() as u8, inputs });
+            found.operations.push(Operation { op, width, out, count: parts.len() as u8, inputs });
         }
         Some(found)
     }
 
-    /// What it gives; `values` is memory that is used again. A side of a choice that is not taken need not have a value.
+    /// Evaluates it; `values` is reused memory. The side of a select that is not taken need not have a value.
     pub fn value(&self, numbers: &[u64], values: &mut Vec<Option<u64>>) -> Option<u64> {
         values.clear();
         values.extend(numbers.iter().take(self.leaves).map(|number| Some(*number)));
-        for step in &self.steps {
-            let at = |index: usize| values.get(usize::from(step.inputs[index])).copied().flatten();
-            let value = match step.op {
+        for operation in &self.operations {
+            let at = |index: usize| values.get(usize::from(operation.inputs[index])).copied().flatten();
+            let value = match operation.op {
                 Op::Constant(number) => Some(number),
                 Op::Select => at(0).and_then(|holds| at(if holds & 1 != 0 { 1 } else { 2 })),
                 op => {
-                    let count = usize::from(step.count);
+                    let count = usize::from(operation.count);
                     let mut inputs = [0; MAX_INPUTS];
                     let mut is_whole = true;
                     for (index, input) in inputs.iter_mut().enumerate().take(count) {
@@ -200,10 +200,14 @@ impl Expression {
                             None => is_whole = false,
                         }
                     }
-                    if is_whole { operate(op, &inputs[..count], step.width, step.out) } else { None }
+                    if is_whole {
+                        operate(op, &inputs[..count], operation.width, operation.out)
+                    } else {
+                        None
+                    }
                 }
             };
-            values.push(value.map(|value| super::fold::masked(value, step.out)));
+            values.push(value.map(|value| super::fold::masked(value, operation.out)));
         }
         values.last().copied().flatten()
     }

@@ -1,20 +1,20 @@
-//! Operators on numbers.
+//! Constant folding of operators.
 
 use super::Op;
 
-/// The lowest bits of a number.
+/// Returns the lowest bits of a number.
 pub fn masked(value: u64, width: u8) -> u64 {
     if width >= 64 { value } else { value & ((1_u64 << width) - 1) }
 }
 
-/// A number of a width with its sign.
+/// Returns a number of a width as a signed number.
 pub fn signed(value: u64, width: u8) -> i64 {
     let unused = 64_u32.saturating_sub(u32::from(width)) & 63;
     (value << unused).cast_signed() >> unused
 }
 
-/// What an operator makes of numbers: the width of the first, the width of the result. None for what is not folded:
-/// floating point is left as it stands, so that nothing hangs on how this machine rounds.
+/// Folds an operator, given the width of the first input and of the result. `None` if it is not folded: floating
+/// point stays as it is, so that nothing depends on the host's rounding.
 pub fn fold(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     let a = inputs.first().copied().unwrap_or(0);
     let b = inputs.get(1).copied().unwrap_or(0);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_the_width_of_their_result() {
+    fn results_are_masked_to_their_width() {
         assert_eq!(fold(Op::Add, &[0xffff_ffff, 1], 32, 32), Some(0));
         assert_eq!(fold(Op::Carry, &[0xffff_ffff, 1], 32, 1), Some(1));
         assert_eq!(fold(Op::Concat, &[1, 2], 32, 64), Some(0x1_0000_0002));

@@ -1,27 +1,27 @@
-//! A hasher for small keys that this crate makes itself: a product and a rotation for each word.
+//! A fast hasher for small keys of this crate: one multiplication and one rotation per word.
 //!
-//! Keys come from files only as numbers of values and blocks, so that nobody chooses them to collide.
+//! Keys contain input data only as numbers of values and blocks, so an attacker cannot choose colliding keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table that is asked often.
-pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Words>>;
+/// A hash map with the fast hasher.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
 /// The hasher.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Words(u64);
+pub struct WordHasher(u64);
 
-/// An odd number whose bits are well mixed: 2^64 by the golden ratio.
+/// An odd number with well-mixed bits: 2^64 divided by the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Words {
+impl WordHasher {
     fn add(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FACTOR);
     }
 }
 
-impl Hasher for Words {
+impl Hasher for WordHasher {
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }

@@ -1,20 +1,22 @@
-//! Functions that C calls by name: CUDA's, and helpers that are written before a function that needs them.
+//! Functions that C calls by name: CUDA's, and helpers that are printed before a function that needs them.
 //!
-//! [`TABLE`] is sorted by name. A type is a letter: `u i f d U I D h` for 32-bit and 64-bit numbers (`U I` have 64 bits),
-//! `b` for a truth value, `p` for a pointer, `c` for a number that has to be known, `o` for what has its own type, `-` for none.
+//! [`TABLE`] is sorted by name. Types are letters: `u i f d U I D h` for 32-bit and 64-bit numbers (`U I` have 64
+//! bits), `b` for a boolean, `p` for a pointer, `c` for a number that must be constant, `o` for a value of any type,
+//! `-` for none.
 
-/// A function of [`TABLE`].
+/// An index into [`TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Intrinsic(pub u16);
 
-/// What a call does besides giving a result.
+/// The effect of a call besides its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// None.
     None,
-    /// It depends on when it is called, or by whom: it has a place in the order, but may be left out.
+    /// The result depends on when or by which thread it is called: the call has a position in the order of effects,
+    /// but may be removed.
     Reads,
-    /// It changes something.
+    /// It has side effects.
     Changes,
 }
 
@@ -25,9 +27,9 @@ pub struct Entry {
     pub name: &'static str,
     /// The types of result and inputs.
     pub types: &'static str,
-    /// What it does.
+    /// Its effect.
     pub effect: Effect,
-    /// C that defines it, where CUDA does not; see [`crate::c::prelude`].
+    /// Whether the prelude defines it because CUDA does not; see [`crate::c::prelude`].
     pub is_helper: bool,
 }
 
@@ -55,7 +57,7 @@ const fn changing_helper(name: &'static str, types: &'static str) -> Entry {
     Entry { name, types, effect: Effect::Changes, is_helper: true }
 }
 
-/// All functions. Those whose names differ by type alone have a suffix after a dot, which is not printed.
+/// All functions. Overloads have a suffix after a dot, which is not printed.
 pub static TABLE: &[Entry] = &[
     pure("__brev", "uu"),
     pure("__byte_perm", "uuuu"),
@@ -258,48 +260,49 @@ pub static TABLE: &[Entry] = &[
 ];
 
 impl Intrinsic {
-    /// The function of a name.
+    /// Returns the function with a name.
     pub fn by_name(name: &str) -> Option<Self> {
-        static NAMES: std::sync::OnceLock<super::hash::Table<&'static str, u16>> = std::sync::OnceLock::new();
+        static NAMES: std::sync::OnceLock<super::hash::FastMap<&'static str, u16>> =
+            std::sync::OnceLock::new();
         let names = NAMES.get_or_init(|| {
             TABLE.iter().enumerate().map(|(index, entry)| (entry.name, index as u16)).collect()
         });
         names.get(name).copied().map(Self)
     }
 
-    /// What it is.
+    /// Returns its entry.
     pub fn entry(self) -> &'static Entry {
         static NOTHING: Entry = pure("", "-");
         TABLE.get(usize::from(self.0)).unwrap_or(&NOTHING)
     }
 
-    /// The name to print.
+    /// Returns the name to print.
     pub fn name(self) -> &'static str {
         let name = self.entry().name;
         name.split_once('.').map_or(name, |parts| parts.0)
     }
 
-    /// The letter of the result's type.
+    /// Returns the type letter of the result.
     pub fn result(self) -> u8 {
         self.entry().types.as_bytes().first().copied().unwrap_or(b'-')
     }
 
-    /// The letter of an input's type.
+    /// Returns the type letter of an input.
     pub fn input(self, index: usize) -> u8 {
         self.entry().types.as_bytes().get(index + 1).copied().unwrap_or(b'u')
     }
 
-    /// Whether it only makes a number of numbers.
+    /// Returns whether its result depends only on its inputs.
     pub fn is_pure(self) -> bool {
         self.entry().effect == Effect::None
     }
 
-    /// Whether it must stay.
+    /// Returns whether it must not be removed.
     pub fn is_kept(self) -> bool {
         self.entry().effect == Effect::Changes
     }
 
-    /// Whether loads can't be moved across it.
+    /// Returns whether loads must not move across it.
     pub fn is_barrier(self) -> bool {
         self.entry().effect == Effect::Changes
     }

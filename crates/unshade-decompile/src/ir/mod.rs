@@ -1,56 +1,57 @@
-//! The representation that everything after a front end works on: values in SSA form, blocks, and nothing of a machine.
+//! The intermediate representation that follows a front end: values in SSA form, and blocks, independent of the
+//! machine.
 //!
-//! A [`Value`] is an operator, a width in bits and its inputs; it is named by its place in [`Function::values`]. Pure
-//! values belong to a block only so that it is known where they may be used: they have no order. What reads or changes
-//! the world has one, and stands in [`Block::effects`]. A value that was replaced by another forwards to it.
+//! A [`Value`] has an operator, a width in bits and inputs; its index in [`Function::values`] identifies it. Pure
+//! values belong to a block only to limit where they may be used: they have no order. Values that read or change
+//! state have one, and are in [`Block::effects`]. A value that was replaced forwards to its replacement.
 
 pub mod build;
 pub mod dominators;
 pub mod evaluate;
 pub mod fold;
 pub mod hash;
+pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
 mod op;
-pub mod rows;
 
 pub use image::Image;
 pub use intrinsic::Intrinsic;
 pub use op::Sign;
 
-/// A value: into [`Function::values`].
+/// A value: an index into [`Function::values`].
 pub type Id = u32;
 
-/// A block: into [`Function::blocks`].
+/// A block: an index into [`Function::blocks`].
 pub type BlockId = u32;
 
 /// No value, no block, no address.
 pub const NONE: u32 = u32::MAX;
 
-/// Memory.
+/// A memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// What pointers of 64 bits go to.
+    /// Generic memory, with 64-bit pointers.
     Generic,
-    /// Memory of the block.
+    /// Shared memory of the thread block.
     Shared,
-    /// Memory of the thread.
+    /// Local memory of the thread.
     Local,
-    /// A bank of constants.
+    /// A constant bank.
     Constant(u8),
 }
 
-/// What the thread is told of itself and its grid: its name, behind a reference so that operators are small.
+/// A special value such as the thread index: its name, behind a reference to keep operators small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Special(pub &'static &'static str);
 
 impl Special {
-    /// Whether it is a number that needs no sign: indices and sizes of blocks and grids.
+    /// Returns whether it is small enough that its sign does not matter: indices and sizes of blocks and grids.
     pub fn is_small(self) -> bool {
         ["threadIdx", "blockIdx", "blockDim", "gridDim"].iter().any(|name| self.0.starts_with(name))
     }
 
-    /// The array whose address the start of a window is.
+    /// Returns the array at the start of a memory window.
     pub fn memory(self) -> Option<&'static &'static str> {
         match *self.0 {
             "local_window()" => Some(&"local"),
@@ -60,7 +61,7 @@ impl Special {
     }
 }
 
-/// What a value is.
+/// An operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "operators, by their usual names")]
 pub enum Op {
@@ -69,7 +70,7 @@ pub enum Op {
     /// Bytes of the parameters, from this offset on.
     Parameter(u32),
     Special(Special),
-    /// The address of a variable or function: into [`Function::symbols`].
+    /// The address of a variable or function: an index into [`Function::symbols`].
     Symbol(u32),
     Phi,
     Add,
@@ -122,28 +123,29 @@ pub enum Op {
     FloatConvert,
     SignedToFloat,
     UnsignedToFloat,
-    /// The same: where a variable gets a number before the branch that leads to its phi.
+    /// A copy: marks where a variable is set before the branch to its phi.
     Copy,
-    /// The second input if the first holds, or else the third.
+    /// The second input if the first one holds, otherwise the third.
     Select,
     /// The address is the first input.
     Load(Space),
     /// The address is the first input, the value the second.
     Store(Space),
-    /// A function of CUDA's, or one that is written out.
+    /// A CUDA function or a helper.
     Call(Intrinsic),
-    /// Reads a texture or surface: into [`Function::images`].
+    /// Reads a texture or surface: an index into [`Function::images`].
     ImageRead(u32),
-    /// Writes to a surface: into [`Function::images`].
+    /// Writes a surface: an index into [`Function::images`].
     ImageWrite(u32),
-    /// The n-th word of what was read.
+    /// The n-th word of a read.
     Result(u8),
-    /// What can't be lifted: into [`Function::notes`]. The inputs are what it reads.
+    /// An instruction that cannot be lifted: an index into [`Function::notes`]. The inputs are those of the
+    /// instruction.
     Unlifted(u32),
 }
 
 impl Op {
-    /// Whether it has a place in the order of effects.
+    /// Returns whether it has a position in the order of effects.
     pub fn is_effect(self) -> bool {
         match self {
             Op::Load(space) => !matches!(space, Space::Constant(_)),
@@ -153,7 +155,7 @@ impl Op {
         }
     }
 
-    /// Whether it must stay although nothing uses it.
+    /// Returns whether it must stay even if nothing uses it.
     pub fn is_kept(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
@@ -162,7 +164,7 @@ impl Op {
         }
     }
 
-    /// Whether it may read or write memory in a way that loads can't be moved across.
+    /// Returns whether loads must not move across its memory accesses.
     pub fn is_barrier(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
@@ -175,58 +177,58 @@ impl Op {
 /// A value.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// What it is.
+    /// Its operator.
     pub op: Op,
-    /// How many bits; 0 for what gives nothing.
+    /// Its width in bits; 0 if it has no result.
     pub width: u8,
-    /// The block that it is of.
+    /// Its block.
     pub block: BlockId,
     /// The instruction that it comes from, or [`NONE`].
     pub address: u32,
     start: u32,
     count: u32,
-    /// Whether it, one of its inputs or its block is another than when passes last looked at it.
+    /// Whether it, an input or its block changed since passes last visited it.
     pub is_changed: bool,
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Not yet known.
+    /// Not known yet.
     Open,
-    /// With another.
+    /// Continues with a block.
     Goto(BlockId),
-    /// With one of two.
+    /// Branches to one of two blocks.
     Branch {
-        /// What decides.
+        /// The condition.
         condition: Id,
-        /// Where it holds.
+        /// The successor if it holds.
         yes: BlockId,
-        /// Where it does not.
+        /// The successor if it does not hold.
         no: BlockId,
     },
-    /// With one of many.
+    /// Branches to one of many blocks.
     Switch {
-        /// What decides.
+        /// The selector.
         selector: Id,
-        /// The values and their blocks.
+        /// The case values and their blocks.
         cases: Vec<(u64, BlockId)>,
-        /// Where none of them fits, if that can be.
+        /// The default block, if there is one.
         otherwise: Option<BlockId>,
     },
-    /// The thread ends.
+    /// Ends the thread.
     Return,
 }
 
 impl End {
-    /// Where it goes on, each block once.
+    /// Returns the successors, each once.
     pub fn successors(&self) -> Vec<BlockId> {
         let mut all = Vec::new();
         self.each_successor(&mut |block| all.push(block));
         all
     }
 
-    /// Each block where it goes on, once.
+    /// Visits each successor once.
     pub fn each_successor(&self, take: &mut dyn FnMut(BlockId)) {
         match self {
             End::Open | End::Return => {}
@@ -246,7 +248,7 @@ impl End {
         }
     }
 
-    /// Puts another block in the place of one.
+    /// Replaces a successor.
     pub fn redirect(&mut self, from: BlockId, to: BlockId) {
         let change = |block: &mut BlockId| {
             if *block == from {
@@ -270,7 +272,7 @@ impl End {
         }
     }
 
-    /// What decides where it goes on.
+    /// Returns the condition or selector.
     pub fn input(&self) -> Option<Id> {
         match self {
             End::Branch { condition, .. } => Some(*condition),
@@ -283,58 +285,58 @@ impl End {
 /// A block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Values that are chosen by where control comes from; their inputs are in the order of `before`.
+    /// The phis; their inputs are in the order of `predecessors`.
     pub phis: Vec<Id>,
-    /// What reads or changes the world, in order.
+    /// Values that read or change state, in order.
     pub effects: Vec<Id>,
-    /// The blocks before it, each once.
-    pub before: Vec<BlockId>,
-    /// How it ends.
+    /// The predecessors, each once.
+    pub predecessors: Vec<BlockId>,
+    /// Its end.
     pub end: End,
-    /// The instruction that it begins with.
+    /// The address of its first instruction.
     pub address: u32,
 }
 
-/// A function that is being decompiled.
+/// A function in the intermediate representation.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
-    /// All values; those that nothing uses as well.
+    /// All values, including unused ones.
     pub values: Vec<Value>,
     inputs: Vec<Id>,
     forward: Vec<Id>,
-    /// Whether a value was replaced since all were settled.
+    /// Whether a value was replaced since the last settling.
     is_unsettled: bool,
-    /// All blocks; the first is entered first. Those that can't be reached have no way in.
+    /// All blocks; the first is the entry. Unreachable ones have no predecessors.
     pub blocks: Vec<Block>,
-    /// What stands in comments for what could not be lifted.
+    /// Comments for instructions that could not be lifted.
     pub notes: Vec<String>,
-    /// Names of variables, textures and surfaces outside of the function.
+    /// Names of global variables, textures and surfaces.
     pub symbols: Vec<String>,
-    /// What is read and written of textures and surfaces.
+    /// Accesses of textures and surfaces.
     pub images: Vec<Image>,
 }
 
 impl Function {
-    /// A new block.
+    /// Adds a block.
     pub fn block(&mut self, address: u32) -> BlockId {
         self.blocks.push(Block {
             phis: Vec::new(),
             effects: Vec::new(),
-            before: Vec::new(),
+            predecessors: Vec::new(),
             end: End::Open,
             address,
         });
         (self.blocks.len() - 1) as BlockId
     }
 
-    /// Makes room for so many values.
+    /// Reserves memory for values.
     pub fn reserve(&mut self, values: usize) {
         self.values.reserve(values);
         self.inputs.reserve(2 * values);
         self.forward.reserve(values);
     }
 
-    /// A new value, which is not yet placed in an order.
+    /// Adds a value, without a position in the order of effects.
     pub fn raw(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[Id]) -> Id {
         let id = self.values.len() as Id;
         let start = self.inputs.len() as u32;
@@ -352,7 +354,7 @@ impl Function {
         id
     }
 
-    /// A new value; with its place at the end of the block if it has effects.
+    /// Adds a value; if it has effects, at the end of the block.
     pub fn add(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[Id]) -> Id {
         let id = self.raw(op, width, block, address, inputs);
         if op.is_effect() {
@@ -361,12 +363,12 @@ impl Function {
         id
     }
 
-    /// A number. It belongs to the entry.
+    /// Adds a constant, which belongs to the entry block.
     pub fn constant(&mut self, value: u64, width: u8) -> Id {
         self.raw(Op::Constant(fold::masked(value, width)), width, 0, NONE, &[])
     }
 
-    /// What stands for a value now.
+    /// Returns the current replacement of a value.
     #[inline]
     pub fn resolve(&self, id: Id) -> Id {
         let mut id = id;
@@ -376,7 +378,7 @@ impl Function {
         id
     }
 
-    /// Puts a value in the place of another everywhere.
+    /// Replaces a value everywhere.
     pub fn replace(&mut self, old: Id, new: Id) {
         let (old, new) = (self.resolve(old), self.resolve(new));
         if old != new {
@@ -385,14 +387,14 @@ impl Function {
         }
     }
 
-    /// Follows what was replaced in the inputs of one value.
+    /// Resolves the inputs of one value.
     #[inline]
     pub fn settle_inputs(&mut self, id: Id) {
         let value = &mut self.values[id as usize];
         for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
             let mut target = *input;
             while self.forward[target as usize] != target {
-                // Chains become half as long, for the next that comes this way.
+                // Halves the length of the chain for the next lookup.
                 let next = self.forward[target as usize];
                 self.forward[target as usize] = self.forward[next as usize];
                 target = self.forward[target as usize];
@@ -402,7 +404,7 @@ impl Function {
         }
     }
 
-    /// Shortens all chains of forwarding, and follows them in all inputs.
+    /// Shortens all chains of replacements, and resolves all inputs.
     pub fn settle(&mut self) {
         if !std::mem::replace(&mut self.is_unsettled, false) {
             return;
@@ -418,7 +420,7 @@ impl Function {
         }
     }
 
-    /// Shortens all chains of forwarding, and follows them in what blocks name. Inputs are left for [`Self::compact`].
+    /// Shortens all chains of replacements, and resolves the values in blocks. Inputs are left to [`Self::compact`].
     pub fn settle_blocks(&mut self) {
         for id in 0..self.forward.len() as Id {
             let target = self.resolve(id);
@@ -441,8 +443,8 @@ impl Function {
         }
     }
 
-    /// Forgets all values but these, which use no others; those that stay are numbered anew in their order. What was
-    /// replaced is followed.
+    /// Removes all values except those in `kept`, which must not use removed ones, and renumbers the rest in order.
+    /// Replacements are resolved.
     pub fn compact(&mut self, kept: &[bool]) {
         let is_kept = |id: Id| kept.get(id as usize) == Some(&true);
         let mut number = vec![NONE; self.values.len()];
@@ -492,31 +494,31 @@ impl Function {
         self.is_unsettled = false;
     }
 
-    /// Whether it was replaced by another.
+    /// Returns whether it was replaced.
     pub fn is_replaced(&self, id: Id) -> bool {
         self.forward[id as usize] != id
     }
 
-    /// What a value is.
+    /// Returns the operator of a value.
     #[inline]
     pub fn op(&self, id: Id) -> Op {
         self.values[id as usize].op
     }
 
-    /// How many bits it has.
+    /// Returns its width in bits.
     #[inline]
     pub fn width(&self, id: Id) -> u8 {
         self.values[id as usize].width
     }
 
-    /// Its inputs, as they were given.
+    /// Returns its inputs, unresolved.
     #[inline]
     pub fn inputs(&self, id: Id) -> &[Id] {
         let value = &self.values[id as usize];
         &self.inputs[value.start as usize..(value.start + value.count) as usize]
     }
 
-    /// An input, as it stands now; [`NONE`] if there are not so many.
+    /// Returns an input, resolved; [`NONE`] if there are fewer inputs.
     #[inline]
     pub fn input(&self, id: Id, index: usize) -> Id {
         match self.inputs(id).get(index) {
@@ -525,7 +527,7 @@ impl Function {
         }
     }
 
-    /// Changes an input.
+    /// Sets an input.
     pub fn set_input(&mut self, id: Id, index: usize, input: Id) {
         let value = self.values[id as usize];
         if (index as u32) < value.count {
@@ -534,7 +536,7 @@ impl Function {
         }
     }
 
-    /// Gives a value other inputs.
+    /// Sets all inputs of a value.
     pub fn set_inputs(&mut self, id: Id, inputs: &[Id]) {
         let start = self.inputs.len() as u32;
         self.inputs.extend_from_slice(inputs);
@@ -544,20 +546,20 @@ impl Function {
         value.is_changed = true;
     }
 
-    /// Puts a value into a block.
+    /// Moves a value to a block.
     pub fn set_block(&mut self, id: Id, block: BlockId) {
         let value = &mut self.values[id as usize];
         value.is_changed |= value.block != block;
         value.block = block;
     }
 
-    /// Makes another operation of a value. Its place in the order of effects stays.
+    /// Changes the operator of a value. Its position in the order of effects stays.
     pub fn set_op(&mut self, id: Id, op: Op, inputs: &[Id]) {
         self.set_inputs(id, inputs);
         self.values[id as usize].op = op;
     }
 
-    /// The number that it is.
+    /// Returns its value if it is a constant.
     #[inline]
     pub fn number(&self, id: Id) -> Option<u64> {
         match self.values.get(id as usize)?.op {
@@ -566,17 +568,17 @@ impl Function {
         }
     }
 
-    /// Takes a way from one block to another out of the phis of the latter.
+    /// Removes an edge, and its inputs of the phis of `to`.
     pub fn remove_edge(&mut self, from: BlockId, to: BlockId) {
-        let Some(place) = self.blocks[to as usize].before.iter().position(|before| *before == from) else {
+        let Some(edge) = self.blocks[to as usize].predecessors.iter().position(|block| *block == from) else {
             return;
         };
-        self.blocks[to as usize].before.remove(place);
+        self.blocks[to as usize].predecessors.remove(edge);
         for index in 0..self.blocks[to as usize].phis.len() {
             let phi = self.blocks[to as usize].phis[index];
             let mut inputs = self.inputs(phi).to_vec();
-            if place < inputs.len() {
-                inputs.remove(place);
+            if edge < inputs.len() {
+                inputs.remove(edge);
                 self.set_inputs(phi, &inputs);
             }
         }

@@ -1,21 +1,20 @@
-//! What operators are asked: whether the order of their inputs matters, and which of their inputs and results are
-//! integers or floating-point numbers.
+//! Properties of operators: commutativity, and which inputs and results are integers or floating-point numbers.
 
 use super::Op;
 
-/// What an operator says of the sign of an integer.
+/// What an operator implies for the sign of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// Nothing.
+    /// Either.
     Any,
-    /// It has one.
+    /// Signed.
     Signed,
-    /// It has none.
+    /// Unsigned.
     Unsigned,
 }
 
 impl Op {
-    /// Whether the order of its two inputs does not matter.
+    /// Returns whether its two inputs are interchangeable.
     pub fn is_commutative(self) -> bool {
         matches!(
             self,
@@ -37,7 +36,7 @@ impl Op {
         )
     }
 
-    /// Whether it makes bits of bits of the same width: sums, products, shifts, operations on bits.
+    /// Returns whether it computes bits from bits of the same width: sums, products, shifts, bitwise operations.
     pub fn is_arithmetic(self) -> bool {
         matches!(
             self,
@@ -55,7 +54,7 @@ impl Op {
         )
     }
 
-    /// Whether it is a comparison of integers.
+    /// Returns whether it is an integer comparison.
     pub fn is_comparison(self) -> bool {
         matches!(
             self,
@@ -71,7 +70,7 @@ impl Op {
         )
     }
 
-    /// Whether what it gives is an integer whatever it is used for.
+    /// Returns whether its result is always an integer.
     pub fn is_integer(self) -> bool {
         match self {
             Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::ZeroExtend | Op::SignExtend => true,
@@ -81,7 +80,7 @@ impl Op {
         }
     }
 
-    /// What it says of the sign of what it gives.
+    /// Returns the sign that it implies for its result.
     pub fn result_sign(self) -> Sign {
         match self {
             Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => Sign::Signed,
@@ -91,7 +90,7 @@ impl Op {
         }
     }
 
-    /// What it says of an input: none if that need not be an integer.
+    /// Returns the sign that it implies for an input, or `None` if that need not be an integer.
     pub fn input_sign(self, index: usize) -> Option<Sign> {
         match self {
             Op::SignedLess | Op::SignedLessEqual | Op::SignExtend | Op::SignedToFloat => Some(Sign::Signed),
@@ -110,7 +109,7 @@ impl Op {
         }
     }
 
-    /// Whether an input of it is a floating-point number.
+    /// Returns whether an input is a floating-point number.
     pub fn takes_float(self, index: usize) -> bool {
         match self {
             Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => true,
@@ -121,7 +120,7 @@ impl Op {
         }
     }
 
-    /// Whether what it gives is a floating-point number.
+    /// Returns whether its result is a floating-point number.
     pub fn gives_float(self) -> bool {
         match self {
             Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv => true,
@@ -132,7 +131,7 @@ impl Op {
         }
     }
 
-    /// The comparison that holds where this one does not, and whether its sides are exchanged.
+    /// Returns the negated comparison, and whether its operands are exchanged.
     pub fn contrary(self) -> Option<(Self, bool)> {
         Some(match self {
             Op::Equal => (Op::NotEqual, false),

@@ -1,81 +1,81 @@
-//! Floats that are too small to be normal: where every operation of a function takes them for zero, none says so.
+//! Flushing of subnormal floats: if every operation of a function flushes, no operation is printed with a call.
 //!
-//! A compiler that is told to (`-ftz=true`) makes each operation flush: subnormal inputs and results are zeros of the same
-//! sign. The front end has a `flush_to_zero` around each of them. When all operations of a function do so, this is how the
-//! function is compiled and not what its source says: the calls go, and the text names the option.
+//! With `-ftz=true` a compiler makes each operation flush: subnormal inputs and results become zeros of the same
+//! sign. The front end has a `flush_to_zero` around each of them. If all operations of a function flush, that is how
+//! the function was compiled, not what its source says: the calls are removed, and the text names the option.
 //!
-//! An operation agrees with the option if no input of it can be subnormal, and its result goes nowhere but to
-//! `flush_to_zero`, straight or through choices and signs. The chip's approximate functions flush by themselves. What only
-//! moves bits agrees with everything, and doubles are not flushed.
+//! An operation agrees with the option if none of its inputs can be subnormal, and its result only reaches
+//! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
+//! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
 
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
-/// How an operation takes subnormal floats.
+/// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// It has nothing to do with floats, or moves them.
+enum FlushBehavior {
+    /// It does not operate on floats, or only moves them.
     None,
     /// `flush_to_zero`.
     Flush,
-    /// Under the option it flushes inputs and result.
+    /// With the option, it flushes its inputs and its result.
     Flushing,
-    /// It flushes its inputs; its result can't be subnormal, or is no float.
+    /// It flushes its inputs; its result cannot be subnormal, or is not a float.
     Taking,
-    /// It makes no difference to it, or is left open.
+    /// It makes no difference, or is unspecified.
     Any,
-    /// It changes a sign: what goes in comes out.
+    /// It only changes the sign.
     Sign,
-    /// It keeps what is subnormal, whatever the option says.
+    /// It preserves subnormal floats even with the option.
     Keeping,
 }
 
-/// Functions that take or give floats, by how they are compiled with the option.
-static FUNCTIONS: &[(&str, Kind)] = &[
-    ("__cosf", Kind::Any),
-    ("__fadd_rd", Kind::Flushing),
-    ("__fadd_ru", Kind::Flushing),
-    ("__fadd_rz", Kind::Flushing),
-    ("__float2int_rd", Kind::Taking),
-    ("__float2int_rn", Kind::Any),
-    ("__float2int_ru", Kind::Taking),
-    ("__float2int_rz", Kind::Any),
-    ("__float2ll_rd", Kind::Taking),
-    ("__float2ll_rn", Kind::Any),
-    ("__float2ll_ru", Kind::Taking),
-    ("__float2ll_rz", Kind::Any),
-    ("__float2uint_rd", Kind::Taking),
-    ("__float2uint_rn", Kind::Any),
-    ("__float2uint_ru", Kind::Taking),
-    ("__float2uint_rz", Kind::Any),
-    ("__float2ull_rd", Kind::Taking),
-    ("__float2ull_rn", Kind::Any),
-    ("__float2ull_ru", Kind::Taking),
-    ("__float2ull_rz", Kind::Any),
-    ("__fmaf_rd", Kind::Flushing),
-    ("__fmaf_ru", Kind::Flushing),
-    ("__fmaf_rz", Kind::Flushing),
-    ("__fmul_rd", Kind::Flushing),
-    ("__fmul_ru", Kind::Flushing),
-    ("__fmul_rz", Kind::Flushing),
-    ("__log2f", Kind::Any),
-    ("__saturatef", Kind::Flushing),
-    ("__sinf", Kind::Any),
-    ("atomicAdd.f", Kind::Any),
-    ("atomicExch.f", Kind::None),
-    ("ceilf", Kind::Taking),
-    ("exp2f", Kind::Any),
-    ("float_to_half", Kind::Any),
-    ("floorf", Kind::Taking),
-    ("flush_to_zero", Kind::Flush),
-    ("fmaf", Kind::Flushing),
-    ("fmaxf", Kind::Taking),
-    ("fminf", Kind::Taking),
-    ("rintf", Kind::Taking),
-    ("rsqrtf", Kind::Any),
-    ("truncf", Kind::Taking),
+/// Functions with float operands or results, by how they are compiled with the option.
+static FUNCTIONS: &[(&str, FlushBehavior)] = &[
+    ("__cosf", FlushBehavior::Any),
+    ("__fadd_rd", FlushBehavior::Flushing),
+    ("__fadd_ru", FlushBehavior::Flushing),
+    ("__fadd_rz", FlushBehavior::Flushing),
+    ("__float2int_rd", FlushBehavior::Taking),
+    ("__float2int_rn", FlushBehavior::Any),
+    ("__float2int_ru", FlushBehavior::Taking),
+    ("__float2int_rz", FlushBehavior::Any),
+    ("__float2ll_rd", FlushBehavior::Taking),
+    ("__float2ll_rn", FlushBehavior::Any),
+    ("__float2ll_ru", FlushBehavior::Taking),
+    ("__float2ll_rz", FlushBehavior::Any),
+    ("__float2uint_rd", FlushBehavior::Taking),
+    ("__float2uint_rn", FlushBehavior::Any),
+    ("__float2uint_ru", FlushBehavior::Taking),
+    ("__float2uint_rz", FlushBehavior::Any),
+    ("__float2ull_rd", FlushBehavior::Taking),
+    ("__float2ull_rn", FlushBehavior::Any),
+    ("__float2ull_ru", FlushBehavior::Taking),
+    ("__float2ull_rz", FlushBehavior::Any),
+    ("__fmaf_rd", FlushBehavior::Flushing),
+    ("__fmaf_ru", FlushBehavior::Flushing),
+    ("__fmaf_rz", FlushBehavior::Flushing),
+    ("__fmul_rd", FlushBehavior::Flushing),
+    ("__fmul_ru", FlushBehavior::Flushing),
+    ("__fmul_rz", FlushBehavior::Flushing),
+    ("__log2f", FlushBehavior::Any),
+    ("__saturatef", FlushBehavior::Flushing),
+    ("__sinf", FlushBehavior::Any),
+    ("atomicAdd.f", FlushBehavior::Any),
+    ("atomicExch.f", FlushBehavior::None),
+    ("ceilf", FlushBehavior::Taking),
+    ("exp2f", FlushBehavior::Any),
+    ("float_to_half", FlushBehavior::Any),
+    ("floorf", FlushBehavior::Taking),
+    ("flush_to_zero", FlushBehavior::Flush),
+    ("fmaf", FlushBehavior::Flushing),
+    ("fmaxf", FlushBehavior::Taking),
+    ("fminf", FlushBehavior::Taking),
+    ("rintf", FlushBehavior::Taking),
+    ("rsqrtf", FlushBehavior::Any),
+    ("truncf", FlushBehavior::Taking),
 ];
 
-/// Takes the calls out if all operations agree; whether they did.
+/// Removes the calls if all operations agree. Returns whether they do.
 pub fn run(function: &mut Function) -> bool {
     let flush = Intrinsic::by_name("flush_to_zero").map(Op::Call);
     if !function.values.iter().any(|value| Some(value.op) == flush) {
@@ -83,48 +83,51 @@ pub fn run(function: &mut Function) -> bool {
     }
     let used = super::used(function);
     let values: Vec<Id> = (0..function.values.len() as Id).filter(|id| used[*id as usize]).collect();
-    let kinds: Vec<Kind> = (0..function.values.len() as Id).map(|id| kind(function, id)).collect();
-    if !values.iter().any(|id| kinds[*id as usize] == Kind::Flush) {
+    let behaviors: Vec<FlushBehavior> =
+        (0..function.values.len() as Id).map(|id| behavior(function, id)).collect();
+    if !values.iter().any(|id| behaviors[*id as usize] == FlushBehavior::Flush) {
         return false;
     }
-    let is_flushed = flushed(function, &values, &kinds);
+    let is_flushed = flushed(function, &values, &behaviors);
     let agrees = |id: Id| {
         let inputs_are_clean =
-            || (0..function.inputs(id).len()).all(|index| is_clean(function, &kinds, id, index));
-        match kinds[id as usize] {
-            Kind::Keeping => false,
-            Kind::Flushing => is_flushed[id as usize] && inputs_are_clean(),
-            Kind::Taking => inputs_are_clean(),
-            Kind::Sign => is_flushed[id as usize] || inputs_are_clean(),
-            Kind::None | Kind::Any | Kind::Flush => true,
+            || (0..function.inputs(id).len()).all(|index| is_clean(function, &behaviors, id, index));
+        match behaviors[id as usize] {
+            FlushBehavior::Keeping => false,
+            FlushBehavior::Flushing => is_flushed[id as usize] && inputs_are_clean(),
+            FlushBehavior::Taking => inputs_are_clean(),
+            FlushBehavior::Sign => is_flushed[id as usize] || inputs_are_clean(),
+            FlushBehavior::None | FlushBehavior::Any | FlushBehavior::Flush => true,
         }
     };
     if !values.iter().all(|id| agrees(*id)) {
         return false;
     }
     for id in values {
-        take_out(function, &kinds, id);
+        take_out(function, &behaviors, id);
     }
     function.settle();
     true
 }
 
-/// Values that end in `flush_to_zero`, or in an operation that flushes what it takes, whichever way they go.
-fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
+/// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
+fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> Vec<bool> {
     let mut flushed = vec![true; function.values.len()];
     for block in &function.blocks {
         if let Some(input) = block.end.input() {
             flushed[function.resolve(input) as usize] = false;
         }
     }
-    // What is not flushed goes up, until nothing changes.
-    let passes =
-        |id: Id| matches!(function.op(id), Op::Phi | Op::Select) || matches!(kinds[id as usize], Kind::Sign);
+    // Propagates values that are not flushed to their inputs, up to a fixed point.
+    let passes = |id: Id| {
+        matches!(function.op(id), Op::Phi | Op::Select)
+            || matches!(behaviors[id as usize], FlushBehavior::Sign)
+    };
     let mut changed = true;
     while changed {
         changed = false;
         for &id in values.iter().rev() {
-            let is_end = kinds[id as usize] == Kind::Flush || passes(id) && flushed[id as usize];
+            let is_end = behaviors[id as usize] == FlushBehavior::Flush || passes(id) && flushed[id as usize];
             if is_end {
                 continue;
             }
@@ -139,65 +142,71 @@ fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
     flushed
 }
 
-/// Whether an input can't be a subnormal float.
-fn is_clean(function: &Function, kinds: &[Kind], id: Id, index: usize) -> bool {
+/// Returns whether an input cannot be a subnormal float.
+fn is_clean(function: &Function, behaviors: &[FlushBehavior], id: Id, index: usize) -> bool {
     let mut input = function.input(id, index);
     if input == NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
         return true;
     }
-    while kinds[input as usize] == Kind::Sign {
+    while behaviors[input as usize] == FlushBehavior::Sign {
         input = function.input(input, 0);
     }
     match function.op(input) {
         Op::Constant(bits) => !f32::from_bits(bits as u32).is_subnormal(),
-        _ => matches!(kinds[input as usize], Kind::Flush | Kind::Any | Kind::Taking),
+        _ => matches!(
+            behaviors[input as usize],
+            FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking
+        ),
     }
 }
 
-/// How an operation takes subnormal floats.
-fn kind(function: &Function, id: Id) -> Kind {
+/// Classifies an operation.
+fn behavior(function: &Function, id: Id) -> FlushBehavior {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
-        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => Kind::Any,
-        // Rounded up or down, a subnormal float is the smallest half.
+        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => FlushBehavior::Any,
+        // Directed rounding turns a subnormal float into the smallest half.
         Op::Call(call)
             if call.entry().name == "float_to_half"
                 && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
         {
-            Kind::Keeping
+            FlushBehavior::Keeping
         }
         Op::Call(call) => called(call),
-        Op::FloatConvert if inputs == 32 => Kind::Taking,
-        Op::FloatConvert => Kind::Flushing,
-        _ if inputs != 32 => Kind::None,
-        _ if hides_subnormals(function, id) => Kind::Any,
-        Op::FloatNegate | Op::FloatAbs => Kind::Sign,
-        // Nothing but the chip's approximation gives a reciprocal of what may be subnormal.
-        Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => Kind::Any,
-        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => Kind::Flushing,
-        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => Kind::Taking,
-        Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => Kind::Any,
-        _ => Kind::None,
+        Op::FloatConvert if inputs == 32 => FlushBehavior::Taking,
+        Op::FloatConvert => FlushBehavior::Flushing,
+        _ if inputs != 32 => FlushBehavior::None,
+        _ if hides_subnormals(function, id) => FlushBehavior::Any,
+        Op::FloatNegate | Op::FloatAbs => FlushBehavior::Sign,
+        // Reciprocals of values that may be subnormal only come from the hardware's approximation.
+        Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => FlushBehavior::Any,
+        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => FlushBehavior::Flushing,
+        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => FlushBehavior::Taking,
+        Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => FlushBehavior::Any,
+        _ => FlushBehavior::None,
     }
 }
 
-fn called(call: Intrinsic) -> Kind {
+fn called(call: Intrinsic) -> FlushBehavior {
     let entry = call.entry();
     if let Ok(at) = FUNCTIONS.binary_search_by_key(&entry.name, |function| function.0) {
         return FUNCTIONS[at].1;
     }
     match entry.types.strip_prefix('f') {
-        // What is made of integers is a zero or normal.
-        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => Kind::Any,
-        _ if entry.types.contains('f') => Kind::Keeping,
-        _ => Kind::None,
+        // A conversion from integers gives zero or a normal float.
+        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => {
+            FlushBehavior::Any
+        }
+        _ if entry.types.contains('f') => FlushBehavior::Keeping,
+        _ => FlushBehavior::None,
     }
 }
 
-/// Whether a number in it is so large that neither can a subnormal input be told from zero, nor the result be subnormal: in
-/// a comparison any normal number; in a sum one of at least 2<sup>-60</sup>, for what is left of it has no bits below
-/// 2<sup>-108</sup>; in a fused sum the product must have a small factor, too.
+/// Returns whether a constant operand is so large that a subnormal input cannot be distinguished from zero, and the
+/// result cannot be subnormal: for a comparison any normal number; for a sum at least 2<sup>-60</sup>, because the
+/// result then has no bits below 2<sup>-108</sup>; for a fused multiply-add the product must also have a small
+/// factor.
 fn hides_subnormals(function: &Function, id: Id) -> bool {
     let number = |index: usize| {
         let number = function.number(function.input(id, index));
@@ -215,25 +224,25 @@ fn hides_subnormals(function: &Function, id: Id) -> bool {
     }
 }
 
-/// Takes the calls out that the option makes needless: around what an operation takes, and around what one gives.
-fn take_out(function: &mut Function, kinds: &[Kind], id: Id) {
-    match kinds[id as usize] {
-        Kind::Flushing | Kind::Taking | Kind::Any => {
+/// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
+fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
+    match behaviors[id as usize] {
+        FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Any => {
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && kinds.get(input as usize) == Some(&Kind::Flush) {
+                if input != NONE && behaviors.get(input as usize) == Some(&FlushBehavior::Flush) {
                     let inner = function.input(input, 0);
                     function.set_input(id, index, inner);
                 }
             }
         }
-        Kind::Flush => {
+        FlushBehavior::Flush => {
             let inner = function.input(id, 0);
             let mut source = inner;
-            while kinds[source as usize] == Kind::Sign {
+            while behaviors[source as usize] == FlushBehavior::Sign {
                 source = function.input(source, 0);
             }
-            if matches!(kinds[source as usize], Kind::Flushing | Kind::Taking) {
+            if matches!(behaviors[source as usize], FlushBehavior::Flushing | FlushBehavior::Taking) {
                 function.replace(id, inner);
             }
         }
@@ -252,7 +261,7 @@ mod tests {
         assert!(FUNCTIONS.iter().all(|entry| Intrinsic::by_name(entry.0).is_some()));
     }
 
-    /// A sum of two loads; which of both inputs and the result are flushed.
+    /// Builds a sum of two loads; `flushes` says which of both inputs and the result are flushed.
     fn sum(flushes: [bool; 3]) -> (Function, Id) {
         let mut function = Function::default();
         let block = function.block(0);
@@ -275,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_flushes_is_a_sum() {
+    fn a_sum_that_flushes_needs_no_calls() {
         let (mut function, store) = sum([true; 3]);
         assert!(run(&mut function));
         let sum = function.input(store, 1);
@@ -284,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_keeps_what_is_small_keeps_all_calls() {
+    fn one_sum_that_preserves_subnormals_keeps_all_calls() {
         for flushes in [[true, true, false], [true, false, true], [false; 3]] {
             let (mut function, store) = sum(flushes);
             let before = function.input(store, 1);

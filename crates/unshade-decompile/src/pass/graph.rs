@@ -1,11 +1,11 @@
-//! The graph of blocks: what can't be reached goes, what always follows one another becomes one, conditions in a row
-//! become one condition.
+//! Cleanup of the control-flow graph: unreachable blocks are removed, chains of blocks are merged, consecutive
+//! conditions are joined into one.
 
 use crate::ir::build::remove_trivial_phis;
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
-/// Cleans the graph up; whether anything changed.
+/// Cleans the graph up. Returns whether anything changed.
 pub fn clean(function: &mut Function) -> bool {
     let mut changed = fold_ends(function);
     changed |= remove_unreached(function);
@@ -21,18 +21,19 @@ pub fn clean(function: &mut Function) -> bool {
     changed
 }
 
-/// The condition that a phi of two ways goes by, and the place of the input that it has where that holds.
+/// Returns the condition that selects between the two inputs of a phi, and the index of the input for which it holds.
 pub fn decided(function: &Function, graph: &Graph, phi: Id) -> Option<(Id, usize)> {
     let block = function.values[phi as usize].block;
-    let before = &function.blocks[block as usize].before;
-    let (&[a, b], 2) = (before.as_slice(), function.inputs(phi).len()) else { return None };
+    let predecessors = &function.blocks[block as usize].predecessors;
+    let (&[a, b], 2) = (predecessors.as_slice(), function.inputs(phi).len()) else { return None };
     if !graph.is_reached(block) {
         return None;
     }
     let branch = graph.dominator[block as usize];
     let End::Branch { condition, yes, no } = function.blocks[branch as usize].end else { return None };
     let leads = |side: BlockId, way: BlockId| {
-        way == side && function.blocks[side as usize].before == [branch] || way == branch && side == block
+        way == side && function.blocks[side as usize].predecessors == [branch]
+            || way == branch && side == block
     };
     let condition = function.resolve(condition);
     if leads(yes, a) && leads(no, b) {
@@ -44,7 +45,7 @@ pub fn decided(function: &Function, graph: &Graph, phi: Id) -> Option<(Id, usize
     }
 }
 
-/// Branches whose condition is known, or inverted.
+/// Folds branches with a known or inverted condition.
 fn fold_ends(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 0..function.blocks.len() {
@@ -89,7 +90,8 @@ fn fold_ends(function: &mut Function) -> bool {
     changed
 }
 
-/// A switch on what a table holds becomes one on the index into the table: the cases are in the table's order.
+/// Replaces a switch on a value from a table by one on the index into the table: the cases are in the order of the
+/// table.
 fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
     let Op::Load(crate::ir::Space::Constant(_)) = function.op(selector) else { return false };
     let mut at = function.input(selector, 0);
@@ -108,7 +110,7 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
     for (number, case) in cases.iter_mut().enumerate() {
         case.0 = number as u64;
     }
-    // An index that is clamped: what is above the last leads where the last does.
+    // A clamped index: values above the last one go where the last one goes.
     if let Op::Call(intrinsic) = function.op(index)
         && intrinsic.entry().name == "min.u"
         && let Some(most) = function.number(function.input(index, 1))
@@ -123,7 +125,7 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
     true
 }
 
-/// A comparison before a switch that leads past it is its default.
+/// Turns a range check before a switch into its default case.
 #[expect(clippy::needless_range_loop, reason = "blocks are changed by their number")]
 fn switch_defaults(function: &mut Function) -> bool {
     let mut changed = false;
@@ -135,15 +137,15 @@ fn switch_defaults(function: &mut Function) -> bool {
         if !function.blocks[block].effects.is_empty() || !function.blocks[block].phis.is_empty() {
             continue;
         }
-        let [before] = function.blocks[block].before[..] else { continue };
-        let End::Branch { condition, yes, no } = function.blocks[before as usize].end.clone() else {
+        let [predecessor] = function.blocks[block].predecessors[..] else { continue };
+        let End::Branch { condition, yes, no } = function.blocks[predecessor as usize].end.clone() else {
             continue;
         };
         let condition = function.resolve(condition);
         let (a, b) = (function.input(condition, 0), function.input(condition, 1));
         let selector = function.resolve(selector);
         let count = cases.len() as u64;
-        // What holds when the index is outside.
+        // The condition that holds if the index is out of range.
         let is_outside = match function.op(condition) {
             Op::Less if b == selector => {
                 function.number(a).is_some_and(|most| most + 1 >= count).then_some(true)
@@ -167,19 +169,19 @@ fn switch_defaults(function: &mut Function) -> bool {
             continue;
         }
         for next in function.blocks[block].end.successors() {
-            rename_before(function, next, block as BlockId, before);
+            rename_predecessor(function, next, block as BlockId, predecessor);
         }
         if cases.iter().any(|case| case.1 == outside) {
-            // Both blocks led there.
-            let list = &mut function.blocks[outside as usize].before;
-            if let Some(place) = list.iter().position(|entry| *entry == before) {
-                list.remove(place);
+            // Both blocks had an edge there.
+            let list = &mut function.blocks[outside as usize].predecessors;
+            if let Some(index) = list.iter().position(|entry| *entry == predecessor) {
+                list.remove(index);
             }
         }
-        function.blocks[before as usize].end = End::Switch { selector, cases, otherwise: Some(outside) };
-        function.blocks[block].before.clear();
+        function.blocks[predecessor as usize].end = End::Switch { selector, cases, otherwise: Some(outside) };
+        function.blocks[block].predecessors.clear();
         function.blocks[block].end = End::Open;
-        moved[block] = before;
+        moved[block] = predecessor;
         changed = true;
     }
     if changed {
@@ -192,15 +194,15 @@ fn has_phis(function: &Function, block: BlockId) -> bool {
     !function.blocks[block as usize].phis.is_empty()
 }
 
-fn rename_before(function: &mut Function, block: BlockId, from: BlockId, to: BlockId) {
-    for before in &mut function.blocks[block as usize].before {
-        if *before == from {
-            *before = to;
+fn rename_predecessor(function: &mut Function, block: BlockId, from: BlockId, to: BlockId) {
+    for predecessor in &mut function.blocks[block as usize].predecessors {
+        if *predecessor == from {
+            *predecessor = to;
         }
     }
 }
 
-/// Takes out the ways from blocks that can't be reached.
+/// Removes the edges from unreachable blocks.
 pub fn remove_unreached(function: &mut Function) -> bool {
     let mut reached = vec![false; function.blocks.len()];
     let mut list = vec![0];
@@ -228,12 +230,12 @@ pub fn remove_unreached(function: &mut Function) -> bool {
         dead.end = End::Open;
         dead.phis.clear();
         dead.effects.clear();
-        dead.before.clear();
+        dead.predecessors.clear();
     }
     changed
 }
 
-/// Ends of the thread with nothing before them are one.
+/// Merges empty blocks that end the thread.
 fn one_return(function: &mut Function) -> bool {
     let is_return = |function: &Function, block: BlockId| {
         let found = &function.blocks[block as usize];
@@ -244,10 +246,10 @@ fn one_return(function: &mut Function) -> bool {
     let Some((&first, others)) = all.split_first() else { return false };
     let mut changed = false;
     for &other in others {
-        for before in std::mem::take(&mut function.blocks[other as usize].before) {
-            function.blocks[before as usize].end.redirect(other, first);
-            if !function.blocks[first as usize].before.contains(&before) {
-                function.blocks[first as usize].before.push(before);
+        for predecessor in std::mem::take(&mut function.blocks[other as usize].predecessors) {
+            function.blocks[predecessor as usize].end.redirect(other, first);
+            if !function.blocks[first as usize].predecessors.contains(&predecessor) {
+                function.blocks[first as usize].predecessors.push(predecessor);
             }
             changed = true;
         }
@@ -256,7 +258,7 @@ fn one_return(function: &mut Function) -> bool {
     changed
 }
 
-/// Blocks with nothing in them are stepped over, where no phi needs them to tell two ways apart.
+/// Bypasses empty blocks, unless a phi needs them to distinguish two edges.
 fn skip_empty(function: &mut Function) -> bool {
     let mut changed = false;
     for block in 1..function.blocks.len() {
@@ -266,47 +268,47 @@ fn skip_empty(function: &mut Function) -> bool {
             continue;
         }
         let block = block as BlockId;
-        for before in function.blocks[block as usize].before.clone() {
-            if has_phis(function, to) && function.blocks[to as usize].before.contains(&before) {
+        for predecessor in function.blocks[block as usize].predecessors.clone() {
+            if has_phis(function, to) && function.blocks[to as usize].predecessors.contains(&predecessor) {
                 continue;
             }
-            if before == block {
+            if predecessor == block {
                 continue;
             }
-            let place = function.blocks[to as usize].before.iter().position(|entry| *entry == block);
-            let Some(place) = place else { break };
-            let is_known = function.blocks[to as usize].before.contains(&before);
+            let edge = function.blocks[to as usize].predecessors.iter().position(|entry| *entry == block);
+            let Some(edge) = edge else { break };
+            let is_known = function.blocks[to as usize].predecessors.contains(&predecessor);
             if !is_known {
-                function.blocks[to as usize].before.push(before);
+                function.blocks[to as usize].predecessors.push(predecessor);
                 for index in 0..function.blocks[to as usize].phis.len() {
                     let phi = function.blocks[to as usize].phis[index];
                     let mut inputs = function.inputs(phi).to_vec();
-                    inputs.push(inputs[place]);
+                    inputs.push(inputs[edge]);
                     function.set_inputs(phi, &inputs);
                 }
             }
-            function.blocks[before as usize].end.redirect(block, to);
-            let list = &mut function.blocks[block as usize].before;
-            list.retain(|entry| *entry != before);
+            function.blocks[predecessor as usize].end.redirect(block, to);
+            let list = &mut function.blocks[block as usize].predecessors;
+            list.retain(|entry| *entry != predecessor);
             changed = true;
         }
     }
     changed
 }
 
-/// `if (a) goto x; if (b) goto x;` becomes `if (a || b) goto x;`.
+/// Turns `if (a) goto x; if (b) goto x;` into `if (a || b) goto x;`.
 fn join_conditions(function: &mut Function) -> bool {
     let mut changed = false;
     let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
     for block in 1..function.blocks.len() {
         let End::Branch { condition, yes, no } = function.blocks[block].end.clone() else { continue };
         let found = &function.blocks[block];
-        let [before] = found.before[..] else { continue };
-        if !found.phis.is_empty() || !found.effects.is_empty() || before as usize == block {
+        let [predecessor] = found.predecessors[..] else { continue };
+        if !found.phis.is_empty() || !found.effects.is_empty() || predecessor as usize == block {
             continue;
         }
         let End::Branch { condition: first, yes: first_yes, no: first_no } =
-            function.blocks[before as usize].end.clone()
+            function.blocks[predecessor as usize].end.clone()
         else {
             continue;
         };
@@ -314,7 +316,7 @@ fn join_conditions(function: &mut Function) -> bool {
         if yes == block || no == block {
             continue;
         }
-        // What both lead to, and whether each does so where its condition holds.
+        // The shared successor, and whether each block goes there if its condition holds.
         let (other, first_holds) = if first_yes == block { (first_no, false) } else { (first_yes, true) };
         let (shared, holds, rest) = if yes == other {
             (yes, true, no)
@@ -323,20 +325,20 @@ fn join_conditions(function: &mut Function) -> bool {
         } else {
             continue;
         };
-        if rest == shared || !agree(function, shared, before, block) || is_large(function, condition) {
+        if rest == shared || !agree(function, shared, predecessor, block) || is_large(function, condition) {
             continue;
         }
-        let a = conditional(function, first, first_holds, before);
-        let b = conditional(function, condition, holds, before);
+        let a = conditional(function, first, first_holds, predecessor);
+        let b = conditional(function, condition, holds, predecessor);
         let joined =
-            function.raw(Op::BoolOr, 1, before, function.values[condition as usize].address, &[a, b]);
+            function.raw(Op::BoolOr, 1, predecessor, function.values[condition as usize].address, &[a, b]);
         function.remove_edge(block, shared);
-        rename_before(function, rest, block, before);
-        function.blocks[before as usize].end = End::Branch { condition: joined, yes: shared, no: rest };
+        rename_predecessor(function, rest, block, predecessor);
+        function.blocks[predecessor as usize].end = End::Branch { condition: joined, yes: shared, no: rest };
         let dead = &mut function.blocks[block as usize];
-        dead.before.clear();
+        dead.predecessors.clear();
         dead.end = End::Open;
-        moved[block as usize] = before;
+        moved[block as usize] = predecessor;
         changed = true;
     }
     if changed {
@@ -345,7 +347,7 @@ fn join_conditions(function: &mut Function) -> bool {
     changed
 }
 
-/// Says that values of blocks that are gone belong to the blocks that these were put to.
+/// Moves the values of removed blocks to the blocks that these were merged into.
 fn move_values(function: &mut Function, moved: &[BlockId]) {
     for id in 0..function.values.len() as Id {
         let mut to = function.values[id as usize].block;
@@ -356,7 +358,7 @@ fn move_values(function: &mut Function, moved: &[BlockId]) {
     }
 }
 
-/// Whether a condition is already made of so many that no more should be put to it.
+/// Returns whether a condition has so many operands that no more should be added.
 fn is_large(function: &Function, condition: u32) -> bool {
     let mut list = vec![function.resolve(condition)];
     let mut count = 0;
@@ -376,21 +378,21 @@ fn conditional(function: &mut Function, condition: u32, holds: bool, block: Bloc
     if holds { condition } else { function.raw(Op::BoolNot, 1, block, NONE, &[condition]) }
 }
 
-/// Whether the phis of a block get the same from two blocks before it.
+/// Returns whether the phis of a block get the same values from two predecessors.
 fn agree(function: &Function, block: BlockId, a: BlockId, b: BlockId) -> bool {
-    let before = &function.blocks[block as usize].before;
-    let place = |wanted| before.iter().position(|entry| *entry == wanted);
-    let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
+    let predecessors = &function.blocks[block as usize].predecessors;
+    let index = |wanted| predecessors.iter().position(|entry| *entry == wanted);
+    let (Some(a), Some(b)) = (index(a), index(b)) else { return false };
     function.blocks[block as usize].phis.iter().all(|phi| function.input(*phi, a) == function.input(*phi, b))
 }
 
-/// A block with one before it that leads nowhere else is put to it.
+/// Merges a block into its only predecessor, if that has no other successor.
 fn merge_chains(function: &mut Function) -> bool {
     let mut changed = false;
     let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
     for block in 0..function.blocks.len() {
         while let End::Goto(next) = function.blocks[block].end {
-            if next as usize == block || next == 0 || function.blocks[next as usize].before.len() != 1 {
+            if next as usize == block || next == 0 || function.blocks[next as usize].predecessors.len() != 1 {
                 break;
             }
             for index in 0..function.blocks[next as usize].phis.len() {
@@ -402,11 +404,11 @@ fn merge_chains(function: &mut Function) -> bool {
             }
             let taken = &mut function.blocks[next as usize];
             taken.phis.clear();
-            taken.before.clear();
+            taken.predecessors.clear();
             let effects = std::mem::take(&mut taken.effects);
             let end = std::mem::replace(&mut taken.end, End::Open);
             for after in end.successors() {
-                rename_before(function, after, next, block as BlockId);
+                rename_predecessor(function, after, next, block as BlockId);
             }
             function.blocks[block].effects.extend(effects);
             function.blocks[block].end = end;

@@ -1,8 +1,8 @@
-//! Loops with their condition where it is written: in front.
+//! Undoes loop rotation: puts the condition at the top of loops.
 //!
-//! A compiler tests the condition once before a loop and then at the end of each round, as that is one jump less. Where
-//! the first test is what the test at the end is with the values that the variables of the loop begin with, or is known
-//! to hold, both become one: a block of its own in front of the loop.
+//! A compiler tests the condition once before a loop, and then at the end of each iteration, which saves a jump. If
+//! the test before the loop is the test at the end with the initial values of the loop variables, or is known to
+//! hold, both become one in a new block before the loop.
 //!
 //! ```text
 //! if (a < n) do { …; a' = a + 1 } while (a' < n)        while (a < n) { …; a' = a + 1 }
@@ -12,17 +12,17 @@ use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
-/// So deep the expressions of conditions are compared.
+/// Maximum depth to which the expressions of conditions are compared.
 const MAX_DEPTH: u32 = 6;
 
-/// Turns all loops that can be; whether there were any.
+/// Transforms all rotated loops. Returns whether there were any.
 pub fn run(function: &mut Function, graph: &Graph) -> bool {
     let mut changed = false;
     for &header in &graph.order {
         if graph.header[header as usize] == header
             && let Some(found) = Rotated::find(function, graph, header)
         {
-            changed |= found.turn(function, graph);
+            changed |= found.unrotate(function, graph);
         }
     }
     if changed {
@@ -33,21 +33,21 @@ pub fn run(function: &mut Function, graph: &Graph) -> bool {
 
 /// A loop with its condition at the end.
 struct Rotated {
-    /// Its first block.
+    /// The first block.
     header: BlockId,
-    /// Where it is entered from.
+    /// The block before the loop.
     entry: BlockId,
-    /// Its last block.
+    /// The last block.
     latch: BlockId,
-    /// Where it is left to.
+    /// The block after the loop.
     exit: BlockId,
-    /// The condition at the end, and whether the loop goes on where it holds.
+    /// The condition at the end, and whether the loop continues if it holds.
     condition: (Id, bool),
     /// The condition before the loop, if there is one.
     first: Option<(Id, bool)>,
 }
 
-/// Two conditions as one: where the one at the end and the one before the loop differ, a variable of the loop.
+/// The comparison of the two conditions, which may differ only in loop variables.
 struct Merged<'a> {
     function: &'a Function,
     phis: Vec<(Id, Id, Id)>,
@@ -55,8 +55,8 @@ struct Merged<'a> {
 
 impl Rotated {
     fn find(function: &Function, graph: &Graph, header: BlockId) -> Option<Self> {
-        let is_known = |block: BlockId| (block as usize) < graph.place.len() && graph.is_reached(block);
-        let (a, b) = match function.blocks[header as usize].before[..] {
+        let is_known = |block: BlockId| (block as usize) < graph.position.len() && graph.is_reached(block);
+        let (a, b) = match function.blocks[header as usize].predecessors[..] {
             [a, b] if is_known(a) && is_known(b) => (a, b),
             _ => return None,
         };
@@ -84,11 +84,13 @@ impl Rotated {
         Some(Self { header, entry, latch, exit, condition, first })
     }
 
-    /// The variables of the loop: each with what it begins with and what it is in the next round.
+    /// Returns the loop variables: phi, initial value, next value.
     fn phis(&self, function: &Function) -> Vec<(Id, Id, Id)> {
         let block = &function.blocks[self.header as usize];
-        let place = |wanted| block.before.iter().position(|before| *before == wanted);
-        let (Some(entry), Some(latch)) = (place(self.entry), place(self.latch)) else { return Vec::new() };
+        let index_of = |wanted| block.predecessors.iter().position(|predecessor| *predecessor == wanted);
+        let (Some(entry), Some(latch)) = (index_of(self.entry), index_of(self.latch)) else {
+            return Vec::new();
+        };
         block
             .phis
             .iter()
@@ -96,7 +98,7 @@ impl Rotated {
             .collect()
     }
 
-    fn turn(&self, function: &mut Function, graph: &Graph) -> bool {
+    fn unrotate(&self, function: &mut Function, graph: &Graph) -> bool {
         let phis = self.phis(function);
         let merged = Merged { function, phis: phis.clone() };
         let plan = match self.first {
@@ -111,7 +113,7 @@ impl Rotated {
         let Some(plan) = plan else { return false };
         let front = function.block(function.blocks[self.header as usize].address);
         let condition = plan.build(function, front);
-        // What is used behind the loop is what its variables are when it is left.
+        // Uses after the loop become uses of the loop variables.
         if self.first.is_none() {
             self.use_variables(function, graph, &phis);
         }
@@ -121,21 +123,21 @@ impl Rotated {
         }
         let moved = std::mem::take(&mut function.blocks[self.header as usize].phis);
         function.blocks[front as usize].phis = moved;
-        function.blocks[front as usize].before = vec![self.entry, self.latch];
+        function.blocks[front as usize].predecessors = vec![self.entry, self.latch];
         self.lead_to_exit(function, front, &phis);
         let (yes, no) = if self.condition.1 { (self.header, self.exit) } else { (self.exit, self.header) };
         function.blocks[front as usize].end = End::Branch { condition, yes, no };
-        function.blocks[self.header as usize].before = vec![front];
+        function.blocks[self.header as usize].predecessors = vec![front];
         function.blocks[self.entry as usize].end = End::Goto(front);
         function.blocks[self.latch as usize].end = End::Goto(front);
         true
     }
 
-    /// Puts the new block in the place of those that led to the exit.
+    /// Replaces the predecessors of the exit by the new block.
     fn lead_to_exit(&self, function: &mut Function, front: BlockId, phis: &[(Id, Id, Id)]) {
-        let before = function.blocks[self.exit as usize].before.clone();
-        let place = |wanted: BlockId| before.iter().position(|before| *before == wanted);
-        let (entry, latch) = (place(self.entry), place(self.latch));
+        let predecessors = function.blocks[self.exit as usize].predecessors.clone();
+        let index_of = |wanted: BlockId| predecessors.iter().position(|predecessor| *predecessor == wanted);
+        let (entry, latch) = (index_of(self.entry), index_of(self.latch));
         for phi in function.blocks[self.exit as usize].phis.clone() {
             let input = |at: Option<usize>| at.map_or(NONE, |at| function.input(phi, at));
             let (first, last) = (input(entry), input(latch));
@@ -152,7 +154,7 @@ impl Rotated {
                 }
             };
             let mut inputs = Vec::new();
-            for (index, from) in before.iter().enumerate() {
+            for (index, from) in predecessors.iter().enumerate() {
                 if *from != self.entry && *from != self.latch {
                     inputs.push(function.input(phi, index));
                 }
@@ -160,14 +162,14 @@ impl Rotated {
             inputs.push(value);
             function.set_inputs(phi, &inputs);
         }
-        let list = &mut function.blocks[self.exit as usize].before;
-        list.retain(|before| *before != self.entry && *before != self.latch);
+        let list = &mut function.blocks[self.exit as usize].predecessors;
+        list.retain(|predecessor| *predecessor != self.entry && *predecessor != self.latch);
         list.push(front);
     }
 
-    /// Whether the loop is left at its end and nowhere else.
+    /// Returns whether the loop has no exit except the one at its end.
     fn is_only_exit(&self, function: &Function, graph: &Graph) -> bool {
-        function.blocks[self.exit as usize].before == [self.latch]
+        function.blocks[self.exit as usize].predecessors == [self.latch]
             && graph.order.iter().all(|block| {
                 *block == self.latch
                     || !is_inside(graph, *block, self.header)
@@ -179,7 +181,8 @@ impl Rotated {
             })
     }
 
-    /// The uses behind the loop of what is computed in it: user (none for the end of a block), input, value.
+    /// Returns the uses after the loop of values computed in it: block, user ([`NONE`] for the end of a block),
+    /// input, value.
     fn used_behind(&self, function: &Function, graph: &Graph) -> Vec<(BlockId, Id, usize, Id)> {
         let used = super::used(function);
         let is_inside = |block: BlockId| is_inside(graph, block, self.header);
@@ -209,7 +212,7 @@ impl Rotated {
         found
     }
 
-    /// Whether all that is used behind the loop is what one of its variables is then.
+    /// Returns whether all uses after the loop are next values of loop variables.
     fn can_leave(&self, function: &Function, graph: &Graph, phis: &[(Id, Id, Id)]) -> bool {
         self.used_behind(function, graph).iter().all(|user| phis.iter().any(|phi| phi.2 == user.3))
     }
@@ -230,16 +233,16 @@ impl Rotated {
     }
 }
 
-/// Whether a block is in a loop. Those that were put in front of loops since the graph was walked are not.
+/// Returns whether a block is in a loop. Blocks that were added since the graph was analysed are not.
 fn is_inside(graph: &Graph, block: BlockId, header: BlockId) -> bool {
-    (block as usize) < graph.place.len() && graph.is_reached(block) && graph.is_in_loop(block, header)
+    (block as usize) < graph.position.len() && graph.is_reached(block) && graph.is_in_loop(block, header)
 }
 
-/// A condition of a loop's variables.
+/// How to express a condition with loop variables.
 enum Plan {
-    /// A value that is there.
+    /// An existing value.
     Value(Id),
-    /// An operator like that of a value.
+    /// A new value with the operator of an existing one.
     Like(Id, Vec<Plan>),
 }
 
@@ -257,8 +260,8 @@ impl Plan {
 }
 
 impl Merged<'_> {
-    /// The condition at the end with variables in the place of their next values; none if the one before the loop is not
-    /// the same with what the variables begin with. If one is the other's contrary, the operators are.
+    /// Rewrites the condition at the end in terms of loop variables. `None` if the condition before the loop is not
+    /// the same with the initial values. If one negates the other, the operators must be negations.
     fn plan(&self, last: Id, first: Option<Id>, is_contrary: bool, depth: u32) -> Option<Plan> {
         let function = self.function;
         let variable = self.phis.iter().find(|(_, entry, latch)| {
@@ -304,7 +307,7 @@ impl Merged<'_> {
         a == b || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
     }
 
-    /// The number that a value of the end is with what the variables begin with, if that is known.
+    /// Evaluates a value of the condition at the end with the initial values, if they are known.
     fn begins(&self, last: Id, depth: u32) -> Option<u64> {
         let function = self.function;
         if let Some(phi) = self.phis.iter().find(|phi| phi.2 == last) {
@@ -330,7 +333,7 @@ mod tests {
     use super::*;
     use crate::ir::{Space, Special};
 
-    /// `i = first; if (test) do { store i; i += 1 } while (i < n)`, the test of what `first` is.
+    /// Builds `i = first; if (test) do { store i; i += 1 } while (i < n)`, with a test on `first`.
     fn counting(first: Option<u64>) -> (Function, BlockId) {
         let mut function = Function::default();
         let [entry, body, exit] = [(); 3].map(|()| function.block(0));
@@ -349,17 +352,17 @@ mod tests {
         let one = function.constant(1, 32);
         let next = function.raw(Op::Add, 32, body, NONE, &[phi, one]);
         function.set_inputs(phi, &[start, next]);
-        function.blocks[body as usize].before = vec![entry, body];
+        function.blocks[body as usize].predecessors = vec![entry, body];
         let again = function.raw(Op::Less, 1, body, NONE, &[next, count]);
         function.blocks[body as usize].end = End::Branch { condition: again, yes: body, no: exit };
-        function.blocks[exit as usize].before = vec![body];
+        function.blocks[exit as usize].predecessors = vec![body];
         function.blocks[exit as usize].end = End::Return;
         function.blocks[entry as usize].end = match first {
             Some(_) => End::Goto(body),
             None => {
-                // The contrary, as compilers have it.
+                // The negated condition, as compilers emit it.
                 let outside = function.raw(Op::LessEqual, 1, entry, NONE, &[count, start]);
-                function.blocks[exit as usize].before.insert(0, entry);
+                function.blocks[exit as usize].predecessors.insert(0, entry);
                 End::Branch { condition: outside, yes: exit, no: body }
             }
         };
@@ -367,12 +370,12 @@ mod tests {
     }
 
     #[test]
-    fn both_tests_of_a_loop_become_one_in_front() {
+    fn both_tests_of_a_loop_become_one() {
         for first in [None, Some(0)] {
             let (mut function, body) = counting(first);
             let graph = Graph::new(&function);
             assert!(run(&mut function, &graph), "{first:?}");
-            let [front] = function.blocks[body as usize].before[..] else { panic!("one way in") };
+            let [front] = function.blocks[body as usize].predecessors[..] else { panic!("one way in") };
             let End::Branch { condition, yes, .. } = function.blocks[front as usize].end else {
                 panic!("it tests")
             };
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_whose_first_round_is_not_tested_stays() {
+    fn a_loop_without_a_first_test_stays() {
         let (mut function, _) = counting(Some(12));
         let graph = Graph::new(&function);
         assert!(!run(&mut function, &graph));

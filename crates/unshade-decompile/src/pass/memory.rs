@@ -1,16 +1,16 @@
-//! Wide accesses that move several things at once are taken apart: nothing uses the 64 bits as one. Stores whose halves turn
-//! out to be one number are put together again.
+//! Splits wide accesses of two independent 32-bit values, which nothing uses as one 64-bit value, and joins stores
+//! whose halves turn out to be one value.
 
 use crate::ir::{Function, Id, NONE, Op, Space};
 
-/// Takes them apart; whether there were any.
+/// Splits wide accesses. Returns whether there were any.
 pub fn run(function: &mut Function) -> bool {
     let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
     if !effects.any(|effect| is_wide(function, *effect)) {
         return false;
     }
     let used = super::used(function);
-    // How often a value is used other than by its halves.
+    // Whether a value is used other than by taking its halves.
     let mut whole = vec![false; function.values.len()];
     let mut halves: Vec<Vec<Id>> = Vec::new();
     let mut of = vec![NONE; function.values.len()];
@@ -78,8 +78,8 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// Puts stores together that one instruction makes of the halves of one number: once the halves have found each other, it
-/// is known for one.
+/// Joins two stores of the halves of one value by the same instruction. This can only be decided once the halves have
+/// been recognised.
 pub fn join(function: &mut Function) {
     for block in 0..function.blocks.len() {
         let effects = std::mem::take(&mut function.blocks[block].effects);
@@ -94,7 +94,7 @@ pub fn join(function: &mut Function) {
     }
 }
 
-/// The number whose halves two stores of an instruction write side by side.
+/// Returns the value whose halves two adjacent stores of an instruction write.
 fn whole(function: &Function, lower: Id, upper: Id) -> Option<Id> {
     let is_store = matches!(function.op(lower), Op::Store(_)) && function.op(lower) == function.op(upper);
     let address = |id: Id| function.values[id as usize].address;
@@ -114,7 +114,7 @@ fn whole(function: &Function, lower: Id, upper: Id) -> Option<Id> {
     (is_one && next == (base, start.wrapping_add(4))).then_some(number)
 }
 
-/// An address as what it is counted from, and by how much.
+/// Splits an address into a base and a constant offset.
 fn offset(function: &Function, address: Id) -> (Id, u64) {
     let number = function.number(function.input(address, 1));
     match (function.op(address), number) {
@@ -123,7 +123,7 @@ fn offset(function: &Function, address: Id) -> (Id, u64) {
     }
 }
 
-/// Whether it is an access that may be two.
+/// Returns whether it is an access that can be split.
 fn is_wide(function: &Function, effect: Id) -> bool {
     match function.op(effect) {
         Op::Load(_) => function.width(effect) == 64,
@@ -132,7 +132,7 @@ fn is_wide(function: &Function, effect: Id) -> bool {
     }
 }
 
-/// Whether a value is two that have nothing to do with each other.
+/// Returns whether a value is a pair of two unrelated ones.
 fn is_pair(function: &Function, id: Id) -> bool {
     function.op(id) == Op::Concat && function.width(id) == 64
 }

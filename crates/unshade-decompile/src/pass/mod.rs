@@ -1,4 +1,4 @@
-//! What is done to a function between its front end and its text: one pass a module.
+//! The passes between front end and printer, one per module.
 
 pub mod flush;
 pub mod graph;
@@ -10,36 +10,37 @@ pub mod simplify;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, Op};
-pub use quotient::Tried;
+pub use quotient::Cache;
 
-/// Rounds after which a function that still changes is left as it is.
+/// Maximum number of rounds.
 const MAX_ROUNDS: usize = 32;
 
-/// From this round on sums are put together anew.
+/// The round from which sums are reassociated.
 const REASSOCIATED: usize = 2;
 
-/// From this round on values are looked at after their inputs, so that what was made the same at the start of a chain is seen to
-/// its end. Before, halves have to be seen as they were written, which is the order of their numbers.
+/// The round from which values are visited after their inputs, so that the effects of a simplification at the start
+/// of a chain reach its end. Before, halves must be recognised in their original form, which is in the order of their
+/// numbers.
 const ORDERED: usize = 4;
 
-/// So often loops are looked at: one that another was in is left for the next time.
+/// Maximum number of passes over loops: a loop that contained another one is transformed in the next pass.
 const MAX_NESTED: usize = 4;
 
-/// So many times quotients are looked for.
+/// Maximum number of searches for quotients.
 const MAX_QUOTIENTS: usize = 4;
 
-/// All passes, until nothing changes. What nothing uses is gone afterwards.
-pub fn run(function: &mut Function, tried: &mut Tried) {
+/// Runs all passes up to a fixed point, and removes unused values.
+pub fn run(function: &mut Function, cache: &mut Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
-    // Quotients make others of what is around them: the remainder, the choice of which they are a side.
+    // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.
     for _ in 0..MAX_QUOTIENTS {
-        if !quotient::run(function, &found, tried) {
+        if !quotient::run(function, &found, cache) {
             break;
         }
         found = rounds(function, 2);
     }
-    // What is known of all values is known now: the conditions of loops can be compared.
+    // All values are final now, so the conditions of loops can be compared.
     for _ in 0..MAX_NESTED {
         if !loops::run(function, &found) {
             break;
@@ -50,23 +51,24 @@ pub fn run(function: &mut Function, tried: &mut Tried) {
     sweep(function);
 }
 
-/// Rounds of all passes, up to one that changes nothing; the graph as it is then.
+/// Runs rounds of all passes until one changes nothing. Returns the graph.
 ///
-/// Each round looks only at values of which something changed since they were last looked at: what says that a value is
-/// another sees nothing but the values that it is made of.
+/// Each round visits only values that changed since their last visit: rewriting a value depends only on the values
+/// that it is computed from.
 fn rounds(function: &mut Function, first: usize) -> Graph {
     let mut reassociate = first >= REASSOCIATED;
     let mut was_reassociated = reassociate;
     let mut graph = None;
-    // Whether accesses and blocks are as they were when nothing could be done to them.
+    // Whether memory accesses and blocks are unchanged since nothing could be done to them.
     let mut is_clean = false;
     let mut is_swept = false;
     for round in first..MAX_ROUNDS {
         reassociate |= round >= REASSOCIATED;
         sweep(function);
         let found = graph.take().unwrap_or_else(|| Graph::new(function));
-        let Placed { mut order, mut is_due } = hoist(function, &found);
-        // Sums are put together anew only when the halves of 64-bit sums have found each other: then all are looked at.
+        let Hoisted { mut order, mut is_due } = hoist(function, &found);
+        // Sums are only reassociated after the halves of 64-bit sums have been recognised; then all values are
+        // visited again.
         if reassociate != std::mem::replace(&mut was_reassociated, reassociate) {
             is_due.fill(true);
         }
@@ -97,42 +99,42 @@ fn rounds(function: &mut Function, first: usize) -> Graph {
     graph.unwrap_or_else(|| Graph::new(function))
 }
 
-/// Values as [`hoist`] has placed them.
-pub struct Placed {
-    /// All values in an order in which inputs come before what they are for, but for those of phis.
+/// The result of [`hoist`].
+pub struct Hoisted {
+    /// All values in topological order, inputs first, not counting the inputs of phis.
     pub order: Vec<Id>,
-    /// Whether something of a value changed since it was last looked at, or of what it is made of up to the next phis.
+    /// Whether a value, or a value that it is computed from up to the next phis, changed since its last visit.
     pub is_due: Vec<bool>,
 }
 
-/// What [`hoist`] knows of a value.
+/// The state of a value in [`hoist`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    /// It was not yet looked at.
+enum Visit {
+    /// Not visited.
     No,
-    /// It is in its place, and nothing of it changed.
+    /// In its block, and unchanged.
     Same,
-    /// It is in its place, and due.
+    /// In its block, and due for a visit.
     Due,
 }
 
-/// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
-/// place. Where it is computed in the text is decided at the end.
+/// Moves each pure value to the first block where all of its inputs are available, so that equal values are in the
+/// same block. Where it is finally computed is decided at the end.
 ///
-/// All values have to be used: see [`sweep`].
-pub fn hoist(function: &mut Function, graph: &Graph) -> Placed {
+/// All values must be used: see [`sweep`].
+pub fn hoist(function: &mut Function, graph: &Graph) -> Hoisted {
     let count = function.values.len();
-    let mut seen = vec![Seen::No; count];
+    let mut seen = vec![Visit::No; count];
     let mut order = Vec::with_capacity(count);
-    // Values that wait for their inputs. Most stand behind these, and wait for nothing.
+    // Values that wait for their inputs. Most values come after their inputs, and never wait.
     let mut waiting: Vec<Id> = Vec::new();
     for id in 0..count as Id {
-        if seen[id as usize] != Seen::No {
+        if seen[id as usize] != Visit::No {
             continue;
         }
         let mut at = Some(id);
         while let Some(id) = at {
-            match place(function, graph, &seen, id) {
+            match hoist_value(function, graph, &seen, id) {
                 Ok(found) => {
                     seen[id as usize] = found;
                     order.push(id);
@@ -145,23 +147,23 @@ pub fn hoist(function: &mut Function, graph: &Graph) -> Placed {
             }
         }
     }
-    let is_due = seen.into_iter().map(|found| found == Seen::Due).collect();
-    Placed { order, is_due }
+    let is_due = seen.into_iter().map(|found| found == Visit::Due).collect();
+    Hoisted { order, is_due }
 }
 
-/// Puts a pure value into the first block in which all of its inputs are there, and says whether it is due; the input that
-/// has to come before it if there is one.
-fn place(function: &mut Function, graph: &Graph, seen: &[Seen], id: Id) -> Result<Seen, Id> {
+/// Moves a pure value to the first block where all of its inputs are available, and returns whether it is due; or
+/// returns an input that must be visited first.
+fn hoist_value(function: &mut Function, graph: &Graph, seen: &[Visit], id: Id) -> Result<Visit, Id> {
     let op = function.op(id);
     let mut is_due = false;
     if !matches!(op, Op::Phi) {
         let (mut block, mut depth) = (0, 0);
         for &input in function.inputs(id) {
             match seen[input as usize] {
-                Seen::No => return Err(input),
-                found => is_due |= found == Seen::Due,
+                Visit::No => return Err(input),
+                found => is_due |= found == Visit::Due,
             }
-            // Blocks that can't be reached are of no depth.
+            // Unreachable blocks have no depth.
             let other = function.values[input as usize].block;
             if graph.depth[other as usize] > depth {
                 (block, depth) = (other, graph.depth[other as usize]);
@@ -172,10 +174,10 @@ fn place(function: &mut Function, graph: &Graph, seen: &[Seen], id: Id) -> Resul
         }
     }
     is_due |= function.values[id as usize].is_changed;
-    Ok(if is_due { Seen::Due } else { Seen::Same })
+    Ok(if is_due { Visit::Due } else { Visit::Same })
 }
 
-/// Which values are used, directly or not, by what has to stay.
+/// Returns the values that are used, directly or indirectly, by values that must stay.
 pub fn used(function: &Function) -> Vec<bool> {
     let mut used = vec![false; function.values.len()];
     for block in &function.blocks {
@@ -186,7 +188,7 @@ pub fn used(function: &Function) -> Vec<bool> {
             used[function.resolve(input) as usize] = true;
         }
     }
-    // Most inputs stand before what they are for: going down, they are still to come. The others are in a list.
+    // Most inputs precede their users, so a descending pass reaches them later. The others go through a list.
     let mut list: Vec<Id> = Vec::new();
     for id in (0..used.len() as Id).rev() {
         if !used[id as usize] {
@@ -206,7 +208,7 @@ pub fn used(function: &Function) -> Vec<bool> {
     used
 }
 
-/// Takes out what nothing uses; all other values are numbered anew.
+/// Removes unused values; the others are renumbered.
 pub fn sweep(function: &mut Function) {
     let used = used(function);
     function.compact(&used);

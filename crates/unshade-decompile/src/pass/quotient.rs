@@ -1,29 +1,29 @@
-//! Divisions that the compiler wrote out, recognised by what they give.
+//! Recognises divisions that the compiler expanded, by the values they compute.
 //!
-//! A machine that can't divide computes a quotient of 32 bits from an estimate of the reciprocal in single precision, and
-//! corrects it; the easy cases of 64 bits and of doubles are computed in place, and only the hard ones by a routine. How
-//! the steps look differs from release to release of a compiler, what they give does not. So expressions that rest on an
-//! estimate, and choices of which one side is a quotient already, are evaluated for numbers of many kinds: what gives
-//! the quotient of the same two leaves every time is taken for it.
+//! A machine without a divide instruction computes a 32-bit quotient from a single-precision estimate of the
+//! reciprocal and corrects it. The easy cases of 64-bit integers and doubles are computed inline, and only the hard
+//! ones in a routine. The instruction sequences differ between compiler releases, but not their results. So
+//! expressions that depend on an estimate, and selects with a quotient on one side, are evaluated for many kinds of
+//! numbers: an expression that always gives the quotient of the same two leaves is replaced by it.
 
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
-use crate::ir::hash::Table;
-use crate::ir::rows::Rows;
+use crate::ir::hash::FastMap;
+use crate::ir::id_lists::IdLists;
 use crate::ir::{Function, Id, NONE, Op};
 use crate::pass::graph::decided;
 use std::rc::Rc;
 
-/// So many values that rest on one estimate are looked at.
+/// Maximum number of values to examine that depend on one estimate.
 const MAX_DEPENDENTS: usize = 96;
 
-/// So many leaves are taken apart to find those that all is made of.
+/// Maximum number of leaves to expand while searching for the two that everything depends on.
 const MAX_EXPANDED: usize = 24;
 
-/// So many values are looked through for what a leaf is made of.
+/// Maximum number of values to search for the dependencies of a leaf.
 const MAX_NEAR: usize = 12;
 
-/// Conversions of which an estimate is the reciprocal.
+/// Conversions whose result is the argument of a reciprocal estimate.
 const ESTIMATED: [&str; 6] = [
     "__uint2float_ru",
     "__uint2float_rz",
@@ -33,40 +33,46 @@ const ESTIMATED: [&str; 6] = [
     "__int2float_ru",
 ];
 
-/// So many times expressions are evaluated for one function.
+/// Maximum number of evaluations of expressions per function.
 const MAX_EVALUATIONS: usize = 400_000;
 
-/// On so many pairs of numbers, several of each kind.
+/// Number of pairs of numbers to try, several of each kind.
 const TRIALS: usize = 60;
 
 /// Pairs of numbers.
 type Pairs = Rc<[[u64; 2]]>;
 
-/// So many expressions are kept.
-const MAX_TRIED: usize = 1024;
+/// Maximum number of expressions in the cache.
+const MAX_CACHED: usize = 1024;
 
-/// What was tried: an expression that is there again, in this function or another, is what it was before.
+/// The cache of evaluated expressions: an equal expression, in this function or another, has the same result.
 #[derive(Debug, Default)]
-pub struct Tried {
-    /// The division of two leaves that an expression is, and whether the second leaf is the number.
-    divisions: Table<Expression, Option<(Op, bool)>>,
-    /// Whether an expression always gives what another does.
-    choices: Table<(Expression, Expression), bool>,
+pub struct Cache {
+    /// The division of two leaves that an expression equals, and whether the second leaf is the dividend.
+    divisions: FastMap<Expression, Option<(Op, bool)>>,
+    /// Whether an expression always equals another.
+    choices: FastMap<(Expression, Expression), bool>,
     /// Numbers to try, by width and whether they are floats.
     pairs: Vec<(u8, bool, Pairs)>,
-    /// Memory that is used again.
+    /// Reused memory.
     values: Vec<Option<u64>>,
 }
 
-/// Looks for quotients; true if there were some. All values have to be used: see [`super::sweep`].
-pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
+/// Replaces quotients. Returns whether there were any. All values must be used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
     let count = function.values.len();
-    if tried.divisions.len() + tried.choices.len() > MAX_TRIED {
-        tried.divisions.clear();
-        tried.choices.clear();
+    if cache.divisions.len() + cache.choices.len() > MAX_CACHED {
+        cache.divisions.clear();
+        cache.choices.clear();
     }
-    let mut search =
-        Search { function, graph, users: None, estimates: Vec::new(), budget: MAX_EVALUATIONS, tried };
+    let mut search = QuotientSearch {
+        function,
+        graph,
+        users: None,
+        estimates: Vec::new(),
+        budget: MAX_EVALUATIONS,
+        cache,
+    };
     let mut found = Vec::new();
     for id in 0..count as Id {
         if search.function.is_replaced(id) {
@@ -95,22 +101,22 @@ pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
     has_found
 }
 
-/// A value, and the operator and inputs that it is instead.
-type Found = Vec<(Id, Op, Vec<Id>)>;
+/// Values, and the operators and inputs to replace them with.
+type Replacements = Vec<(Id, Op, Vec<Id>)>;
 
-struct Search<'a> {
+struct QuotientSearch<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    /// What uses values, once there was an estimate.
-    users: Option<Rows<Id>>,
-    /// The estimate that a value was last found to rest on, of those that are looked at.
+    /// The users of values, once there is an estimate.
+    users: Option<IdLists<Id>>,
+    /// For each value, the last estimate that it was found to depend on.
     estimates: Vec<Id>,
     budget: usize,
-    tried: &'a mut Tried,
+    cache: &'a mut Cache,
 }
 
-impl Search<'_> {
-    fn find_users(&self) -> Rows<Id> {
+impl QuotientSearch<'_> {
+    fn find_users(&self) -> IdLists<Id> {
         let count = self.function.values.len();
         let mut parts = Vec::new();
         let mut pairs: Vec<(Id, Id)> = Vec::with_capacity(2 * count);
@@ -120,10 +126,11 @@ impl Search<'_> {
                 pairs.extend(parts.iter().map(|input| (*input, id)));
             }
         }
-        Rows::new(count, &pairs)
+        IdLists::new(count, &pairs)
     }
 
-    /// Puts what a value is made of into a list, and says how: a phi of two ways is a choice by the branch before them.
+    /// Appends the inputs of a value to a list and returns its operator: a phi of two edges is a select by the branch
+    /// condition.
     fn parts(&self, id: Id, parts: &mut Vec<Id>) -> Option<Op> {
         let op = self.function.op(id);
         match op {
@@ -149,13 +156,13 @@ impl Search<'_> {
         }
     }
 
-    /// The condition of a phi, its value where that holds, and the other one.
+    /// Returns the condition of a phi, its value if that holds, and the other one.
     fn choice(&self, phi: Id) -> Option<[Id; 3]> {
         let (condition, yes) = decided(self.function, self.graph, phi)?;
         Some([condition, self.function.input(phi, yes), self.function.input(phi, 1 - yes)])
     }
 
-    /// The reciprocal of an integer in single precision.
+    /// Returns whether a value is the single-precision reciprocal of an integer.
     fn is_estimate(&self, id: Id) -> bool {
         let function = self.function;
         if function.op(id) != Op::FloatDiv || function.width(id) != 32 {
@@ -170,8 +177,8 @@ impl Search<'_> {
         is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
     }
 
-    /// Quotients of 32 bits among what rests on an estimate.
-    fn search_estimate(&mut self, estimate: Id, found: &mut Found) {
+    /// Searches for 32-bit quotients among the dependents of an estimate.
+    fn search_estimate(&mut self, estimate: Id, found: &mut Replacements) {
         let users = self.users.take().unwrap_or_else(|| self.find_users());
         let mut dependents = vec![estimate];
         let mut estimates = std::mem::take(&mut self.estimates);
@@ -206,7 +213,7 @@ impl Search<'_> {
         }
     }
 
-    /// The two values that all of an expression is made of that rests on an estimate.
+    /// Returns the two values that an expression with an estimate depends on.
     fn leaves(&self, root: Id, estimate: Id) -> Option<Vec<Id>> {
         let mut leaves: Vec<Id> = Vec::new();
         let mut seen = vec![root];
@@ -230,18 +237,18 @@ impl Search<'_> {
                 }
             }
         }
-        // What rests on other leaves is none; if there are still too many, what is made of something.
+        // A leaf that depends on other leaves is expanded; if too many remain, any leaf that can be.
         for _ in 0..MAX_EXPANDED {
-            let made = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves, &mut inputs));
-            let made = made.or_else(|| {
+            let expandable = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves, &mut inputs));
+            let expandable = expandable.or_else(|| {
                 let is_too_many = leaves.len() > 2;
                 leaves.iter().position(|leaf| {
                     inputs.clear();
                     is_too_many && self.variables_of(*leaf, &mut inputs)
                 })
             });
-            let Some(place) = made else { break };
-            let leaf = leaves.remove(place);
+            let Some(index) = expandable else { break };
+            let leaf = leaves.remove(index);
             inputs.clear();
             self.variables_of(leaf, &mut inputs).then_some(())?;
             for &input in &inputs {
@@ -253,7 +260,7 @@ impl Search<'_> {
         (leaves.len() == 2).then_some(leaves)
     }
 
-    /// Whether a value is made of one of the others, near by; `list` is memory that is used again.
+    /// Returns whether a value depends directly on one of the others; `list` is reused memory.
     fn rests_on(&self, leaf: Id, others: &[Id], list: &mut Vec<Id>) -> bool {
         list.clear();
         self.variables_of(leaf, list);
@@ -267,8 +274,8 @@ impl Search<'_> {
         false
     }
 
-    /// `a - b * (a / b)` is a remainder.
-    fn search_remainder(&self, id: Id, found: &mut Found) {
+    /// Recognises the remainder `a - b * (a / b)`.
+    fn search_remainder(&self, id: Id, found: &mut Replacements) {
         let product = self.function.input(id, 1);
         if self.function.op(product) != Op::Mul {
             return;
@@ -287,7 +294,7 @@ impl Search<'_> {
         }
     }
 
-    /// Puts what a value is made of besides numbers into a list; whether that is anything.
+    /// Appends the inputs of a value that are not constants to a list. Returns whether there are any.
     fn variables_of(&self, id: Id, list: &mut Vec<Id>) -> bool {
         let start = list.len();
         if self.parts(id, list).is_none() {
@@ -304,13 +311,13 @@ impl Search<'_> {
         end > start
     }
 
-    /// Numbers to try.
+    /// Returns the numbers to try.
     fn pairs(&mut self, width: u8, is_float: bool) -> Pairs {
-        if let Some(known) = self.tried.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
+        if let Some(known) = self.cache.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
             return Rc::clone(&known.2);
         }
         let pairs = Rc::from(if is_float { floats(width) } else { integers(width) });
-        self.tried.pairs.push((width, is_float, Rc::clone(&pairs)));
+        self.cache.pairs.push((width, is_float, Rc::clone(&pairs)));
         pairs
     }
 
@@ -318,17 +325,17 @@ impl Search<'_> {
         Expression::new(self.function, root, leaves, &|id, parts| self.parts(id, parts))
     }
 
-    /// The division that an expression of two leaves of 32 bits is.
+    /// Returns the division that an expression of two 32-bit leaves equals.
     fn division(&mut self, root: Id, leaves: &[Id]) -> Option<(Op, Vec<Id>)> {
         if leaves.iter().any(|leaf| self.function.width(*leaf) != 32) {
             return None;
         }
         let expression = self.expression(root, leaves)?;
-        let found = match self.tried.divisions.get(&expression) {
+        let found = match self.cache.divisions.get(&expression) {
             Some(found) => *found,
             None => {
                 let found = self.try_division(&expression)?;
-                self.tried.divisions.insert(expression, found);
+                self.cache.divisions.insert(expression, found);
                 found
             }
         };
@@ -337,7 +344,7 @@ impl Search<'_> {
         Some((op, inputs))
     }
 
-    /// The division that an expression is, if it is one; nothing if it could not be tried.
+    /// Finds the division that an expression equals; the outer `None` means that the budget is exhausted.
     fn try_division(&mut self, expression: &Expression) -> Option<Option<(Op, bool)>> {
         let pairs = self.pairs(32, false);
         let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
@@ -346,7 +353,7 @@ impl Search<'_> {
             .collect();
         for pair in pairs.iter().copied() {
             self.budget = self.budget.checked_sub(1)?;
-            let given = expression.value(&pair, &mut self.tried.values);
+            let given = expression.value(&pair, &mut self.cache.values);
             open.retain(|(op, is_turned)| {
                 let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
                 operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
@@ -358,8 +365,8 @@ impl Search<'_> {
         Some(open.first().copied())
     }
 
-    /// A choice of which one side is a quotient or a root, if it gives that always.
-    fn search_choice(&mut self, id: Id, found: &mut Found) {
+    /// Replaces a select with a quotient or root on one side, if it always equals that.
+    fn search_choice(&mut self, id: Id, found: &mut Replacements) {
         let sides = match self.function.op(id) {
             Op::Phi => self.choice(id).map(|[_, yes, no]| [yes, no]),
             _ => Some([1, 2].map(|index| self.function.input(id, index))),
@@ -391,7 +398,7 @@ impl Search<'_> {
         }
     }
 
-    /// What a subnormal number is flushed of, or else the value itself.
+    /// Returns the input of a flush of subnormal numbers, or the value itself.
     fn unflushed(&self, id: Id) -> Id {
         match self.function.op(id) {
             Op::Call(call) if call.entry().name == "flush_to_zero" => self.function.input(id, 0),
@@ -409,15 +416,15 @@ impl Search<'_> {
             return false;
         };
         let key = (whole, wanted);
-        if let Some(known) = self.tried.choices.get(&key) {
+        if let Some(known) = self.cache.choices.get(&key) {
             return *known;
         }
         let Some(is_always) = self.try_choice(&key.0, &key.1, width, is_float) else { return false };
-        self.tried.choices.insert(key, is_always);
+        self.cache.choices.insert(key, is_always);
         is_always
     }
 
-    /// Whether an expression gives what another does; nothing if it could not be tried.
+    /// Returns whether an expression always equals another; `None` if the budget is exhausted.
     fn try_choice(
         &mut self,
         whole: &Expression,
@@ -428,8 +435,8 @@ impl Search<'_> {
         let mut tried = 0;
         for pair in &*self.pairs(width, is_float) {
             self.budget = self.budget.checked_sub(1)?;
-            let Some(wanted) = wanted.value(pair, &mut self.tried.values) else { continue };
-            let Some(given) = whole.value(pair, &mut self.tried.values) else { return Some(false) };
+            let Some(wanted) = wanted.value(pair, &mut self.cache.values) else { continue };
+            let Some(given) = whole.value(pair, &mut self.cache.values) else { return Some(false) };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
                 return Some(false);
             }
@@ -446,14 +453,14 @@ fn is_nan(bits: u64, width: u8) -> bool {
     }
 }
 
-/// Pairs of integers of every length.
+/// Returns pairs of integers of every length.
 fn integers(width: u8) -> Vec<[u64; 2]> {
     let top = 1_u64 << (width - 1);
     let special = [1, 2, 3, 7, 10, 255, 65536, top - 1, top, top + 1, u64::MAX, u64::MAX - 1];
     pairs(width, &special, u64::from(width))
 }
 
-/// Pairs of floats of every kind.
+/// Returns pairs of floats of every kind.
 fn floats(width: u8) -> Vec<[u64; 2]> {
     let one = if width == 64 { 1.0_f64.to_bits() } else { u64::from(1.0_f32.to_bits()) };
     let (sign, infinity) = (1_u64 << (width - 1), if width == 64 { 0x7ff_u64 << 52 } else { 0xff << 23 });
@@ -491,8 +498,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_that_are_quotients_always() {
-        // Where both upper halves are zero, the quotient of the lower halves.
+    fn selects_that_always_equal_a_quotient() {
+        // If both upper halves are zero, the quotient of the lower halves.
         let mut function = Function::default();
         function.block(0);
         let a = function.raw(Op::Parameter(0), 64, 0, 0, &[]);
@@ -510,7 +517,7 @@ mod tests {
             let large = value(&mut function, op, 64, &[a, b]);
             let chosen = value(&mut function, Op::Select, 64, &[is_small, small, large]);
             let graph = Graph::new(&function);
-            assert_eq!(run(&mut function, &graph, &mut Tried::default()), is_quotient, "{op:?}");
+            assert_eq!(run(&mut function, &graph, &mut Cache::default()), is_quotient, "{op:?}");
             assert_eq!(function.op(function.resolve(chosen)) == op, is_quotient);
         }
     }

@@ -1,14 +1,14 @@
-//! What stands in constant bank 0 of Kepler before the parameters, and which special registers there are.
+//! The layout of Kepler's constant bank 0 before the parameters, and the special registers.
 
 use crate::ir::Special;
 
-/// Where the parameters begin.
+/// The offset of the parameters.
 pub(super) const PARAMETERS: u64 = 0x140;
 
-/// Where the stack starts: at the end of the thread's memory, whose size stands here.
+/// The offset of the stack pointer's initial value, which is the size of the thread's local memory.
 pub(super) const STACK: u64 = 0x44;
 
-/// What bytes of bank 0 below the parameters are.
+/// Returns the special value at an offset of bank 0 below the parameters.
 pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
     Some(Special(match offset {
         0x28 => &"blockDim.x",
@@ -23,7 +23,7 @@ pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
     }))
 }
 
-/// A special register by its number; those that change as time passes are not among them.
+/// Returns the special value of a special register, except those that change over time.
 pub(super) fn of_register(number: u64) -> Option<Special> {
     Some(Special(match number {
         0 => &"laneid()",
@@ -46,7 +46,7 @@ pub(super) fn of_register(number: u64) -> Option<Special> {
     }))
 }
 
-/// The function that reads a special register that changes.
+/// Returns the function that reads a special register that changes over time.
 pub(super) fn clock(number: u64) -> Option<&'static str> {
     Some(match number {
         1 | 80 => "clock",

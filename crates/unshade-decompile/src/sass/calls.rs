@@ -1,34 +1,13 @@
-//! The named functions of p-code, as operators and functions of C.
+//! P-code functions as operators and C functions.
 
-use super::lift::Lifting;
-use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use super::lifter::{CallResult, Lifter};
+use crate::ir::{Id, NONE, Op, Space};
 
-/// By the numbers that instructions have for roundings.
+/// Rounding modes, by their number in instructions.
 const ROUNDINGS: [&str; 4] = ["rn", "rd", "ru", "rz"];
 
-/// What a p-code function gave.
-pub(super) enum Given {
-    /// A value; [`NONE`] for nothing.
-    Value(Id),
-    /// It can't be expressed.
-    Nothing,
-}
-
-impl Lifting<'_> {
-    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
-        match Intrinsic::by_name(name) {
-            // A helper that is not written out can't be called.
-            Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
-            Some(intrinsic) => self.make(Op::Call(intrinsic), width, inputs),
-            None => self.unlifted(width),
-        }
-    }
-
-    pub(super) fn known(&self, id: Id) -> u64 {
-        self.builder.function.number(id).unwrap_or(0)
-    }
-
-    /// `__fadd_rd` and its like; none if it rounds to nearest.
+impl Lifter<'_> {
+    /// Returns the function with a rounding mode, such as `__fadd_rd`, or `None` to round to nearest.
     fn rounded(&mut self, name: &'static str, mode: Id, width: u8, inputs: &[Id]) -> Option<Id> {
         const NAMES: [(&str, [&str; 3]); 10] = [
             ("fadd", ["__fadd_rd", "__fadd_ru", "__fadd_rz"]),
@@ -48,12 +27,12 @@ impl Lifting<'_> {
         Some(self.call(name, width, inputs))
     }
 
-    /// A function that makes a number of numbers.
-    pub(super) fn pure_function(&mut self, name: &str, inputs: &[Id], width: u8) -> Given {
+    /// Lifts a function whose result depends only on its inputs.
+    pub(super) fn pure_function(&mut self, name: &str, inputs: &[Id], width: u8) -> CallResult {
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
         let two = [at(0), at(1)];
         let three = [at(0), at(1), at(2)];
-        Given::Value(match name {
+        CallResult::Value(match name {
             "flush" => self.call("flush_to_zero", width, &[at(0)]),
             "saturate" => self.call("__saturatef", width, &[at(0)]),
             "saturate_double" => {
@@ -146,18 +125,19 @@ impl Lifting<'_> {
             "video_part" | "video_clamp" => self.call(name, width, inputs),
             "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
             _ if name.starts_with("surface_") => self.call(name, width, inputs),
-            _ => return Given::Nothing,
+            _ => return CallResult::Unsupported,
         })
     }
 
-    /// CUDA's name of what is done to all four bytes of two numbers; the inputs are in the order of the tables.
+    /// Returns CUDA's name of an operation on all four bytes of two numbers; the inputs are in the order of the
+    /// tables.
     fn simd_of_bytes(&self, inputs: &[Id]) -> Option<&'static str> {
-        /// Bytes in their places.
+        /// Selectors that keep bytes in place.
         const IN_PLACE: [Option<u64>; 2] = [Some(4), Some(255)];
         let at = |index: usize| self.builder.function.number(*inputs.get(index)?);
-        let are = |places: &[usize], value: u64| places.iter().all(|place| at(*place) == Some(value));
+        let are = |indices: &[usize], value: u64| indices.iter().all(|index| at(*index) == Some(value));
         let (combined, sum) = (at(11)?, at(12)?);
-        // No signs, not negated, not clamped, all lanes.
+        // Unsigned, not negated, not clamped, all lanes.
         if !are(&[1, 8, 9, 13, 14], 0) || at(6) != Some(4) || !IN_PLACE.contains(&at(7)) || at(10) != Some(15)
         {
             return None;
@@ -171,7 +151,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// A float without its fraction as an integer; the tables have it in a double, in which it is exact.
+    /// Converts a float without its fraction to an integer; the tables have it as a double, which is exact.
     pub(super) fn truncated(&mut self, double: Id, width: u8) -> Id {
         let function = &self.builder.function;
         let double = function.resolve(double);
@@ -182,10 +162,11 @@ impl Lifting<'_> {
         self.call("__float2int_rz", width, &[source])
     }
 
-    /// Modes 0 nearest, 1 down, 2 up, 3 to zero; types U8 U16 U32 U64 S8 S16 S32 S64.
+    /// Converts a double to an integer. Modes: 0 nearest, 1 down, 2 up, 3 towards zero; types: U8 U16 U32 U64 S8 S16
+    /// S32 S64.
     fn double_to_integer(&mut self, inputs: &[Id]) -> Id {
         const TYPES: [(&str, u8); 4] = [("uint", 32), ("ull", 64), ("int", 32), ("ll", 64)];
-        // The number of doubles among the types of what is converted.
+        // The number of double in the source types.
         const F64: u64 = 3;
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
         let (mode, ty) = (self.known(at(1)) & 3, self.known(at(2)) & 7);
@@ -204,7 +185,7 @@ impl Lifting<'_> {
             source = function.input(source, 0);
             from = "float";
         } else if self.known(at(3)) != F64 {
-            // What is no number becomes another one than of a double.
+            // NaN converts to another number than as a double.
             source = self.make(Op::FloatConvert, 32, &[source]);
             from = "float";
         }
@@ -246,7 +227,7 @@ impl Lifting<'_> {
         }
         let mode = self.known(inputs[2]) & 3;
         let is_wide = self.builder.function.width(source) == 64;
-        // What 32 bits can hold is exact in a double.
+        // A double represents 32-bit integers exactly.
         if mode == 0 || width == 64 && !is_wide {
             let op = if is_signed { Op::SignedToFloat } else { Op::UnsignedToFloat };
             return self.make(op, width, &[source]);
@@ -262,11 +243,11 @@ impl Lifting<'_> {
         self.call(&name, width, &[source])
     }
 
-    /// A function that does more than that.
-    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[Id], width: u8) -> Given {
+    /// Lifts a function with effects.
+    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[Id], width: u8) -> CallResult {
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
-        let none = Given::Value(NONE);
-        Given::Value(match name {
+        let none = CallResult::Value(NONE);
+        CallResult::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
             "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
             | "push_return" => {
@@ -307,7 +288,7 @@ impl Lifting<'_> {
             "barrier_reduce" => {
                 let names = ["__syncthreads_count", "__syncthreads_and", "__syncthreads_or"];
                 let Some(name) = names.get(usize::try_from(self.known(at(3))).unwrap_or(3)) else {
-                    return Given::Nothing;
+                    return CallResult::Unsupported;
                 };
                 let wide = self.make(Op::ZeroExtend, 32, &[at(2)]);
                 let value = self.call(name, 32, &[wide]);
@@ -328,7 +309,7 @@ impl Lifting<'_> {
                 let name = names.get(usize::try_from(self.known(at(0))).unwrap_or(3));
                 match name {
                     Some(name) => self.call(name, 0, &[]),
-                    None => return Given::Nothing,
+                    None => return CallResult::Unsupported,
                 }
             }
             "lock_shared" | "unlock_shared" => self.call(name, 1, &[at(0)]),
@@ -336,13 +317,13 @@ impl Lifting<'_> {
             _ if name.starts_with("atomic_") => match atomic(name, self.known(at(2))) {
                 Some((function, 3)) => self.call(function, width, &[at(0), at(1), at(2)]),
                 Some((function, _)) => self.call(function, width, &[at(0), at(1)]),
-                None => return Given::Nothing,
+                None => return CallResult::Unsupported,
             },
-            _ => return Given::Nothing,
+            _ => return CallResult::Unsupported,
         })
     }
 
-    /// `__shfl` and its like where the segment is one that C can say, or else the instruction with its masks.
+    /// Lifts `__shfl` and similar if C can express the segment, otherwise the instruction with its masks.
     fn shuffle(&mut self, inputs: &[Id], width: u8) -> Id {
         const NAMES: [&str; 4] = ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"];
         let mode = usize::try_from(self.known(inputs[3])).unwrap_or(0);
@@ -358,7 +339,7 @@ impl Lifting<'_> {
     }
 }
 
-/// The function for an atomic operation and its type (`u32 s32 u64 f32 u128 s64`), and how many inputs it has.
+/// Returns the function for an atomic operation and its type (`u32 s32 u64 f32 u128 s64`), and its number of inputs.
 fn atomic(name: &str, size: u64) -> Option<(&'static str, u8)> {
     let is_signed = size == 1 || size == 5;
     Some(match name {
@@ -391,7 +372,7 @@ fn atomic(name: &str, size: u64) -> Option<(&'static str, u8)> {
     })
 }
 
-/// The memory of a space of p-code.
+/// Returns the memory space for a p-code space.
 pub(super) fn memory(space: unshade_sass::semantics::Space) -> Option<Space> {
     use unshade_sass::semantics::Space as Sass;
     Some(match space {

@@ -1,17 +1,17 @@
-//! Where control goes.
+//! Control flow of machine code.
 //!
-//! To one thread the reconvergence stack is a stack of addresses: `SSY`, `PBK`, `PCNT` and `CAL` push one, `.S`, `BRK`,
-//! `CONT` and `RET` go on at the last of their kind and drop what is above. So a block of this graph is a stretch of
-//! words *and* what stands on the stack when it is entered. Where two ways lead to the same words with different stacks,
-//! the words are there twice: this also puts a function that is called in the place of the call.
+//! For a single thread the reconvergence stack is a stack of addresses: `SSY`, `PBK`, `PCNT` and `CAL` push one;
+//! `.S`, `BRK`, `CONT` and `RET` pop up to the last one of their kind and continue there. So a node of this graph is
+//! a range of words *and* the contents of the stack at its entry. Words that are reached with different stacks are
+//! duplicated, which also inlines called functions.
 //!
-//! An indirect branch goes where the table says that its register is loaded from; one to an address that is in a register
-//! calls any of the functions in the section.
+//! The targets of an indirect branch are those in the table that its register is loaded from. A call to an address in
+//! a register may call any function in the section.
 
 use super::Code;
 use super::routine::{self, Routine};
-use crate::Fault;
-use crate::ir::hash::Table;
+use crate::DecompileError;
+use crate::ir::hash::FastMap;
 use unshade_sass::Instruction;
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
@@ -19,104 +19,104 @@ use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// So deep may the stack be.
+/// Maximum depth of the stack.
 const MAX_DEPTH: u32 = 48;
 
-/// So many functions may be called by a pointer.
+/// Maximum number of functions that a pointer may call.
 const MAX_FUNCTIONS: usize = 32;
 
-/// So many entries of a jump table are read.
+/// Maximum number of entries read from a jump table.
 const MAX_TABLE: usize = 1024;
 
-/// A stretch of words, entered with a stack.
+/// A range of words, entered with a given stack.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     /// The first word.
     pub start: usize,
     /// The word after the last.
     pub end: usize,
-    /// Where the branch at its end goes.
+    /// The target of the branch at its end.
     pub taken: u32,
-    /// Where it goes on else.
+    /// The fall-through successor.
     pub next: u32,
-    /// For an indirect branch: the numbers of the table and where they lead.
+    /// For an indirect branch: the numbers in the table and their targets.
     pub table: Vec<(u64, u32)>,
     /// Why the branch at its end could not be followed.
     pub fault: Option<&'static str>,
 }
 
-/// All of them; the first is the entry.
+/// The flow graph; the first node is the entry.
 pub(super) struct Flow {
     /// The words.
     pub words: Vec<Word>,
-    /// The stretches.
+    /// The nodes.
     pub nodes: Vec<Node>,
-    /// The compiler's routines that are called, by their addresses.
-    routines: Table<u64, Routine>,
+    /// The compiler's routines that are called, by address.
+    routines: FastMap<u64, Routine>,
 }
 
-/// What an entry of the stack was pushed by.
+/// The kind of instruction that pushed a stack entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Push {
+enum PushKind {
     Join,
     Break,
     Continue,
     Return,
 }
 
-struct Walk<'a> {
+struct FlowBuilder<'a> {
     code: &'a Code<'a>,
     words: Vec<Word>,
     leaders: Vec<bool>,
-    tables: Table<usize, Vec<(u64, usize)>>,
-    /// Entries of stacks: what pushed it, where it leads, what is below, how deep.
-    entries: Vec<(Push, usize, u32, u32)>,
-    known_entries: Table<(Push, usize, u32), u32>,
+    tables: FastMap<usize, Vec<(u64, usize)>>,
+    /// Stack entries: kind, target, entry below, depth.
+    entries: Vec<(PushKind, usize, u32, u32)>,
+    known_entries: FastMap<(PushKind, usize, u32), u32>,
     nodes: Vec<Node>,
-    routines: Table<u64, Routine>,
-    known: Table<(usize, u32), u32>,
+    routines: FastMap<u64, Routine>,
+    known: FastMap<(usize, u32), u32>,
     pending: Vec<(u32, u32)>,
     budget: usize,
     spent: usize,
 }
 
 impl Flow {
-    pub(super) fn new(code: &Code<'_>, budget: usize) -> Result<Self, Fault> {
+    pub(super) fn new(code: &Code<'_>, budget: usize) -> Result<Self, DecompileError> {
         let words = routine::words(code);
         if words.len() > budget {
-            return Err(Fault::Budget { limit: budget });
+            return Err(DecompileError::Budget { limit: budget });
         }
-        let mut walk = Walk {
+        let mut builder = FlowBuilder {
             code,
             leaders: vec![false; words.len() + 1],
             words,
-            tables: Table::default(),
+            tables: FastMap::default(),
             entries: Vec::new(),
-            known_entries: Table::default(),
+            known_entries: FastMap::default(),
             nodes: Vec::new(),
-            routines: Table::default(),
-            known: Table::default(),
+            routines: FastMap::default(),
+            known: FastMap::default(),
             pending: Vec::new(),
             budget: budget.saturating_mul(2),
             spent: 0,
         };
-        walk.find_routines();
-        walk.find_leaders();
-        let entry = walk.slot(code.entry).ok_or(Fault::NoCode)?;
-        walk.node(entry, NONE);
-        while let Some((node, stack)) = walk.pending.pop() {
-            walk.follow(node, stack)?;
+        builder.find_routines();
+        builder.find_leaders();
+        let entry = builder.slot(code.entry).ok_or(DecompileError::NoCode)?;
+        builder.node(entry, NONE);
+        while let Some((node, stack)) = builder.pending.pop() {
+            builder.follow(node, stack)?;
         }
-        Ok(Self { words: walk.words, nodes: walk.nodes, routines: walk.routines })
+        Ok(Self { words: builder.words, nodes: builder.nodes, routines: builder.routines })
     }
 
-    /// The compiler's routine that an instruction calls.
+    /// Returns the compiler's routine that an instruction calls.
     pub(super) fn routine(&self, instruction: &Instruction, address: u64) -> Option<&Routine> {
         called(&self.routines, instruction, address)
     }
 }
 
-impl Walk<'_> {
+impl FlowBuilder<'_> {
     fn address(&self, slot: usize) -> u64 {
         self.code.base + (slot * self.code.isa.word_bytes) as u64
     }
@@ -160,7 +160,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The numbers that the register of an indirect branch can have, and the words that they lead to.
+    /// Returns the numbers that the register of an indirect branch may hold, and the words they lead to.
     fn table(&self, slot: usize, branch: &Instruction) -> Vec<(u64, usize)> {
         let next = self.address(slot + 1);
         let mut base = 0;
@@ -193,12 +193,12 @@ impl Walk<'_> {
         table
     }
 
-    /// What a branch to an address that a register holds can call: a function of the section, by its address.
+    /// Returns the functions that a call through a register may call, by address.
     fn functions(&self) -> Vec<(u64, usize)> {
         let all = self.code.functions.iter().map(|function| function.address);
         let ours = all.filter(|address| !self.routines.contains_key(address));
         let mut ours: Vec<u64> = ours.collect();
-        // Those whose address some variable holds, if there are any.
+        // The functions whose address is in some variable, if there are any.
         let held: Vec<u64> = ours.iter().copied().filter(|address| self.is_held(*address)).collect();
         if !held.is_empty() {
             ours = held;
@@ -215,7 +215,7 @@ impl Walk<'_> {
         words.any(|word| u64::from(u32::from_le_bytes(word)) == address)
     }
 
-    /// The load from a table that a register was last written by: bank, offset, register of the index, slot.
+    /// Finds the load from a table that last wrote a register: bank, offset, index register, slot.
     fn load_of(&self, slot: usize, register: i64) -> Option<(i64, i64, i64, usize)> {
         for at in (slot.saturating_sub(24)..slot).rev() {
             let Word::Instruction(instruction) = self.words[at] else { continue };
@@ -235,7 +235,7 @@ impl Walk<'_> {
         None
     }
 
-    /// How many entries a table has: what its index is clamped to or compared with.
+    /// Returns the number of entries of a table: the bound that its index is clamped to or compared with.
     fn bound(&self, slot: usize, index: i64) -> Option<usize> {
         let mut wanted = vec![index];
         for at in (slot.saturating_sub(24)..slot).rev() {
@@ -272,10 +272,10 @@ impl Walk<'_> {
         None
     }
 
-    fn push(&mut self, kind: Push, slot: usize, stack: u32) -> Result<u32, Fault> {
-        // What a loop pushes in every round and never takes off is there once.
+    fn push(&mut self, kind: PushKind, slot: usize, stack: u32) -> Result<u32, DecompileError> {
+        // A loop that pushes in every iteration without popping pushes only once.
         let mut at = stack;
-        while at != NONE && kind != Push::Return && self.entries[at as usize].0 != Push::Return {
+        while at != NONE && kind != PushKind::Return && self.entries[at as usize].0 != PushKind::Return {
             if self.entries[at as usize].0 == kind && self.entries[at as usize].1 == slot {
                 return Ok(at);
             }
@@ -283,7 +283,7 @@ impl Walk<'_> {
         }
         let depth = if stack == NONE { 0 } else { self.entries[stack as usize].3 };
         if depth >= MAX_DEPTH {
-            return Err(Fault::Depth);
+            return Err(DecompileError::Depth);
         }
         let next = self.entries.len() as u32;
         let entry = *self.known_entries.entry((kind, slot, stack)).or_insert(next);
@@ -293,12 +293,12 @@ impl Walk<'_> {
         Ok(entry)
     }
 
-    /// Where the last entry of a kind leads, and what is below; of any kind for a join.
-    fn pop(&self, kind: Push, stack: u32) -> Option<(usize, u32)> {
+    /// Pops the last entry of a kind, and returns its target and the stack below; a join pops any kind.
+    fn pop(&self, kind: PushKind, stack: u32) -> Option<(usize, u32)> {
         let mut at = stack;
         while at != NONE {
             let (pushed, slot, below, _) = self.entries[at as usize];
-            if pushed == kind || kind == Push::Join {
+            if pushed == kind || kind == PushKind::Join {
                 return Some((slot, below));
             }
             at = below;
@@ -323,14 +323,14 @@ impl Walk<'_> {
         node
     }
 
-    /// Walks the words of a node up to its end.
-    fn follow(&mut self, node: u32, stack: u32) -> Result<(), Fault> {
+    /// Follows the words of a node to its end.
+    fn follow(&mut self, node: u32, stack: u32) -> Result<(), DecompileError> {
         let mut stack = stack;
         let mut slot = self.nodes[node as usize].start;
         loop {
             self.spent += 1;
             if self.spent > self.budget {
-                return Err(Fault::Budget { limit: self.budget / 2 });
+                return Err(DecompileError::Budget { limit: self.budget / 2 });
             }
             let Some(word) = self.words.get(slot).copied() else {
                 self.nodes[node as usize].end = slot;
@@ -343,10 +343,10 @@ impl Walk<'_> {
                 if instruction.operation().flow == Kind::Push {
                     let target = instruction_target(&instruction, self.address(at));
                     let kind = match instruction.operation().name {
-                        "PBK" => Push::Break,
-                        "PCNT" => Push::Continue,
-                        "PRET" => Push::Return,
-                        _ => Push::Join,
+                        "PBK" => PushKind::Break,
+                        "PCNT" => PushKind::Continue,
+                        "PRET" => PushKind::Return,
+                        _ => PushKind::Join,
                     };
                     if let Some(target) = target.and_then(|target| self.slot(target)) {
                         stack = self.push(kind, target, stack)?;
@@ -375,7 +375,13 @@ impl Walk<'_> {
             || instruction.modifier("join") == Some("on")
     }
 
-    fn branch(&mut self, node: u32, slot: usize, instruction: &Instruction, stack: u32) -> Result<(), Fault> {
+    fn branch(
+        &mut self,
+        node: u32,
+        slot: usize,
+        instruction: &Instruction,
+        stack: u32,
+    ) -> Result<(), DecompileError> {
         let mut fault = None;
         let target = instruction_target(instruction, self.address(slot)).and_then(|target| self.slot(target));
         let mut table = Vec::new();
@@ -405,23 +411,23 @@ impl Walk<'_> {
                 if is_outside || target.is_none() {
                     None
                 } else {
-                    let stack = self.push(Push::Return, slot + 1, stack)?;
+                    let stack = self.push(PushKind::Return, slot + 1, stack)?;
                     is_last = true;
                     target.map(|target| (target, stack))
                 }
             }
-            Kind::Return => self.pop(Push::Return, stack),
+            Kind::Return => self.pop(PushKind::Return, stack),
             Kind::Pop => {
                 let kind = match instruction.operation().name {
-                    "BRK" => Push::Break,
-                    "CONT" => Push::Continue,
-                    _ => Push::Return,
+                    "BRK" => PushKind::Break,
+                    "CONT" => PushKind::Continue,
+                    _ => PushKind::Return,
                 };
                 to(self.pop(kind, stack), "a jump to an address that was not pushed")
             }
             Kind::Exit => None,
             // A join.
-            _ => match self.pop(Push::Join, stack) {
+            _ => match self.pop(PushKind::Join, stack) {
                 Some(popped) => Some(popped),
                 None => {
                     is_last = false;
@@ -450,7 +456,7 @@ impl Walk<'_> {
 }
 
 fn called<'a>(
-    routines: &'a Table<u64, Routine>,
+    routines: &'a FastMap<u64, Routine>,
     instruction: &Instruction,
     address: u64,
 ) -> Option<&'a Routine> {
@@ -460,7 +466,7 @@ fn called<'a>(
     routines.get(&instruction_target(instruction, address)?)
 }
 
-/// Whether an instruction may leave the branch to the next one: it is guarded, or tests the condition code.
+/// Returns whether an instruction may fall through: it has a guard, or tests the condition code.
 fn is_conditional(instruction: &Instruction) -> bool {
     let guard = instruction.operands().find(|operand| operand.kind == OperandKind::Guard);
     let is_guarded =

@@ -1,11 +1,11 @@
-//! Textures and surfaces: what the p-code says of them step by step, as one call of CUDA's function.
+//! Textures and surfaces: the p-code steps of an instruction as one call of a CUDA function.
 //!
-//! A texture instruction names the word of constant bank 0 that holds the handle, which is that of a reference (a relocation
-//! says its name) or a parameter; or it names none, and the handle comes first in its registers. Then follow the layer, the
-//! coordinates, and the level of detail.
+//! A texture instruction refers to the word of constant bank 0 that holds the handle, which belongs to a reference (a
+//! relocation has its name) or to a parameter; or to none, and the handle is in its first register. The layer, the
+//! coordinates and the level of detail follow.
 //!
-//! Kepler computes the addresses of surfaces with instructions of their own, from a descriptor of eight words: base (in units
-//! of 256 bytes), format, and what to clamp by and to multiply with:
+//! Kepler computes the addresses of surface elements with dedicated instructions, from a descriptor of eight words:
+//! base (in units of 256 bytes), format, and the bounds and strides:
 //!
 //! | offset | word |
 //! |---|---|
@@ -14,39 +14,26 @@
 //! | 0x08 | x |
 //! | 0x0c | pitch |
 //! | 0x10 | y |
-//! | 0x14 | distance of layers |
+//! | 0x14 | layer stride |
 //! | 0x18 | z, or layer |
-//! | 0x1c | distance in z |
+//! | 0x1c | z stride |
 //!
-//! These stand in constant bank 0 for a reference; the handle of an object is their address. The order was read off what
-//! `ptxas` 11.2 makes of PTX's `suld` and `sust`. What leads from coordinates to an address is followed back.
+//! For a reference, the descriptor is in constant bank 0; the handle of an object is its address. The order was
+//! determined from the code of `ptxas` 11.2 for PTX's `suld` and `sust`. The address computation is traced back to
+//! the coordinates.
 
 use super::banks::PARAMETERS;
-use super::calls::Given;
-use super::lift::Lifting;
-use super::{Place, Variable};
+use super::lifter::{CallResult, Lifter, PendingImages, SurfaceAccess};
+use super::{Variable, VariableSpace};
 use crate::ir::{Function, Id, Image, NONE, Op, Space};
 
-/// What the instruction that is being lifted has said so far.
-#[derive(Default)]
-pub(super) struct Pending {
-    /// Registers of coordinates, then others.
-    sources: Vec<Id>,
-    /// Words to be written.
-    data: Vec<Id>,
-    /// What was read last, and which of its words the results are.
-    read: Option<(Id, Vec<u8>)>,
-    /// Accesses of surfaces.
-    accesses: Vec<Access>,
-}
-
-/// A shape of textures.
-struct Shape {
+/// A texture shape.
+struct TextureShape {
     dimensions: usize,
     is_layered: bool,
-    /// CUDA's functions: with the level computed, and with the level given.
+    /// CUDA's functions: with an implicit and with an explicit level of detail.
     functions: [&'static str; 2],
-    /// The letters of the inputs of both.
+    /// The type letters of the inputs of both.
     letters: [&'static str; 2],
     name: &'static str,
 }
@@ -57,12 +44,12 @@ const fn shape(
     functions: [&'static str; 2],
     letters: [&'static str; 2],
     name: &'static str,
-) -> Shape {
-    Shape { dimensions, is_layered, functions, letters, name }
+) -> TextureShape {
+    TextureShape { dimensions, is_layered, functions, letters, name }
 }
 
 /// By the number of the modifier `tex_target`; volumes have no layers.
-const SHAPES: [Option<Shape>; 8] = [
+const SHAPES: [Option<TextureShape>; 8] = [
     Some(shape(1, false, ["tex1D", "tex1DLod"], ["f", "ff"], "cudaTextureType1D")),
     Some(shape(1, true, ["tex1DLayered", "tex1DLayeredLod"], ["fi", "fif"], "cudaTextureType1DLayered")),
     Some(shape(2, false, ["tex2D", "tex2DLod"], ["ff", "fff"], "cudaTextureType2D")),
@@ -79,22 +66,14 @@ const SHAPES: [Option<Shape>; 8] = [
     )),
 ];
 
-/// Words of the descriptor of a surface, by their offsets.
+/// Offsets of words in a surface descriptor.
 const X: u64 = 8;
 const Y: u64 = 0x10;
 const Z: u64 = 0x18;
 
-/// A read or write of a surface whose address is still to be followed back.
-struct Access {
-    /// The operation. Its first input is the address, behind it stands what is written.
-    id: Id,
-    /// What is said if the address is none that a compiler makes.
-    note: u32,
-}
-
-impl Lifting<'_> {
-    /// A step of an instruction for textures or surfaces.
-    pub(super) fn image_function(&mut self, name: &str, inputs: &[Id]) -> Given {
+impl Lifter<'_> {
+    /// Lifts a p-code function for textures or surfaces.
+    pub(super) fn image_function(&mut self, name: &str, inputs: &[Id]) -> CallResult {
         match name {
             "texture_coordinates" => self.image.sources = inputs.to_vec(),
             "texture_arguments" => self.image.sources.extend_from_slice(inputs),
@@ -102,30 +81,31 @@ impl Lifting<'_> {
             "texture_sample" | "texture_fetch" | "texture_gather" => {
                 self.image.read = self.texture(name, inputs);
                 if self.image.read.is_none() {
-                    return Given::Nothing;
+                    return CallResult::Unsupported;
                 }
             }
             "surface_load" => self.surface(inputs, false),
             "surface_store" => self.surface(inputs, true),
             "texture_result" | "surface_result" => {
                 let index = usize::try_from(self.known(inputs[0])).unwrap_or(usize::MAX);
-                let Some((read, channels)) = &self.image.read else { return Given::Nothing };
+                let Some((read, channels)) = &self.image.read else { return CallResult::Unsupported };
                 let (read, channel) = (*read, channels.get(index).copied().unwrap_or(0));
-                return Given::Value(self.make(Op::Result(channel), 32, &[read]));
+                return CallResult::Value(self.make(Op::Result(channel), 32, &[read]));
             }
             _ => {
                 self.image.read = None;
-                return Given::Nothing;
+                return CallResult::Unsupported;
             }
         }
-        Given::Value(NONE)
+        CallResult::Value(NONE)
     }
 
-    /// A read of a texture, and which of its words the results are; none for what CUDA has no function for.
+    /// Lifts a texture read; returns it and the channel of each of its results. `None` if CUDA has no function for
+    /// it.
     fn texture(&mut self, name: &str, inputs: &[Id]) -> Option<(Id, Vec<u8>)> {
         let numbers: Vec<u64> = inputs.iter().map(|input| self.known(*input)).collect();
         let &[slot, target, detail, offset, compare, last, mask] = numbers.as_slice() else { return None };
-        // Offsets of texels, samples, comparisons of depths.
+        // Texel offsets, samples, depth comparisons.
         if offset != 0 || compare != 0 || name == "texture_fetch" && last != 0 {
             return None;
         }
@@ -168,8 +148,8 @@ impl Lifting<'_> {
         Some((self.make(Op::ImageRead(index), 128, &list), channels))
     }
 
-    /// The reference whose handle is in a word of constant bank 0, or the handle of an object: a parameter, or what the first
-    /// register holds.
+    /// Returns the reference whose handle is in a word of constant bank 0, or the handle of an object: a parameter,
+    /// or the first register.
     fn texture_named(
         &mut self,
         slot: u64,
@@ -180,8 +160,11 @@ impl Lifting<'_> {
             return Some((None, Some(whole(&mut self.builder.function, low))));
         }
         let offset = slot << 2;
-        let found =
-            self.code.variables.iter().find(|found| found.place == Place::Texture && found.offset == offset);
+        let found = self
+            .code
+            .variables
+            .iter()
+            .find(|found| found.space == VariableSpace::Texture && found.offset == offset);
         if let Some(found) = found {
             return Some((Some(self.symbol(found.name)), None));
         }
@@ -195,9 +178,9 @@ impl Lifting<'_> {
         (images.len() - 1) as u32
     }
 
-    /// An access of a surface: what is read, or nothing, and what is to be found out of its address.
+    /// Lifts a surface access; its address is traced later.
     fn surface(&mut self, inputs: &[Id], is_write: bool) {
-        /// Words, their bits, and whether they have a sign; by the numbers of the modifier `su_size`.
+        /// Number of words, bits, and whether they are signed; by the number of the modifier `su_size`.
         const SIZES: [(u8, u8, bool); 8] = [
             (1, 8, false),
             (1, 8, true),
@@ -210,7 +193,7 @@ impl Lifting<'_> {
         ];
         let size = usize::try_from(self.known(inputs[3])).unwrap_or(7).min(7);
         let (words, bits, is_signed) = SIZES[size];
-        // What was clamped is not told to be outside.
+        // An access that was clamped cannot be out of bounds.
         let is_clamped = self.builder.function.number(inputs[2]) == Some(0);
         let outside = match self.known(inputs[4]) {
             _ if is_clamped => "cudaBoundaryModeClamp",
@@ -230,14 +213,18 @@ impl Lifting<'_> {
         };
         let id = self.make(op, if is_write { 0 } else { 128 }, &list);
         let note = self.instruction_note();
-        self.image.accesses.push(Access { id, note });
+        self.image.accesses.push(SurfaceAccess { id, note });
         if !is_write {
             self.image.read = Some((id, vec![0, 1, 2, 3]));
         }
     }
 
-    /// Finds out what the addresses of surfaces are made of, and how many words textures with names have.
-    pub(super) fn settle_images(function: &mut Function, pending: &Pending, variables: &[Variable<'_>]) {
+    /// Traces the addresses of surfaces, and unifies the number of words of texture references.
+    pub(super) fn settle_images(
+        function: &mut Function,
+        pending: &PendingImages,
+        variables: &[Variable<'_>],
+    ) {
         for access in &pending.accesses {
             let op = function.op(access.id);
             let (Op::ImageRead(index) | Op::ImageWrite(index)) = op else { continue };
@@ -248,10 +235,10 @@ impl Lifting<'_> {
             };
             let values: Vec<Id> =
                 (1..function.inputs(access.id).len()).map(|index| function.input(access.id, index)).collect();
-            element.put(function, index as usize, access.id, &values);
+            element.rewrite(function, index as usize, access.id, &values);
         }
         for id in 0..function.values.len() as Id {
-            // What an access would have given that is told in a comment.
+            // The results of an access that is printed as a comment.
             if matches!(function.op(id), Op::Result(_))
                 && matches!(function.op(function.input(id, 0)), Op::Unlifted(_))
             {
@@ -273,20 +260,21 @@ impl Lifting<'_> {
 
 /// An element of a surface.
 struct Element {
-    /// The name of a reference, or the handle of an object.
+    /// The surface.
     surface: Surface,
-    /// Along x, y and z, or without z; then the layer.
+    /// The coordinates x, y and, for volumes, z; then the layer.
     coordinates: Vec<(Id, i64)>,
     is_layered: bool,
 }
 
+/// The name of a reference, or the handle of an object.
 enum Surface {
     Named(String),
     Object(Id),
 }
 
 impl Element {
-    /// The element at an address: the lower half merges packed coordinates, the upper one adds the base.
+    /// Traces the element at an address: the lower half merges packed coordinates, the upper half adds the base.
     fn new(function: &Function, address: Id, variables: &[Variable<'_>]) -> Option<Self> {
         let (high, low) = match function.op(address) {
             Op::Concat => (function.input(address, 0), function.input(address, 1)),
@@ -295,7 +283,7 @@ impl Element {
         let merged = called(function, low, "surface_bitfield")?;
         let (sum, layer) = match called(function, high, "surface_address") {
             Some(_) => (high, None),
-            // The layer's address is added to it.
+            // The address of the layer is added to it.
             None => {
                 let high = stripped(function, high);
                 let (a, b) = (function.input(high, 0), function.input(high, 1));
@@ -308,7 +296,7 @@ impl Element {
                 }
             }
         };
-        let base = Word::new(function, function.input(sum, 2))?;
+        let base = DescriptorWord::new(function, function.input(sum, 2))?;
         let mut coordinates = Vec::new();
         let axes = [Some(X), Some(Y), (function.number(function.input(merged, 3)) == Some(1)).then_some(Z)];
         for (index, axis) in axes.into_iter().enumerate() {
@@ -326,15 +314,16 @@ impl Element {
             Some(low) => Surface::Object(low),
             None => {
                 let offset = base.offset.checked_add(PARAMETERS)?;
-                let is_it = |found: &&Variable<'_>| found.place == Place::Surface && found.offset == offset;
+                let is_it =
+                    |found: &&Variable<'_>| found.space == VariableSpace::Surface && found.offset == offset;
                 Surface::Named(String::from(variables.iter().find(is_it)?.name))
             }
         };
         Some(Self { surface, coordinates, is_layered: layer.is_some() })
     }
 
-    /// Makes the access of it one by name or handle and coordinates.
-    fn put(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
+    /// Turns the access into one by reference or handle, and coordinates.
+    fn rewrite(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
         let is_write = matches!(function.op(id), Op::ImageWrite(_));
         let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
             (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
@@ -351,11 +340,11 @@ impl Element {
             }
             Surface::Named(name) => {
                 let found = function.symbols.iter().position(|symbol| *symbol == name);
-                let place = found.unwrap_or(function.symbols.len());
+                let symbol = found.unwrap_or(function.symbols.len());
                 if found.is_none() {
                     function.symbols.push(name);
                 }
-                Some(place as u32)
+                Some(symbol as u32)
             }
         };
         let (block, address) = (function.values[id as usize].block, function.values[id as usize].address);
@@ -377,14 +366,14 @@ impl Element {
     }
 }
 
-/// A word of a descriptor: of constant bank 0, counted from the parameters on, or of memory from a handle on.
+/// A word of a descriptor: at an offset from the parameters in constant bank 0, or from a handle in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word {
+struct DescriptorWord {
     object: Option<Id>,
     offset: u64,
 }
 
-impl Word {
+impl DescriptorWord {
     fn new(function: &Function, id: Id) -> Option<Self> {
         match function.op(id) {
             Op::Parameter(offset) => Some(Self { object: None, offset: u64::from(offset) }),
@@ -405,26 +394,26 @@ impl Word {
         }
     }
 
-    /// The word so much further on.
+    /// Returns the word at an additional offset.
     fn at(&self, offset: u64) -> Option<Self> {
         Some(Self { object: self.object, offset: self.offset.checked_add(offset)? })
     }
 }
 
-/// The value, if it is what a function of this name gives.
+/// Returns the value if it is a call of the function with this name.
 fn called(function: &Function, id: Id, name: &str) -> Option<Id> {
     matches!(function.op(id), Op::Call(call) if call.entry().name == name).then_some(id)
 }
 
-/// The coordinate that was clamped by a word of a descriptor, and what is added to it.
-fn clamped(function: &Function, packed: Id, by: &Word) -> Option<(Id, i64)> {
+/// Returns the coordinate that was clamped by a word of a descriptor, and its added constant.
+fn clamped(function: &Function, packed: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
     let clamp = called(function, packed, "surface_clamp")?;
     let added = function.number(function.input(clamp, 2))? as u32;
-    (Word::new(function, function.input(clamp, 1))? == *by)
+    (DescriptorWord::new(function, function.input(clamp, 1))? == *by)
         .then(|| (function.input(clamp, 0), i64::from(added.cast_signed())))
 }
 
-/// Without widenings around it.
+/// Returns a value without extensions around it.
 fn stripped(function: &Function, id: Id) -> Id {
     let mut id = id;
     while id != NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
@@ -433,8 +422,8 @@ fn stripped(function: &Function, id: Id) -> Id {
     id
 }
 
-/// The same, anywhere in a product.
-fn inside(function: &Function, product: Id, by: &Word) -> Option<(Id, i64)> {
+/// Finds a clamped coordinate anywhere in a product.
+fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
     let mut list = vec![product];
     for _ in 0..16 {
         let id = list.pop()?;
@@ -448,7 +437,7 @@ fn inside(function: &Function, product: Id, by: &Word) -> Option<(Id, i64)> {
     None
 }
 
-/// The 64 bits that a lower half is of.
+/// Returns the 64-bit value that has this lower half.
 fn whole(function: &mut Function, low: Id) -> Id {
     let low = function.resolve(low);
     match function.op(low) {
@@ -461,7 +450,7 @@ fn whole(function: &mut Function, low: Id) -> Id {
     }
 }
 
-/// How many words a vector has that reaches up to a channel.
+/// Returns the number of words of a vector that includes a channel.
 fn words(last: u8) -> u8 {
     match last {
         0 => 1,

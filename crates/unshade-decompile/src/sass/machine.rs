@@ -1,7 +1,8 @@
-//! What threads do from an address on, up to their return: for words that are run often.
+//! An interpreter for the threads of a routine, for code that is run many times.
 //!
-//! An instruction's p-code is taken apart when it is first met: its operands become slots of one array, and what nothing
-//! reads is left out. Memory there is none, but for constants. `run` runs what was taken apart, for many threads at once.
+//! The p-code of an instruction is decoded when it is first executed: its operands become slots of one array, and
+//! dead operations are removed. There is no memory except constants. `run` executes the decoded steps for many
+//! threads at once.
 
 mod run;
 
@@ -11,113 +12,113 @@ use unshade_sass::semantics::table::{Code as Pcode, FLAGS};
 use unshade_sass::semantics::{Lifted, Op, Space, Varnode, functions};
 use unshade_sass::table::Flow;
 
-/// So many threads run at once, each in a lane of its own: a routine's 200 trials are five runs.
+/// Number of threads that run at once, each in a lane of its temporaries: the 200 trials of a routine take five runs.
 pub(super) const LANES: usize = 40;
 
-/// A number of each lane.
+/// A number for each lane.
 pub(super) type Lanes = [u64; LANES];
 
-/// So many inputs an operation may have.
+/// Maximum number of inputs of an operation.
 const MAX_INPUTS: usize = 16;
 
-/// Registers stand first; the last is always zero.
+/// Registers come first; the last is always zero.
 pub(super) const REGISTERS: usize = 255;
 
-/// The slot of the register that is always zero.
+/// The slot of the zero register.
 const ZERO: u32 = REGISTERS as u32;
 
-/// Flags stand behind the registers.
+/// Flags follow the registers.
 const FIRST_FLAG: usize = 256;
 
-/// Names of an instruction's own stand behind the flags.
+/// An instruction's temporaries follow the flags.
 const FIRST_NAME: usize = FIRST_FLAG + FLAGS.len();
 
-/// Numbers stand behind the names.
+/// Constants follow the temporaries.
 const FIRST_NUMBER: usize = FIRST_NAME + 192;
 
-/// The slot of what is nowhere.
+/// The slot of operands without storage.
 const NOWHERE: u32 = u32::MAX;
 
-/// An operation.
+/// A decoded operation.
 #[derive(Clone, Copy)]
 struct Step {
-    does: Does,
-    /// Bits of the first input and of the result.
+    kind: StepKind,
+    /// Bits of the first input, and of the result.
     width: u8,
     out: u8,
-    /// How many inputs there are, and the first.
+    /// Number of inputs, and the first one.
     count: u8,
     first: u32,
-    /// The slots of the first two, which is all that most have.
+    /// The slots of the first two inputs, which suffice for most operations.
     pair: [u32; 2],
     /// The slot of the result.
     output: u32,
-    /// Where a branch inside of the instruction goes on, from its first operation.
+    /// The target of a branch inside the instruction, relative to its first step.
     to: u32,
 }
 
-/// What an operation does.
+/// The kind of a step.
 #[derive(Clone, Copy)]
-enum Does {
+enum StepKind {
     Operator(Pcode),
-    /// An operator that decides where control goes on.
-    Lead(Pcode),
-    /// A function that makes a number of numbers.
+    /// An operator that determines where control continues.
+    Jump(Pcode),
+    /// A function whose result depends only on its inputs.
     Pure(&'static str),
-    Push(Push),
-    /// Goes on where the topmost entry says, which must be of a join.
+    Push(PushKind),
+    /// Continues at the address of the topmost entry, which must be a join.
     Join,
-    /// Gives where the topmost entry of a break says.
+    /// Returns the address of the topmost entry for a break.
     Break,
-    /// What no routine does.
+    /// An operation that no routine uses.
     Other,
 }
 
-/// An instruction.
-struct Taken {
+/// A decoded instruction.
+struct DecodedInstruction {
     steps: std::ops::Range<usize>,
-    /// The address of the next, behind a word for the scheduler, and where control goes that leaves it.
+    /// The address of the next instruction, after a scheduling word, and the branch target.
     next: u64,
     target: Option<u64>,
-    /// Whether it is a call by its encoding.
+    /// Whether its encoding is a call.
     is_call: bool,
-    /// The registers that it reads, or writes: which, and whether it is written.
+    /// The registers that it accesses, and whether it writes them.
     registers: std::ops::Range<usize>,
 }
 
-/// What an entry of the stack was pushed for.
+/// The kind of a stack entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Push {
+enum PushKind {
     Join,
     Break,
     Return,
 }
 
-/// Words, and threads.
+/// The interpreter: code and threads.
 pub(super) struct Machine<'a> {
     code: &'a Code<'a>,
     words: &'a [Word],
     lifted: Lifted,
-    /// By slot: the place in `taken`, which is 0 for those that were not yet met.
+    /// By slot: the index in `decoded` plus one, or 0 if the instruction was not decoded yet.
     known: Vec<u32>,
-    taken: Vec<Taken>,
+    decoded: Vec<DecodedInstruction>,
     steps: Vec<Step>,
-    /// Slots.
+    /// Slots of inputs.
     inputs: Vec<u32>,
     registers: Vec<(usize, bool)>,
-    /// Registers, flags, names, numbers.
+    /// Registers, flags, temporaries, constants.
     values: Vec<Lanes>,
-    /// What a step made.
+    /// The result of the current step.
     result: Lanes,
-    /// The registers that an instruction that was met names, or that were given, and what they held before the run:
-    /// nothing stands in others.
+    /// The registers that a decoded instruction names or that were set, with their values before the run: all others
+    /// are unused.
     touched: Vec<(usize, Lanes)>,
     threads: run::Threads,
-    /// Parameters of the kernel that are given, by their offsets in bank 0; others look random.
+    /// Kernel parameters that are set, by their offsets in bank 0; others have random values.
     pub parameters: Vec<(u16, Lanes)>,
 }
 
-/// What was read before it was written.
+/// Registers and parameters that were read before they were written.
 #[derive(Default)]
 pub(super) struct Reads {
     pub registers: Vec<usize>,
@@ -134,7 +135,7 @@ impl<'a> Machine<'a> {
             words,
             lifted: Lifted::default(),
             known: vec![0; words.len()],
-            taken: Vec::new(),
+            decoded: Vec::new(),
             steps: Vec::new(),
             inputs: Vec::new(),
             registers: Vec::new(),
@@ -146,24 +147,24 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes an instruction apart.
-    fn take(&mut self, instruction: &unshade_sass::Instruction, slot: usize, here: u64) {
+    /// Decodes an instruction.
+    fn decode(&mut self, instruction: &unshade_sass::Instruction, slot: usize, here: u64) {
         let mut lifted = std::mem::take(&mut self.lifted);
         lifted.lift(instruction, here);
         let ops = lifted.ops();
         let start = self.steps.len();
-        let mut places = vec![0; ops.len() + 1];
-        let mut own = Own::new(&lifted);
+        let mut offsets = vec![0; ops.len() + 1];
+        let mut temporaries = Temporaries::new(&lifted);
         for (index, op) in ops.iter().enumerate() {
-            places[index] = (self.steps.len() - start) as u32;
-            let does = does(op.code);
-            if !own.is_dead(does, op.output) {
-                self.operation(does, op, lifted.inputs(op), &mut own);
+            offsets[index] = (self.steps.len() - start) as u32;
+            let kind = step_kind(op.code);
+            if !temporaries.is_dead(kind, op.output) {
+                self.operation(kind, op, lifted.inputs(op), &mut temporaries);
             }
         }
-        places[ops.len()] = (self.steps.len() - start) as u32;
+        offsets[ops.len()] = (self.steps.len() - start) as u32;
         for step in &mut self.steps[start..] {
-            step.to = places.get(step.to as usize).copied().unwrap_or(u32::MAX);
+            step.to = offsets.get(step.to as usize).copied().unwrap_or(u32::MAX);
         }
         let first = self.registers.len();
         for op in ops {
@@ -171,18 +172,18 @@ impl<'a> Machine<'a> {
             op.output.iter().for_each(|output| self.note_registers(output, true));
         }
         let next = if matches!(self.words.get(slot + 1), Some(Word::Schedule(_))) { 2 } else { 1 };
-        self.taken.push(Taken {
+        self.decoded.push(DecodedInstruction {
             steps: start..self.steps.len(),
             next: (self.code.isa.word_bytes as u64).saturating_mul(next).saturating_add(here),
             target: instruction_target(instruction, here),
             is_call: instruction.operation().flow == Flow::Call,
             registers: first..self.registers.len(),
         });
-        self.known[slot] = self.taken.len() as u32;
+        self.known[slot] = self.decoded.len() as u32;
         self.lifted = lifted;
     }
 
-    /// Notes the registers that an operand is.
+    /// Records the registers of an operand.
     fn note_registers(&mut self, varnode: &Varnode, is_written: bool) {
         if varnode.space == Space::Register {
             let register = usize::try_from(varnode.offset).unwrap_or(0);
@@ -194,19 +195,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Makes steps of an operation.
-    fn operation(&mut self, does: Does, op: &Op, varnodes: &[Varnode], own: &mut Own) {
+    /// Creates the steps of an operation.
+    fn operation(&mut self, kind: StepKind, op: &Op, varnodes: &[Varnode], temporaries: &mut Temporaries) {
         let mut slots = [NOWHERE; MAX_INPUTS];
         for (slot, varnode) in slots.iter_mut().zip(varnodes) {
-            *slot = self.input(varnode, own);
+            *slot = self.input(varnode, temporaries);
         }
         let width = varnodes.first().map_or(32, |input| input.width);
         let out = op.output.map_or(32, |output| output.width);
         let output = op.output.as_ref().map_or(NOWHERE, |output| match output.space {
-            Space::Register if output.width > 32 => own.name(),
+            Space::Register if output.width > 32 => temporaries.name(),
             _ => slot_of(output),
         });
-        self.step(does, &slots[..varnodes.len().min(MAX_INPUTS)], width, output, out);
+        self.step(kind, &slots[..varnodes.len().min(MAX_INPUTS)], width, output, out);
         if let Some(last) = self.steps.last_mut() {
             last.to = u32::from(op.to);
         }
@@ -217,29 +218,29 @@ impl<'a> Machine<'a> {
     }
 
     fn operator(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
-        self.step(Does::Operator(code), inputs, width, output, out);
+        self.step(StepKind::Operator(code), inputs, width, output, out);
     }
 
-    fn step(&mut self, does: Does, inputs: &[u32], width: u8, output: u32, out: u8) {
+    fn step(&mut self, kind: StepKind, inputs: &[u32], width: u8, output: u32, out: u8) {
         let (first, count) = (self.inputs.len() as u32, inputs.len() as u8);
         self.inputs.extend_from_slice(inputs);
-        let does = if inputs.contains(&NOWHERE) { Does::Other } else { does };
+        let kind = if inputs.contains(&NOWHERE) { StepKind::Other } else { kind };
         let pair = [0, 1].map(|index| inputs.get(index).copied().unwrap_or(ZERO));
-        self.steps.push(Step { does, width, out, count, first, pair, output, to: 0 });
+        self.steps.push(Step { kind, width, out, count, first, pair, output, to: 0 });
     }
 
-    /// The slot of an input; two registers are put together, and constants are read, by steps before.
-    fn input(&mut self, varnode: &Varnode, own: &mut Own) -> u32 {
+    /// Returns the slot of an input; preceding steps join register pairs and read constants.
+    fn input(&mut self, varnode: &Varnode, temporaries: &mut Temporaries) -> u32 {
         match varnode.space {
             Space::Number => self.number(varnode.offset),
             Space::Register if varnode.width > 32 => {
-                let (low, name) = (slot_of(varnode), own.name());
+                let (low, name) = (slot_of(varnode), temporaries.name());
                 self.operator(Pcode::Concat, &[low.saturating_add(1), low], 32, name, 64);
                 name
             }
             Space::Constant => {
-                let (place, name) = (self.number(varnode.offset), own.name());
-                self.operator(Pcode::Load(Space::Constant), &[place], 32, name, varnode.width);
+                let (address, name) = (self.number(varnode.offset), temporaries.name());
+                self.operator(Pcode::Load(Space::Constant), &[address], 32, name, varnode.width);
                 name
             }
             _ => slot_of(varnode),
@@ -251,8 +252,8 @@ impl<'a> Machine<'a> {
         self.values.len() as u32 - 1
     }
 
-    /// Leaves out what is written to flags only to be written again before anything reads it, of the instructions that were
-    /// met: a sum with a carry writes four flags for the one that is read.
+    /// Removes writes to flags that are overwritten before they are read, from the decoded instructions: a sum with
+    /// carry writes four flags and usually one is read.
     pub(super) fn prune(&mut self) {
         const ALL: u32 = u32::MAX;
         const { assert!(FLAGS.len() <= 32) };
@@ -268,14 +269,14 @@ impl<'a> Machine<'a> {
                 live = ALL;
                 continue;
             };
-            let steps = self.taken[index].steps.clone();
-            if !self.steps[steps.clone()].iter().all(|step| is_inside(step.does)) {
+            let steps = self.decoded[index].steps.clone();
+            if !self.steps[steps.clone()].iter().all(|step| is_inside(step.kind)) {
                 live = ALL;
                 continue;
             }
-            let is_branch = |step: &Step| matches!(step.does, Does::Lead(code) if is_branch(code));
+            let is_branch = |step: &Step| matches!(step.kind, StepKind::Jump(code) if is_branch(code));
             let has_branches = self.steps[steps.clone()].iter().any(is_branch);
-            // What stays is put to the end of the instruction.
+            // The remaining steps move to the end of the instruction.
             let mut kept = steps.end;
             for at in steps.clone().rev() {
                 let step = &self.steps[at];
@@ -304,17 +305,17 @@ impl<'a> Machine<'a> {
                 kept -= 1;
                 self.steps.swap(at, kept);
             }
-            self.taken[index].steps = kept..steps.end;
+            self.decoded[index].steps = kept..steps.end;
             names.fill(false);
         }
     }
 }
 
-/// Whether control stays inside of the instruction, and it does nothing besides what it writes.
-fn is_inside(does: Does) -> bool {
-    match does {
-        Does::Lead(code) => is_branch(code),
-        does => matches!(does, Does::Operator(_) | Does::Pure(_)),
+/// Returns whether control stays inside the instruction, and the step has no effect besides its result.
+fn is_inside(kind: StepKind) -> bool {
+    match kind {
+        StepKind::Jump(code) => is_branch(code),
+        kind => matches!(kind, StepKind::Operator(_) | StepKind::Pure(_)),
     }
 }
 
@@ -322,23 +323,25 @@ fn is_branch(code: Pcode) -> bool {
     matches!(code, Pcode::Branch | Pcode::BranchUnless)
 }
 
-fn does(code: Pcode) -> Does {
+fn step_kind(code: Pcode) -> StepKind {
     match code {
         Pcode::Function(index) => match functions().get(usize::from(index)) {
-            Some(function) if function.pure => Does::Pure(function.name),
+            Some(function) if function.pure => StepKind::Pure(function.name),
             Some(function) => match function.name {
-                "push_reconvergence" => Does::Push(Push::Join),
-                "push_break" => Does::Push(Push::Break),
-                "reconverge" => Does::Join,
-                "pop_break" => Does::Break,
-                _ => Does::Other,
+                "push_reconvergence" => StepKind::Push(PushKind::Join),
+                "push_break" => StepKind::Push(PushKind::Break),
+                "reconverge" => StepKind::Join,
+                "pop_break" => StepKind::Break,
+                _ => StepKind::Other,
             },
-            None => Does::Other,
+            None => StepKind::Other,
         },
-        Pcode::Load(space) if space != Space::Constant => Does::Other,
-        Pcode::Exit | Pcode::Store(_) => Does::Other,
-        Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Branch | Pcode::BranchUnless => Does::Lead(code),
-        code => Does::Operator(code),
+        Pcode::Load(space) if space != Space::Constant => StepKind::Other,
+        Pcode::Exit | Pcode::Store(_) => StepKind::Other,
+        Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Branch | Pcode::BranchUnless => {
+            StepKind::Jump(code)
+        }
+        code => StepKind::Operator(code),
     }
 }
 
@@ -349,25 +352,25 @@ impl Step {
     }
 }
 
-/// What is known of an instruction's own names as it is taken apart.
-struct Own {
-    /// The next that is given out.
+/// The temporaries of an instruction while it is decoded.
+struct Temporaries {
+    /// The next free temporary.
     next: usize,
-    /// Whether anything reads a name.
+    /// Whether a temporary is read.
     is_read: [bool; FIRST_NUMBER - FIRST_NAME],
 }
 
-impl Own {
+impl Temporaries {
     fn new(lifted: &Lifted) -> Self {
-        let mut own =
+        let mut temporaries =
             Self { next: FIRST_NAME + lifted.temporaries(), is_read: [false; FIRST_NUMBER - FIRST_NAME] };
         let inputs = lifted.ops().iter().flat_map(|op| lifted.inputs(op));
         for input in inputs.filter(|input| input.space == Space::Temporary) {
-            if let Some(is_read) = own.is_read.get_mut(input.offset as usize) {
+            if let Some(is_read) = temporaries.is_read.get_mut(input.offset as usize) {
                 *is_read = true;
             }
         }
-        own
+        temporaries
     }
 
     fn name(&mut self) -> u32 {
@@ -375,18 +378,18 @@ impl Own {
         if self.next <= FIRST_NUMBER { self.next as u32 - 1 } else { NOWHERE }
     }
 
-    /// Whether an operation only gives a name to what nothing reads.
-    fn is_dead(&self, does: Does, output: Option<Varnode>) -> bool {
-        let is_pure = match does {
-            Does::Operator(code) => !matches!(code, Pcode::Load(_)),
-            does => matches!(does, Does::Pure(_)),
+    /// Returns whether an operation only writes a temporary that nothing reads.
+    fn is_dead(&self, kind: StepKind, output: Option<Varnode>) -> bool {
+        let is_pure = match kind {
+            StepKind::Operator(code) => !matches!(code, Pcode::Load(_)),
+            kind => matches!(kind, StepKind::Pure(_)),
         };
         let name = output.filter(|output| is_pure && output.space == Space::Temporary);
         name.is_some_and(|name| self.is_read.get(name.offset as usize) == Some(&false))
     }
 }
 
-/// The slot of a place; of two registers, the first.
+/// Returns the slot of a varnode; for register pairs, the first one.
 fn slot_of(varnode: &Varnode) -> u32 {
     let Ok(index) = usize::try_from(varnode.offset) else { return NOWHERE };
     let (first, count) = match varnode.space {
@@ -398,7 +401,7 @@ fn slot_of(varnode: &Varnode) -> u32 {
     if index < count { (first + index) as u32 } else { NOWHERE }
 }
 
-/// Numbers that look random (xorshift), the same every time.
+/// Pseudorandom numbers (xorshift), the same every time.
 pub(super) struct Random(pub u64);
 
 impl Random {

@@ -1,48 +1,59 @@
-//! The front end for NVIDIA's machine code: words to values and blocks.
+//! The front end for NVIDIA machine code: words to values and blocks.
 //!
-//! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
-//! own and stand for an operator, which it tries out on a `machine`; `lift` turns the p-code of
-//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `outside` what the
-//! device runtime's are; `image` what the functions for textures and surfaces are; `banks` what stands in constant bank 0. Nothing outside of this module knows a register.
+//! `flow` follows control flow and resolves the reconvergence stack. `routine` recognises the compiler's own routines
+//! as operators by running them on a `machine`. `lift` turns the p-code of [`unshade_sass::semantics`] into values.
+//! `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
+//! for textures and surfaces, and `banks` describes constant bank 0. Nothing outside of this module knows registers.
 
 mod banks;
 mod calls;
 mod flow;
 mod image;
 mod lift;
+mod lifter;
 mod machine;
-mod outside;
 mod routine;
+mod runtime_calls;
 
-use crate::Fault;
+use crate::DecompileError;
 use crate::ir;
 use unshade_sass::table::Isa;
 
-/// Code, and what is known of it from outside.
-#[derive(Clone, Debug)]
+/// Code and its metadata.
+#[derive(Clone)]
 pub struct Code<'a> {
-    /// How it is encoded.
+    /// Its encoding.
     pub isa: &'static Isa,
-    /// The words of the section that it is in.
+    /// The words of its section.
     pub bytes: &'a [u8],
     /// The address of the first word.
     pub base: u64,
-    /// Where it is entered.
+    /// The address of the entry point.
     pub entry: u64,
-    /// Bytes of stack that a thread has.
+    /// Bytes of local memory per thread.
     pub local_size: u32,
-    /// Contents of constant banks that are known: those of the function.
+    /// Known contents of the function's constant banks.
     pub constants: Vec<(u8, &'a [u8])>,
-    /// Functions in the section besides the one that is entered.
-    pub functions: Vec<Inner<'a>>,
-    /// Constant banks of variables: bank, offset, name, and which symbol it is.
+    /// The other functions in the section.
+    pub functions: Vec<FunctionSymbol<'a>>,
+    /// Variables with their locations.
     pub variables: Vec<Variable<'a>>,
-    /// What is put into words when the code is loaded: address, and part of a symbol's address.
+    /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
 }
 
+impl std::fmt::Debug for Code<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code")
+            .field("base", &self.base)
+            .field("entry", &self.entry)
+            .field("size", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Code<'a> {
-    /// Code that is entered at its first word, at address 0, and of which nothing else is known.
+    /// Creates code that starts at address 0, without any metadata.
     pub fn new(isa: &'static Isa, bytes: &'a [u8]) -> Self {
         Self {
             isa,
@@ -57,85 +68,96 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// What is known to stand in a constant bank, which is named above 16 bits of offset.
-    fn held(&self, place: u64, width: u8) -> Option<u64> {
-        let bytes = self.constants.iter().find(|entry| u64::from(entry.0) == place >> 16)?.1;
-        let start = usize::try_from(place & 0xffff).ok()?;
+    /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset.
+    fn known_constant(&self, bank_and_offset: u64, width: u8) -> Option<u64> {
+        let bytes = self.constants.iter().find(|entry| u64::from(entry.0) == bank_and_offset >> 16)?.1;
+        let start = usize::try_from(bank_and_offset & 0xffff).ok()?;
         let found = bytes.get(start..start + usize::from(width / 8))?;
         Some(found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 }
 
-/// A function inside of a section.
+/// A function in a section.
 #[derive(Clone, Debug)]
-pub struct Inner<'a> {
-    /// Where it is entered.
+pub struct FunctionSymbol<'a> {
+    /// Its address.
     pub address: u64,
     /// Its name.
     pub name: &'a str,
 }
 
-/// A variable in a constant bank, or in global memory or shared memory.
-#[derive(Clone, Debug)]
+/// A variable in a constant bank, in global memory or in shared memory.
+#[derive(Clone)]
 pub struct Variable<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where it is.
-    pub place: Place,
-    /// The offset there.
+    /// Its memory.
+    pub space: VariableSpace,
+    /// Its offset in that memory.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// What it holds before the program runs; nothing if that is not told.
+    /// Its initial value; empty if unknown.
     pub bytes: &'a [u8],
 }
 
+impl std::fmt::Debug for Variable<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Variable")
+            .field("name", &self.name)
+            .field("space", &self.space)
+            .field("offset", &self.offset)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Variable<'a> {
-    /// What it says, if it is text.
+    /// Returns its contents if they are text.
     pub fn text(&self) -> Option<&'a str> {
         let (last, text) = self.bytes.split_last()?;
         let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
         (*last == 0 && text.iter().all(is_text)).then(|| std::str::from_utf8(text).ok())?
     }
 
-    /// Whether the compiler made it of a literal of text.
+    /// Returns whether it is a string literal.
     pub fn is_literal(&self) -> bool {
         self.text().is_some()
             && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
     }
 }
 
-/// Where a variable is.
+/// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum VariableSpace {
     /// In a constant bank.
     Constant(u8),
     /// In global memory.
     Global,
     /// In shared memory.
     Shared,
-    /// A texture, whose handle stands in constant bank 0.
+    /// A texture, whose handle is in constant bank 0.
     Texture,
-    /// A surface, whose descriptor stands in constant bank 0.
+    /// A surface, whose descriptor is in constant bank 0.
     Surface,
 }
 
-/// A part of an address that is put into a word.
+/// A relocation: part of an address that the loader inserts into a word.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocation<'a> {
     /// The address of the word.
     pub address: u64,
     /// The symbol.
     pub symbol: &'a str,
-    /// What is added.
+    /// The addend.
     pub addend: u64,
-    /// What part of the address it is.
-    pub part: Part,
+    /// The part of the address.
+    pub part: AddressPart,
 }
 
 /// A part of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum AddressPart {
     /// The lower 32 bits.
     Low,
     /// The upper 32 bits.
@@ -144,12 +166,12 @@ pub enum Part {
     Target,
 }
 
-/// Words to values and blocks.
+/// Lifts machine code to values and blocks.
 ///
 /// # Errors
 ///
-/// When there is more than the budget allows, or nothing at the entry.
-pub fn lift(code: &Code<'_>, budget: usize) -> Result<ir::Function, Fault> {
+/// Fails if it exceeds the budget, or there is no code at the entry point.
+pub fn lift(code: &Code<'_>, budget: usize) -> Result<ir::Function, DecompileError> {
     let flow = flow::Flow::new(code, budget)?;
     lift::lift(code, &flow, budget)
 }

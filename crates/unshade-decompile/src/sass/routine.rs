@@ -1,32 +1,32 @@
-//! The compiler's own routines, as the operators that they stand for.
+//! Recognises the compiler's own routines as operators.
 //!
-//! Kepler has no instruction that divides. For 64-bit integers and for the hard cases of floats the compiler puts a
-//! routine behind the kernel, calls it, and gives it a symbol such as `$kernel$__cuda_sm20_div_s64`. The name says what
-//! it is meant to do; which registers it is given is settled for each kernel anew. Both are tried out: the routine's
-//! words are run on numbers of many kinds, with the numbers in each order in the registers that it reads, and only if it
-//! gave the operator's result every time is it taken for the operator. A routine that fails is code like any other.
+//! Kepler has no divide instruction. For 64-bit integers and for the hard cases of floats, the compiler appends a
+//! routine to the kernel, calls it, and gives it a symbol such as `$kernel$__cuda_sm20_div_s64`. The name says what
+//! it computes; its registers differ from kernel to kernel. Both are verified: the routine is run on many kinds of
+//! numbers, with the numbers in each order in the registers that it reads. It is only taken for the operator if it
+//! returns the operator's result every time. Otherwise it is ordinary code.
 
 use super::Code;
 use super::machine::{LANES, Lanes, Machine, REGISTERS, Random, Reads};
 use crate::ir::Op;
 use unshade_sass::listing::{Function, Word};
 
-/// So many registers that are read may be tried in every order.
+/// Maximum number of registers that are tried in every order.
 const MAX_INPUTS: usize = 6;
 
-/// So many runs speak for all orders at once.
+/// Number of runs that test all orders at once.
 const SIFTED: usize = 6;
 
-/// On so many random numbers, besides those that are special, a routine is tried.
+/// Number of random trials, besides the special numbers.
 const TRIALS: usize = 40;
 
-/// Where a half of a number is.
+/// The location of a half of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Half {
+pub(super) enum HalfLocation {
     Register(u8),
-    /// At an offset of constant bank 0: the compiler saw that all calls give the same parameter of the kernel.
+    /// A kernel parameter, at an offset of constant bank 0: the compiler saw that all calls pass the same one.
     Parameter(u16),
-    /// Nowhere: it is zero for all calls.
+    /// None: the half is zero for all calls.
     Zero,
 }
 
@@ -34,15 +34,15 @@ pub(super) enum Half {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
     pub op: Op,
-    /// Bits of the numbers.
+    /// Width of the numbers.
     pub width: u8,
     /// Whether the first number is 1.
     pub is_reciprocal: bool,
-    /// Bits of the numbers that count.
+    /// Number of significant bits.
     pub narrow: u8,
-    /// Whether subnormal numbers are zero, before and after.
+    /// Whether subnormal inputs and results are flushed to zero.
     pub flushes: bool,
-    /// Whether it is called for what is hard alone: very small and very large numbers, and what is none.
+    /// Whether it is only called for hard cases: very small and very large numbers, infinities and NaNs.
     pub is_slow: bool,
 }
 
@@ -50,7 +50,7 @@ const fn meaning(op: Op, width: u8) -> Meaning {
     Meaning { op, width, is_reciprocal: false, narrow: width, flushes: false, is_slow: false }
 }
 
-/// What names mean, at their end.
+/// The meaning of routine names, by suffix.
 const NAMES: [(&str, Meaning); 16] = [
     ("__cuda_sm20_div_s64", meaning(Op::Sdiv, 64)),
     ("__cuda_sm20_rem_s64", meaning(Op::Srem, 64)),
@@ -80,17 +80,17 @@ const NAMES: [(&str, Meaning); 16] = [
 ];
 
 impl Meaning {
-    /// How many numbers it is given.
+    /// Returns the number of operands.
     pub(super) fn count(self) -> usize {
         if self.is_reciprocal || self.op == Op::FloatSqrt { 1 } else { 2 }
     }
 
-    /// The halves that its numbers and its result have.
-    fn halves(self) -> &'static [Half32] {
-        if self.width == 64 { &[Half32::Low, Half32::High] } else { &[Half32::Low] }
+    /// Returns the halves of its operands and its result.
+    fn halves(self) -> &'static [Half] {
+        if self.width == 64 { &[Half::Low, Half::High] } else { &[Half::Low] }
     }
 
-    /// The result; none where C leaves it open.
+    /// Returns the result; `None` where C leaves it undefined.
     fn result(self, numbers: [u64; 2]) -> Option<u64> {
         let cut = |value: u64| value & (u64::MAX >> (64 - u32::from(self.narrow)));
         let [a, b] = numbers.map(cut);
@@ -125,8 +125,8 @@ impl Meaning {
         if self.flushes && value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
     }
 
-    /// Whether a word can be a half of a result, the lower or the upper one; what is not a number is one.
-    fn is_half(self, expected: u64, half: Half32, found: u32) -> bool {
+    /// Returns whether a word may be a half of the expected result; all NaNs are equal.
+    fn is_half(self, expected: u64, half: Half, found: u32) -> bool {
         let is_float = matches!(self.op, Op::FloatDiv | Op::FloatSqrt);
         let wide = self.width == 64;
         let is_nan = match self.width {
@@ -135,15 +135,15 @@ impl Meaning {
         };
         if is_float && is_nan {
             return match half {
-                Half32::Low if wide => true,
-                Half32::High => found & 0x7ff0_0000 == 0x7ff0_0000,
-                Half32::Low => f32::from_bits(found).is_nan(),
+                Half::Low if wide => true,
+                Half::High => found & 0x7ff0_0000 == 0x7ff0_0000,
+                Half::Low => f32::from_bits(found).is_nan(),
             };
         }
         found == half.of(expected)
     }
 
-    /// Numbers to try: special ones in pairs, and random ones.
+    /// Returns the numbers to try: pairs of special numbers, and random ones.
     fn trials(self) -> Vec<[u64; 2]> {
         const INTEGERS: [u64; 8] = [1, 2, 3, 10, 0xffff, 1 << 31, u64::MAX, (1 << 63) - 1];
         const SINGLES: [u64; 8] =
@@ -166,7 +166,7 @@ impl Meaning {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut trials = Vec::new();
         for index in 0..TRIALS {
-            // Numbers of every length first, so that a wrong order of the registers shows at once.
+            // Numbers of every length first, so that a wrong order of registers fails early.
             let mut next = || random.next() >> (random.next() % u64::from(self.narrow));
             let pair = [next(), next()];
             trials.push(pair);
@@ -181,23 +181,23 @@ impl Meaning {
         cut.map(|pair| if self.is_slow { [self.hard(pair[0]), pair[1]] } else { pair }).collect()
     }
 
-    /// A number that is hard, of any number: its exponent is one of the lowest or of the highest.
+    /// Turns a number into a hard case: its exponent becomes one of the lowest or the highest.
     fn hard(self, number: u64) -> u64 {
-        let (place, lowest, highest) = if self.width == 64 { (52, 2, 0x7ff) } else { (23, 26, 0xff) };
-        let exponent = number >> place & highest;
+        let (shift, lowest, highest) = if self.width == 64 { (52, 2, 0x7ff) } else { (23, 26, 0xff) };
+        let exponent = number >> shift & highest;
         let wanted = if exponent * 2 < highest { exponent % lowest } else { highest };
-        number & !(highest << place) | wanted << place
+        number & !(highest << shift) | wanted << shift
     }
 }
 
-/// A half of a number; one of 32 bits has the lower one alone.
+/// A half of a 64-bit number; a 32-bit number has only the lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Half32 {
+pub(super) enum Half {
     Low,
     High,
 }
 
-impl Half32 {
+impl Half {
     fn of(self, number: u64) -> u32 {
         match self {
             Self::Low => number as u32,
@@ -206,19 +206,19 @@ impl Half32 {
     }
 }
 
-/// A routine that was tried.
+/// A recognised routine.
 #[derive(Clone, Debug)]
 pub(super) struct Routine {
     pub meaning: Meaning,
-    /// Where the numbers are: lower half, upper half, of the first and of the second.
-    pub inputs: Vec<Half>,
-    /// The registers in which a half of the result stands; the same half may be in several.
-    pub results: Vec<(u8, Half32)>,
-    /// Registers that hold something else afterwards.
+    /// The locations of the operands: lower half, upper half, of the first and of the second.
+    pub inputs: Vec<HalfLocation>,
+    /// The registers with a half of the result; several may hold the same half.
+    pub results: Vec<(u8, Half)>,
+    /// Registers that are overwritten.
     pub changed: Vec<u8>,
 }
 
-/// What the routine at an address is, if its name is known and it does what that says.
+/// Returns the routine at an address, if its name is known and it computes what the name says.
 pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Routine> {
     let function = code.functions.iter().find(|function| function.address == address)?;
     let name = function.name.rsplit('$').next()?;
@@ -233,16 +233,16 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     orders.iter().find_map(|inputs| fits(&mut machine, address, meaning, inputs, &trials))
 }
 
-/// Takes out orders that can't be right: whatever stands in what is read is the numbers of each order, so that one run
-/// speaks for all of them.
+/// Removes orders that cannot be right: whatever the locations hold are the operands in each order, so that one run
+/// tests all orders.
 fn sift(
     machine: &mut Machine<'_>,
     address: u64,
     meaning: Meaning,
-    read: &[Half],
-    orders: &mut Vec<Vec<Half>>,
+    read: &[HalfLocation],
+    orders: &mut Vec<Vec<HalfLocation>>,
 ) {
-    // These are given numbers of some kinds only.
+    // These are only called with certain kinds of numbers.
     if meaning.is_slow || meaning.is_reciprocal {
         return;
     }
@@ -251,10 +251,10 @@ fn sift(
     let words: Vec<Lanes> =
         read.iter().map(|_| [(); LANES].map(|()| random.next() >> 32 >> (random.next() % 32))).collect();
     for (half, words) in read.iter().zip(&words) {
-        give(machine, *half, *words);
+        set_location(machine, *half, *words);
     }
     let returned = machine.run(address, None);
-    let word = |half: &Half, lane: usize| {
+    let word = |half: &HalfLocation, lane: usize| {
         read.iter().position(|other| other == half).map_or(0, |index| words[index][lane])
     };
     orders.retain(|inputs| {
@@ -263,7 +263,7 @@ fn sift(
             for (number, halves) in numbers.iter_mut().zip(inputs.chunks(usize::from(meaning.width / 32))) {
                 *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half, lane));
             }
-            let is_there = |expected: u64, half: Half32| {
+            let is_there = |expected: u64, half: Half| {
                 machine.touched().any(|(_, _, after)| meaning.is_half(expected, half, after[lane] as u32))
             };
             let expected = meaning.result(numbers);
@@ -272,29 +272,29 @@ fn sift(
     });
 }
 
-/// Puts a half of each lane's number where it belongs.
-fn give(machine: &mut Machine<'_>, half: Half, words: Lanes) {
+/// Sets a location to a half of each lane's number.
+fn set_location(machine: &mut Machine<'_>, half: HalfLocation, words: Lanes) {
     match half {
-        Half::Register(register) => machine.give(usize::from(register), words),
-        Half::Parameter(offset) => machine.parameters.push((offset, words)),
-        Half::Zero => {}
+        HalfLocation::Register(register) => machine.set_register(usize::from(register), words),
+        HalfLocation::Parameter(offset) => machine.parameters.push((offset, words)),
+        HalfLocation::Zero => {}
     }
 }
 
-/// All ways to take so many of some halves; the registers of the calling convention first.
-fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
-    let usual: Vec<Half> = (4..).take(count).map(Half::Register).collect();
+/// Returns all ways to choose `count` locations; the registers of the calling convention come first.
+fn orders(read: &[HalfLocation], count: usize) -> Vec<Vec<HalfLocation>> {
+    let usual: Vec<HalfLocation> = (4..).take(count).map(HalfLocation::Register).collect();
     let mut all = vec![usual.clone()];
     // Upper halves may be zero.
     let mut read = read.to_vec();
-    read.extend((read.len()..count).take(count / 2).map(|_| Half::Zero));
+    read.extend((read.len()..count).take(count / 2).map(|_| HalfLocation::Zero));
     if read.len() < count || read.len() > MAX_INPUTS {
         return all;
     }
-    let mut partial: Vec<Vec<Half>> = vec![Vec::new()];
+    let mut partial: Vec<Vec<HalfLocation>> = vec![Vec::new()];
     for _ in 0..count {
         let longer = partial.iter().flat_map(|found| {
-            let free = read.iter().filter(|half| **half == Half::Zero || !found.contains(half));
+            let free = read.iter().filter(|half| **half == HalfLocation::Zero || !found.contains(half));
             free.map(|half| [found.as_slice(), &[*half]].concat()).collect::<Vec<_>>()
         });
         partial = longer.collect();
@@ -303,34 +303,34 @@ fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
     all
 }
 
-/// What is read before it is written, on some of the numbers.
-fn read(machine: &mut Machine<'_>, address: u64, trials: &[[u64; 2]]) -> Option<Vec<Half>> {
+/// Returns what is read before it is written, for some of the numbers.
+fn read(machine: &mut Machine<'_>, address: u64, trials: &[[u64; 2]]) -> Option<Vec<HalfLocation>> {
     let mut reads = Reads::default();
     let seeds: Vec<u64> = trials.iter().take(12).map(|pair| pair[0] ^ pair[1]).collect();
     machine.begin(&seeds);
     if machine.run(address, Some(&mut reads)).contains(&false) {
         return None;
     }
-    let mut read: Vec<Half> = reads.registers.into_iter().map(register).collect();
-    read.extend(reads.parameters.into_iter().map(Half::Parameter));
+    let mut read: Vec<HalfLocation> = reads.registers.into_iter().map(register).collect();
+    read.extend(reads.parameters.into_iter().map(HalfLocation::Parameter));
     read.sort_unstable();
     read.dedup();
     Some(read)
 }
 
-/// Tries a routine with its numbers in some registers.
+/// Tests a routine with its operands in given locations.
 fn fits(
     machine: &mut Machine<'_>,
     address: u64,
     meaning: Meaning,
-    inputs: &[Half],
+    inputs: &[HalfLocation],
     trials: &[[u64; 2]],
 ) -> Option<Routine> {
-    if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
+    if inputs.iter().step_by(2).any(|half| *half == HalfLocation::Zero) {
         return None;
     }
     let halves = meaning.halves();
-    let mut results: Option<Vec<(u8, Half32)>> = None;
+    let mut results: Option<Vec<(u8, Half)>> = None;
     let mut is_changed = [false; REGISTERS];
     let trials: Vec<([u64; 2], u64)> = trials
         .iter()
@@ -340,7 +340,7 @@ fn fits(
         })
         .collect();
     for batch in trials.chunks(LANES) {
-        begin(machine, meaning, inputs, batch);
+        start_batch(machine, meaning, inputs, batch);
         if machine.run(address, None).contains(&false) {
             return None;
         }
@@ -370,42 +370,48 @@ fn fits(
     Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
 }
 
-/// Numbers without the upper halves that are zero.
-fn known(mut pair: [u64; 2], inputs: &[Half]) -> [u64; 2] {
+/// Returns operands without the upper halves that are always zero.
+fn known(mut pair: [u64; 2], inputs: &[HalfLocation]) -> [u64; 2] {
     for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
-        if *half == Half::Zero {
+        if *half == HalfLocation::Zero {
             *number &= 0xffff_ffff;
         }
     }
     pair
 }
 
-/// Puts the numbers of some trials where they belong, each into a lane.
-fn begin(machine: &mut Machine<'_>, meaning: Meaning, inputs: &[Half], batch: &[([u64; 2], u64)]) {
+/// Sets the operands of a batch of trials, one per lane.
+fn start_batch(
+    machine: &mut Machine<'_>,
+    meaning: Meaning,
+    inputs: &[HalfLocation],
+    batch: &[([u64; 2], u64)],
+) {
     let seeds: Vec<u64> = batch.iter().map(|(pair, _)| pair[0].rotate_left(17) ^ pair[1]).collect();
     machine.begin(&seeds);
     let words = |word: &dyn Fn([u64; 2]) -> u64| {
         let mut words = [0; LANES];
-        for (place, (pair, _)) in words.iter_mut().zip(batch) {
-            *place = word(*pair) & 0xffff_ffff;
+        for (target, (pair, _)) in words.iter_mut().zip(batch) {
+            *target = word(*pair) & 0xffff_ffff;
         }
         words
     };
-    // What some routines are given besides: the upper half of a reciprocal's number without its sign, one binade lower.
+    // Some routines have another argument: the upper half of the reciprocal's operand without its sign, one binade
+    // lower.
     if meaning.is_reciprocal && meaning.width == 64 {
-        machine.give_all(words(&|pair| (pair[0] >> 32 & 0x7fff_ffff).wrapping_sub(0x10_0000)));
+        machine.set_all_registers(words(&|pair| (pair[0] >> 32 & 0x7fff_ffff).wrapping_sub(0x10_0000)));
     }
     let per_number = usize::from(meaning.width / 32);
     for (index, half) in inputs.iter().enumerate() {
-        give(machine, *half, words(&|pair| pair[index / per_number] >> (index % per_number * 32)));
+        set_location(machine, *half, words(&|pair| pair[index / per_number] >> (index % per_number * 32)));
     }
 }
 
-fn register(number: usize) -> Half {
-    Half::Register(u8::try_from(number).unwrap_or(u8::MAX))
+fn register(number: usize) -> HalfLocation {
+    HalfLocation::Register(u8::try_from(number).unwrap_or(u8::MAX))
 }
 
-/// The words of some code.
+/// Decodes the words of code.
 pub(super) fn words(code: &Code<'_>) -> Vec<Word> {
     let function =
         Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
@@ -414,11 +420,11 @@ pub(super) fn words(code: &Code<'_>) -> Vec<Word> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Inner;
+    use super::super::FunctionSymbol;
     use super::*;
     use unshade_sass::{assemble, isa};
 
-    /// Long division of 64 bits: the numbers in R4 and R5, R6 and R7, the quotient in R4 and R5, the rest in R0 and R1.
+    /// 64-bit long division: operands in R4 and R5, R6 and R7, quotient in R4 and R5, remainder in R0 and R1.
     const LONG_DIVISION: [&str; 20] = [
         "MOV32I R0, 0x0",
         "MOV32I R1, 0x0",
@@ -442,7 +448,7 @@ mod tests {
         "RET",
     ];
 
-    /// The quotient of 16 bits by way of floats; the numbers in R7 and R3.
+    /// 16-bit quotient through floats; operands in R7 and R3.
     const SHORT_DIVISION: [&str; 9] = [
         "LOP32I.AND R0, R7, 0xffff",
         "LOP32I.AND R1, R3, 0xffff",
@@ -455,7 +461,7 @@ mod tests {
         "RET",
     ];
 
-    /// What is found in some text, with other registers in the place of some.
+    /// Recognises a routine in assembly text with renamed registers.
     fn found(text: &[&str], renamed: &[(&str, &str)], name: &str) -> Option<Routine> {
         let isa = isa::by_architecture(35).unwrap();
         let word = |(index, line): (u64, &&str)| {
@@ -472,24 +478,24 @@ mod tests {
         let bytes: Vec<u8> = (0..).zip(text).flat_map(word).collect();
         let name = format!("$kernel${name}");
         let mut code = Code::new(isa, &bytes);
-        code.functions.push(Inner { address: 0, name: &name });
+        code.functions.push(FunctionSymbol { address: 0, name: &name });
         find(&code, &words(&code), 0)
     }
 
-    fn registers(all: &[u8]) -> Vec<Half> {
-        all.iter().map(|register| Half::Register(*register)).collect()
+    fn registers(all: &[u8]) -> Vec<HalfLocation> {
+        all.iter().map(|register| HalfLocation::Register(*register)).collect()
     }
 
     #[test]
-    fn one_routine_is_what_its_name_says_and_it_does() {
+    fn a_routine_matches_its_name_and_behavior() {
         let quotient = found(&LONG_DIVISION, &[], "__cuda_sm20_div_u64").unwrap();
         assert_eq!(quotient.meaning.op, Op::Udiv);
         assert_eq!(quotient.inputs, registers(&[4, 5, 6, 7]));
-        assert_eq!(quotient.results, [(4, Half32::Low), (5, Half32::High)]);
+        assert_eq!(quotient.results, [(4, Half::Low), (5, Half::High)]);
         assert_eq!(quotient.changed, [0, 1, 2, 8, 9, 10, 11]);
         let rest = found(&LONG_DIVISION, &[], "__cuda_sm20_rem_u64").unwrap();
-        assert_eq!(rest.results, [(0, Half32::Low), (1, Half32::High)]);
-        // It knows no sign, and other names are not known.
+        assert_eq!(rest.results, [(0, Half::Low), (1, Half::High)]);
+        // It is unsigned, and other names are unknown.
         for name in ["__cuda_sm20_div_s64", "__cuda_sm20_rem_s64", "__cuda_sm20_div_u128"] {
             assert!(found(&LONG_DIVISION, &[], name).is_none(), "{name}");
         }
@@ -500,14 +506,19 @@ mod tests {
         let renamed = [("R4", "R21"), ("R5", "R3"), ("R6", "R17"), ("R7", "R2"), ("R2", "R30")];
         let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
         assert_eq!(quotient.inputs, registers(&[21, 3, 17, 2]));
-        assert_eq!(quotient.results, [(21, Half32::Low), (3, Half32::High)]);
+        assert_eq!(quotient.results, [(21, Half::Low), (3, Half::High)]);
     }
 
     #[test]
-    fn a_number_may_be_a_parameter_and_an_upper_half_zero() {
+    fn an_operand_may_be_a_parameter_and_an_upper_half_zero() {
         let renamed = [("R6", "c[0x0][0x148]"), ("R7", "RZ")];
         let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
-        let inputs = [Half::Register(4), Half::Register(5), Half::Parameter(0x148), Half::Zero];
+        let inputs = [
+            HalfLocation::Register(4),
+            HalfLocation::Register(5),
+            HalfLocation::Parameter(0x148),
+            HalfLocation::Zero,
+        ];
         assert_eq!(quotient.inputs, inputs);
     }
 
@@ -515,31 +526,31 @@ mod tests {
     fn numbers_of_16_bits() {
         let quotient = found(&SHORT_DIVISION, &[], "__cuda_sm20_div_u16").unwrap();
         assert_eq!(quotient.inputs, registers(&[7, 3]));
-        assert_eq!(quotient.results, [(9, Half32::Low)]);
+        assert_eq!(quotient.results, [(9, Half::Low)]);
         assert_eq!((quotient.meaning.width, quotient.meaning.narrow), (32, 16));
-        // Without the half, quotients that come out even are one too small now and then.
+        // Without the half, exact quotients are sometimes one too small.
         let mut wrong = SHORT_DIVISION;
         wrong[4] = "FADD32I R0, R0, -0.5";
         assert!(found(&wrong, &[], "__cuda_sm20_div_u16").is_none());
     }
 
     #[test]
-    fn numbers_may_go_different_ways() {
-        // What was guarded is branched to, and both ways join by the stack.
+    fn lanes_may_diverge() {
+        // Guarded instructions become branches, and both paths join through the stack.
         let mut text = LONG_DIVISION[..13].to_vec();
         text.extend(["SSY 0xa8", "@P0 BRA 0x88", "NOP.S", "NOP"]);
         text.extend(["MOV R0, R9", "MOV R1, R10", "LOP32I.OR R4, R4, 0x1", "NOP.S"]);
         text.extend(&LONG_DIVISION[16..]);
         let quotient = found(&text, &[], "__cuda_sm20_div_u64").unwrap();
         assert_eq!(quotient.inputs, registers(&[4, 5, 6, 7]));
-        // One way forgets to join.
+        // One path does not join.
         text[15] = "NOP";
         text[16] = "RET";
         assert!(found(&text, &[], "__cuda_sm20_div_u64").is_none());
     }
 
     #[test]
-    fn what_does_not_return_or_touches_memory_is_none() {
+    fn code_that_does_not_return_or_accesses_memory_is_no_routine() {
         let mut endless = LONG_DIVISION;
         endless[16] = "IADD32I R2, R2, 0x0";
         assert!(found(&endless, &[], "__cuda_sm20_div_u64").is_none());

@@ -1,35 +1,37 @@
-//! Ways out of several loops at once, to what stands behind them: a flag says that one was taken. Loops on the way are left
-//! by `break` and ask it, and what would come after them is passed over.
+//! Exits of several nested loops to the statements after them: a flag records that one was taken. Enclosing loops are
+//! left by `break` after testing the flag, and the statements in between are skipped.
 
 use super::Structurer;
-use super::statement::{Gotos, Statement, Test};
+use super::statement::{Condition, Gotos, Statement};
 use crate::ir::BlockId;
 
-/// So many ways of one function are taken by flags: what is passed over nests once for each.
-const MAX_WAYS: usize = 64;
+/// Maximum number of exits with flags per function: each one nests the skipped statements once more.
+const MAX_FLAGGED_EXITS: usize = 64;
 
 impl Structurer<'_> {
-    /// Makes flags of every `goto` to a label, if all of them stand before it, in the statements of the same list.
+    /// Replaces every `goto` to a label by a flag, if all of them are before it in the statements of the same list.
     pub(super) fn leave_by_flag(&mut self, list: &mut Vec<Statement>) {
-        let mut places = Gotos::All.places(list);
+        let mut targets = Gotos::All.targets(list);
         let mut at = 0;
         while at < list.len() {
             if let Statement::Label(block) = list[at] {
-                let found = places.all_before(block, self.waiting[block as usize], at);
-                if let Some((start, count)) = found.filter(|found| self.ways + found.1 <= MAX_WAYS) {
+                let found = targets.all_before(block, self.goto_counts[block as usize], at);
+                if let Some((start, count)) =
+                    found.filter(|found| self.flagged_exits + found.1 <= MAX_FLAGGED_EXITS)
+                {
                     let mut part: Vec<Statement> = list.drain(start..at).collect();
                     pass_over(&mut part, block, self.flags, false);
                     clear_at_labels(&mut part, self.flags);
                     let length = part.len();
-                    // The label goes.
+                    // The label is removed.
                     list[start] = Statement::Set(self.flags, false);
                     list.splice(start + 1..start + 1, part);
                     self.flags += 1;
-                    self.ways += count;
+                    self.flagged_exits += count;
                     self.gotos -= count;
-                    self.waiting[block as usize] = 0;
+                    self.goto_counts[block as usize] = 0;
                     at = start + 1 + length;
-                    places = Gotos::All.places(list);
+                    targets = Gotos::All.targets(list);
                     continue;
                 }
             }
@@ -41,7 +43,7 @@ impl Structurer<'_> {
     }
 }
 
-/// What goes to the middle of the statements has not passed over any of them.
+/// Clears the flag at labels: a jump to the middle of the statements has skipped none of them.
 fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
     let mut at = 0;
     while at < list.len() {
@@ -54,8 +56,8 @@ fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
     }
 }
 
-/// Sets the flag in the place of each `goto`; what comes after it is left by `break` inside of a loop or `switch`, or else
-/// done only where the flag is not set.
+/// Replaces each `goto` by setting the flag. The statements after it are skipped: by `break` inside a loop or
+/// `switch`, otherwise by testing the flag.
 fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bool) {
     let mut at = 0;
     while at < list.len() {
@@ -87,7 +89,7 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         at += 1;
         if is_inside {
             if is_left {
-                let condition = (Test::Flag(flag), true);
+                let condition = (Condition::Flag(flag), true);
                 list.insert(
                     at,
                     Statement::If { condition, then: vec![Statement::Break], otherwise: Vec::new() },
@@ -100,7 +102,7 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         pass_over(&mut rest, block, flag, false);
         if !rest.is_empty() {
             list.push(Statement::If {
-                condition: (Test::Flag(flag), false),
+                condition: (Condition::Flag(flag), false),
                 then: rest,
                 otherwise: Vec::new(),
             });
@@ -112,25 +114,28 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::Kind;
+    use crate::structure::LoopKind;
 
     fn choice(number: u32, then: Vec<Statement>) -> Statement {
-        Statement::If { condition: (Test::Value(number), true), then, otherwise: Vec::new() }
+        Statement::If { condition: (Condition::Value(number), true), then, otherwise: Vec::new() }
     }
 
     fn endless(body: Vec<Statement>) -> Statement {
-        Statement::Loop { kind: Kind::Endless, body }
+        Statement::Loop { kind: LoopKind::Endless, body }
     }
 
     #[test]
-    fn a_way_out_of_two_loops_breaks_twice_and_passes_over_the_rest() {
-        let way = choice(1, vec![Statement::Goto(9)]);
-        let mut list = vec![endless(vec![endless(vec![way]), Statement::Block(2)]), Statement::Block(3)];
+    fn an_exit_of_two_loops_breaks_twice_and_skips_the_rest() {
+        let exit = choice(1, vec![Statement::Goto(9)]);
+        let mut list = vec![endless(vec![endless(vec![exit]), Statement::Block(2)]), Statement::Block(3)];
         assert_eq!(Gotos::All.count(&list[..1], 9), 1);
         assert_eq!(Gotos::Breaks.count(&list, 9), 0);
         pass_over(&mut list, 9, 0, false);
-        let ask =
-            |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };
+        let ask = |holds, then| Statement::If {
+            condition: (Condition::Flag(0), holds),
+            then,
+            otherwise: Vec::new(),
+        };
         let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
         let outer = endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(2)]);
         assert_eq!(list, [outer, ask(false, vec![Statement::Block(3)])]);

@@ -1,70 +1,72 @@
-//! Blocks to statements: `if`, loops, `switch`, and `goto` where nothing else says it.
+//! Structures blocks into `if`, loops, `switch`, and `goto` where nothing else fits.
 //!
-//! A block that several lead to is written behind the statement of the block that dominates it; one that a single block
-//! leads to is written in the branch that leads there. (Ramsey, "Beyond Relooper", gives the tree of dominators this
-//! role.) The way out of a loop that is left by `break` is chosen first; what else a loop leads to stands in it if one
-//! place leads there, or behind it. A way that is none of falling through, `break`, `continue` or `return` is a `goto`;
-//! short blocks are written twice instead. Where such a `goto` leads out of several statements, a flag stands for it.
+//! A block with several predecessors is placed after the statement of its immediate dominator; a block with a single
+//! predecessor is placed in the branch that leads to it (Ramsey, "Beyond Relooper", uses the dominator tree in this
+//! way). The exit of a loop that `break` leads to is chosen first. Other successors of a loop are placed inside it if
+//! they have one predecessor, and otherwise after it. An edge that is not a fall-through, `break`, `continue` or
+//! `return` is a `goto`; short blocks are duplicated instead. If such a `goto` leaves several statements, a flag
+//! replaces it.
 
 mod flags;
 mod statement;
 
-pub use statement::{Kind, Statement, Test, continues};
+pub use statement::{Condition, LoopKind, Statement, continues};
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
 
-/// So deep statements nest; what would be deeper is written behind the rest, and reached by `goto`.
+/// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`.
 const MAX_NESTING: usize = 60;
 
-/// Blocks of at most so many statements are written again instead of a `goto`.
+/// Maximum number of statements of a block that is duplicated instead of a `goto`.
 const MAX_REPEATED: usize = 4;
 
-/// What ways mean at a place.
+/// The targets of control transfers at a position.
 #[derive(Clone, Copy, Debug)]
 struct Context {
-    /// Where falling off the end leads.
-    next: BlockId,
-    /// Where `break` leads.
-    leave: BlockId,
-    /// Where `continue` leads.
-    again: BlockId,
+    /// The fall-through target.
+    fallthrough: BlockId,
+    /// The target of `break`.
+    break_target: BlockId,
+    /// The target of `continue`.
+    continue_target: BlockId,
     depth: usize,
 }
 
-/// What stands for the end of the function.
+/// The end of the function.
 const END: BlockId = NONE - 1;
 
-/// Makes statements of a function's blocks.
+/// Structures the blocks of a function.
 pub struct Structurer<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    /// How many statements a block has.
+    /// Returns the number of statements of a block.
     weight: Box<dyn Fn(BlockId) -> usize + 'a>,
-    /// Whether a block does nothing but give numbers to variables that only the ways to the block behind it set.
+    /// Returns whether a block only sets variables to constants that are set by no other block than the predecessors
+    /// of its successor.
     is_preset: Box<dyn Fn(BlockId) -> bool + 'a>,
-    /// Blocks that are written behind the statement of each.
-    behind: Vec<Vec<BlockId>>,
-    /// For the headers of loops: where the loop is left to, the first by `break`.
+    /// The blocks that are placed after the statement of each block.
+    followers: Vec<Vec<BlockId>>,
+    /// For loop headers: the exit targets, with that of `break` first.
     exits: Vec<Vec<BlockId>>,
-    is_behind: Vec<bool>,
+    is_follower: Vec<bool>,
     done: Vec<bool>,
     in_loop: Vec<bool>,
     labels: Vec<bool>,
-    /// How many `goto` lead to each block.
-    waiting: Vec<usize>,
-    later: Vec<BlockId>,
-    /// How many `goto` there are.
+    /// Number of `goto` statements to each block.
+    goto_counts: Vec<usize>,
+    deferred: Vec<BlockId>,
+    /// Number of `goto` statements.
     pub gotos: usize,
-    /// How many numbers of [`Statement::Set`] there are.
+    /// Number of flags of [`Statement::Set`].
     pub flags: u32,
-    /// How many ways they stand for.
-    ways: usize,
+    /// Number of exits that flags replace.
+    flagged_exits: usize,
 }
 
 impl<'a> Structurer<'a> {
-    /// Gets ready.
+    /// Creates the structurer.
     pub fn new(
         function: &'a Function,
         graph: &'a Graph,
@@ -77,51 +79,51 @@ impl<'a> Structurer<'a> {
             graph,
             weight: Box::new(weight),
             is_preset: Box::new(is_preset),
-            behind: vec![Vec::new(); count],
+            followers: vec![Vec::new(); count],
             exits: vec![Vec::new(); count],
-            is_behind: vec![false; count],
+            is_follower: vec![false; count],
             done: vec![false; count],
             in_loop: vec![false; count],
             labels: vec![false; count],
-            waiting: vec![0; count],
-            later: Vec::new(),
+            goto_counts: vec![0; count],
+            deferred: Vec::new(),
             gotos: 0,
             flags: 0,
-            ways: 0,
+            flagged_exits: 0,
         };
         structurer.find_exits();
-        structurer.find_behind();
+        structurer.find_followers();
         structurer
     }
 
-    /// The statements of the function.
+    /// Returns the statements of the function.
     pub fn run(&mut self) -> Vec<Statement> {
         let mut out = Vec::new();
-        let context = Context { next: END, leave: NONE, again: NONE, depth: 0 };
+        let context = Context { fallthrough: END, break_target: NONE, continue_target: NONE, depth: 0 };
         self.block(0, context, &mut out);
-        while let Some(block) = self.later.pop() {
+        while let Some(block) = self.deferred.pop() {
             if self.done[block as usize] {
                 continue;
             }
             if !ends(&out) {
                 out.push(Statement::Return);
             }
-            let context = Context { next: END, leave: NONE, again: NONE, depth: 0 };
+            let context = Context { fallthrough: END, break_target: NONE, continue_target: NONE, depth: 0 };
             self.block(block, context, &mut out);
         }
         self.drop_labels(&mut out);
         self.leave_by_break(&mut out);
         self.leave_by_flag(&mut out);
-        // Statements that something goes to stay.
+        // Statements that a `goto` leads to stay.
         if self.gotos == 0 {
             statement::merge_choices(&mut out, &self.weight);
         }
         out
     }
 
-    /// Ways out of several choices at once, to what stands behind them: these are a loop that runs once, left by `break`.
+    /// Turns exits of several nested `if` to the statement after them into a loop that runs once, left by `break`.
     fn leave_by_break(&mut self, list: &mut Vec<Statement>) {
-        let mut places = Gotos::Breaks.places(list);
+        let mut targets = Gotos::Breaks.targets(list);
         let mut at = 0;
         while at < list.len() {
             let Statement::Label(block) = list[at] else {
@@ -129,11 +131,11 @@ impl<'a> Structurer<'a> {
                 continue;
             };
             if self.preset(list, at, block) {
-                places = Gotos::Breaks.places(list);
+                targets = Gotos::Breaks.targets(list);
                 at -= 1;
                 continue;
             }
-            let found = places.all_before(block, self.waiting[block as usize], at);
+            let found = targets.all_before(block, self.goto_counts[block as usize], at);
             let Some((start, inside)) = found.filter(|found| !list[found.0..at].iter().any(leaves)) else {
                 at += 1;
                 continue;
@@ -147,9 +149,9 @@ impl<'a> Structurer<'a> {
                 body.pop();
             }
             self.gotos -= inside;
-            self.waiting[block as usize] = 0;
-            list.insert(start, Statement::Loop { kind: Kind::Once, body });
-            places = Gotos::Breaks.places(list);
+            self.goto_counts[block as usize] = 0;
+            list.insert(start, Statement::Loop { kind: LoopKind::Once, body });
+            targets = Gotos::Breaks.targets(list);
             at = start + 1;
         }
         for statement in list {
@@ -157,7 +159,8 @@ impl<'a> Structurer<'a> {
         }
     }
 
-    /// A loop is left by `goto` to behind what is set where it ends: this is set before it, and the loop left by `break`.
+    /// If a `goto` leaves a loop to skip the assignments after it, moves them before the loop, and leaves the loop by
+    /// `break`.
     fn preset(&mut self, list: &mut Vec<Statement>, at: usize, block: BlockId) -> bool {
         let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list[..at].last_chunk_mut::<2>()
         else {
@@ -167,14 +170,14 @@ impl<'a> Structurer<'a> {
             return false;
         }
         let inside = Gotos::Breaks.count(body, block);
-        if inside == 0 || inside != self.waiting[block as usize] {
+        if inside == 0 || inside != self.goto_counts[block as usize] {
             return false;
         }
         for statement in body {
             into_breaks(statement, block);
         }
         self.gotos -= inside;
-        self.waiting[block as usize] = 0;
+        self.goto_counts[block as usize] = 0;
         list.remove(at);
         list.swap(at - 2, at - 1);
         true
@@ -184,7 +187,7 @@ impl<'a> Structurer<'a> {
         &self.function.blocks[block as usize].end
     }
 
-    /// Steps over blocks with nothing in them.
+    /// Skips empty blocks.
     fn real(&self, block: BlockId) -> BlockId {
         let mut block = block;
         for _ in 0..16 {
@@ -202,7 +205,7 @@ impl<'a> Structurer<'a> {
         self.graph.header[block as usize] == block
     }
 
-    /// The blocks that a block leads to, without empty ones in between.
+    /// Returns the successors of a block, with empty blocks skipped.
     fn successors(&self, block: BlockId) -> Vec<BlockId> {
         let mut all: Vec<BlockId> =
             self.end(block).successors().into_iter().map(|next| self.real(next)).collect();
@@ -211,9 +214,9 @@ impl<'a> Structurer<'a> {
         all
     }
 
-    /// Where each loop is left to: the first is where `break` leads.
+    /// Finds the exits of each loop: the first is the target of `break`.
     fn find_exits(&mut self) {
-        let mut ways: Vec<Vec<(BlockId, BlockId)>> = vec![Vec::new(); self.function.blocks.len()];
+        let mut exits: Vec<Vec<(BlockId, BlockId)>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
             if self.real(block) != block {
                 continue;
@@ -223,37 +226,38 @@ impl<'a> Structurer<'a> {
             while header != NONE && levels < 64 {
                 for next in self.successors(block) {
                     if !self.graph.is_in_loop(next, header) {
-                        ways[header as usize].push((block, next));
+                        exits[header as usize].push((block, next));
                     }
                 }
                 header = self.graph.outer[header as usize];
                 levels += 1;
             }
         }
-        for (header, ways) in ways.into_iter().enumerate() {
-            if ways.is_empty() {
+        for (header, exits) in exits.into_iter().enumerate() {
+            if exits.is_empty() {
                 continue;
             }
-            let mut targets: Vec<BlockId> = ways.iter().map(|way| way.1).collect();
+            let mut targets: Vec<BlockId> = exits.iter().map(|exit| exit.1).collect();
             targets.sort_unstable();
             targets.dedup();
-            let place = |block: BlockId| self.graph.place[block as usize];
+            let index = |block: BlockId| self.graph.position[block as usize];
             targets.sort_by_key(|target| {
-                let count = ways.iter().filter(|way| way.1 == *target).count();
+                let count = exits.iter().filter(|exit| exit.1 == *target).count();
                 let is_return = self.is_return(*target);
-                let is_control = ways.iter().any(|way| {
-                    way.1 == *target
-                        && (way.0 as usize == header || self.successors(way.0).contains(&(header as BlockId)))
+                let is_control = exits.iter().any(|exit| {
+                    exit.1 == *target
+                        && (exit.0 as usize == header
+                            || self.successors(exit.0).contains(&(header as BlockId)))
                 });
                 (
                     is_return,
                     std::cmp::Reverse(count.min(2) + usize::from(is_control)),
-                    std::cmp::Reverse(place(*target)),
+                    std::cmp::Reverse(index(*target)),
                 )
             });
-            // What the others lead to comes last of all.
+            // The block that the other exits lead to comes last.
             if let Some(last) =
-                targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| place(*t))
+                targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| index(*t))
                 && let Some(first) = targets.first().copied()
                 && first != last
                 && self.leads_to(first, last)
@@ -265,7 +269,7 @@ impl<'a> Structurer<'a> {
         }
     }
 
-    /// Whether a block leads to another in a few steps without a choice that leads elsewhere for good.
+    /// Returns whether a block reaches another in a few steps without a branch to elsewhere.
     fn leads_to(&self, from: BlockId, to: BlockId) -> bool {
         let mut list = vec![from];
         let mut seen = vec![from];
@@ -276,7 +280,7 @@ impl<'a> Structurer<'a> {
             for next in self.successors(block) {
                 if seen.len() < 32
                     && !seen.contains(&next)
-                    && self.graph.place[next as usize] <= self.graph.place[to as usize]
+                    && self.graph.position[next as usize] <= self.graph.position[to as usize]
                 {
                     seen.push(next);
                     list.push(next);
@@ -286,44 +290,44 @@ impl<'a> Structurer<'a> {
         false
     }
 
-    /// Where blocks that several lead to are written.
-    fn find_behind(&mut self) {
-        let mut before: Vec<Vec<BlockId>> = vec![Vec::new(); self.function.blocks.len()];
+    /// Finds where blocks with several predecessors are placed.
+    fn find_followers(&mut self) {
+        let mut predecessors: Vec<Vec<BlockId>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
-            // Empty blocks are stepped over.
+            // Empty blocks are skipped.
             if self.real(block) != block {
                 continue;
             }
             for next in self.successors(block) {
-                if self.graph.place[next as usize] > self.graph.place[block as usize] {
-                    before[next as usize].push(block);
+                if self.graph.position[next as usize] > self.graph.position[block as usize] {
+                    predecessors[next as usize].push(block);
                 }
             }
         }
         for &block in &self.graph.order {
-            let ways = &before[block as usize];
-            if ways.is_empty() || block == 0 {
+            let predecessors = &predecessors[block as usize];
+            if predecessors.is_empty() || block == 0 {
                 continue;
             }
-            let mut owner = ways[0];
-            for &way in &ways[1..] {
-                owner = self.graph.common(owner, way);
+            let mut owner = predecessors[0];
+            for &other in &predecessors[1..] {
+                owner = self.graph.common(owner, other);
             }
             let loops_left = self.left_loop(owner, block);
             let is_exit =
                 loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
-            if ways.len() < 2 && !is_exit {
+            if predecessors.len() < 2 && !is_exit {
                 continue;
             }
             if let Some(header) = loops_left {
                 owner = header;
             }
-            self.is_behind[block as usize] = true;
-            self.behind[owner as usize].push(block);
+            self.is_follower[block as usize] = true;
+            self.followers[owner as usize].push(block);
         }
     }
 
-    /// The outermost loop that a block is in and another is not.
+    /// Returns the outermost loop that contains one block but not the other.
     fn left_loop(&self, inside: BlockId, outside: BlockId) -> Option<BlockId> {
         let mut header = self.graph.header[inside as usize];
         let mut found = None;
@@ -338,38 +342,39 @@ impl<'a> Structurer<'a> {
         matches!(self.end(block), End::Return | End::Open) && (self.weight)(block) == 0
     }
 
-    /// Writes a block and what stands behind it.
+    /// Writes a block, and the blocks placed after it.
     fn block(&mut self, block: BlockId, context: Context, out: &mut Vec<Statement>) {
         if context.depth > 2 * MAX_NESTING {
             self.gotos += 1;
             self.labels[block as usize] = true;
-            self.waiting[block as usize] += 1;
-            self.later.push(block);
+            self.goto_counts[block as usize] += 1;
+            self.deferred.push(block);
             return out.push(Statement::Goto(block));
         }
         if self.is_header(block) && !self.in_loop[block as usize] {
-            return self.round(block, context, out);
+            return self.loop_and_followers(block, context, out);
         }
         let inside =
             |this: &Self, other: BlockId| !this.is_header(block) || this.graph.is_in_loop(other, block);
-        let mut behind: Vec<BlockId> =
-            self.behind[block as usize].iter().copied().filter(|other| inside(self, *other)).collect();
-        behind.retain(|other| !self.done[*other as usize] && *other != context.next);
-        behind.sort_by_key(|other| self.graph.place[*other as usize]);
-        self.sequence(block, &behind, context, out, true);
+        let mut followers: Vec<BlockId> =
+            self.followers[block as usize].iter().copied().filter(|other| inside(self, *other)).collect();
+        followers.retain(|other| !self.done[*other as usize] && *other != context.fallthrough);
+        followers.sort_by_key(|other| self.graph.position[*other as usize]);
+        self.sequence(block, &followers, context, out, true);
     }
 
-    /// Writes the content of a block (or of its loop), then the blocks behind it, each falling through to the next.
+    /// Writes the contents of a block (or its loop), then the blocks placed after it, each falling through to the
+    /// next.
     fn sequence(
         &mut self,
         block: BlockId,
-        behind: &[BlockId],
+        followers: &[BlockId],
         context: Context,
         out: &mut Vec<Statement>,
         is_content: bool,
     ) {
-        let first = behind.first().copied().unwrap_or(context.next);
-        let inner = Context { next: first, ..context };
+        let first = followers.first().copied().unwrap_or(context.fallthrough);
+        let inner = Context { fallthrough: first, ..context };
         if is_content {
             self.done[block as usize] = true;
             out.push(Statement::Label(block));
@@ -378,38 +383,43 @@ impl<'a> Structurer<'a> {
         } else {
             self.loop_of(block, inner, out);
         }
-        for (index, &other) in behind.iter().enumerate() {
+        for (index, &other) in followers.iter().enumerate() {
             if self.done[other as usize] {
                 continue;
             }
-            let next = behind.get(index + 1).copied().unwrap_or(context.next);
-            self.block(other, Context { next, ..context }, out);
+            let next = followers.get(index + 1).copied().unwrap_or(context.fallthrough);
+            self.block(other, Context { fallthrough: next, ..context }, out);
         }
     }
 
-    /// Writes a loop and what it leads to.
-    fn round(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
-        let mut behind: Vec<BlockId> = self.behind[header as usize]
+    /// Writes a loop and its successors.
+    fn loop_and_followers(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
+        let mut followers: Vec<BlockId> = self.followers[header as usize]
             .iter()
             .copied()
             .filter(|other| !self.graph.is_in_loop(*other, header))
             .collect();
-        behind.retain(|other| !self.done[*other as usize] && *other != context.next);
-        behind.sort_by_key(|other| self.graph.place[*other as usize]);
+        followers.retain(|other| !self.done[*other as usize] && *other != context.fallthrough);
+        followers.sort_by_key(|other| self.graph.position[*other as usize]);
         if let Some(&exit) = self.exits[header as usize].first()
-            && let Some(place) = behind.iter().position(|other| *other == exit)
+            && let Some(index) = followers.iter().position(|other| *other == exit)
         {
-            behind.remove(place);
-            behind.insert(0, exit);
+            followers.remove(index);
+            followers.insert(0, exit);
         }
-        self.sequence(header, &behind, context, out, false);
+        self.sequence(header, &followers, context, out, false);
     }
 
     fn loop_of(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
         self.in_loop[header as usize] = true;
         let exit = self.exits[header as usize].first().copied().unwrap_or(NONE);
         let mut body = Vec::new();
-        let inner = Context { next: header, leave: exit, again: header, depth: context.depth + 1 };
+        let inner = Context {
+            fallthrough: header,
+            break_target: exit,
+            continue_target: header,
+            depth: context.depth + 1,
+        };
         out.push(Statement::Label(header));
         self.block(header, inner, &mut body);
         if let Some(Statement::Label(_)) = body.first() {
@@ -417,49 +427,49 @@ impl<'a> Structurer<'a> {
         }
         self.in_loop[header as usize] = false;
         out.push(shaped(body, self.weight.as_ref()));
-        // Where the loop is left to, if that does not follow.
-        if exit != NONE && exit != context.next {
-            self.way(exit, context, out);
-        } else if exit == NONE && context.next != END {
-            // It is never left: what follows is reached otherwise.
+        // The exit of the loop, if that does not follow.
+        if exit != NONE && exit != context.fallthrough {
+            self.transfer(exit, context, out);
+        } else if exit == NONE && context.fallthrough != END {
+            // The loop is never left: the code after it is reached otherwise.
         }
     }
 
-    /// Goes to a block.
-    fn way(&mut self, to: BlockId, context: Context, out: &mut Vec<Statement>) {
+    /// Transfers control to a block.
+    fn transfer(&mut self, to: BlockId, context: Context, out: &mut Vec<Statement>) {
         let to = self.real(to);
-        if to == context.next {
+        if to == context.fallthrough {
             return;
         }
-        if to == context.leave {
+        if to == context.break_target {
             out.push(Statement::Break);
-        } else if to == context.again {
+        } else if to == context.continue_target {
             out.push(Statement::Continue);
         } else if self.is_return(to) {
-            if context.next != END {
+            if context.fallthrough != END {
                 out.push(Statement::Return);
             }
-        } else if !self.done[to as usize] && !self.is_behind[to as usize] && context.depth < MAX_NESTING {
+        } else if !self.done[to as usize] && !self.is_follower[to as usize] && context.depth < MAX_NESTING {
             self.block(to, Context { depth: context.depth + 1, ..context }, out);
         } else if self.can_repeat(to, context) {
             out.push(Statement::Block(to));
             match *self.end(to) {
-                End::Goto(next) => self.way(next, context, out),
-                _ if context.next != END => out.push(Statement::Return),
+                End::Goto(next) => self.transfer(next, context, out),
+                _ if context.fallthrough != END => out.push(Statement::Return),
                 _ => {}
             }
         } else {
             self.gotos += 1;
             self.labels[to as usize] = true;
-            self.waiting[to as usize] += 1;
+            self.goto_counts[to as usize] += 1;
             if !self.done[to as usize] {
-                self.later.push(to);
+                self.deferred.push(to);
             }
             out.push(Statement::Goto(to));
         }
     }
 
-    /// Whether a block is short, and goes on where a statement leads.
+    /// Returns whether a block is short, and continues where a simple statement leads.
     fn can_repeat(&self, block: BlockId, context: Context) -> bool {
         if (self.weight)(block) > MAX_REPEATED || self.is_header(block) {
             return false;
@@ -468,37 +478,40 @@ impl<'a> Structurer<'a> {
             End::Return => true,
             End::Goto(next) => {
                 let next = self.real(*next);
-                next == context.next || next == context.leave || next == context.again || self.is_return(next)
+                next == context.fallthrough
+                    || next == context.break_target
+                    || next == context.continue_target
+                    || self.is_return(next)
             }
             _ => false,
         }
     }
 
-    /// How a block ends.
+    /// Writes the end of a block.
     fn ending(&mut self, block: BlockId, context: Context, out: &mut Vec<Statement>) {
         match self.end(block).clone() {
             End::Open | End::Return => {
-                if context.next != END {
+                if context.fallthrough != END {
                     out.push(Statement::Return);
                 }
             }
-            End::Goto(next) => self.way(next, context, out),
+            End::Goto(next) => self.transfer(next, context, out),
             End::Branch { condition, yes, no } => {
                 let condition = self.function.resolve(condition);
                 let mut then = Vec::new();
                 let mut otherwise = Vec::new();
                 let inner = Context { depth: context.depth + 1, ..context };
-                self.way(yes, inner, &mut then);
-                self.way(no, inner, &mut otherwise);
+                self.transfer(yes, inner, &mut then);
+                self.transfer(no, inner, &mut otherwise);
                 if self.is_contrary(condition)
                     && !then.is_empty()
                     && !otherwise.is_empty()
                     && !ends(&then)
                     && !ends(&otherwise)
                 {
-                    return choice_of((Test::Value(condition), false), otherwise, then, out);
+                    return choice_of((Condition::Value(condition), false), otherwise, then, out);
                 }
-                choice(Test::Value(condition), then, otherwise, out);
+                choice(Condition::Value(condition), then, otherwise, out);
             }
             End::Switch { selector, cases, otherwise } => {
                 self.switch(selector, &cases, otherwise, context, out);
@@ -506,7 +519,7 @@ impl<'a> Structurer<'a> {
         }
     }
 
-    /// Whether the contrary of a condition is what one would rather write.
+    /// Returns whether the negation of a condition reads better.
     fn is_contrary(&self, condition: Id) -> bool {
         match self.function.op(condition) {
             Op::NotEqual | Op::BoolNot => true,
@@ -538,19 +551,23 @@ impl<'a> Structurer<'a> {
                 None => groups[index].2 = true,
             }
         }
-        // Without a default, one that leads on is it: nothing else can be.
-        let inner =
-            Context { next: NONE, leave: context.next, again: context.again, depth: context.depth + 1 };
+        // Without a default, a case that falls through to the next statement is the default: there is no other value.
+        let inner = Context {
+            fallthrough: NONE,
+            break_target: context.fallthrough,
+            continue_target: context.continue_target,
+            depth: context.depth + 1,
+        };
         let mut written = Vec::new();
         for (target, numbers, is_default) in groups {
             let mut body = Vec::new();
-            if target == context.next {
+            if target == context.fallthrough {
                 body.push(Statement::Break);
             } else {
-                self.way(target, inner, &mut body);
+                self.transfer(target, inner, &mut body);
             }
             if !ends(&body) {
-                body.push(if context.next == END { Statement::Return } else { Statement::Break });
+                body.push(if context.fallthrough == END { Statement::Return } else { Statement::Break });
             }
             written.push((numbers, is_default, body));
         }
@@ -562,7 +579,7 @@ impl<'a> Structurer<'a> {
         out.push(Statement::Switch { selector: self.function.resolve(selector), cases: written });
     }
 
-    /// Takes out labels that nothing goes to.
+    /// Removes unused labels.
     fn drop_labels(&self, statements: &mut Vec<Statement>) {
         statements.retain(
             |statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]),

@@ -1,60 +1,60 @@
-//! Statements, and what is made of lists of them: choices and loops in the form that reads best.
+//! Statements, and transformations of statement lists to `if` and loops that read well.
 
 use crate::ir::{BlockId, Id};
 
-/// What decides.
+/// A condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum Condition {
     /// A value.
     Value(Id),
-    /// Whether a [`Statement::Set`] of this number was passed.
+    /// The flag of a [`Statement::Set`].
     Flag(u32),
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// The statements of a block, and what is set at its end.
+    /// The statements of a block, and the copies at its end.
     Block(BlockId),
-    /// A choice.
+    /// An `if`.
     If {
-        /// What decides, and whether it must hold.
-        condition: (Test, bool),
-        /// Where it does.
+        /// The condition, and the value that it must have.
+        condition: (Condition, bool),
+        /// The statements if it has that value.
         then: Vec<Statement>,
-        /// Where it does not.
+        /// The statements otherwise.
         otherwise: Vec<Statement>,
     },
     /// A loop.
     Loop {
-        /// When it is left.
-        kind: Kind,
-        /// What is repeated.
+        /// The kind of the loop.
+        kind: LoopKind,
+        /// The body.
         body: Vec<Statement>,
     },
-    /// A choice of many.
+    /// A `switch`.
     Switch {
-        /// What decides.
+        /// The selector.
         selector: Id,
-        /// The numbers of each case, none for the default, and its statements.
+        /// The numbers of each case, whether it is the default, and its statements.
         cases: Vec<(Vec<u64>, bool, Vec<Statement>)>,
     },
-    /// Leaves the loop or switch around it.
+    /// Leaves the enclosing loop or switch.
     Break,
-    /// Goes on with the next round.
+    /// Continues with the next iteration.
     Continue,
-    /// The thread ends.
+    /// Ends the thread.
     Return,
-    /// Goes on elsewhere.
+    /// Jumps to a label.
     Goto(BlockId),
-    /// A place to go to.
+    /// A label.
     Label(BlockId),
-    /// Remembers that some of what follows is to be passed over, or that it is not.
+    /// Sets or clears a flag.
     Set(u32, bool),
 }
 
 impl Statement {
-    /// Does something with each list of statements that is in this one.
+    /// Visits each statement list inside this statement.
     pub(super) fn each_body(&mut self, work: &mut dyn FnMut(&mut Vec<Statement>)) {
         match self {
             Self::If { then, otherwise, .. } => {
@@ -68,30 +68,30 @@ impl Statement {
     }
 }
 
-/// When a loop is left.
+/// The kind of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// By a statement in it.
+pub enum LoopKind {
+    /// Without a condition; left by a statement in its body.
     Endless,
-    /// Before a round, when this does not hold (or holds).
-    While(Test, bool),
-    /// After a round, when this does not hold (or holds).
-    DoWhile(Test, bool),
-    /// After the first round: what is in it can be left by `break`.
+    /// With a condition at the top: continues while it has this value.
+    While(Condition, bool),
+    /// With a condition at the bottom: continues while it has this value.
+    DoWhile(Condition, bool),
+    /// Runs once, so that `break` can leave it.
     Once,
 }
 
-/// Which of the `goto` in a statement count.
+/// Which `goto` statements count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gotos {
     /// All of them.
     All,
-    /// Those that a `break` can stand for: one inside of a loop or `switch` would be theirs.
+    /// Those that a `break` can replace: not those inside a loop or `switch`.
     Breaks,
 }
 
 impl Gotos {
-    /// Takes where each of them leads.
+    /// Visits the target of each one in a statement.
     fn each(self, statement: &Statement, take: &mut dyn FnMut(BlockId)) {
         let all = |list: &[Statement], take: &mut dyn FnMut(BlockId)| {
             list.iter().for_each(|inner| self.each(inner, take));
@@ -110,39 +110,39 @@ impl Gotos {
         }
     }
 
-    /// How many in some statements lead to a block.
+    /// Counts those in some statements that lead to a block.
     pub(super) fn count(self, list: &[Statement], block: BlockId) -> usize {
         let mut count = 0;
         list.iter().for_each(|inner| self.each(inner, &mut |to| count += usize::from(to == block)));
         count
     }
 
-    /// Where they lead, and the statement of the list that each is in; in order.
-    pub(super) fn places(self, list: &[Statement]) -> Places {
+    /// Returns their targets and the index of the statement that contains each, sorted.
+    pub(super) fn targets(self, list: &[Statement]) -> GotoTargets {
         let mut all = Vec::new();
-        for (place, statement) in (0..).zip(list) {
-            self.each(statement, &mut |to| all.push((to, place)));
+        for (index, statement) in (0..).zip(list) {
+            self.each(statement, &mut |to| all.push((to, index)));
         }
         all.sort_unstable();
-        Places(all)
+        GotoTargets(all)
     }
 }
 
-/// Where the `goto` of a list of statements lead, and where they are.
-pub(super) struct Places(Vec<(BlockId, u32)>);
+/// The targets and positions of the `goto` statements of a list.
+pub(super) struct GotoTargets(Vec<(BlockId, u32)>);
 
-impl Places {
-    /// Where the first is that leads to a block, and how many there are, if all that wait for it are of this list and before
-    /// a place.
-    pub(super) fn all_before(&self, block: BlockId, waiting: usize, place: usize) -> Option<(usize, usize)> {
+impl GotoTargets {
+    /// Returns the first index and the number of those that lead to a block, if all `goto` statements to it are in
+    /// this list and before `index`.
+    pub(super) fn all_before(&self, block: BlockId, waiting: usize, index: usize) -> Option<(usize, usize)> {
         let start = self.0.partition_point(|entry| entry.0 < block);
         let mine = self.0[start..].iter().take_while(|entry| entry.0 == block);
         let (count, last) = mine.fold((0, 0), |(count, _), entry| (count + 1, entry.1 as usize));
-        (count > 0 && count == waiting && last < place).then(|| (self.0[start].1 as usize, count))
+        (count > 0 && count == waiting && last < index).then(|| (self.0[start].1 as usize, count))
     }
 }
 
-/// Whether a statement has a `break` or `continue` of what is around it.
+/// Returns whether a statement contains a `break` or `continue` of an enclosing statement.
 pub(super) fn leaves(statement: &Statement) -> bool {
     match statement {
         Statement::Break | Statement::Continue => true,
@@ -162,7 +162,7 @@ pub(super) fn into_breaks(statement: &mut Statement, block: BlockId) {
     }
 }
 
-/// Whether control never falls off the end.
+/// Returns whether control never reaches the end of a list.
 pub(super) fn ends(statements: &[Statement]) -> bool {
     match statements.last() {
         Some(Statement::Break | Statement::Continue | Statement::Return | Statement::Goto(_)) => true,
@@ -171,9 +171,9 @@ pub(super) fn ends(statements: &[Statement]) -> bool {
     }
 }
 
-/// An `if` with as little nesting as may be.
+/// Writes an `if` with as little nesting as possible.
 pub(super) fn choice(
-    condition: Test,
+    condition: Condition,
     then: Vec<Statement>,
     otherwise: Vec<Statement>,
     out: &mut Vec<Statement>,
@@ -188,7 +188,7 @@ pub(super) fn choice(
     if then.is_empty() {
         return choice_of((condition, false), otherwise, then, out);
     }
-    // The side that leaves goes first, the shorter of two.
+    // The side that leaves comes first; of two, the shorter one.
     if ends(&otherwise) && (!ends(&then) || otherwise.len() < then.len()) {
         return choice_of((condition, false), otherwise, then, out);
     }
@@ -196,7 +196,7 @@ pub(super) fn choice(
 }
 
 pub(super) fn choice_of(
-    condition: (Test, bool),
+    condition: (Condition, bool),
     then: Vec<Statement>,
     otherwise: Vec<Statement>,
     out: &mut Vec<Statement>,
@@ -209,13 +209,13 @@ pub(super) fn choice_of(
     }
 }
 
-/// A loop in the form that fits: with its condition before or after.
+/// Returns a loop in its best form: with its condition at the top or at the bottom.
 pub(super) fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statement {
     let is_break = |statement: &Statement| {
         matches!(statement, Statement::If { then, otherwise, .. }
             if then.as_slice() == [Statement::Break] && otherwise.is_empty())
     };
-    // What says nothing before the condition is not in its way.
+    // Statements without text before the condition do not matter.
     let first = body.iter().position(|statement| {
         !matches!(statement, Statement::Block(block) if weight(*block) == 0)
             && !matches!(statement, Statement::Label(_))
@@ -225,22 +225,22 @@ pub(super) fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize
         && body.len() > first + 1
         && let Statement::If { condition, .. } = body.remove(first)
     {
-        return Statement::Loop { kind: Kind::While(condition.0, !condition.1), body };
+        return Statement::Loop { kind: LoopKind::While(condition.0, !condition.1), body };
     }
     if body.last().is_some_and(is_break)
         && !continues(&body)
         && let Some(Statement::If { condition, .. }) = body.pop()
     {
-        return Statement::Loop { kind: Kind::DoWhile(condition.0, !condition.1), body };
+        return Statement::Loop { kind: LoopKind::DoWhile(condition.0, !condition.1), body };
     }
-    // The last statement need not say that the loop goes on.
+    // A `continue` at the end is redundant.
     if body.last() == Some(&Statement::Continue) {
         body.pop();
     }
-    Statement::Loop { kind: Kind::Endless, body }
+    Statement::Loop { kind: LoopKind::Endless, body }
 }
 
-/// Whether a `continue` of this loop is among the statements.
+/// Returns whether the statements contain a `continue` of this loop.
 pub fn continues(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::Continue => true,
@@ -250,9 +250,9 @@ pub fn continues(statements: &[Statement]) -> bool {
     })
 }
 
-/// Leaves of choices that rest on what is known already the side that is taken.
-fn take_side(list: &mut Vec<Statement>, known: (Test, bool)) {
-    if !matches!(known.0, Test::Value(_)) {
+/// Replaces tests of a known condition by the side that is taken.
+fn take_side(list: &mut Vec<Statement>, known: (Condition, bool)) {
+    if !matches!(known.0, Condition::Value(_)) {
         return;
     }
     let mut at = 0;
@@ -260,7 +260,7 @@ fn take_side(list: &mut Vec<Statement>, known: (Test, bool)) {
         match &mut list[at] {
             Statement::If { condition, then, otherwise } if condition.0 == known.0 => {
                 let side = std::mem::take(if condition.1 == known.1 { then } else { otherwise });
-                // What comes behind a side that leaves is not reached.
+                // Statements after a side that leaves are unreachable.
                 let end = if ends(&side) { list.len() } else { at + 1 };
                 list.splice(at..end, side);
                 continue;
@@ -275,15 +275,15 @@ fn take_side(list: &mut Vec<Statement>, known: (Test, bool)) {
     }
 }
 
-/// Makes one choice of two in a row that rest on the same: nothing but empty blocks stands between them.
+/// Merges consecutive `if` statements with the same condition: only empty blocks may be between them.
 pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) {
     list.retain(|statement| !matches!(statement, Statement::Block(block) if weight(*block) == 0));
     let mut at = 0;
     while at + 1 < list.len() {
         let is_same = matches!((&list[at], &list[at + 1]),
             (
-                Statement::If { condition: (Test::Value(a), _), .. },
-                Statement::If { condition: (Test::Value(b), _), .. },
+                Statement::If { condition: (Condition::Value(a), _), .. },
+                Statement::If { condition: (Condition::Value(b), _), .. },
             ) if a == b);
         if !is_same {
             at += 1;

@@ -1,4 +1,5 @@
 //! Assembles text into programs of Shader Model 4 to 5.1.
+//!
 //! Reads both dialects of [`mod@crate::print`]. White space, line ends and comments have no meaning. Bits that the
 //! text does not express are set as compilers set them, unless the text has the tokens themselves in angle brackets:
 //! after a mnemonic those of the opcode, after an operand its own, after an instruction those that its opcode has no

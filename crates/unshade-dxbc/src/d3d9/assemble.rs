@@ -1,4 +1,5 @@
 //! Assembles text into programs of Shader Model 1 to 3.
+//!
 //! Reads both dialects of [`super::print`] line by line; comments, `#line` and indentation have no meaning. Besides
 //! instructions there are `comment` with a tag and tokens, `tokens` with those of an instruction, `end` with the
 //! token that ends a program, `unended`, and `trailing` with bytes. A line of only hexadecimal numbers continues the

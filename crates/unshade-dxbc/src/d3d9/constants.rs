@@ -11,6 +11,7 @@
 //! | member | 2 × u32 | name, type |
 //!
 //! Offsets are from the header, which follows the tag.
+//!
 //! Sources: `D3DXSHADER_CONSTANTTABLE` in Microsoft's documentation of D3DX; FXC's text for tables with each class
 //! and base.
 
@@ -20,7 +21,7 @@ use crate::names::{Names, name_of};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::fmt::{self, Write};
 use unshade_core::{Error, ErrorKind, Escaped, Result};
 
 /// The tag of the comment.
@@ -33,7 +34,7 @@ const MAX_DEPTH: usize = 8;
 const MAX_TEXT: usize = 1 << 20;
 
 /// A constant table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ConstantTable {
     /// The name of the compiler.
     pub creator: Vec<u8>,
@@ -153,6 +154,15 @@ impl DataType {
     }
 }
 
+impl fmt::Debug for ConstantTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConstantTable")
+            .field("version", &self.version)
+            .field("constants", &self.constants.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl ConstantTable {
     /// Returns the constant table of a program, if it has one.
     pub fn of(program: &Program) -> Option<Result<Self>> {
@@ -186,7 +196,7 @@ impl ConstantTable {
         }
         for number in 0..count {
             let at = start.checked_add(number.checked_mul(20)?)?;
-            let half = |field: u32| self.u16(at.checked_add(field)?);
+            let half = |offset: u32| self.u16(at.checked_add(offset)?);
             let constant = Constant {
                 name: self.text(self.u32(at)?)?,
                 set: RegisterSet(half(4)?),

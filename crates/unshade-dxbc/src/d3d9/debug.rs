@@ -14,6 +14,7 @@
 //!
 //! Offsets are from the header, which follows the tag. FXC shows a line if it is more than two lines from the one
 //! before, and for each written component the last variable with a location there.
+//!
 //! Source: no public description is known; derived from programs that FXC compiled with `/Zi`, with fields changed,
 //! and FXC's text for them.
 
@@ -51,7 +52,7 @@ impl DebugInfo {
     pub fn of(program: &Program) -> Option<Self> {
         let words = program.comment(&TAG)?.values.get(1..)?;
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let table = Table { data: &data };
+        let table = DebugTable { data: &data };
         let mut info = Self::default();
         let records = info.read_lines(&table)?;
         info.read_variables(&table, &records);
@@ -67,7 +68,7 @@ impl DebugInfo {
     }
 
     /// Reads files and records; returns the positions of the records' instructions.
-    fn read_lines(&mut self, table: &Table<'_>) -> Option<Vec<u32>> {
+    fn read_lines(&mut self, table: &DebugTable<'_>) -> Option<Vec<u32>> {
         for start in table.entries(12, 4)? {
             let name = table.u32(start).and_then(|offset| table.text(offset)).unwrap_or_default();
             self.files.push(name);
@@ -84,7 +85,7 @@ impl DebugInfo {
         Some(records)
     }
 
-    fn read_variables(&mut self, table: &Table<'_>, records: &[u32]) -> Option<()> {
+    fn read_variables(&mut self, table: &DebugTable<'_>, records: &[u32]) -> Option<()> {
         let entry = table.u32(36)?;
         // The bytes of the table pay for each location, but several variables may share the same bytes.
         let mut locations_left = table.data.len();
@@ -156,11 +157,11 @@ fn named(slots: &Written, names: &[String]) -> String {
 }
 
 /// The contents of the comment.
-struct Table<'a> {
+struct DebugTable<'a> {
     data: &'a [u8],
 }
 
-impl Table<'_> {
+impl DebugTable<'_> {
     fn u32(&self, offset: u32) -> Option<u32> {
         let at = usize::try_from(offset).ok()?;
         self.data.get(at..)?.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))

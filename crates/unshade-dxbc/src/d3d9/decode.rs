@@ -1,4 +1,5 @@
 //! Decodes tokens into programs of Shader Model 1 to 3.
+//!
 //! From version 2 on an opcode token holds the number of tokens that follow. Before that, an instruction continues as
 //! long as tokens have the highest bit set, and declarations and definitions have a fixed length. Every instruction
 //! is kept, whatever it holds, so that writing a decoded program gives the same bytes again.
@@ -60,6 +61,24 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
         check(version, instruction, start, diagnostics);
     }
     Ok(program)
+}
+
+impl Program {
+    /// Decodes a program as [`decode`] does, without diagnostics.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Decodes a program at `base` of a larger file, so that errors are offsets of that file.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse_at(data: &[u8], base: u64) -> Result<Self> {
+        decode(Reader::at(data, base), &mut Diagnostics::default())
+    }
 }
 
 /// Returns the size of the program that starts here: a version token and instructions up to an end token.

@@ -1,4 +1,5 @@
 //! The tokens that text implies.
+//!
 //! The assembler builds these tokens from text. The printer checks whether a program has the same ones, and writes
 //! the tokens themselves if it does not.
 

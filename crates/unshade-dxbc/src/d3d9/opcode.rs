@@ -13,6 +13,7 @@
 //!
 //! The slots are those of Shader Model 2 and 3 and of vertex shaders; in pixel shaders of version 1 an instruction
 //! takes at most one arithmetic slot.
+//!
 //! Sources: Microsoft's reference of the vertex and pixel shader assembly for versions, operands and meaning;
 //! `D3DSHADER_INSTRUCTION_OPCODE_TYPE` for the numbers; FXC's text for programs that have each opcode in each version
 //! for names and slots.

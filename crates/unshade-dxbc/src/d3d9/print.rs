@@ -1,6 +1,8 @@
 //! Prints programs of Shader Model 1 to 3, as FXC does or so that they assemble to the same tokens.
+//!
 //! FXC's text omits comments, lengths and bits without a meaning. The exact dialect writes comments as their tokens.
 //! It replaces an instruction by its tokens (`tokens 0x02000001 …`) if the text would not express all of them.
+//!
 //! Source: FXC's text for programs that have each opcode, operand and control in each version.
 
 use super::constants::ConstantTable;

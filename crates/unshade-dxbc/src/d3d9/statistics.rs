@@ -1,4 +1,5 @@
 //! Instruction statistics of a program of Shader Model 1 to 3.
+//!
 //! Instruction slots are counted as FXC counts them: each opcode takes those of its row; `exp`, `log` and `frc` of
 //! vertex shaders of version 1.1 take those of the macros that they are. A predicate adds one slot, and co-issue
 //! saves one. In pixel shaders of version 1 no instruction takes more than one.

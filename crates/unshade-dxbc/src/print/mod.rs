@@ -1,7 +1,9 @@
 //! Prints programs of Shader Model 4 to 5.1.
+//!
 //! There are two dialects. [`Dialect::Fxc`] is byte for byte what `D3DDisassemble` of FXC writes. It loses digits and
 //! omits some bits. [`Dialect::Exact`] writes floats with all the digits they need and, where the text implies other
 //! tokens than those of the program, the tokens themselves in angle brackets. [`crate::assemble()`] reads both.
+//!
 //! Source: FXC's text for programs that have each opcode, operand and control.
 
 mod declaration;

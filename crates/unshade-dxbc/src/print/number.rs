@@ -1,4 +1,5 @@
 //! Immediate values as text.
+//!
 //! FXC writes floats with six digits after the point, whatever precision is lost. It writes integers up to ten
 //! thousand in decimal and others in hexadecimal. It shows values of unknown type as integers if they are small, as
 //! hexadecimal if they would be denormals, infinities or NaNs, and as floats otherwise. The exact dialect writes as

@@ -1,12 +1,12 @@
-//! What debug builds of FXC tell of a token program: source files, the line of each instruction, and which variable
-//! stands in which register from where on.
+//! Debug information of FXC for token programs: source files, the line of each instruction, and the registers that
+//! hold each variable.
 //!
 //! | module | part |
 //! |---|---|
 //! | `spdb` | SPDB, a program database: streams, source files |
 //! | `symbols` | its symbols and lines |
-//! | `types` | its types, from which the names of variables' components follow |
-//! | `sdbg` | SDBG, of the compilers before: lines |
+//! | `types` | its types, which give the names of variable components |
+//! | `sdbg` | SDBG, of older compilers: lines |
 //!
 //! ```
 //! use unshade_core::Reader;
@@ -24,44 +24,55 @@ mod types;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
+use unshade_core::Escaped;
 
-/// What is told of a token program.
+/// The debug information of a token program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebugInfo {
     /// The source files.
     pub files: Vec<SourceFile>,
     /// The lines of instructions.
     pub lines: Lines,
-    /// Where variables stand, in the order of the symbols.
+    /// The locations of variables, in the order of the symbols.
     pub locations: Vec<Location>,
-    /// The code of each function that stands in place of a call, which [`Location::scope`] counts: ranges in bytes of the
-    /// part, in their order, none touching the next.
+    /// The code of each inlined call, indexed by [`Location::scope`]: ascending byte ranges of the part that do not
+    /// touch.
     pub scopes: Vec<Vec<Range<u32>>>,
-    /// Where the code of the entry point starts, in bytes of the part.
+    /// Offset of the entry point's code in the part, in bytes.
     pub entry: Option<u32>,
 }
 
 /// A source file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its name, as the compiler was given it.
+    /// Its name, as passed to the compiler.
     pub name: Vec<u8>,
-    /// Its text, where that was found.
+    /// Its text, if available.
     pub text: Option<Vec<u8>>,
 }
 
-/// The line of a source file, counted from 1.
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceFile")
+            .field("name", &format_args!("{}", Escaped(&self.name)))
+            .field("size", &self.text.as_ref().map(Vec::len))
+            .finish_non_exhaustive()
+    }
+}
+
+/// A line of a source file, starting at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceLine {
-    /// Which of the files.
+    /// Index into the source files.
     pub file: usize,
     /// The line.
     pub line: u32,
 }
 
 impl DebugInfo {
-    /// Whether a variable belongs to the code that an instruction stands in, by its offset in the program's part.
+    /// Returns whether a variable is in scope at an instruction, given by its offset in the program's part.
     pub fn is_in_scope(&self, location: &Location, instruction: u32) -> bool {
         let Some(scope) = location.scope else { return true };
         let Some(ranges) = self.scopes.get(scope) else { return false };
@@ -71,12 +82,12 @@ impl DebugInfo {
     }
 }
 
-/// The lines of instructions, by what the part names an instruction by.
+/// The lines of instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// By its offset in the program's part, in bytes.
+    /// By byte offset in the program's part.
     ByOffset(BTreeMap<u32, SourceLine>),
-    /// By its number, declarations not counted.
+    /// By instruction number, declarations not counted.
     ByNumber(Vec<Option<SourceLine>>),
 }
 
@@ -86,30 +97,30 @@ impl Default for Lines {
     }
 }
 
-/// A variable or component of one, the register it stands in, and from where on.
+/// A variable or a component of one, its register, and where it becomes valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// From where on, in bytes of the program's part: the end of the instruction that writes it.
+    /// Byte offsets in the program's part from which it is valid: the ends of the instructions that write it.
     pub starts: Vec<u32>,
-    /// Of the variables of a function that was put in place of its call: which of [`DebugInfo::scopes`].
+    /// For variables of an inlined function, the index into [`DebugInfo::scopes`].
     pub scope: Option<usize>,
-    /// The kind of register, numbered as the kinds of operands are.
+    /// The kind of register, as an operand kind.
     pub register_kind: u16,
-    /// Where in the registers, innermost first: the first in bytes.
+    /// The indices of the register, innermost first; the innermost one in bytes.
     pub indices: Vec<u32>,
-    /// The name of the variable with what was selected of it.
+    /// The name of the variable and the selected component.
     pub name: String,
-    /// What FXC tells in place of the rest of a name that does not follow from the types.
+    /// FXC's message in place of the rest of a name that the types do not give.
     pub fault: Option<&'static str>,
 }
 
-/// What may be copied out of a part: tables may name the same bytes over and over, but not without end.
-struct Copies {
+/// A budget for budget from a part: hostile tables may refer to the same bytes many times.
+struct CopyBudget {
     bytes_left: usize,
 }
 
-impl Copies {
-    /// As much as four times the part.
+impl CopyBudget {
+    /// Allows budget of four times the size of the part.
     fn of(part: &[u8]) -> Self {
         Self { bytes_left: part.len().saturating_mul(4) }
     }

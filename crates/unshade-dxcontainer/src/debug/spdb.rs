@@ -1,44 +1,44 @@
-//! SPDB: a program database, as Visual C++ writes them, with one module.
+//! SPDB: a program database with one module, in the format of Visual C++.
 //!
 //! | stream | contents |
 //! |---|---|
-//! | 1 | names of streams: at 28 u32 size of the names, the names; then a hash table from offsets of names to numbers of streams |
+//! | 1 | names of streams: at 28 u32 size of the names, the names; then a hash table from name offsets to stream numbers |
 //! | 2 | types |
-//! | 3 | at 24 u32 size of the list of modules, which starts at 64; in its entry at 34 u16 stream of the module, u32 size of its symbols, u32 size of lines in an old form, u32 size of its lines |
+//! | 3 | at 24 u32 size of the module list, which starts at 64; in an entry at 34 u16 stream of the module, u32 size of its symbols, u32 size of lines in an old format, u32 size of its lines |
 //! | 4 | names of functions |
 //! | `/names` | at 8 u32 size, the names of files |
-//! | `/src/files/NAME` | the text of a source file, its name in small letters |
+//! | `/src/files/NAME` | the text of a source file, its name in lower case |
 //!
-//! A hash table: u32 number of entries, u32 capacity, two sets of bits (u32 number of words, words), the entries
-//! (u32 key, u32 value).
+//! A hash table: u32 number of entries, u32 capacity, two bit sets (u32 number of words, words), the entries (u32
+//! key, u32 value).
 //!
-//! Source: LLVM's "The PDB File Format"; what streams there are: programs that FXC compiled.
+//! Sources: LLVM's "The PDB File Format"; programs compiled with FXC for the streams.
 
 use super::symbols::{self, Module};
 use super::types::Types;
-use super::{Copies, DebugInfo};
+use super::{CopyBudget, DebugInfo};
 use crate::msf::Msf;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// Streams that have their place.
+/// Streams with fixed numbers.
 const NAMES_OF_STREAMS: usize = 1;
 const TYPES: usize = 2;
 const MODULES: usize = 3;
 
-/// Where the list of modules starts, and where in its entry what is wanted.
+/// Offset of the module list, and of the used fields in an entry.
 const MODULE_LIST: u64 = 64;
 const MODULE_FIELDS: u64 = 34;
 
 impl DebugInfo {
-    /// Reads the contents of an SPDB part.
+    /// Parses an SPDB part.
     ///
     /// # Errors
-    /// If it is no program database, or its lists can't be read. What is amiss with a symbol ends the list of symbols.
+    /// Fails if it is not a program database, or its lists are invalid. An invalid symbol ends the list of symbols.
     pub fn read_spdb(data: Reader<'_>) -> Result<Self> {
-        let file = Msf::parse(data.data())?;
-        let mut copies = Copies::of(data.data());
+        let file = Msf::parse_at(data.data(), data.base())?;
+        let mut budget = CopyBudget::of(data.data());
         let streams = file.stream(NAMES_OF_STREAMS)?;
         let streams = stream_names(&streams)?;
         let names = streams.get(&b"/names"[..]).map(|number| file.stream(*number)).transpose()?;
@@ -48,25 +48,25 @@ impl DebugInfo {
         let (number, sizes) = module_fields(&file.stream(MODULES)?)?;
         let stream = file.stream(number)?;
         let module = Module::new(&stream, sizes, names)?;
-        let mut info = Self { files: module.files(&mut copies), ..Self::default() };
+        let mut info = Self { files: module.files(&mut budget), ..Self::default() };
         symbols::read(&module, &types, &mut info);
         for source in &mut info.files {
             let mut name = Vec::from(*b"/src/files/");
             name.extend(source.name.iter().map(u8::to_ascii_lowercase));
             let Some(number) = streams.get(name.as_slice()) else { continue };
-            if copies.bytes_left < file.stream_size(*number) {
+            if budget.bytes_left < file.stream_size(*number) {
                 break;
             }
-            source.text = copies.copy(&file.stream(*number)?);
+            source.text = budget.copy(&file.stream(*number)?);
         }
         Ok(info)
     }
 }
 
-/// Where the names of files start in their stream.
+/// Offset of the file names in their stream.
 const NAMES: usize = 12;
 
-/// The numbers of streams by their names.
+/// Returns the stream numbers by name.
 fn stream_names(stream: &[u8]) -> Result<BTreeMap<&[u8], usize>> {
     let mut reader = Reader::new(stream);
     reader.skip(28)?;
@@ -88,7 +88,7 @@ fn stream_names(stream: &[u8]) -> Result<BTreeMap<&[u8], usize>> {
     Ok(streams)
 }
 
-/// The stream of the first module, and the sizes of its symbols, old lines and lines.
+/// Returns the stream of the first module, and the sizes of its symbols, old lines and lines.
 fn module_fields(stream: &[u8]) -> Result<(usize, [u32; 3])> {
     let mut reader = Reader::new(stream);
     reader.skip(24)?;

@@ -1,31 +1,31 @@
-//! The symbols and lines of a module, in CodeView's form.
+//! The symbols and lines of a module, in CodeView format.
 //!
 //! Symbols: u32, then for each u16 size, u16 kind:
 //!
 //! | kind | contents |
 //! |---|---|
-//! | 0x1110 function | at 28 u32 where its code starts |
+//! | 0x1110 function | at 28 u32 offset of its code |
 //! | 0x113e variable | u32 type, u16, name |
-//! | 0x1150 where the last variable stands | u16 kind of register, u16 of which bits 0 and 1 are the number of places, u16 offset in the variable, u16 size, u32 from where, u16, u16 for how long; gaps (u16 from there, u16 for how long); u32 places in the registers |
-//! | 0x114d function in place of its call | at 8 u32 name of the function, then its lines as operations |
-//! | 0x114e end of that | |
+//! | 0x1150 location of the last variable | u16 kind of register, u16 whose bits 0 and 1 are the number of indices, u16 offset in the variable, u16 size, u32 start of the live range, u16, u16 its length; gaps (u16 offset from the start, u16 length); u32 register indices |
+//! | 0x114d inlined call | at 8 u32 name of the function, then its binary annotations |
+//! | 0x114e end of an inlined call | |
 //!
-//! Lines: u32 kind, u32 size, contents, filled up to 4:
+//! Lines: u32 kind, u32 size, contents, padded to 4:
 //!
 //! | kind | contents |
 //! |---|---|
-//! | 0xf2 lines | u32 where the code starts, 8 bytes; for each file u32 entry in the list of files, u32 number of lines, u32 size with these three; u32 offset, u32 of which bits 0 to 23 are the line and bit 31 is set for the first of a statement |
-//! | 0xf4 files | u32 name, u8 size of a digest, u8, the digest, filled up to 4 |
-//! | 0xf6 functions | u32 0; u32 name of the function, u32 entry in the list of files, u32 first line |
+//! | 0xf2 lines | u32 offset of the code, 8 bytes; for each file u32 offset in the file list, u32 number of lines, u32 size including these three; u32 offset, u32 whose bits 0 to 23 are the line and whose bit 31 marks the start of a statement |
+//! | 0xf4 files | u32 name, u8 size of a digest, u8, the digest, padded to 4 |
+//! | 0xf6 functions | u32 0; u32 name of the function, u32 offset in the file list, u32 first line |
 //!
-//! Operations and their operands have one, two or four bytes. 1 sets the offset, 3 adds to it, 4 sets the length, 6 adds
-//! to the line, 8 says what follows (0 an expression, 1 a statement), 11 adds to both, 12 sets the length and adds to the
-//! offset. Expressions repeat what statements say.
+//! Binary annotations and their operands take one, two or four bytes. 1 sets the offset, 3 adds to it, 4 sets the
+//! length, 6 adds to the line, 8 sets the kind of what follows (0 an expression, 1 a statement), 11 adds to both, 12
+//! sets the length and adds to the offset. Expressions repeat the ranges of statements.
 //!
-//! Source: Microsoft's `cvinfo.h`; LLVM's "CodeView"; what FXC's text shows of them.
+//! Sources: Microsoft's `cvinfo.h`; LLVM's "CodeView"; FXC's text for such programs.
 
 use super::types::Types;
-use super::{Copies, DebugInfo, Lines, Location, SourceFile, SourceLine};
+use super::{CopyBudget, DebugInfo, Lines, Location, SourceFile, SourceLine};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -33,7 +33,7 @@ use unshade_core::{Reader, Result};
 
 const FUNCTION: u16 = 0x1110;
 const VARIABLE: u16 = 0x113e;
-const PLACE: u16 = 0x1150;
+const LOCATION: u16 = 0x1150;
 const INLINED: u16 = 0x114d;
 const INLINED_END: u16 = 0x114e;
 
@@ -41,18 +41,19 @@ const LINES: u32 = 0xf2;
 const FILES: u32 = 0xf4;
 const INLINED_LINES: u32 = 0xf6;
 
-/// The kind of registers that hold an array.
+/// The kind of indexable temporaries, which hold arrays.
 const INDEXABLE: u16 = 3;
 
-/// How deep calls in place of calls are followed.
+/// Maximum nesting depth of inlined calls.
 const MAX_DEPTH: usize = 64;
-/// So many instructions are given the lines of calls for each byte, so that hostile ones can't take forever.
-const WORK_FOR_A_BYTE: usize = 16;
+/// Maximum number of instructions that inlined calls may cover, per byte of the module: hostile calls could take
+/// forever.
+const WORK_PER_BYTE: usize = 16;
 
-/// A module: its symbols, and the contents of its lists of lines.
+/// A module: its symbols, and the contents of its line sections.
 pub(super) struct Module<'a> {
     symbols: Reader<'a>,
-    /// Kind and contents.
+    /// Kind and contents of each section.
     lists: Vec<(u32, Reader<'a>)>,
     /// The names of files.
     names: &'a [u8],
@@ -60,7 +61,7 @@ pub(super) struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Takes the stream of a module apart, of which the sizes of symbols, old lines and lines are given.
+    /// Parses the stream of a module, given the sizes of symbols, old lines and lines.
     pub(super) fn new(stream: &'a [u8], sizes: [u32; 3], names: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(stream);
         let [symbols, old, lines] = sizes;
@@ -72,7 +73,7 @@ impl<'a> Module<'a> {
         while !rest.is_empty() {
             let (kind, size) = (rest.u32()?, rest.u32()?);
             lists.push((kind, rest.split(size.into())?));
-            fill(&mut rest);
+            skip_padding(&mut rest);
         }
         Ok(Self { symbols, lists, names, size: stream.len() })
     }
@@ -81,11 +82,11 @@ impl<'a> Module<'a> {
         self.lists.iter().filter(move |(one, _)| *one == kind).map(|(_, contents)| *contents)
     }
 
-    /// The source files, in the order of their list.
-    pub(super) fn files(&self, copies: &mut Copies) -> Vec<SourceFile> {
+    /// Returns the source files, in the order of their list.
+    pub(super) fn files(&self, budget: &mut CopyBudget) -> Vec<SourceFile> {
         let entries = self.file_entries();
         let names =
-            entries.into_iter().map(|(_, name)| copies.copy(self.file_name(name)).unwrap_or_default());
+            entries.into_iter().map(|(_, name)| budget.copy(self.file_name(name)).unwrap_or_default());
         names.map(|name| SourceFile { name, text: None }).collect()
     }
 
@@ -94,7 +95,7 @@ impl<'a> Module<'a> {
         rest.unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// Where each entry of the list of files stands, and its name.
+    /// Returns offset and name of each entry of the file list.
     fn file_entries(&self) -> Vec<(u32, u32)> {
         let mut entries = Vec::new();
         for mut list in self.list(FILES) {
@@ -104,13 +105,13 @@ impl<'a> Module<'a> {
                 if list.skip(u64::from(size).saturating_add(1)).is_err() {
                     break;
                 }
-                fill(&mut list);
+                skip_padding(&mut list);
             }
         }
         entries
     }
 
-    /// The lines that instructions have of their own.
+    /// Returns the lines in the line table.
     fn lines(&self, files: &BTreeMap<u32, usize>) -> BTreeMap<u32, SourceLine> {
         let mut lines = BTreeMap::new();
         for list in self.list(LINES) {
@@ -119,7 +120,7 @@ impl<'a> Module<'a> {
         lines
     }
 
-    /// File and first line of the functions that stand in place of their calls.
+    /// Returns file and first line of the inlined functions.
     fn inlined_lines(&self, files: &BTreeMap<u32, usize>) -> BTreeMap<u32, SourceLine> {
         let mut lines = BTreeMap::new();
         for mut list in self.list(INLINED_LINES) {
@@ -133,13 +134,13 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Passes over what fills up to a multiple of 4.
-fn fill(reader: &mut Reader<'_>) {
+/// Skips padding to a multiple of 4.
+fn skip_padding(reader: &mut Reader<'_>) {
     let filler = reader.position().wrapping_neg() % 4;
     let _ = reader.skip(filler as u64);
 }
 
-/// Reads a list of lines as far as it goes.
+/// Reads a line section up to its first invalid entry.
 fn read_lines(
     mut list: Reader<'_>,
     files: &BTreeMap<u32, usize>,
@@ -166,15 +167,15 @@ fn read_lines(
     Some(())
 }
 
-/// Reads symbols and lines, as far as they are sound.
+/// Reads symbols and lines up to the first invalid one.
 pub(super) fn read(module: &Module<'_>, types: &Types<'_>, info: &mut DebugInfo) {
     let entries = module.file_entries();
     let files = entries.iter().enumerate().map(|(number, (position, _))| (*position, number)).collect();
-    let mut reading = Reading {
+    let mut reader_state = SymbolReader {
         types,
         inlined: module.inlined_lines(&files),
         lines: module.lines(&files),
-        work_left: module.size.saturating_mul(WORK_FOR_A_BYTE),
+        work_left: module.size.saturating_mul(WORK_PER_BYTE),
         open: Vec::new(),
         function: 0,
         variable: None,
@@ -183,30 +184,30 @@ pub(super) fn read(module: &Module<'_>, types: &Types<'_>, info: &mut DebugInfo)
     let mut symbols = module.symbols;
     while let Ok(size) = symbols.u16() {
         let Ok(symbol) = symbols.split(size.into()) else { break };
-        if reading.symbol(symbol).is_none() {
+        if reader_state.symbol(symbol).is_none() {
             break;
         }
     }
-    let lines = reading.lines;
+    let lines = reader_state.lines;
     info.lines = Lines::ByOffset(lines);
 }
 
-/// What is known while symbols are read.
-struct Reading<'r, 't> {
+/// The state while symbols are read.
+struct SymbolReader<'r, 't> {
     types: &'r Types<'t>,
     inlined: BTreeMap<u32, SourceLine>,
     lines: BTreeMap<u32, SourceLine>,
     work_left: usize,
-    /// The calls that the symbol stands in.
+    /// The enclosing inlined calls.
     open: Vec<usize>,
-    /// Where the function starts.
+    /// Offset of the function's code.
     function: u32,
-    /// The last variable: type and name.
+    /// The type and name of the last variable.
     variable: Option<(u32, Vec<u8>)>,
     info: &'r mut DebugInfo,
 }
 
-impl Reading<'_, '_> {
+impl SymbolReader<'_, '_> {
     fn symbol(&mut self, mut symbol: Reader<'_>) -> Option<()> {
         match symbol.u16().ok()? {
             FUNCTION => {
@@ -219,7 +220,7 @@ impl Reading<'_, '_> {
                 symbol.skip(2).ok()?;
                 self.variable = Some((number, symbol.c_string().ok()?.to_vec()));
             }
-            PLACE => self.place(symbol)?,
+            LOCATION => self.location(symbol)?,
             INLINED => {
                 symbol.skip(8).ok()?;
                 self.inlined_call(symbol)?;
@@ -230,14 +231,14 @@ impl Reading<'_, '_> {
         Some(())
     }
 
-    fn place(&mut self, mut symbol: Reader<'_>) -> Option<()> {
+    fn location(&mut self, mut symbol: Reader<'_>) -> Option<()> {
         let (register_kind, bits) = (symbol.u16().ok()?, symbol.u16().ok()?);
         let (offset, size) = (symbol.u16().ok()?, symbol.u16().ok()?);
         let start = symbol.u32().ok()?;
         symbol.skip(2).ok()?;
         let end = start.saturating_add(symbol.u16().ok()?.into());
-        let places = usize::from(bits & 3);
-        let gaps = (symbol.remaining() / 4).saturating_sub(places);
+        let index_count = usize::from(bits & 3);
+        let gaps = (symbol.remaining() / 4).saturating_sub(index_count);
         let mut starts = Vec::new();
         let mut position = start;
         for _ in 0..gaps {
@@ -251,9 +252,9 @@ impl Reading<'_, '_> {
         if position < end {
             starts.push(position);
         }
-        let indices = (0..places).map(|_| symbol.u32().ok()).collect::<Option<_>>()?;
+        let indices = (0..index_count).map(|_| symbol.u32().ok()).collect::<Option<_>>()?;
         let (number, name) = self.variable.as_ref()?;
-        // An array in registers of its own is meant as a whole, though for 5.1 its type tells no size.
+        // An array in indexable temporaries stands for the whole variable; in 5.1 its symbol has no size.
         let is_whole = register_kind == INDEXABLE && offset == 0;
         let size = if is_whole { self.types.size(*number)? } else { size.into() };
         let (name, fault) = self.types.name(name, *number, offset.into(), size)?;
@@ -262,7 +263,7 @@ impl Reading<'_, '_> {
         Some(())
     }
 
-    /// A function in place of its call: its lines count for its code.
+    /// Reads an inlined call, and assigns its lines to its code.
     fn inlined_call(&mut self, mut symbol: Reader<'_>) -> Option<()> {
         if self.open.len() >= MAX_DEPTH {
             return None;
@@ -273,9 +274,9 @@ impl Reading<'_, '_> {
         for (range, line) in &code {
             let Some(first) = first else { break };
             let line = SourceLine { line: first.line.wrapping_add_signed(*line), ..first };
-            for (_, place) in self.lines.range_mut(range.clone()) {
+            for (_, known) in self.lines.range_mut(range.clone()) {
                 self.work_left = self.work_left.checked_sub(1)?;
-                *place = line;
+                *known = line;
             }
         }
         self.open.push(self.info.scopes.len());
@@ -284,7 +285,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// Ranges in their order, those that touch joined.
+/// Sorts ranges and merges those that touch.
 fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
     ranges.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u32>> = Vec::new();
@@ -297,9 +298,9 @@ fn joined(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
     joined
 }
 
-/// The code of a call, in pieces, each with its line as far as it is from the function's first.
+/// Returns the code ranges of a call, with their lines relative to the function's first line.
 fn inlined_code(operations: &[u8], start: u32) -> Vec<(Range<u32>, i32)> {
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<InlinedRange> = Vec::new();
     let (mut offset, mut line, mut statement) = (start, 0i32, true);
     let mut reader = Reader::new(operations);
     while let Some(operation @ 1..) = compressed(&mut reader) {
@@ -335,27 +336,27 @@ fn inlined_code(operations: &[u8], start: u32) -> Vec<(Range<u32>, i32)> {
             _ => continue,
         };
         offset = offset.saturating_add(advance);
-        pieces.push(Piece { offset, line, length, statement });
+        pieces.push(InlinedRange { offset, line, length, statement });
     }
-    // A piece whose length is not told goes on to the next.
+    // A range without a length extends to the next one.
     let nexts = pieces.iter().skip(1).map(|next| next.offset).chain([u32::MAX]).collect::<Vec<_>>();
     let kept = pieces.iter().zip(nexts).filter(|(piece, _)| piece.statement);
-    let range = |(piece, next): (&Piece, u32)| {
+    let range = |(piece, next): (&InlinedRange, u32)| {
         let end = piece.length.map_or(next, |length| piece.offset.saturating_add(length));
         (piece.offset..end.max(piece.offset), piece.line)
     };
     kept.map(range).collect()
 }
 
-/// A piece of the code of a call.
-struct Piece {
+/// A code range of an inlined call.
+struct InlinedRange {
     offset: u32,
     line: i32,
     length: Option<u32>,
     statement: bool,
 }
 
-/// A number of one, two or four bytes.
+/// Reads a compressed number of one, two or four bytes.
 fn compressed(reader: &mut Reader<'_>) -> Option<u32> {
     let first = reader.u8().ok()?;
     let mut rest =
@@ -368,7 +369,7 @@ fn compressed(reader: &mut Reader<'_>) -> Option<u32> {
     }
 }
 
-/// A signed number, whose sign is its lowest bit.
+/// Decodes a signed number, whose sign is its lowest bit.
 fn signed(number: u32) -> i32 {
     let magnitude = (number >> 1).cast_signed();
     if number & 1 == 1 { magnitude.wrapping_neg() } else { magnitude }
@@ -380,7 +381,7 @@ mod tests {
 
     #[test]
     fn code_of_a_call() {
-        // Two lines on, 40 bytes at 0x134 from the start; then the same again as an expression.
+        // Two lines further, 40 bytes at 0x134 from the start; then the same again as an expression.
         let operations = [6, 4, 12, 40, 0x81, 0x34, 8, 0, 1, 0x81, 0xb0, 12, 40, 0];
         assert_eq!(inlined_code(&operations, 0x7c), [(0x1b0..0x1d8, 2)]);
     }

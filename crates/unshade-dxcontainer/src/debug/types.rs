@@ -1,21 +1,22 @@
-//! The types of a program database, in CodeView's form, and the names of the components of a variable.
+//! The types of a program database, in CodeView format, and the names of variable components.
 //!
-//! The stream: at 4 u32 size of this header, u32 number of the first type, u32 after the last, u32 size of the types;
-//! then for each u16 size, u16 kind:
+//! The stream: at 4 u32 size of this header, u32 number of the first type, u32 number after the last, u32 size of the
+//! types; then for each type u16 size, u16 kind:
 //!
 //! | kind | contents |
 //! |---|---|
-//! | 0x1203 list of fields | u16 0x150d, u16, u32 type, number offset, name; filled up with bytes from 0xf0 on |
+//! | 0x1203 list of fields | u16 0x150d, u16, u32 type, number offset, name; padded with bytes from 0xf0 on |
 //! | 0x1505 structure | u16, u16, u32 list of fields, 8 bytes, number size, name |
-//! | 0x1516 array | u32 type of an element, u32, u32 distance of elements, number size |
+//! | 0x1516 array | u32 type of an element, u32, u32 stride, number size |
 //! | 0x1517 built-in | u32, u16 kind |
 //! | 0x1518 with modifiers | u32 type |
 //! | 0x151b vector | u32 type of a component, u32, number size, name |
-//! | 0x151c matrix | u32 type of a component, u32 rows, u32 columns, u32 distance of rows or columns, u8 whether rows stand together, number size, name |
+//! | 0x151c matrix | u32 type of a component, u32 rows, u32 columns, u32 stride of rows or columns, u8 whether it is row-major, number size, name |
 //!
-//! A number is a u16, or u16 from 0x8000 on and the number. Types below 0x1000 are simple.
+//! A number is a u16, or a u16 from 0x8000 on (a leaf kind) followed by the number. Types below 0x1000 are simple
+//! types.
 //!
-//! Source: Microsoft's `cvinfo.h` and LLVM's `CodeViewTypes.def`; how FXC writes names: its text.
+//! Sources: Microsoft's `cvinfo.h` and LLVM's `CodeViewTypes.def`; FXC's text for the spelling of names.
 
 use alloc::format;
 use alloc::string::String;
@@ -33,15 +34,15 @@ const MODIFIED: u16 = 0x1518;
 const VECTOR: u16 = 0x151b;
 const MATRIX: u16 = 0x151c;
 
-/// The first number that is no simple type.
+/// The first number that is not a simple type.
 const FIRST_TYPE: u32 = 0x1000;
-/// How deep types are followed.
+/// Maximum nesting depth of types.
 const MAX_DEPTH: usize = 32;
-/// So many fields are looked at and bytes of names written for each byte of the types, so that hostile ones can't take
-/// forever. Real ones need fewer than two.
-const WORK_FOR_A_BYTE: usize = 64;
+/// Maximum work per byte of the types, counted in visited fields and written bytes of names: hostile types could take
+/// forever. Real ones need less than two.
+const WORK_PER_BYTE: usize = 64;
 
-/// What FXC writes where a name does not follow from the types.
+/// FXC's messages where the types do not give a name.
 const PAST_THE_END: &str = "offset overruns length for type in PDB";
 const NO_MEMBER: &str = "could not get find UDT child with correct offset in PDB";
 
@@ -66,7 +67,7 @@ impl<'a> Types<'a> {
             let mut record = rest.split(size.into())?;
             records.push((record.u16()?, record.rest()));
         }
-        let work_left = Cell::new(stream.len().saturating_mul(WORK_FOR_A_BYTE));
+        let work_left = Cell::new(stream.len().saturating_mul(WORK_PER_BYTE));
         Ok(Self { first, records, work_left })
     }
 
@@ -75,7 +76,7 @@ impl<'a> Types<'a> {
         self.records.get(index).map(|(kind, bytes)| (*kind, Reader::new(bytes)))
     }
 
-    /// The size of a type in bytes.
+    /// Returns the size of a type in bytes.
     pub(super) fn size(&self, mut number: u32) -> Option<u32> {
         for _ in 0..MAX_DEPTH {
             if number < FIRST_TYPE {
@@ -100,8 +101,8 @@ impl<'a> Types<'a> {
         None
     }
 
-    /// The name of a part of a variable: of so many bytes from an offset on. With it, what FXC complains of. Nothing if
-    /// there were too many of them.
+    /// Returns the name of the part of a variable at an offset, and FXC's message if there is one; `None` if the work
+    /// budget is exhausted.
     pub(super) fn name(
         &self,
         variable: &[u8],
@@ -117,7 +118,7 @@ impl<'a> Types<'a> {
         Some((name, fault))
     }
 
-    /// Appends what stands at an offset of a type.
+    /// Appends the component at an offset of a type.
     fn select(&self, name: &mut String, mut number: u32, mut offset: u32) -> Option<&'static str> {
         for _ in 0..MAX_DEPTH {
             if number < FIRST_TYPE {
@@ -146,13 +147,13 @@ impl<'a> Types<'a> {
         None
     }
 
-    /// Appends the member that stands at an offset; gives its type and the offset in it.
+    /// Appends the member at an offset; returns its type and the offset in it.
     fn member(&self, name: &mut String, mut record: Reader<'a>, offset: u32) -> Option<(u32, u32)> {
         record.skip(4).ok()?;
         let (FIELD_LIST, mut fields) = self.record(record.u32().ok()?)? else { return None };
         while !fields.is_empty() {
             self.work_left.set(self.work_left.get().checked_sub(1)?);
-            // What fills up.
+            // Padding.
             if let Some(filler @ 0xf0..) = fields.rest().first() {
                 fields.skip(u64::from(filler & 0xf).max(1)).ok()?;
                 continue;
@@ -174,7 +175,7 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Appends the element that stands at an offset; gives its type and the offset in it.
+/// Appends the element at an offset; returns its type and the offset in it.
 fn element(name: &mut String, mut record: Reader<'_>, offset: u32) -> Option<(u32, u32)> {
     let number = record.u32().ok()?;
     record.skip(4).ok()?;
@@ -201,7 +202,7 @@ fn vector_component(name: &mut String, mut record: Reader<'_>, offset: u32) -> O
 }
 
 fn matrix_component(name: &mut String, record: Reader<'_>, offset: u32) -> Option<&'static str> {
-    let place = || {
+    let element = || {
         let mut record = record;
         let size = simple_size(record.u32().ok()?);
         record.skip(8).ok()?;
@@ -210,7 +211,7 @@ fn matrix_component(name: &mut String, record: Reader<'_>, offset: u32) -> Optio
         let minor = offset.checked_rem(distance)?.checked_div(size)?;
         Some(if attributes & 1 == 1 { (major, minor) } else { (minor, major) })
     };
-    match place() {
+    match element() {
         Some((row, column)) => {
             let _ = write!(name, "._m{row}{column}");
             None
@@ -224,13 +225,13 @@ fn built_in_kind(mut record: Reader<'_>) -> Option<u16> {
     record.u16().ok()
 }
 
-/// The size of a simple type in bytes, as registers hold it.
+/// Returns the size of a simple type in registers, in bytes.
 fn simple_size(number: u32) -> u32 {
     const DOUBLE: u32 = 0x41;
     if number == DOUBLE { 8 } else { 4 }
 }
 
-/// A number of any width.
+/// Reads a number of any width.
 fn number_field(reader: &mut Reader<'_>) -> Option<u32> {
     match reader.u16().ok()? {
         0x8001 | 0x8002 => reader.u16().ok().map(u32::from),

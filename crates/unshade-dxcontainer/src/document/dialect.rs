@@ -1,32 +1,32 @@
-//! The document as older versions of LLVM read it: `yaml2obj` refuses keys that it does not know, so that these are
-//! left out, and our own document says the rest.
+//! The LLVM document for older versions of LLVM. Their `yaml2obj` rejects unknown keys, so these are omitted; the
+//! unshade document has their contents instead.
 
 use crate::psv0::{ResourceKind, ResourceType};
 use crate::yaml::{Kind, Node};
 use alloc::vec::Vec;
 
-/// Which LLVM is to read the document.
+/// The version of LLVM that is to read the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Llvm {
     /// LLVM 19.
     V19,
     /// LLVM 22.
     V22,
-    /// LLVM 24, which has all keys.
+    /// LLVM 24, which knows all keys.
     #[default]
     V24,
 }
 
-/// Keys of a part that came in with LLVM 24.
+/// Part keys that LLVM 24 introduced.
 const NEW_PART_KEYS: [&str; 4] = ["DebugName", "CompilerVersion", "SourceInfo", "PrivateData"];
 
-/// Keys of PSVInfo that came in with LLVM 24.
+/// PSVInfo keys that LLVM 24 introduced.
 const NEW_PSV_KEYS: [&str; 2] = ["StringTable", "RuntimeInfoSize"];
 
-/// Features that LLVM 19 has no key for.
+/// Features without a key in LLVM 19.
 const NEW_FEATURES: [&str; 2] = ["SampleCmpWithGradientOrBias", "ExtendedCommandInfo"];
 
-/// Takes out of a part what a version of LLVM does not know.
+/// Removes from a part what a version of LLVM does not know.
 pub(super) fn restrict(part: &mut Node<'_>, llvm: Llvm) {
     if llvm == Llvm::V24 {
         return;
@@ -48,7 +48,7 @@ pub(super) fn restrict(part: &mut Node<'_>, llvm: Llvm) {
     }
 }
 
-/// LLVM 19 has numbers for type, shape and flags of a resource.
+/// Replaces type, shape and flags of a resource by numbers, which LLVM 19 expects.
 fn number_names(resource: &mut Node<'_>) {
     let number = |node: &mut Node<'_>, number: Option<u32>| {
         if let Some(number) = number {

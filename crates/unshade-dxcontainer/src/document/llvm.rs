@@ -1,4 +1,4 @@
-//! The parts as LLVM's document has them: `Name`, `Size`, and one key for what is inside.
+//! The parts in LLVM's document: `Name`, `Size`, and one key for the contents.
 
 use super::{psv0, root_signature, sources};
 use crate::bytes::{Bytes, Text, len32};
@@ -8,17 +8,17 @@ use crate::program::{Program, ProgramVersion};
 use crate::signature::{
     ComponentType, Core, Element, Form, MinPrecision, NamePolicy, Signature, SystemValue,
 };
-use crate::small::{CompilerVersion, DebugName, FEATURES, FeatureInfo, ShaderHash};
+use crate::simple_parts::{CompilerVersion, DebugName, FEATURES, FeatureInfo, ShaderHash};
 use crate::yaml::{MapReader, MapWriter, Node, Yaml};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use unshade_core::{FourCc, Result};
 
-/// LLVM's name of the bit after the last feature; it is no feature, but it has a key.
+/// LLVM's name of the bit after the last feature; it is not a feature, but has a key.
 const NEXT_UNUSED_BIT: &str = "NextUnusedBit";
 
-/// The part as LLVM's document has it; what LLVM does not know has a name and a size.
+/// Returns the node of a part in LLVM's document; for parts unknown to LLVM, only name and size.
 pub(super) fn part_node(part: &OwnedPart, size: usize) -> Node<'_> {
     let mut map = MapWriter::default();
     map.field("Name", &part.name);
@@ -47,8 +47,8 @@ pub(super) fn part_node(part: &OwnedPart, size: usize) -> Node<'_> {
     map.finish()
 }
 
-/// Reads a part of LLVM's document. A part that it says nothing of is zeros, as `yaml2obj` makes it.
-/// Of zeros there may be `zeros_left` in all; none are made where our document says what is in the part.
+/// Reads a part of LLVM's document. A part without contents is filled with zeros, as by `yaml2obj`. `zeros_left` is
+/// the remaining budget for zeros; `None` makes none, for parts that the unshade document describes.
 pub(super) fn read_part(node: &Node<'_>, zeros_left: Option<&mut u32>) -> Result<OwnedPart> {
     let mut map = MapReader::new(node)?;
     let name: FourCc = map.field("Name")?;
@@ -70,7 +70,7 @@ pub(super) fn read_part(node: &Node<'_>, zeros_left: Option<&mut u32>) -> Result
         if let Some(content) = map.take(key) {
             let read = read_content(key, name, size, content).map_err(|error| error.within(key))?;
             if data.replace(read).is_some() {
-                return Err(content.fault("part has two contents").within(key));
+                return Err(content.fault("part has two keys for its contents").within(key));
             }
         }
     }
@@ -83,13 +83,13 @@ pub(super) fn read_part(node: &Node<'_>, zeros_left: Option<&mut u32>) -> Result
     Ok(OwnedPart { name, data, fault: None })
 }
 
-/// How many zeros the parts of a document that it says nothing of may have together: a line of text asks for any number.
+/// Maximum total size of parts without contents in a document: one line of text could ask for any size.
 pub(super) const MAX_ZEROS: u32 = 16 << 20;
 
 fn zeros(node: &Node<'_>, size: u32, left: &mut u32) -> Result<Vec<u8>> {
     *left = left.checked_sub(size).ok_or_else(|| {
-        node.fault("parts without content are too large")
-            .expected(format!("at most {MAX_ZEROS} bytes in all, of which {left} are left"))
+        node.fault("parts without contents are too large")
+            .expected(format!("at most {MAX_ZEROS} bytes in total, of which {left} are left"))
             .found(format!("{size}"))
     })?;
     Ok(vec![0; size as usize])
@@ -133,7 +133,9 @@ pub(super) fn read_program(node: &Node<'_>, size: u32) -> Result<Program> {
     let (major, minor): (u8, u8) = (map.field("MajorVersion")?, map.field("MinorVersion")?);
     let kind: u16 = map.field("ShaderKind")?;
     if major > 15 || minor > 15 {
-        return Err(node.fault("shader model has numbers of 4 bits").found(format!("{major}.{minor}")));
+        return Err(node
+            .fault("version of the shader model does not fit 4 bits")
+            .found(format!("{major}.{minor}")));
     }
     let words: Option<u32> = map.field("Size")?;
     let dxil = (map.field("DXILMajorVersion")?, map.field("DXILMinorVersion")?);
@@ -148,7 +150,7 @@ pub(super) fn read_program(node: &Node<'_>, size: u32) -> Result<Program> {
     if let Some(bitcode_size) = bitcode_size {
         program.header.bitcode_size = bitcode_size;
     }
-    // The part's size says whether it is padded.
+    // The size of the part shows whether it is padded.
     if size as usize == program.bitcode.0.len().saturating_add(24) {
         program.tail = Bytes::default();
     }
@@ -276,7 +278,7 @@ pub(super) fn read_signature(node: &Node<'_>, form: Form, size: u32) -> Result<S
         elements.push(read_element(parameter).map_err(|error| error.within(format!("Parameters[{index}]")))?);
     }
     map.finish()?;
-    // The size tells how the names were laid out, where it can.
+    // The size shows the name policy, if only one fits.
     let of = |policy| Signature::new(form, elements.clone(), policy);
     let usual = if form == Form::Full { NamePolicy::Shared } else { NamePolicy::Fxc };
     let policies = [usual, NamePolicy::Separate];

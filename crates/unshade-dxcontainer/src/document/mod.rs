@@ -1,20 +1,20 @@
-//! Containers as YAML, both ways.
+//! Containers as YAML, and back.
 //!
-//! A file has two documents. The first is LLVM's (`--- !dxcontainer`, as `obj2yaml` writes it and `yaml2obj` reads it)
-//! and says all that LLVM has words for. The second (`--- !unshade`) says the rest: parts that LLVM does not know,
-//! fields that it has no key for, compressed streams, and how things are laid out, where that can't be told from the
-//! first. `yaml2obj` reads only the first document of a file.
+//! A file has two documents. The first is LLVM's (`--- !dxcontainer`, as `obj2yaml` writes it and `yaml2obj` reads
+//! it) and holds everything that LLVM has keys for. The second (`--- !unshade`) holds the rest: parts and fields
+//! unknown to LLVM, compressed streams, and layouts that do not follow from the first. `yaml2obj` reads only the
+//! first document of a file.
 //!
-//! What the first document says alone is written to the second only if something would be lost: a container that is
-//! read from both documents is the same to the byte. Who changes a name changes it in the first document; a layout of
-//! the second that no longer fits is refused, with the advice to take it out.
+//! The second document has only what would otherwise be lost. Both documents together restore a container byte for
+//! byte. Names are changed in the first document. A layout in the second that no longer fits is an error, with the
+//! hint to remove it.
 
 mod dialect;
-mod extra;
 mod llvm;
 mod psv0;
 mod root_signature;
 mod sources;
+mod supplement;
 
 pub use dialect::Llvm;
 
@@ -34,67 +34,66 @@ use unshade_core::{Error, ErrorKind, FourCc, Result};
 /// The tag of LLVM's document.
 pub const LLVM_TAG: &str = "!dxcontainer";
 
-/// The tag of ours.
-pub const OWN_TAG: &str = "!unshade";
+/// The tag of the unshade document.
+pub const UNSHADE_TAG: &str = "!unshade";
 
 /// Writes a container as YAML.
 ///
 /// # Errors
-/// If a part can't be written, as [`DxFile::write`].
+/// Fails if a part cannot be written, as [`DxFile::write`] does.
 pub fn to_yaml(file: &DxFile) -> Result<String> {
     to_yaml_for(file, Llvm::default())
 }
 
-/// Writes a container as YAML whose first document a version of LLVM reads.
+/// Writes a container as YAML whose first document a given version of LLVM can read.
 ///
 /// # Errors
-/// As [`to_yaml`].
+/// Fails as [`to_yaml`] does.
 pub fn to_yaml_for(file: &DxFile, llvm: Llvm) -> Result<String> {
     let mut out = String::new();
     write_yaml(file, llvm, &mut out)?;
     Ok(out)
 }
 
-/// The same, handed on in pieces: the text of a large program is never held whole.
+/// Writes the same YAML piece by piece: the text of a large program is never in memory as a whole.
 ///
 /// # Errors
-/// As [`to_yaml`], and if what it is written to fails.
+/// Fails as [`to_yaml`] does, and if writing to `out` fails.
 pub fn write_yaml(file: &DxFile, llvm: Llvm, out: &mut dyn fmt::Write) -> Result<()> {
     let nodes = nodes(file, llvm)?;
     let mut write = || {
         emit(LLVM_TAG, &nodes.main, out)?;
         out.write_str("...\n")?;
-        if let Some(own) = &nodes.own {
-            emit(OWN_TAG, own, out)?;
+        if let Some(supplement) = &nodes.supplement {
+            emit(UNSHADE_TAG, supplement, out)?;
             out.write_str("...\n")?;
         }
         Ok(())
     };
     write().map_err(|_: fmt::Error| {
-        Error::without_offset(ErrorKind::Unsupported, "YAML can't be written to where it should go")
+        Error::without_offset(ErrorKind::Unsupported, "YAML output cannot be written")
     })
 }
 
-/// Reads a container from YAML, with the digest that the document says.
+/// Reads a container from YAML, with the digest from the document.
 ///
 /// # Errors
-/// If the text is no such document, or says something impossible; the message has line and column.
+/// Fails if the text is not such a document, or is inconsistent; the message has line and column.
 pub fn from_yaml(text: &str) -> Result<DxFile> {
     let documents = parse(text)?;
     let find = |tag: &str| documents.iter().find(|document| document.tag == tag);
     // A document without a tag is LLVM's, as for yaml2obj.
     let main = find(LLVM_TAG).or_else(|| documents.first().filter(|document| document.tag.is_empty()));
     let main = main.ok_or_else(|| {
-        Error::without_offset(ErrorKind::BadMagic, "no document of a DXContainer")
-            .expected("--- !dxcontainer")
+        Error::without_offset(ErrorKind::BadMagic, "no DXContainer document").expected("--- !dxcontainer")
     })?;
-    read_both(&main.root, find(OWN_TAG).map(|own| &own.root), llvm::MAX_ZEROS)
+    read_both(&main.root, find(UNSHADE_TAG).map(|supplement| &supplement.root), llvm::MAX_ZEROS)
 }
 
-/// Both documents of a container.
+/// The two documents of a container.
 struct Nodes<'a> {
     main: Node<'a>,
-    own: Option<Node<'a>>,
+    supplement: Option<Node<'a>>,
 }
 
 fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
@@ -103,46 +102,46 @@ fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
         bodies.push(part.data.write().map_err(|error| error.within(format!("part {}", part.name)))?);
     }
     let mut parts = Vec::with_capacity(bodies.len());
-    let mut own_parts = Vec::new();
+    let mut supplement_parts = Vec::new();
     for (index, (part, body)) in file.parts.iter().zip(&bodies).enumerate() {
         let mut node = llvm::part_node(part, body.len());
         dialect::restrict(&mut node, llvm);
-        own_parts.extend(own_node(index, part, body, &node));
+        supplement_parts.extend(supplement_node(index, part, body, &node));
         parts.push(node);
     }
     let mut main = MapWriter::default();
     main.node("Header", header_node(file, &bodies));
     main.node("Parts", Node::list(parts));
-    let mut own = MapWriter::default();
-    own.field("Layout", &file.layout);
-    if !own_parts.is_empty() {
-        own.node("Parts", Node::list(own_parts));
+    let mut supplement = MapWriter::default();
+    supplement.field("Layout", &file.layout);
+    if !supplement_parts.is_empty() {
+        supplement.node("Parts", Node::list(supplement_parts));
     }
-    let own = (!own.is_empty()).then(|| own.finish());
-    Ok(Nodes { main: main.finish(), own })
+    let supplement = (!supplement.is_empty()).then(|| supplement.finish());
+    Ok(Nodes { main: main.finish(), supplement })
 }
 
-/// A container that stands in another, as our document has it.
-fn own_container(file: &DxFile) -> Option<Node<'_>> {
+/// Returns the node of a nested container in the unshade document.
+fn nested_container_node(file: &DxFile) -> Option<Node<'_>> {
     let nodes = nodes(file, Llvm::default()).ok()?;
     let mut map = MapWriter::default();
     map.node("Main", nodes.main);
-    if let Some(own) = nodes.own {
-        map.node("Own", own);
+    if let Some(supplement) = nodes.supplement {
+        map.node("Own", supplement);
     }
     Some(map.finish())
 }
 
-fn read_own_container(node: &Node<'_>) -> Result<DxFile> {
+fn read_nested_container(node: &Node<'_>) -> Result<DxFile> {
     let mut map = MapReader::new(node)?;
     let main = map.take("Main").ok_or_else(|| node.fault("key `Main` is missing"))?;
-    let own = map.take("Own");
+    let supplement = map.take("Own");
     map.finish()?;
-    // Written with all that is in it.
-    read_both(main, own, 0)
+    // A nested container is written with all of its contents, so it needs no zeros.
+    read_both(main, supplement, 0)
 }
 
-/// A node that borrows nothing.
+/// Returns a node that borrows nothing.
 fn into_owned<'a>(node: Node<'_>) -> Node<'a> {
     let kind = match node.kind {
         Kind::Null => Kind::Null,
@@ -182,8 +181,8 @@ fn header_node<'a>(file: &'a DxFile, bodies: &[Vec<u8>]) -> Node<'a> {
     map.finish()
 }
 
-/// What the first document can't say of a part, if there is anything.
-fn own_node<'a>(index: usize, part: &'a OwnedPart, body: &[u8], node: &Node<'_>) -> Option<Node<'a>> {
+/// Returns what the first document cannot express of a part, if anything.
+fn supplement_node<'a>(index: usize, part: &'a OwnedPart, body: &[u8], node: &Node<'_>) -> Option<Node<'a>> {
     let mut rebuilt = llvm::read_part(node, None).ok()?;
     if same(&rebuilt, body) {
         return None;
@@ -191,10 +190,12 @@ fn own_node<'a>(index: usize, part: &'a OwnedPart, body: &[u8], node: &Node<'_>)
     let mut map = MapWriter::default();
     map.node("Part", Node::number(index as u64));
     map.field("Name", &part.name);
-    // What is said must lead back to the bytes; if it does not, the bytes are said.
-    match extra::node(part, &rebuilt) {
-        Some((key, said)) if extra::apply(&mut rebuilt, key, &said).is_ok() && same(&rebuilt, body) => {
-            map.node(key, said);
+    // The node must lead back to the same bytes; if it does not, the bytes are written instead.
+    match supplement::node(part, &rebuilt) {
+        Some((key, content))
+            if supplement::apply(&mut rebuilt, key, &content).is_ok() && same(&rebuilt, body) =>
+        {
+            map.node(key, content);
         }
         _ => map.node("Bytes", owned_bytes(body)),
     }
@@ -209,23 +210,25 @@ fn owned_bytes<'a>(bytes: &[u8]) -> Node<'a> {
     Kind::Bytes(bytes.to_vec().into()).into()
 }
 
-/// The numbers of the parts that our document says something of.
-fn parts_said(own: &Node<'_>) -> BTreeSet<u32> {
-    let Some(Node { kind: Kind::List { items, .. }, .. }) = own.get("Parts") else { return BTreeSet::new() };
+/// Returns the indices of the parts that the unshade document describes.
+fn described_parts(supplement: &Node<'_>) -> BTreeSet<u32> {
+    let Some(Node { kind: Kind::List { items, .. }, .. }) = supplement.get("Parts") else {
+        return BTreeSet::new();
+    };
     items.iter().filter_map(|part| u32::from_node(part.get("Part")?).ok()).collect()
 }
 
-/// Reads both documents; parts that neither says anything of may have so many zeros.
-fn read_both(main: &Node<'_>, own: Option<&Node<'_>>, zeros: u32) -> Result<DxFile> {
-    let mut file = read_main(main, &own.map(parts_said).unwrap_or_default(), zeros)?;
-    if let Some(own) = own {
-        read_own(own, &mut file).map_err(|error| error.within(OWN_TAG))?;
+/// Reads both documents; `zeros` is the budget for parts without contents.
+fn read_both(main: &Node<'_>, supplement: Option<&Node<'_>>, zeros: u32) -> Result<DxFile> {
+    let mut file = read_main(main, &supplement.map(described_parts).unwrap_or_default(), zeros)?;
+    if let Some(supplement) = supplement {
+        read_supplement(supplement, &mut file).map_err(|error| error.within(UNSHADE_TAG))?;
     }
     Ok(file)
 }
 
-/// Reads LLVM's document; `said` are the parts of which ours says something.
-fn read_main(node: &Node<'_>, said: &BTreeSet<u32>, mut zeros_left: u32) -> Result<DxFile> {
+/// Reads LLVM's document; `described` are the parts that the unshade document describes.
+fn read_main(node: &Node<'_>, described: &BTreeSet<u32>, mut zeros_left: u32) -> Result<DxFile> {
     let mut map = MapReader::new(node)?;
     let mut file = DxFile::default();
     if let Some(header) = map.take("Header") {
@@ -234,14 +237,14 @@ fn read_main(node: &Node<'_>, said: &BTreeSet<u32>, mut zeros_left: u32) -> Resu
     let parts = map.take("Parts").map(Node::items).transpose()?.unwrap_or_default();
     map.finish()?;
     for (index, part) in parts.iter().enumerate() {
-        let zeros_left = (!said.contains(&len32(index))).then_some(&mut zeros_left);
+        let zeros_left = (!described.contains(&len32(index))).then_some(&mut zeros_left);
         let read = llvm::read_part(part, zeros_left);
         file.parts.push(read.map_err(|error| error.within(format!("Parts[{index}]")))?);
     }
     Ok(file)
 }
 
-/// Size, count and offsets are computed when the container is written; they are read to be sure that they are numbers.
+/// Reads size, count and offsets only to check that they are numbers: writing the container computes them.
 fn read_header(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
     let mut map = MapReader::new(node)?;
     file.digest = Digest(map.field_or("Hash", [0; 16])?);
@@ -256,35 +259,35 @@ fn read_header(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
     map.finish()
 }
 
-fn read_own(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
+fn read_supplement(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
     let mut map = MapReader::new(node)?;
     let layout: Option<FileLayout> = map.field("Layout")?;
     let parts = map.take("Parts").map(Node::items).transpose()?.unwrap_or_default();
     map.finish()?;
     for node in &parts {
-        read_own_part(node, file)?;
+        read_supplement_part(node, file)?;
     }
     file.layout = layout;
     Ok(())
 }
 
-fn read_own_part(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
+fn read_supplement_part(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
     let mut map = MapReader::new(node)?;
     let index: u32 = map.field("Part")?;
     let name: FourCc = map.field("Name")?;
     let count = file.parts.len();
     let part = file.parts.get_mut(index as usize).filter(|part| part.name == name).ok_or_else(|| {
         node.fault("the first document has no such part")
-            .expected(format!("the number of a part below {count} and its name"))
+            .expected(format!("the index of a part below {count}, and its name"))
             .found(format!("{index} {name}"))
     })?;
     let label = |error: Error| error.within(format!("part {index} {name}"));
     if let Some(bytes) = map.take("Bytes") {
         part.data = PartData::Raw(Bytes::from_node(bytes).map_err(label)?);
     }
-    for key in extra::KEYS {
-        if let Some(said) = map.take(key) {
-            extra::apply(part, key, said).map_err(|error| label(error.within(key)))?;
+    for key in supplement::KEYS {
+        if let Some(content) = map.take(key) {
+            supplement::apply(part, key, content).map_err(|error| label(error.within(key)))?;
         }
     }
     map.finish()

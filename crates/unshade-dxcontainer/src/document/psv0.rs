@@ -1,5 +1,5 @@
-//! PSV0 as LLVM's document has it. LLVM resolves names and indices of elements; from LLVM 24 on it lists the string
-//! table and the size of the runtime information too.
+//! PSV0 in LLVM's document. LLVM resolves names and indices of elements; from LLVM 24 on it also lists the string
+//! table and the size of the runtime information.
 
 use crate::bytes::{Bytes, Text, len32, pad4};
 use crate::psv0::{
@@ -18,7 +18,7 @@ const NEWEST_VERSION: usize = 3;
 /// LLVM's keys of the three groups of elements.
 const GROUP_KEYS: [&str; 3] = ["SigInputElements", "SigOutputElements", "SigPatchOrPrimElements"];
 
-/// A list of words that borrows nothing.
+/// Returns a list of hexadecimal words that borrows nothing.
 fn hex_words<'a>(words: &[u32]) -> Node<'a> {
     Node::flow(words.iter().map(|word| Node::hex((*word).into())).collect())
 }
@@ -27,7 +27,7 @@ pub(super) fn node(psv0: &Psv0) -> Node<'_> {
     let number = |value: u32| Node::number(value.into());
     let info = &psv0.info;
     let version = info.version().min(NEWEST_VERSION);
-    // Version 0 does not say its stage; pixel is as good as any, for all of the stage's bytes are said.
+    // Version 0 does not store its stage; any stage will do, since the other document has all stage-specific bytes.
     let stage = psv0.stage().unwrap_or(Stage::PIXEL);
     let mut map = MapWriter::default();
     map.node("Version", number(len32(version)));
@@ -83,7 +83,7 @@ fn text_node(text: Option<&[u8]>) -> Node<'_> {
     Node::string(alloc::string::String::from_utf8_lossy(text.unwrap_or_default()))
 }
 
-/// The texts of the string table with their offsets, without empty ones.
+/// Returns the nonempty strings of the string table with their offsets.
 fn string_nodes(psv0: &Psv0) -> Vec<Node<'_>> {
     let Some(signatures) = &psv0.signatures else { return Vec::new() };
     let mut nodes = Vec::new();
@@ -231,9 +231,9 @@ fn empty_info(version: usize, stage: Stage) -> RuntimeInfo {
     }
 }
 
-/// Makes the runtime information as large as the document says, with zeros in what LLVM has no key for.
+/// Extends the runtime information to the size in the document, with zeros for what LLVM has no key for.
 fn grow(info: &mut RuntimeInfo, size: u32, node: &Node<'_>) -> Result<()> {
-    /// Larger than any version that will be.
+    /// Larger than any likely version.
     const MOST: u32 = 4096;
     if size > MOST {
         return Err(node.fault("value is too large").found(format!("{size}")).within("RuntimeInfoSize"));
@@ -247,11 +247,11 @@ fn grow(info: &mut RuntimeInfo, size: u32, node: &Node<'_>) -> Result<()> {
 }
 
 crate::scalar::model! {
-    /// A text of the string table.
+    /// A string of the string table.
     pub(super) struct TableString {
-        /// The text.
+        /// The string.
         pub text: Text => "String",
-        /// Where it stands.
+        /// Its offset.
         pub offset: u32 => "Offset",
     }
 }
@@ -267,7 +267,7 @@ fn read_resource(node: &Node<'_>, stride: u32) -> Result<Resource> {
     let kind: Option<ResourceKind> = map.field("Kind")?;
     let mut flags = 0;
     if let Some(node) = map.take("Flags").filter(|node| node.text().is_some()) {
-        // LLVM 19 has a number.
+        // LLVM 19 writes a number.
         flags = u32::from_node(node).map_err(|error| error.within("Flags"))?;
     } else if let Some(node) = map.take("Flags") {
         let mut map = MapReader::new(node)?;
@@ -280,14 +280,14 @@ fn read_resource(node: &Node<'_>, stride: u32) -> Result<Resource> {
     let extra = (stride as usize).saturating_sub(known);
     if extra > 4096 || stride < 16 {
         return Err(node
-            .fault("size of a resource is impossible")
+            .fault("invalid size of a resource")
             .found(format!("{stride}"))
             .within("ResourceStride"));
     }
     Ok(Resource { binding, kind, extra: Bytes(vec![0; extra]) })
 }
 
-/// Elements, dependencies and tables, and where the entry point's name stands.
+/// Reads elements, dependencies and tables. Returns also the offset of the entry point's name.
 fn read_signatures(
     map: &mut MapReader<'_, '_>,
     info: &RuntimeInfo,
@@ -332,7 +332,7 @@ fn read_signatures(
     Ok((signatures, entry))
 }
 
-/// A list of as many words as the vectors call for; a list that is missing is zeros.
+/// Checks that a list has as many words as the vectors require; a missing list is all zeros.
 fn sized(mut list: Vec<u32>, words: u32, key: &'static str) -> Result<Vec<u32>> {
     if list.is_empty() {
         list.resize(words as usize, 0);
@@ -389,14 +389,14 @@ fn read_element(node: &Node<'_>) -> Result<(Element, Text, Vec<u32>)> {
     Ok((element, name, indices))
 }
 
-/// Uses the string table of the document, if it says something else than the one that was built.
+/// Uses the string table of the document, if it differs from the one that was built.
 fn use_table(
     psv0: &mut Psv0,
     table: &[TableString],
     entry_name: Option<&Text>,
     node: &Node<'_>,
 ) -> Result<()> {
-    /// No real table has a tenth of this.
+    /// More than ten times as large as any real table.
     const MOST: usize = 1 << 20;
     let mut strings = vec![0u8];
     for entry in table {
@@ -407,10 +407,10 @@ fn use_table(
         if strings.len() < end {
             strings.resize(end, 0);
         }
-        if let Some(place) =
+        if let Some(target) =
             strings.get_mut(entry.offset as usize..).and_then(|rest| rest.get_mut(..entry.text.0.len()))
         {
-            place.copy_from_slice(&entry.text.0);
+            target.copy_from_slice(&entry.text.0);
         }
     }
     pad4(&mut strings, 0);
@@ -418,7 +418,7 @@ fn use_table(
     if strings == signatures.strings.0 {
         return Ok(());
     }
-    // Names that were changed stay with the table that was built for them.
+    // If names were changed, the table that was built for them is kept.
     let find = |name: &[u8]| table.iter().find(|entry| entry.text.0 == name).map(|entry| entry.offset);
     let built = signatures.strings.clone();
     let text = |offset: u32| -> &[u8] {

@@ -1,5 +1,5 @@
-//! RTS0 as LLVM's document has it. Offsets are written as LLVM writes them; when a document is read everything is
-//! laid out anew, as DXC and LLVM do it.
+//! RTS0 in LLVM's document. Offsets are written as LLVM writes them; reading a document assigns new offsets, as DXC
+//! and LLVM do.
 
 use crate::bytes::len32;
 use crate::image::Slack;
@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
-/// The keys of a sampler, which are those of its record.
+/// The keys of a sampler, which match its record.
 const SAMPLER_KEYS: [&str; 13] = [
     "Filter",
     "AddressU",
@@ -33,7 +33,7 @@ fn number<'a>(value: u32) -> Node<'a> {
     Node::number(value.into())
 }
 
-/// A number as LLVM writes those that it takes for signed.
+/// Returns the node of a number that LLVM treats as signed.
 fn signed<'a>(value: u32) -> Node<'a> {
     Node::plain(format!("{}", value.cast_signed()))
 }

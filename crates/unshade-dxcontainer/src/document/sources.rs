@@ -1,5 +1,5 @@
-//! SRCI as LLVM's document has it. Sizes and counts are computed when a document is read, and the sources are
-//! compressed anew unless our document has the bytes that they were stored in.
+//! SRCI in LLVM's document. Reading a document computes sizes and counts, and compresses the sources again unless the
+//! unshade document has the stored bytes.
 
 use crate::bytes::{Bytes, Text, len32};
 use crate::source_info::{
@@ -11,10 +11,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
-/// Sources that are more than this many times as large as what they are stored in, ...
+/// Sources that exceed this ratio to their stored size ...
 const MAX_RATIO: usize = 64;
 
-/// ... and larger than this, stay what they are stored in: a megabyte of zeros is a kilobyte.
+/// ... and this size stay compressed: a megabyte of zeros takes a kilobyte.
 const RATIO_FLOOR: usize = 1 << 16;
 
 fn is_bomb(contents: &Contents) -> bool {
@@ -22,7 +22,8 @@ fn is_bomb(contents: &Contents) -> bool {
     contents.header.size_of_entries as usize > limit
 }
 
-/// The node, where LLVM has words for it: one section of each kind, and contents that can be inflated.
+/// Returns the node, if LLVM has keys for everything: one section of each kind, and contents that can be
+/// decompressed.
 pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
     let find = |kind| info.sections.iter().find(|section| section.header.kind == kind);
     let mut map = MapWriter::default();
@@ -59,8 +60,8 @@ pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
     Some(map.finish())
 }
 
-/// The key for the size that the sources are stored in. yaml2obj compresses them anew and aborts if the size is another,
-/// which it is for most of DXC's, so that it is left for it to find.
+/// The key for the stored size of the sources. It is omitted: `yaml2obj` compresses the sources again and aborts if
+/// their size differs, which it does for most of DXC's.
 const STORED_SIZE: &str = "EntriesSizeInBytes";
 
 fn without_size(mut header: Node<'_>) -> Node<'_> {
@@ -70,7 +71,7 @@ fn without_size(mut header: Node<'_>) -> Node<'_> {
     header
 }
 
-/// A node of a record's numbers that borrows nothing.
+/// Returns a node of a record's numbers that borrows nothing.
 fn owned<'a>(node: Node<'_>) -> Node<'a> {
     match node.kind {
         Kind::Map(pairs) => {
@@ -89,7 +90,7 @@ fn owned_text<'a>(text: Text) -> Node<'a> {
     }
 }
 
-/// A record's node with a text behind its fields.
+/// Appends text to the node of a record.
 fn with_text<'a>(node: Node<'a>, key: &'static str, text: Node<'a>) -> Node<'a> {
     match node.kind {
         Kind::Map(mut pairs) => {
@@ -152,7 +153,7 @@ fn read_section(node: &Node<'_>, kind: SectionKind) -> Result<Section> {
     Ok(Section { header: SectionHeader { kind, ..header }, content, tail: Bytes::default() })
 }
 
-/// The header of sources that are not compressed.
+/// The header of uncompressed sources.
 const PLAIN: ContentsHeader = ContentsHeader {
     size: 0,
     flags: 0,
@@ -162,7 +163,7 @@ const PLAIN: ContentsHeader = ContentsHeader {
     count: 0,
 };
 
-/// The sizes and the count are found anew.
+/// Reads the header; the sizes and the count are computed.
 fn read_contents_header(node: &Node<'_>) -> Result<ContentsHeader> {
     let mut map = MapReader::new(node)?;
     map.field::<Option<u32>>(STORED_SIZE)?;
@@ -216,7 +217,7 @@ fn read_argument(node: &Node<'_>) -> Result<(Text, Text)> {
     Ok(pair)
 }
 
-/// Takes the bytes that sources were stored in, if they are still these sources.
+/// Takes over the stored bytes, if they still hold the same sources.
 pub(super) fn use_stored(info: &mut SourceInfo, stored: &Bytes) {
     for section in &mut info.sections {
         if let SectionContent::Contents(contents) = &mut section.content {

@@ -1,4 +1,4 @@
-//! PSV0: what the runtime needs to know of a program to put a pipeline together.
+//! PSV0, pipeline state validation: the information that the runtime needs to create a pipeline.
 //!
 //! ```text
 //! u32 size, runtime information
@@ -7,16 +7,16 @@
 //!   u32 size of the string table, strings
 //!   u32 count of semantic indices, indices
 //!   if there are elements: u32 stride, input elements, output elements, patch constants or primitive elements
-//!   if the view ID is used: a mask of outputs for each stream that has vectors, one of patch constants (hull, mesh)
-//!   a table from inputs to outputs for each stream that has vectors (not mesh)
+//!   if the view ID is used: an output mask for each stream with vectors, one for patch constants (hull, mesh)
+//!   a table from inputs to outputs for each stream with vectors (not mesh)
 //!   a table from inputs to patch constants (hull), or from patch constants to outputs (domain)
 //! ```
 //!
-//! A mask has a bit for each component of each vector, in words of 32 bits: `(vectors + 7) / 8` words. A table has
-//! such a mask of what is written for each component of each vector that is read: `mask words * vectors * 4`.
+//! A mask has one bit per component of each vector, in 32-bit words: `(vectors + 7) / 8` words. A table has one mask
+//! of what is written per component of each vector that is read: `mask words * vectors * 4` words.
 //!
-//! Structures are known by their size, so that a newer version reads as an older one with bytes behind it. Source:
-//! DXC's `DxilPipelineStateValidation.h`; 626 parts of the corpus, consumed to the byte.
+//! Structures are identified by their size, so that a newer version reads as an older one followed by extra bytes.
+//! Sources: DXC's `DxilPipelineStateValidation.h`; 626 real parts, parsed to the last byte.
 
 mod runtime_info;
 
@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
 named! {
-    /// What is bound.
+    /// The type of a resource.
     pub struct ResourceType(u32) {
         INVALID = 0 => "Invalid",
         SAMPLER = 1 => "Sampler",
@@ -73,7 +73,7 @@ named! {
 }
 
 named! {
-    /// What an element means. LLVM names 30 `Invalid` too; 30 to 33 are named as DXIL has them.
+    /// The semantic kind of an element. LLVM calls 30 `Invalid` too; 30 to 33 have their DXIL names.
     pub struct SemanticKind(u8) {
         ARBITRARY = 0 => "Arbitrary",
         VERTEX_ID = 1 => "VertexID",
@@ -113,7 +113,7 @@ named! {
 }
 
 named! {
-    /// The type of an element's components.
+    /// The component type of an element.
     pub struct ComponentType(u8) {
         UNKNOWN = 0 => "Unknown",
         UINT32 = 1 => "UInt32",
@@ -129,7 +129,7 @@ named! {
 }
 
 named! {
-    /// How an element is interpolated.
+    /// The interpolation mode of an element.
     pub struct Interpolation(u8) {
         UNDEFINED = 0 => "Undefined",
         CONSTANT = 1 => "Constant",
@@ -146,23 +146,23 @@ named! {
 record! {
     /// The fields of a resource in version 0.
     pub struct Binding {
-        /// What is bound.
+        /// The resource type.
         pub resource_type: ResourceType => "Type",
         /// The register space.
         pub space: u32 => "Space",
         /// The first register.
         pub lower_bound: u32 => "LowerBound",
-        /// The last register; the highest number for no bound.
+        /// The last register; `u32::MAX` if unbounded.
         pub upper_bound: u32 => "UpperBound",
     }
 }
 
 record! {
-    /// What newer versions add to a resource.
+    /// The fields that newer versions add to a resource.
     pub struct BindingKind {
         /// The shape.
         pub kind: ResourceKind => "Kind",
-        /// 1 where 64-bit atomics are used on it.
+        /// 1 if 64-bit atomics are used on it.
         pub flags: u32 => "Flags",
     }
 }
@@ -181,23 +181,23 @@ pub struct Resource {
 record! {
     /// An element of a signature.
     pub struct Element {
-        /// Where its name stands in the string table; system values have none.
+        /// Offset of its name in the string table; system values have none.
         pub name_offset: u32 => "NameOffset",
-        /// Where its indices start in the table of indices.
+        /// Start of its semantic indices in their table.
         pub indices_offset: u32 => "IndicesOffset",
-        /// How many rows, and so indices, it has.
+        /// The number of rows, each of which has a semantic index.
         pub rows: u8 => "Rows",
         /// Its first row.
         pub start_row: u8 => "StartRow",
-        /// Bits 0–3 columns, 4–5 first column, 6 whether it has a place.
+        /// Bits 0–3 number of columns, 4–5 first column, 6 whether a register is allocated.
         pub columns: u8 => "ColsAndStart",
-        /// What it means.
+        /// The semantic kind.
         pub kind: SemanticKind => "Kind",
-        /// The type of its components.
+        /// The component type.
         pub component_type: ComponentType => "ComponentType",
-        /// How it is interpolated.
+        /// The interpolation mode.
         pub interpolation: Interpolation => "Interpolation",
-        /// Bits 0–3 components that are indexed dynamically, 4–5 stream.
+        /// Bits 0–3 dynamically indexed components, 4–5 stream.
         pub mask_and_stream: u8 => "DynamicMaskAndStream",
         /// 0.
         pub reserved: u8 => "Reserved",
@@ -205,44 +205,44 @@ record! {
 }
 
 impl Element {
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub fn cols(&self) -> u8 {
         self.columns & 0xf
     }
 
-    /// Its first column.
+    /// Returns the first column.
     pub fn start_col(&self) -> u8 {
         self.columns >> 4 & 3
     }
 
-    /// Whether it has a place in a register.
+    /// Returns whether a register is allocated for it.
     pub fn allocated(&self) -> bool {
         self.columns & 0x40 != 0
     }
 
-    /// The components that are indexed dynamically.
+    /// Returns the mask of its dynamically indexed components.
     pub fn dynamic_mask(&self) -> u8 {
         self.mask_and_stream & 0xf
     }
 
-    /// The stream of a geometry shader.
+    /// Returns the stream of a geometry shader.
     pub fn stream(&self) -> u8 {
         self.mask_and_stream >> 4 & 3
     }
 }
 
-/// Masks and tables of what depends on what.
+/// Dependency masks and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dependencies {
     /// Outputs of each stream that depend on the view ID.
     pub view_id_outputs: [Vec<u32>; 4],
     /// Patch constants or primitive values that depend on the view ID.
     pub view_id_patch: Vec<u32>,
-    /// Outputs of each stream by the inputs that they depend on.
+    /// Outputs of each stream, by the input that they depend on.
     pub input_to_output: [Vec<u32>; 4],
-    /// Patch constants by the inputs that they depend on (hull).
+    /// Patch constants, by the input that they depend on (hull).
     pub input_to_patch: Vec<u32>,
-    /// Outputs by the patch constants that they depend on (domain).
+    /// Outputs, by the patch constant that they depend on (domain).
     pub patch_to_output: Vec<u32>,
 }
 
@@ -257,9 +257,9 @@ pub struct Signatures {
     pub stride: u32,
     /// The elements of inputs, outputs, and patch constants or primitives.
     pub elements: [Vec<Element>; 3],
-    /// Bytes of each element that its version does not describe, in the same order.
+    /// Bytes of each element in fields of a newer version, in the same order.
     pub extra: Vec<Bytes>,
-    /// What depends on what.
+    /// The dependencies.
     pub dependencies: Dependencies,
 }
 
@@ -274,7 +274,7 @@ pub struct Psv0 {
     pub resources: Vec<Resource>,
     /// What version 1 adds.
     pub signatures: Option<Signatures>,
-    /// Bytes after all of it.
+    /// Bytes after the last table.
     pub extra: Bytes,
 }
 
@@ -282,23 +282,23 @@ pub struct Psv0 {
 pub const GROUPS: [&str; 3] = ["input", "output", "patch constant or primitive"];
 
 impl Psv0 {
-    /// The stage, which version 0 does not say.
+    /// Returns the stage, which version 0 does not store.
     pub fn stage(&self) -> Option<Stage> {
         self.info.v1.as_ref().map(|v1| v1.stage)
     }
 
-    /// The text at an offset of the string table.
+    /// Returns the string at an offset of the string table.
     pub fn string(&self, offset: u32) -> Option<&[u8]> {
         let strings = self.signatures.as_ref()?.strings.0.get(offset as usize..)?;
         strings.split(|byte| *byte == 0).next().filter(|text| text.len() < strings.len())
     }
 
-    /// The name of the entry point.
+    /// Returns the name of the entry point.
     pub fn entry_name(&self) -> Option<&[u8]> {
         self.string(self.info.entry_name?)
     }
 
-    /// The semantic indices of an element.
+    /// Returns the semantic indices of an element.
     pub fn indices(&self, element: &Element) -> Option<&[u32]> {
         let indices = self.signatures.as_ref()?.indices.get(element.indices_offset as usize..)?;
         indices.get(..usize::from(element.rows))
@@ -357,10 +357,10 @@ fn read_resources(cursor: &mut Cursor<'_, '_>) -> Result<(u32, Vec<Resource>)> {
     if count == 0 {
         return Ok((0, Vec::new()));
     }
-    let place = cursor.offset();
+    let file_offset = cursor.offset();
     let stride: u32 = cursor.scalar("size of a resource")?;
     let least = Binding::SIZE;
-    check_stride(stride, least, place)?;
+    check_stride(stride, least, file_offset)?;
     cursor.check_count(count, stride as usize)?;
     let read = |index: u32| {
         cursor.group(
@@ -378,9 +378,9 @@ fn read_resources(cursor: &mut Cursor<'_, '_>) -> Result<(u32, Vec<Resource>)> {
     Ok((stride, (0..count).map(read).collect::<Result<_>>()?))
 }
 
-fn check_stride(stride: u32, least: usize, place: u64) -> Result<()> {
+fn check_stride(stride: u32, least: usize, file_offset: u64) -> Result<()> {
     if (stride as usize) < least {
-        return Err(Error::new(ErrorKind::BadValue, place, "entries are too small")
+        return Err(Error::new(ErrorKind::BadValue, file_offset, "entries are too small")
             .expected(format!("at least {least} bytes"))
             .found(format!("{stride}")));
     }
@@ -397,9 +397,10 @@ fn read_signatures(cursor: &mut Cursor<'_, '_>, info: &RuntimeInfo, v1: &V1) -> 
     let mut signatures = Signatures { strings, indices, ..Signatures::default() };
     let counts = [v1.input_count, v1.output_count, v1.patch_count];
     if counts.iter().any(|count| *count > 0) {
-        let place = cursor.offset();
+        let file_offset = cursor.offset();
         signatures.stride = cursor.scalar("size of an element")?;
-        check_stride(signatures.stride, Element::SIZE, place).map_err(|error| error.within("elements"))?;
+        check_stride(signatures.stride, Element::SIZE, file_offset)
+            .map_err(|error| error.within("elements"))?;
     }
     for ((elements, count), group) in signatures.elements.iter_mut().zip(counts).zip(GROUPS) {
         for index in 0..count {
@@ -420,12 +421,12 @@ fn read_signatures(cursor: &mut Cursor<'_, '_>, info: &RuntimeInfo, v1: &V1) -> 
     Ok(signatures)
 }
 
-/// Words of a mask of so many vectors.
+/// Returns the number of words of a mask for `vectors` vectors.
 pub fn mask_words(vectors: u8) -> u32 {
     u32::from(vectors).div_ceil(8)
 }
 
-/// Words of a table from `read` vectors to a mask of `written` vectors.
+/// Returns the number of words of a table from `read` vectors to masks of `written` vectors.
 pub fn table_words(written: u8, read: u8) -> u32 {
     mask_words(written).saturating_mul(u32::from(read)).saturating_mul(4)
 }
@@ -447,7 +448,7 @@ fn read_dependencies(cursor: &mut Cursor<'_, '_>, info: &RuntimeInfo, v1: &V1) -
     Ok(found)
 }
 
-/// How many words each mask and table has.
+/// The number of words of each mask and table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DependencyShape {
     /// See [`Dependencies::view_id_outputs`].
@@ -463,7 +464,7 @@ pub struct DependencyShape {
 }
 
 impl DependencyShape {
-    /// The shape that a program's vectors call for.
+    /// Computes the number of words from the vectors of a program.
     pub fn new(info: &RuntimeInfo, v1: &V1) -> Self {
         let mut shape = Self::default();
         let (stage, inputs, patch) = (v1.stage, v1.input_vectors, info.patch_vectors());
@@ -493,7 +494,7 @@ impl DependencyShape {
 }
 
 impl Signatures {
-    /// All elements, inputs first.
+    /// Returns all elements, inputs first.
     pub fn all(&self) -> impl Iterator<Item = &Element> {
         self.elements.iter().flatten()
     }
@@ -517,8 +518,8 @@ impl Signatures {
         outputs.chain(tables).flatten().for_each(|word| word.put(out));
     }
 
-    /// Builds string table and table of indices anew from names and indices, as DXC does: a text of its own for each
-    /// name, the indices of an element shared with any run that is the same.
+    /// Builds the string table and the table of semantic indices from names and indices, as DXC does: a string of its
+    /// own for each name, and indices shared with any equal run.
     pub fn rebuild_tables(
         &mut self,
         names: &[Text],
@@ -550,7 +551,7 @@ fn push_text(strings: &mut Vec<u8>, text: &Text) -> u32 {
     offset
 }
 
-/// Where a run of numbers stands in a table.
+/// Finds a run of numbers in a table.
 fn find_run(table: &[u32], run: &[u32]) -> Option<usize> {
     match run {
         [] => Some(0),

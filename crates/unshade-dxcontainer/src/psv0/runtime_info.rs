@@ -2,14 +2,14 @@
 //!
 //! | size | version | adds |
 //! |---|---|---|
-//! | 24 | 0 | 16 bytes that depend on the stage; least and most lanes of a wave |
-//! | 36 | 1 | stage, use of the view ID, 2 bytes that depend on the stage, counts of elements and vectors |
-//! | 48 | 2 | threads of a group |
+//! | 24 | 0 | 16 stage-specific bytes; minimum and maximum wave lane count |
+//! | 36 | 1 | stage, use of the view ID, 2 stage-specific bytes, counts of elements and vectors |
+//! | 48 | 2 | thread group size |
 //! | 52 | 3 | name of the entry point, as an offset into the string table |
 //! | 56 | 4 | bytes of group shared memory |
-//! | 60 | – | a further word, zero in all 1,469 files of DXC 1.10, which its listing calls `LinAlgRuntimeInfoPresent` |
+//! | 60 | – | another word, zero in all 1,469 files of DXC 1.10, which DXC's listing calls `LinAlgRuntimeInfoPresent` |
 //!
-//! The fields that depend on the stage are in [`stage_fields`]. Source: DXC's `DxilPipelineStateValidation.h`.
+//! [`stage_fields`] lists the stage-specific fields. Source: DXC's `DxilPipelineStateValidation.h`.
 
 use crate::bytes::Bytes;
 use crate::cursor::Cursor;
@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use unshade_core::Result;
 
 named! {
-    /// The stage, with the numbers of [`ShaderKind`].
+    /// The stage, numbered as in [`ShaderKind`].
     pub struct Stage(u8) {
         PIXEL = 0 => "Pixel",
         VERTEX = 1 => "Vertex",
@@ -43,13 +43,13 @@ impl From<ShaderKind> for Stage {
 }
 
 record! {
-    /// What version 1 adds.
+    /// The fields that version 1 adds.
     pub struct V1 {
         /// The stage.
         pub stage: Stage => "ShaderStage",
         /// Whether the view ID is used.
         pub uses_view_id: u8 => "UsesViewID",
-        /// Two bytes that depend on the stage.
+        /// Two stage-specific bytes.
         pub stage_info: [u8; 2] => "StageInfo",
         /// Number of input elements.
         pub input_count: u8 => "SigInputElements",
@@ -67,31 +67,31 @@ record! {
 /// The runtime information.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeInfo {
-    /// 16 bytes that depend on the stage.
+    /// 16 stage-specific bytes.
     pub stage_info: [u8; 16],
-    /// The least lanes of a wave.
+    /// The minimum wave lane count.
     pub min_wave_lanes: u32,
-    /// The most lanes of a wave.
+    /// The maximum wave lane count.
     pub max_wave_lanes: u32,
     /// Version 1.
     pub v1: Option<V1>,
-    /// Version 2: threads of a group.
+    /// Version 2: thread group size.
     pub threads: Option<[u32; 3]>,
-    /// Version 3: the offset of the entry point's name.
+    /// Version 3: offset of the entry point's name.
     pub entry_name: Option<u32>,
     /// Version 4: bytes of group shared memory.
     pub group_shared_bytes: Option<u32>,
-    /// What follows the newest version that is known, or stands between two versions.
+    /// Bytes after the newest known version, or between two versions.
     pub extra: Bytes,
 }
 
 /// Sizes of the versions.
 pub const SIZES: [u32; 5] = [24, 36, 48, 52, 56];
 
-/// The size that DXC 1.10 writes.
+/// The size in files of DXC 1.10.
 pub const NEWEST_SIZE: u32 = 60;
 
-/// The version that DXC writes at a validator version.
+/// Returns the version that DXC writes at a validator version.
 pub fn version_of_validator(version: (u32, u32)) -> usize {
     match version {
         (0..=1, 0) | (0, _) => 0,
@@ -103,7 +103,7 @@ pub fn version_of_validator(version: (u32, u32)) -> usize {
 }
 
 impl RuntimeInfo {
-    /// The newest version that all fields of which are there.
+    /// Returns the newest version whose fields are all present.
     pub fn version(&self) -> usize {
         [
             self.v1.is_some(),
@@ -116,13 +116,13 @@ impl RuntimeInfo {
         .count()
     }
 
-    /// The size of the structure.
+    /// Returns the size of the structure.
     pub fn size(&self) -> usize {
         let known = SIZES.get(self.version()).copied().unwrap_or_default();
         (known as usize).saturating_add(self.extra.0.len())
     }
 
-    /// Whether there is information on linear algebra, as DXC 1.10 tells in a further word.
+    /// Returns whether there is linear algebra information, which DXC 1.10 stores in the extra word.
     pub fn linear_algebra(&self) -> Option<bool> {
         self.group_shared_bytes?;
         self.extra.0.first_chunk().map(|word| u32::from_le_bytes(*word) != 0)
@@ -164,7 +164,7 @@ impl RuntimeInfo {
         out.extend_from_slice(&self.extra.0);
     }
 
-    /// The value of a field that depends on the stage.
+    /// Returns the value of a stage-specific field.
     pub fn stage_value(&self, field: &StageField) -> u32 {
         let bytes: &[u8] = match (field.second, &self.v1) {
             (false, _) => &self.stage_info,
@@ -175,26 +175,26 @@ impl RuntimeInfo {
         bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))
     }
 
-    /// Sets a field that depends on the stage; what does not fit is cut.
+    /// Sets a stage-specific field; values that do not fit are truncated.
     pub fn set_stage_value(&mut self, field: &StageField, value: u32) {
         let bytes: &mut [u8] = match (field.second, &mut self.v1) {
             (false, _) => &mut self.stage_info,
             (true, Some(v1)) => &mut v1.stage_info,
             (true, None) => &mut [],
         };
-        let place = bytes.get_mut(field.offset..).and_then(|bytes| bytes.get_mut(..field.size));
-        for (place, byte) in place.into_iter().flatten().zip(value.to_le_bytes()) {
-            *place = byte;
+        let target = bytes.get_mut(field.offset..).and_then(|bytes| bytes.get_mut(..field.size));
+        for (target, byte) in target.into_iter().flatten().zip(value.to_le_bytes()) {
+            *target = byte;
         }
     }
 
-    /// The stage's own fields by name, with their values.
+    /// Returns the names and values of the stage-specific fields.
     pub fn stage_values(&self, stage: Stage) -> impl Iterator<Item = (&'static str, u32)> + '_ {
         let known = stage_fields(stage).iter().filter(|field| !field.second || self.v1.is_some());
         known.map(|field| (field.name, self.stage_value(field)))
     }
 
-    /// Number of vectors of patch constants or of a primitive.
+    /// Returns the number of vectors of patch constants or of a primitive.
     pub fn patch_vectors(&self) -> u8 {
         match &self.v1 {
             Some(v1) if matches!(v1.stage, Stage::HULL | Stage::DOMAIN | Stage::MESH) => v1.stage_info[0],
@@ -203,14 +203,14 @@ impl RuntimeInfo {
     }
 }
 
-/// A field that depends on the stage.
+/// A stage-specific field.
 #[derive(Clone, Copy, Debug)]
 pub struct StageField {
-    /// LLVM's name of it.
+    /// LLVM's name.
     pub name: &'static str,
-    /// Whether it stands in the 2 bytes of version 1 and not in the first 16.
+    /// Whether it is in the 2 bytes of version 1 instead of the first 16.
     pub second: bool,
-    /// Where it stands in them.
+    /// Its offset in these bytes.
     pub offset: usize,
     /// Its size.
     pub size: usize,
@@ -257,7 +257,7 @@ const MESH: &[StageField] = &[
 ];
 const AMPLIFICATION: &[StageField] = &[first("PayloadSizeInBytes", 0, 4)];
 
-/// The fields that depend on the stage.
+/// Returns the stage-specific fields.
 pub fn stage_fields(stage: Stage) -> &'static [StageField] {
     match stage {
         Stage::PIXEL => PIXEL,
@@ -271,7 +271,7 @@ pub fn stage_fields(stage: Stage) -> &'static [StageField] {
     }
 }
 
-/// What the numbers of a field that depends on the stage mean, as DXC's listing names them.
+/// The meaning of the values of stage-specific fields, in the words of DXC's listing.
 const WORDS: &[(&str, &[(u32, &str)])] = &[
     ("TessellatorDomain", &[(1, "isoline"), (2, "tri"), (3, "quad")]),
     ("TessellatorOutputPrimitive", &[(1, "point"), (2, "line"), (3, "triangle_cw"), (4, "triangle_ccw")]),
@@ -280,11 +280,11 @@ const WORDS: &[(&str, &[(u32, &str)])] = &[
     ("MeshOutputTopology", &[(0, "undefined"), (1, "line"), (2, "triangle")]),
 ];
 
-/// The first input primitive that is a patch, of one control point; there are 32.
+/// The number of the input primitive `patch1`; there are 32 patches.
 const FIRST_PATCH: u32 = 8;
 const PATCHES: u32 = 32;
 
-/// What the number of a field that depends on the stage means; nothing if it is no more than a number.
+/// Returns the meaning of the value of a stage-specific field, or `None` for a plain number.
 ///
 /// ```
 /// use unshade_dxcontainer::psv0::stage_word;
@@ -299,7 +299,7 @@ pub fn stage_word(field: &str, value: u32) -> Option<String> {
     if let Some((_, word)) = words.iter().find(|(number, _)| *number == value) {
         return Some((*word).into());
     }
-    let points = value.checked_sub(FIRST_PATCH).and_then(|place| place.checked_add(1));
+    let points = value.checked_sub(FIRST_PATCH).and_then(|index| index.checked_add(1));
     let patch = points.filter(|points| field == "InputPrimitive" && *points <= PATCHES);
     Some(patch.map_or_else(|| "invalid".into(), |points| format!("patch{points}")))
 }

@@ -1,14 +1,15 @@
-//! RDAT built anew: records that say what they mean, and the buffers that come of them.
+//! Rebuilding RDAT: from records that hold what they refer to, to the buffers with it.
 //!
-//! DXC puts texts, lists and bytes into their buffers when it first meets them, so that the order of the buffers is the
-//! order in which it walks a library: the names of resources, the names of functions that are called but not defined,
-//! then each function with all that it leads to, then the subobjects. What a record leads to goes before the list that
-//! leads there. Each text, list and run of bytes stands once; the empty text stands first.
+//! DXC adds strings, lists and bytes to their buffers when it first encounters them. The order of the buffers is
+//! therefore the order in which it visits a library: the names of resources, the names of functions that are called
+//! but not defined, then each function with everything it refers to, then the subobjects. Whatever a record refers to
+//! comes before the list that refers to it. Each string, list and run of bytes is stored once; the empty string comes
+//! first.
 //!
-//! The order of the called functions is that of their declarations, of which RDAT shows no more than the lists of the
-//! functions that call them: where these leave a choice, the caller that comes first decides.
+//! The called functions are in the order of their declarations. RDAT shows that order only through the lists of the
+//! functions that call them; where these allow several orders, the first caller decides.
 //!
-//! Source: DXC's `DxilContainerAssembler.cpp` and `DxilRDATBuilder.cpp`.
+//! Sources: DXC's `DxilContainerAssembler.cpp` and `DxilRDATBuilder.cpp`.
 
 use super::{
     FieldKind, NULL, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, field_kind, fields, selector,
@@ -18,13 +19,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What references lead to may be this many times as large as RDAT, ...
+/// Maximum size of all references when resolved, relative to RDAT ...
 const EXPANSION_RATIO: usize = 16;
 
-/// ... or have so many bytes, before it is left where it stands: a thousand records may all name the same long list.
+/// ... and in bytes, before they are kept as they are: a thousand records may all refer to the same long list.
 const EXPANSION_FLOOR: usize = 1 << 16;
 
-/// The order of the parts as far as DXC has one; the other tables follow in the order of their numbers.
+/// The order of the parts that DXC orders; the other tables follow by kind.
 const ORDER: [RdatKind; 5] = [
     RdatKind::STRING_BUFFER,
     RdatKind::RESOURCE_TABLE,
@@ -33,25 +34,25 @@ const ORDER: [RdatKind; 5] = [
     RdatKind::RAW_BYTES,
 ];
 
-/// The fields of a node's record in the order in which DXC fills them: inputs before outputs.
+/// The fields of a node record in the order in which DXC fills them: inputs before outputs.
 const NODE_SHADER_FIELDS: [usize; 5] = [0, 1, 2, 4, 3];
 
-/// The value of a field, with what it refers to in its place.
+/// The value of a field, with references resolved.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    /// A number, or a reference that leads nowhere.
+pub(super) enum ResolvedValue {
+    /// A number, or a dangling reference.
     Number(u32),
-    /// Text of the string buffer.
+    /// A string of the string buffer.
     Text(Vec<u8>),
-    /// A list of texts.
+    /// A list of strings.
     Texts(Vec<Vec<u8>>),
     /// A list of numbers.
     List(Vec<u32>),
-    /// Bytes of the raw bytes; the next field has their size.
+    /// Bytes of the raw byte buffer; the next field has their size.
     Bytes(Vec<u8>),
 }
 
-impl Value {
+impl ResolvedValue {
     fn number(&self) -> Option<u32> {
         match self {
             Self::Number(value) => Some(*value),
@@ -71,34 +72,34 @@ impl Value {
     }
 }
 
-/// A record of such values.
+/// A record with its references resolved.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LooseRow {
-    pub(super) values: Vec<Value>,
+pub(super) struct ResolvedRow {
+    pub(super) values: Vec<ResolvedValue>,
     pub(super) extra: Bytes,
 }
 
-/// A part of RDAT of such records.
+/// A part of RDAT with its references resolved.
 #[derive(Clone, Debug)]
-pub(super) enum LoosePart {
+pub(super) enum ResolvedPart {
     /// A table.
     Table {
-        /// Of what.
+        /// The kind of its records.
         kind: RdatKind,
         /// The size of a record.
         stride: u32,
         /// The records.
-        rows: Vec<LooseRow>,
-        /// What follows the records.
+        rows: Vec<ResolvedRow>,
+        /// The bytes after the records.
         tail: Bytes,
     },
-    /// A buffer that is filled from the records.
+    /// A buffer to be filled from the records.
     Buffer(RdatKind),
-    /// A part as it is. Buffers are added to, and what they have is found in them.
+    /// A part to be kept as it is. If it is a buffer, its contents are reused and extended.
     Kept(RdatKind, RdatContent),
 }
 
-impl LoosePart {
+impl ResolvedPart {
     fn kind(&self) -> RdatKind {
         match self {
             Self::Table { kind, .. } | Self::Buffer(kind) | Self::Kept(kind, _) => *kind,
@@ -110,20 +111,20 @@ pub(super) fn is_buffer(kind: RdatKind) -> bool {
     [RdatKind::STRING_BUFFER, RdatKind::INDEX_ARRAYS, RdatKind::RAW_BYTES].contains(&kind)
 }
 
-/// What a field says, in a record of these values.
-pub(super) fn kind_of(table: RdatKind, index: usize, values: &[Value]) -> FieldKind {
-    let selected = values.get(selector(table)).and_then(Value::number).unwrap_or_default();
+/// Returns the kind of a field in a record with these values.
+pub(super) fn kind_of(table: RdatKind, index: usize, values: &[ResolvedValue]) -> FieldKind {
+    let selected = values.get(selector(table)).and_then(ResolvedValue::number).unwrap_or_default();
     field_kind(table, index, selected)
 }
 
 impl Rdat {
-    /// Builds the buffers and offsets anew from what the records say, in DXC's order; what is in the buffers and no
-    /// record refers to is gone.
+    /// Rebuilds the buffers and offsets from the records, in DXC's order. Contents of the buffers that no record
+    /// refers to are lost.
     ///
     /// ```
     /// use unshade_dxcontainer::rdat::{Rdat, RdatContent, RdatKind, RdatPart, Row, Table};
     /// # use unshade_dxcontainer::bytes::Bytes;
-    /// // A resource whose name starts in the middle of a text that nothing else uses.
+    /// // A resource whose name starts in the middle of a string that nothing else uses.
     /// let row = Row { values: vec![0, 11, 0, 0, 1, 1, 3, 0], extra: Bytes::default() };
     /// let table = Table { stride: 32, rows: vec![row], tail: Bytes::default() };
     /// let part = |kind, content| RdatPart { offset: 0, kind, content };
@@ -135,28 +136,33 @@ impl Rdat {
     /// assert_eq!(rdat.strings(), b"\0dname\0\0");
     /// ```
     pub fn rebuild(&mut self) {
-        if let Some(parts) = self.loosen() {
+        if let Some(parts) = self.resolve() {
             self.parts = build(parts);
             self.lay_out();
         }
     }
 
-    /// Records with what they refer to in its place; none if that is too large.
-    pub(super) fn loosen(&self) -> Option<Vec<LoosePart>> {
+    /// Resolves the references of all records; `None` if that would be too large.
+    pub(super) fn resolve(&self) -> Option<Vec<ResolvedPart>> {
         let mut budget = self.expansion_budget();
         let mut parts = Vec::new();
         for part in &self.parts {
             parts.push(match &part.content {
-                _ if is_buffer(part.kind) => LoosePart::Buffer(part.kind),
+                _ if is_buffer(part.kind) => ResolvedPart::Buffer(part.kind),
                 RdatContent::Table(table) => {
                     let mut rows = Vec::with_capacity(table.rows.len());
                     for row in &table.rows {
-                        let values = self.loose_values(part.kind, row, &mut budget)?;
-                        rows.push(LooseRow { values, extra: row.extra.clone() });
+                        let values = self.resolve_values(part.kind, row, &mut budget)?;
+                        rows.push(ResolvedRow { values, extra: row.extra.clone() });
                     }
-                    LoosePart::Table { kind: part.kind, stride: table.stride, rows, tail: table.tail.clone() }
+                    ResolvedPart::Table {
+                        kind: part.kind,
+                        stride: table.stride,
+                        rows,
+                        tail: table.tail.clone(),
+                    }
                 }
-                content => LoosePart::Kept(part.kind, content.clone()),
+                content => ResolvedPart::Kept(part.kind, content.clone()),
             });
         }
         Some(parts)
@@ -172,57 +178,59 @@ impl Rdat {
         sum.saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_FLOOR)
     }
 
-    fn loose_values(&self, table: RdatKind, row: &Row, budget: &mut usize) -> Option<Vec<Value>> {
+    fn resolve_values(&self, table: RdatKind, row: &Row, budget: &mut usize) -> Option<Vec<ResolvedValue>> {
         let mut values = Vec::with_capacity(row.values.len());
         for (index, value) in row.values.iter().enumerate() {
             let next = row.values.get(index.saturating_add(1)).copied().unwrap_or_default();
-            let value = self.loose_value(kind_of(table, index, &values), *value, next, *budget)?;
+            let value = self.resolve_value(kind_of(table, index, &values), *value, next, *budget)?;
             *budget = budget.checked_sub(value.size())?;
             values.push(value);
         }
         Some(values)
     }
 
-    fn loose_value(&self, kind: FieldKind, value: u32, next: u32, budget: usize) -> Option<Value> {
-        let list = |place| self.list(place).filter(|list| list.len().saturating_mul(4) <= budget);
-        let loose = match kind {
-            FieldKind::Text => self.text(value).map(|text| Value::Text(text.to_vec())),
+    fn resolve_value(&self, kind: FieldKind, value: u32, next: u32, budget: usize) -> Option<ResolvedValue> {
+        let list = |position| self.list(position).filter(|list| list.len().saturating_mul(4) <= budget);
+        let resolved = match kind {
+            FieldKind::Text => self.text(value).map(|text| ResolvedValue::Text(text.to_vec())),
             FieldKind::NumberArray | FieldKind::RecordArray(_) => {
                 if value != NULL && self.list(value).is_some() && list(value).is_none() {
                     return None;
                 }
-                list(value).map(|list| Value::List(list.to_vec()))
+                list(value).map(|list| ResolvedValue::List(list.to_vec()))
             }
             FieldKind::TextArray => match list(value) {
                 Some(list) => {
                     let mut left = budget;
                     let mut texts = Vec::with_capacity(list.len());
                     for offset in list {
-                        let Some(text) = self.text(*offset) else { return Some(Value::Number(value)) };
+                        let Some(text) = self.text(*offset) else {
+                            return Some(ResolvedValue::Number(value));
+                        };
                         left = left.checked_sub(text.len())?;
                         texts.push(text.to_vec());
                     }
-                    Some(Value::Texts(texts))
+                    Some(ResolvedValue::Texts(texts))
                 }
                 None => None,
             },
             FieldKind::BytesOffset if next > 0 => {
-                self.raw_bytes(value, next).map(|bytes| Value::Bytes(bytes.to_vec()))
+                self.raw_bytes(value, next).map(|bytes| ResolvedValue::Bytes(bytes.to_vec()))
             }
             _ => None,
         };
-        Some(loose.unwrap_or(Value::Number(value)))
+        Some(resolved.unwrap_or(ResolvedValue::Number(value)))
     }
 }
 
-/// Puts RDAT together: the offsets of its parts are still to be chosen.
-pub(super) fn build(mut parts: Vec<LoosePart>) -> Vec<RdatPart> {
-    let mut pool = Pool::default();
+/// Builds the parts; their offsets remain to be assigned.
+pub(super) fn build(mut parts: Vec<ResolvedPart>) -> Vec<RdatPart> {
+    let mut pool = BufferPool::default();
     for part in &mut parts {
         pool.seed(part);
     }
-    if parts.iter().any(|part| matches!(part, LoosePart::Buffer(RdatKind::STRING_BUFFER))) {
-        // It starts with the empty text, though nothing may need it.
+    if parts.iter().any(|part| matches!(part, ResolvedPart::Buffer(RdatKind::STRING_BUFFER))) {
+        // The buffer starts with the empty string, even if nothing uses it.
         pool.text(&[]);
     }
     walk(&mut parts, &mut pool);
@@ -231,10 +239,10 @@ pub(super) fn build(mut parts: Vec<LoosePart>) -> Vec<RdatPart> {
         .map(|part| {
             let kind = part.kind();
             let content = match part {
-                LoosePart::Kept(_, content) => content,
-                LoosePart::Buffer(_) => pool.take(kind),
-                LoosePart::Table { stride, rows, tail, .. } => {
-                    let row = |row: LooseRow| Row {
+                ResolvedPart::Kept(_, content) => content,
+                ResolvedPart::Buffer(_) => pool.take(kind),
+                ResolvedPart::Table { stride, rows, tail, .. } => {
+                    let row = |row: ResolvedRow| Row {
                         values: row.values.iter().map(|value| value.number().unwrap_or(NULL)).collect(),
                         extra: row.extra,
                     };
@@ -254,29 +262,29 @@ pub(super) fn build(mut parts: Vec<LoosePart>) -> Vec<RdatPart> {
     built
 }
 
-/// Puts everything into the buffers in DXC's order.
-fn walk(parts: &mut [LoosePart], pool: &mut Pool) {
-    let mut walker = Walker { parts, pool };
+/// Adds everything to the buffers in DXC's order.
+fn walk(parts: &mut [ResolvedPart], pool: &mut BufferPool) {
+    let mut walker = RecordWalker { parts, pool };
     walker.table(RdatKind::RESOURCE_TABLE);
     for name in walker.declarations() {
         walker.pool.text(&name);
     }
     walker.table(RdatKind::FUNCTION_TABLE);
     walker.table(RdatKind::SUBOBJECT_TABLE);
-    // What nothing leads to.
-    let kinds: Vec<RdatKind> = walker.parts.iter().map(LoosePart::kind).collect();
+    // Then whatever nothing refers to.
+    let kinds: Vec<RdatKind> = walker.parts.iter().map(ResolvedPart::kind).collect();
     kinds.into_iter().for_each(|kind| walker.table(kind));
 }
 
-struct Walker<'p> {
-    parts: &'p mut [LoosePart],
-    pool: &'p mut Pool,
+struct RecordWalker<'p> {
+    parts: &'p mut [ResolvedPart],
+    pool: &'p mut BufferPool,
 }
 
-impl Walker<'_> {
-    fn rows(&mut self, table: RdatKind) -> Option<&mut Vec<LooseRow>> {
+impl RecordWalker<'_> {
+    fn rows(&mut self, table: RdatKind) -> Option<&mut Vec<ResolvedRow>> {
         self.parts.iter_mut().find_map(|part| match part {
-            LoosePart::Table { kind, rows, .. } if *kind == table => Some(rows),
+            ResolvedPart::Table { kind, rows, .. } if *kind == table => Some(rows),
             _ => None,
         })
     }
@@ -288,8 +296,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A record and all that it leads to. Tables lead to other tables only, so that this ends; a record that was there
-    /// before holds numbers alone.
+    /// Adds a record and everything it refers to. This ends because tables only refer to other tables; a record that
+    /// was already visited holds only numbers.
     fn row(&mut self, table: RdatKind, index: u32) {
         let Some(row) = self.rows(table).and_then(|rows| rows.get_mut(index as usize)) else { return };
         let mut values = core::mem::take(&mut row.values);
@@ -298,39 +306,41 @@ impl Walker<'_> {
             RdatKind::NODE_SHADER_INFO_TABLE => NODE_SHADER_FIELDS.as_slice(),
             _ => &plain,
         };
-        let done = values.iter().all(|value| matches!(value, Value::Number(_)));
+        let done = values.iter().all(|value| matches!(value, ResolvedValue::Number(_)));
         for index in order.iter().copied() {
             let kind = kind_of(table, index, &values);
             let Some(value) = values.get_mut(index) else { continue };
             match (kind, &*value) {
-                (FieldKind::Record(to), Value::Number(record)) if *record != NULL => self.row(to, *record),
-                (FieldKind::RecordArray(to), Value::List(list)) if !done => {
+                (FieldKind::Record(to), ResolvedValue::Number(record)) if *record != NULL => {
+                    self.row(to, *record);
+                }
+                (FieldKind::RecordArray(to), ResolvedValue::List(list)) if !done => {
                     list.iter().for_each(|record| self.row(to, *record));
                 }
                 _ => {}
             }
-            *value = Value::Number(self.pool.place(value));
+            *value = ResolvedValue::Number(self.pool.add(value));
         }
         if let Some(row) = self.rows(table).and_then(|rows| rows.get_mut(index as usize)) {
             row.values = values;
         }
     }
 
-    /// The names of the functions that are called and not defined, as they were declared.
+    /// Returns the names of the functions that are called but not defined, in declaration order.
     fn declarations(&mut self) -> Vec<Vec<u8>> {
-        let place =
+        let position =
             fields(RdatKind::FUNCTION_TABLE).iter().position(|field| field.kind == FieldKind::TextArray);
         let rows = self.rows(RdatKind::FUNCTION_TABLE).map(|rows| rows.as_slice()).unwrap_or_default();
-        let lists = rows.iter().filter_map(|row| match row.values.get(place?) {
-            Some(Value::Texts(texts)) => Some(texts.as_slice()),
+        let lists = rows.iter().filter_map(|row| match row.values.get(position?) {
+            Some(ResolvedValue::Texts(texts)) => Some(texts.as_slice()),
             _ => None,
         });
         merge(lists)
     }
 }
 
-/// One order that agrees with that of all the lists; where they leave a choice or disagree, the list that comes first
-/// decides.
+/// Returns one order that agrees with all lists. Where they allow several orders or contradict each other, the first
+/// list decides.
 fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
     let mut numbers: BTreeMap<&[u8], usize> = BTreeMap::new();
     let mut names: Vec<&[u8]> = Vec::new();
@@ -358,7 +368,7 @@ fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
     let mut ready: BTreeSet<usize> =
         left.iter().copied().filter(|number| before.get(*number) == Some(&0)).collect();
     let mut merged = Vec::with_capacity(names.len());
-    // Lists that disagree leave nothing ready.
+    // If lists contradict each other, nothing may be ready.
     while let Some(number) = ready.pop_first().or_else(|| left.first().copied()) {
         if !left.remove(&number) {
             continue;
@@ -376,52 +386,52 @@ fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
     merged
 }
 
-/// The buffers while they are filled, and where in them each thing stands.
+/// The buffers while they are filled, and the offset of each thing in them.
 #[derive(Default)]
-struct Pool {
+struct BufferPool {
     strings: Vec<u8>,
     indices: Vec<u32>,
     raw: Vec<u8>,
     texts: BTreeMap<Vec<u8>, u32>,
     lists: BTreeMap<Vec<u32>, u32>,
     runs: BTreeMap<Vec<u8>, u32>,
-    /// Whether something was added to the strings, which then are padded anew.
+    /// Whether strings were added, so that the buffer must be padded again.
     strings_grew: bool,
-    /// Whether something was added to the raw bytes, which then are padded anew.
+    /// Whether raw bytes were added, so that the buffer must be padded again.
     raw_grew: bool,
 }
 
-impl Pool {
-    /// Takes over a buffer that is kept.
-    fn seed(&mut self, part: &mut LoosePart) {
-        let LoosePart::Kept(kind, content) = part else { return };
+impl BufferPool {
+    /// Takes over the contents of a buffer that is kept.
+    fn seed(&mut self, part: &mut ResolvedPart) {
+        let ResolvedPart::Kept(kind, content) = part else { return };
         match content {
             RdatContent::Strings(bytes) if *kind == RdatKind::STRING_BUFFER => {
                 self.strings = core::mem::take(&mut bytes.0);
-                self.texts = text_places(&self.strings).map(|(text, at)| (text.to_vec(), at)).collect();
+                self.texts = text_offsets(&self.strings).map(|(text, at)| (text.to_vec(), at)).collect();
             }
             RdatContent::Indices(indices) if *kind == RdatKind::INDEX_ARRAYS => {
                 self.indices = core::mem::take(indices);
-                self.lists = list_places(&self.indices).map(|(list, at)| (list.to_vec(), at)).collect();
+                self.lists = list_positions(&self.indices).map(|(list, at)| (list.to_vec(), at)).collect();
             }
             RdatContent::Raw(bytes) if *kind == RdatKind::RAW_BYTES => {
                 self.raw = core::mem::take(&mut bytes.0);
             }
             _ => return,
         }
-        *part = LoosePart::Buffer(*kind);
+        *part = ResolvedPart::Buffer(*kind);
     }
 
-    fn place(&mut self, value: &Value) -> u32 {
+    fn add(&mut self, value: &ResolvedValue) -> u32 {
         match value {
-            Value::Number(number) => *number,
-            Value::Text(text) => self.text(text),
-            Value::Texts(texts) => {
+            ResolvedValue::Number(number) => *number,
+            ResolvedValue::Text(text) => self.text(text),
+            ResolvedValue::Texts(texts) => {
                 let offsets: Vec<u32> = texts.iter().map(|text| self.text(text)).collect();
                 self.list(&offsets)
             }
-            Value::List(list) => self.list(list),
-            Value::Bytes(bytes) => self.bytes(bytes),
+            ResolvedValue::List(list) => self.list(list),
+            ResolvedValue::Bytes(bytes) => self.bytes(bytes),
         }
     }
 
@@ -435,7 +445,7 @@ impl Pool {
             return *offset;
         }
         if !self.strings_grew {
-            // The padding of a buffer that is kept goes, but not the NUL of its last text.
+            // The padding of a buffer that is kept is dropped, but not the NUL of its last string.
             let used =
                 self.strings.iter().rposition(|byte| *byte != 0).map_or(1, |last| last.saturating_add(2));
             self.strings.resize(used, 0);
@@ -449,25 +459,25 @@ impl Pool {
     }
 
     fn list(&mut self, list: &[u32]) -> u32 {
-        if let Some(place) = self.lists.get(list) {
-            return *place;
+        if let Some(position) = self.lists.get(list) {
+            return *position;
         }
-        let place = len32(self.indices.len());
+        let position = len32(self.indices.len());
         self.indices.push(len32(list.len()));
         self.indices.extend_from_slice(list);
-        self.lists.insert(list.to_vec(), place);
-        place
+        self.lists.insert(list.to_vec(), position);
+        position
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> u32 {
-        if let Some(place) = self.runs.get(bytes) {
-            return *place;
+        if let Some(position) = self.runs.get(bytes) {
+            return *position;
         }
-        let place = len32(self.raw.len());
+        let position = len32(self.raw.len());
         self.raw.extend_from_slice(bytes);
-        self.runs.insert(bytes.to_vec(), place);
+        self.runs.insert(bytes.to_vec(), position);
         self.raw_grew = true;
-        place
+        position
     }
 
     fn holds(&self, kind: RdatKind) -> bool {
@@ -494,31 +504,31 @@ impl Pool {
     }
 }
 
-/// The texts of a string buffer that end in a NUL, the later before the earlier, so that in a map the first of the same
-/// remains.
-pub(super) fn text_places(strings: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
-    let mut places = Vec::new();
+/// Returns the NUL-terminated strings of a string buffer with their offsets, in reverse, so that a map keeps the
+/// first of equal strings.
+pub(super) fn text_offsets(strings: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
+    let mut found = Vec::new();
     let mut at = 0usize;
     for text in strings.split(|byte| *byte == 0) {
         let end = at.saturating_add(text.len());
         if end < strings.len() {
-            places.push((text, len32(at)));
+            found.push((text, len32(at)));
         }
         at = end.saturating_add(1);
     }
-    places.into_iter().rev()
+    found.into_iter().rev()
 }
 
-/// The lists of the index arrays, going from list to list, the later before the earlier.
-pub(super) fn list_places(indices: &[u32]) -> impl Iterator<Item = (&[u32], u32)> {
-    let mut places = Vec::new();
+/// Returns the consecutive lists of the index arrays with their positions, in reverse.
+pub(super) fn list_positions(indices: &[u32]) -> impl Iterator<Item = (&[u32], u32)> {
+    let mut found = Vec::new();
     let mut at = 0usize;
     while let Some((count, rest)) = indices.get(at..).and_then(<[u32]>::split_first) {
         let Some(list) = rest.get(..*count as usize) else { break };
-        places.push((list, len32(at)));
+        found.push((list, len32(at)));
         at = at.saturating_add(list.len()).saturating_add(1);
     }
-    places.into_iter().rev()
+    found.into_iter().rev()
 }
 
 #[cfg(test)]
@@ -532,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_are_in_an_order_that_all_callers_agree_with() {
+    fn declarations_are_in_an_order_that_fits_all_callers() {
         assert_eq!(names(&[&["b", "c"], &["a", "b"]]), [b"a", b"b", b"c"]);
         assert_eq!(names(&[&["c"], &["a"]]), [b"c", b"a"]);
         // Callers that contradict each other.
@@ -540,8 +550,8 @@ mod tests {
     }
 
     #[test]
-    fn what_expands_without_end_is_left_as_it_is() {
-        // A thousand functions that all have the same list of ten thousand resources.
+    fn references_that_expand_too_much_are_kept() {
+        // A thousand functions that all refer to the same list of ten thousand resources.
         let mut indices = vec![10_000];
         indices.extend(0..10_000);
         let row = Row { values: vec![0, 0, 0, NULL, 5], extra: Bytes::default() };
@@ -551,7 +561,7 @@ mod tests {
             part(RdatKind::FUNCTION_TABLE, RdatContent::Table(table)),
             part(RdatKind::INDEX_ARRAYS, RdatContent::Indices(indices)),
         ]);
-        assert!(rdat.loosen().is_none());
+        assert!(rdat.resolve().is_none());
         let mut rebuilt = rdat.clone();
         rebuilt.rebuild();
         assert_eq!(rebuilt, rdat);

@@ -1,4 +1,4 @@
-//! RDAT: what the runtime needs to know of a library, and, in PDBI, what a debugger does.
+//! RDAT, runtime data: the information that the runtime needs about a library, and, in PDBI, that debuggers need.
 //!
 //! ```text
 //! u32 version (0x10), u32 count, u32 offset[count] from the start of RDAT
@@ -6,11 +6,11 @@
 //! a table:   u32 count, u32 size of a record, records
 //! ```
 //!
-//! Records refer to texts by their offset in the string buffer, to lists by their place in the index arrays (a count
-//! and so many numbers), to bytes by offset and size in the raw bytes; the highest number refers to nothing. Texts and
-//! lists stand once.
+//! Records refer to strings by offset in the string buffer, to lists by position in the index arrays (a count
+//! followed by as many numbers), and to bytes by offset and size in the raw byte buffer; `u32::MAX` is a null
+//! reference. Strings and lists are stored once.
 //!
-//! Source: DXC's `DxilRuntimeReflection.h`; 94 parts of the corpus.
+//! Sources: DXC's `DxilRuntimeReflection.h`; 94 real parts.
 
 mod build;
 mod tables;
@@ -26,10 +26,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
-/// The version that every file has.
+/// The version in all known files.
 pub const VERSION: u32 = 0x10;
 
-/// The number that refers to nothing.
+/// The null reference.
 pub const NULL: u32 = u32::MAX;
 
 /// RDAT.
@@ -39,29 +39,29 @@ pub struct Rdat {
     pub version: u32,
     /// The parts.
     pub parts: Vec<RdatPart>,
-    /// What is between and after.
+    /// The bytes between and after the parts.
     pub slack: Slack,
 }
 
 /// A part of RDAT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdatPart {
-    /// Where it stands.
+    /// Its offset.
     pub offset: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: RdatKind,
-    /// What it holds.
+    /// Its contents.
     pub content: RdatContent,
 }
 
-/// What a part of RDAT holds.
+/// The contents of a part of RDAT.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RdatContent {
-    /// Texts, each with its NUL, and padding.
+    /// NUL-terminated strings, and padding.
     Strings(Bytes),
-    /// Lists: a count and so many numbers.
+    /// Lists: a count followed by as many numbers.
     Indices(Vec<u32>),
-    /// Bytes: those of the raw bytes, or of a part that nobody has described.
+    /// The raw byte buffer, or a part of an unknown kind.
     Raw(Bytes),
     /// Records.
     Table(Table),
@@ -74,33 +74,33 @@ pub struct Table {
     pub stride: u32,
     /// The records.
     pub rows: Vec<Row>,
-    /// What follows the records; nothing in any file seen.
+    /// The bytes after the records; empty in all known files.
     pub tail: Bytes,
 }
 
-/// A record: the values of as many fields as its size has room for.
+/// A record: the values of as many fields as its size allows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The values, in the order of [`fields`].
     pub values: Vec<u32>,
-    /// Bytes of fields that are not described.
+    /// Bytes of unknown fields.
     pub extra: Bytes,
 }
 
 impl Rdat {
-    /// RDAT of these parts, one after the other.
+    /// Creates RDAT from consecutive parts.
     pub fn new(parts: Vec<RdatPart>) -> Self {
         let mut rdat = Self { version: VERSION, parts, slack: Slack::new(0, 0) };
         rdat.lay_out();
         rdat
     }
 
-    /// The part of a kind.
+    /// Returns the part of a kind.
     pub fn part(&self, kind: RdatKind) -> Option<&RdatPart> {
         self.parts.iter().find(|part| part.kind == kind)
     }
 
-    /// The table of a kind.
+    /// Returns the table of a kind.
     pub fn table(&self, kind: RdatKind) -> Option<&Table> {
         match &self.part(kind)?.content {
             RdatContent::Table(table) => Some(table),
@@ -108,7 +108,7 @@ impl Rdat {
         }
     }
 
-    /// The string buffer.
+    /// Returns the string buffer.
     pub fn strings(&self) -> &[u8] {
         match self.part(RdatKind::STRING_BUFFER).map(|part| &part.content) {
             Some(RdatContent::Strings(bytes)) => &bytes.0,
@@ -116,24 +116,24 @@ impl Rdat {
         }
     }
 
-    /// The text at an offset of the string buffer.
+    /// Returns the string at an offset of the string buffer.
     pub fn text(&self, offset: u32) -> Option<&[u8]> {
         let rest = self.strings().get(offset as usize..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
         rest.get(..length)
     }
 
-    /// The list at a place of the index arrays.
-    pub fn list(&self, place: u32) -> Option<&[u32]> {
+    /// Returns the list at a position of the index arrays.
+    pub fn list(&self, position: u32) -> Option<&[u32]> {
         let Some(RdatContent::Indices(indices)) = self.part(RdatKind::INDEX_ARRAYS).map(|part| &part.content)
         else {
             return None;
         };
-        let (count, rest) = indices.get(place as usize..)?.split_first()?;
+        let (count, rest) = indices.get(position as usize..)?.split_first()?;
         rest.get(..*count as usize)
     }
 
-    /// Bytes of the raw bytes.
+    /// Returns a range of the raw byte buffer.
     pub fn raw_bytes(&self, offset: u32, size: u32) -> Option<&[u8]> {
         match &self.part(RdatKind::RAW_BYTES)?.content {
             RdatContent::Raw(bytes) => bytes.0.get(offset as usize..)?.get(..size as usize),
@@ -141,7 +141,7 @@ impl Rdat {
         }
     }
 
-    /// The value of a field of a record.
+    /// Returns the value of a field of a record.
     pub fn value(&self, kind: RdatKind, row: &Row, name: &str) -> Option<u32> {
         let index = fields(kind).iter().position(|field| field.name == name)?;
         row.values.get(index).copied()
@@ -161,8 +161,8 @@ impl Rdat {
         Ok(Self { version, parts, slack })
     }
 
-    /// How many bytes are carried along raw: root signatures and other bytes that records refer to, tables that are not
-    /// described.
+    /// Returns the number of bytes that are kept raw: root signatures and other bytes that records refer to, and
+    /// tables of unknown kinds.
     pub(crate) fn unread_bytes(&self) -> usize {
         let of_part = |part: &RdatPart| match &part.content {
             RdatContent::Raw(bytes) => bytes.0.len(),
@@ -175,7 +175,7 @@ impl Rdat {
         parts.saturating_add(self.slack.extra_bytes())
     }
 
-    /// Chooses all offsets anew: one part after the other.
+    /// Assigns new offsets: one part after the other.
     pub fn lay_out(&mut self) {
         let mut layout = Layout::starting_at(8);
         layout.take(self.parts.len().saturating_mul(4));
@@ -212,7 +212,7 @@ fn read_part(cursor: &mut Cursor<'_, '_>, offset: u32) -> Result<RdatPart> {
         RdatKind::STRING_BUFFER => {
             let mut bytes = Vec::new();
             while inner.remaining() > 0 {
-                // What has no NUL is the last of the buffer.
+                // Bytes without a NUL are the last of the buffer.
                 match inner.text("text") {
                     Ok(text) => {
                         bytes.extend(text.0);
@@ -236,7 +236,7 @@ fn read_part(cursor: &mut Cursor<'_, '_>, offset: u32) -> Result<RdatPart> {
 fn read_table(cursor: &mut Cursor<'_, '_>, kind: RdatKind) -> Result<Table> {
     let count: u32 = cursor.scalar("number of records")?;
     let stride: u32 = cursor.scalar("size of a record")?;
-    // Records of no size would be any number in no bytes.
+    // Records of size zero would allow any count in no bytes.
     cursor.check_count(count, (stride as usize).max(1))?;
     let name = kind.name().unwrap_or_default();
     let read = |index: u32| {

@@ -1,14 +1,14 @@
-//! The tables of RDAT: what the fields of a record are, by the number of the table.
+//! The tables of RDAT: the fields of a record, by the kind of the table.
 //!
-//! A table names the size of its records. A record that is larger than these fields has bytes of a newer version
-//! behind them; one that is smaller ends early (functions had 44 bytes before validator version 1.8).
+//! A table stores the size of its records. A larger record than these fields has extra bytes of a newer version; a
+//! smaller one ends early (functions had 44 bytes before validator version 1.8).
 //!
-//! Source: DXC's `RDAT_LibraryTypes.inl`, `RDAT_SubobjectTypes.inl` and `RDAT_PdbInfoTypes.inl`.
+//! Sources: DXC's `RDAT_LibraryTypes.inl`, `RDAT_SubobjectTypes.inl` and `RDAT_PdbInfoTypes.inl`.
 
 use crate::scalar::named;
 
 named! {
-    /// What a part of RDAT is.
+    /// The kind of a part of RDAT.
     pub struct RdatKind(u32) {
         INVALID = 0 => "Invalid",
         STRING_BUFFER = 1 => "StringBuffer",
@@ -38,26 +38,26 @@ named! {
     }
 }
 
-/// What a field says.
+/// The kind of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A number.
     Number,
-    /// A number that people read in hex: flags, versions.
+    /// A number in hexadecimal notation: flags, versions.
     Hex,
-    /// One of these names, by its place.
+    /// An index into these names.
     Name(&'static [&'static str]),
-    /// The offset of a text in the string buffer.
+    /// The offset of a string in the string buffer.
     Text,
-    /// The place of a list of texts in the index arrays.
+    /// The position of a list of strings in the index arrays.
     TextArray,
-    /// The place of a list of numbers in the index arrays.
+    /// The position of a list of numbers in the index arrays.
     NumberArray,
-    /// The number of a record in a table.
+    /// The index of a record in a table.
     Record(RdatKind),
-    /// The place of a list of numbers of records in the index arrays.
+    /// The position of a list of record indices in the index arrays.
     RecordArray(RdatKind),
-    /// The offset of bytes in the raw bytes; the next field is their size.
+    /// The offset of bytes in the raw byte buffer; the next field is their size.
     BytesOffset,
 }
 
@@ -68,7 +68,7 @@ pub struct TableField {
     pub name: &'static str,
     /// Its size in bytes: 1, 2 or 4.
     pub size: usize,
-    /// What it says.
+    /// Its kind.
     pub kind: FieldKind,
 }
 
@@ -345,7 +345,7 @@ const PDB_INFO: &[TableField] = &[
 
 const PDB_LIBRARY: &[TableField] = &[word("Data", BytesOffset), word("DataSize", Number)];
 
-/// The fields of a table's records; none for what is no table, or not described.
+/// Returns the fields of a table's records; empty for buffers and unknown tables.
 pub fn fields(kind: RdatKind) -> &'static [TableField] {
     match kind {
         RdatKind::RESOURCE_TABLE => RESOURCE,
@@ -371,7 +371,7 @@ pub fn fields(kind: RdatKind) -> &'static [TableField] {
     }
 }
 
-/// What the four words of a subobject say, by its kind.
+/// The kinds of the four words of a subobject, by its kind.
 const SUBOBJECT_VALUES: &[(u32, [FieldKind; 4])] = &[
     (0, [Hex, Hex, Hex, Hex]),
     (1, [BytesOffset, Number, Hex, Hex]),
@@ -383,7 +383,7 @@ const SUBOBJECT_VALUES: &[(u32, [FieldKind; 4])] = &[
     (12, [Number, Hex, Hex, Hex]),
 ];
 
-/// What the word of an attribute of a node's function says, by its kind.
+/// The kind of the value of a node function attribute, by its kind.
 const FUNC_ATTRIB_VALUES: &[(u32, FieldKind)] = &[
     (1, Record(RdatKind::NODE_ID_TABLE)),
     (2, NumberArray),
@@ -392,10 +392,10 @@ const FUNC_ATTRIB_VALUES: &[(u32, FieldKind)] = &[
     (7, NumberArray),
 ];
 
-/// What the word of an attribute of a node's input or output says, by its kind.
+/// The kind of the value of a node I/O attribute, by its kind.
 const IO_ATTRIB_VALUES: &[(u32, FieldKind)] = &[(1, Record(RdatKind::NODE_ID_TABLE)), (5, Hex)];
 
-/// The table that a function's `ShaderRef` leads to, by the kind of the shader.
+/// The table that a function's `ShaderRef` refers to, by shader kind.
 const SHADER_TABLES: &[(u32, RdatKind)] = &[
     (0, RdatKind::PS_INFO_TABLE),
     (1, RdatKind::VS_INFO_TABLE),
@@ -408,17 +408,17 @@ const SHADER_TABLES: &[(u32, RdatKind)] = &[
     (15, RdatKind::NODE_SHADER_INFO_TABLE),
 ];
 
-/// Where in a function's record `ShaderKind` and `ShaderRef` are.
+/// The indices of `ShaderKind` and `ShaderRef` in a function's record.
 const SHADER_KIND: usize = 4;
 const SHADER_REF: usize = 14;
 
-/// The field of a table's records whose value says what other fields mean.
+/// Returns the index of the field that selects the kind of other fields of the record.
 pub fn selector(table: RdatKind) -> usize {
     if table == RdatKind::FUNCTION_TABLE { SHADER_KIND } else { 0 }
 }
 
-/// What a field of a record says: that of [`fields`], or, where that depends on the record's [`selector`], what it says
-/// for this value of it.
+/// Returns the kind of a field: that of [`fields`], or the one that depends on the value of the record's
+/// [`selector`].
 pub fn field_kind(table: RdatKind, index: usize, selected: u32) -> FieldKind {
     let plain = fields(table).get(index).map_or(Number, |field| field.kind);
     let of = |values: &[(u32, FieldKind)]| {
@@ -445,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shader_of_a_function_is_found_by_its_kind() {
+    fn shader_references_depend_on_the_shader_kind() {
         assert_eq!(fields(RdatKind::FUNCTION_TABLE)[SHADER_KIND].name, "ShaderKind");
         assert_eq!(fields(RdatKind::FUNCTION_TABLE)[SHADER_REF].name, "ShaderRef");
         assert_eq!(field_kind(RdatKind::FUNCTION_TABLE, SHADER_REF, 13), Record(RdatKind::MS_INFO_TABLE));

@@ -1,8 +1,8 @@
-//! RDAT as YAML: texts, lists and bytes are written out where they are meant, so that a name can be changed in one
-//! place. Where the buffers are as [`Rdat::rebuild`] makes them, they are left out; otherwise they are written as well,
-//! and a reference that does not lead back to itself is a number.
+//! RDAT as YAML. Strings, lists and bytes are written in position of references to them, so that a name is changed in
+//! one position. Buffers are omitted if [`Rdat::rebuild`] would produce them; otherwise they are written too, and
+//! references that would not lead back to the same offset are numbers.
 
-use super::build::{self, LoosePart, LooseRow, Value, kind_of, list_places, text_places};
+use super::build::{self, ResolvedPart, ResolvedRow, ResolvedValue, kind_of, list_positions, text_offsets};
 use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, VERSION, field_kind, fields, selector};
 use crate::bytes::{Bytes, Text, align4, len32};
 use crate::image::Slack;
@@ -53,7 +53,7 @@ impl Yaml for Rdat {
     }
 }
 
-/// A node that borrows nothing.
+/// Returns a node that borrows nothing.
 fn owned(node: Node<'_>) -> Node<'static> {
     match node.kind {
         Kind::Plain(text) => Node::plain(text.into_owned()),
@@ -62,13 +62,13 @@ fn owned(node: Node<'_>) -> Node<'static> {
     }
 }
 
-/// How references are written.
+/// The notation of references.
 enum References<'a> {
-    /// The buffers are as they are built: by what they refer to.
+    /// All by contents: rebuilding produces the same buffers.
     Meaning,
-    /// By what they refer to where looking for that finds it, which these tell.
+    /// By contents if a lookup in these maps finds the same offset.
     Found { texts: BTreeMap<&'a [u8], u32>, lists: BTreeMap<&'a [u32], u32> },
-    /// By their numbers: what they lead to is too large to be written as often as that.
+    /// All by number: their contents would be too large.
     Numbers,
 }
 
@@ -85,12 +85,12 @@ impl<'a> Writer<'a> {
             _ => &[],
         };
         let contents = |parts: &[RdatPart]| parts.iter().map(|part| part.content.clone()).collect::<Vec<_>>();
-        let references = match rdat.loosen().map(build::build) {
+        let references = match rdat.resolve().map(build::build) {
             None => References::Numbers,
             Some(built) if contents(&built) == contents(&rdat.parts) => References::Meaning,
             Some(_) => References::Found {
-                texts: text_places(rdat.strings()).collect(),
-                lists: list_places(indices).collect(),
+                texts: text_offsets(rdat.strings()).collect(),
+                lists: list_positions(indices).collect(),
             },
         };
         Self { rdat, references }
@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
         map.finish()
     }
 
-    /// What a field says, unless that is no more than its number.
+    /// Returns the contents that a field refers to, or `None` for a plain number.
     fn value(&self, kind: FieldKind, value: u32) -> Option<Node<'a>> {
         match kind {
             FieldKind::Name(names) => names.get(value as usize).map(|name| Node::plain(*name)),
@@ -170,16 +170,16 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn list(&self, place: u32) -> Option<&'a [u32]> {
-        let list = self.rdat.list(place)?;
+    fn list(&self, position: u32) -> Option<&'a [u32]> {
+        let list = self.rdat.list(position)?;
         match &self.references {
             References::Meaning => Some(list),
-            References::Found { lists, .. } => (lists.get(list) == Some(&place)).then_some(list),
+            References::Found { lists, .. } => (lists.get(list) == Some(&position)).then_some(list),
             References::Numbers => None,
         }
     }
 
-    /// Bytes, which then tell their size. In a buffer that is written they can't be found again.
+    /// Returns bytes, which include their size. They cannot be looked up in a buffer that is kept.
     fn bytes(&self, offset: u32, size: u32) -> Option<Node<'a>> {
         let plain = size > 0 && matches!(self.references, References::Meaning);
         let bytes = self.rdat.raw_bytes(offset, size).filter(|_| plain)?;
@@ -189,13 +189,13 @@ impl<'a> Writer<'a> {
 
 fn text_node(text: &[u8]) -> Node<'_> {
     match core::str::from_utf8(text) {
-        // A number would be taken for an offset.
+        // A number would be read as an offset.
         Ok(text) => Node::string(text),
         Err(_) => Kind::Bytes(Cow::Borrowed(text)).into(),
     }
 }
 
-/// The texts of a string buffer without those that are padding, and the buffer's size.
+/// Splits a string buffer into its strings without the padding, and its size.
 fn split_texts(bytes: &[u8]) -> (Vec<&[u8]>, u32) {
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1));
     let mut texts: Vec<&[u8]> = bytes.get(..used).unwrap_or_default().split(|byte| *byte == 0).collect();
@@ -217,13 +217,13 @@ fn joined(texts: &[&[u8]], size: u32) -> Vec<u8> {
     out
 }
 
-fn read_part(node: &Node<'_>) -> Result<LoosePart> {
+fn read_part(node: &Node<'_>) -> Result<ResolvedPart> {
     let mut map = MapReader::new(node)?;
     let kind: RdatKind = map.field("Kind")?;
     let bytes: Option<Bytes> = map.field("Bytes")?;
     let part = match (kind, bytes) {
-        (RdatKind::STRING_BUFFER, Some(bytes)) => LoosePart::Kept(kind, RdatContent::Strings(bytes)),
-        (_, Some(bytes)) => LoosePart::Kept(kind, RdatContent::Raw(bytes)),
+        (RdatKind::STRING_BUFFER, Some(bytes)) => ResolvedPart::Kept(kind, RdatContent::Strings(bytes)),
+        (_, Some(bytes)) => ResolvedPart::Kept(kind, RdatContent::Raw(bytes)),
         (RdatKind::STRING_BUFFER, None) => {
             let texts: Option<Vec<Text>> = map.field("Strings")?;
             let size: Option<u32> = map.field("Size")?;
@@ -231,71 +231,73 @@ fn read_part(node: &Node<'_>) -> Result<LoosePart> {
                 Some(texts) => {
                     let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.as_slice()).collect();
                     let size = size.unwrap_or_else(|| len32(align4(joined(&texts, 0).len())));
-                    LoosePart::Kept(kind, RdatContent::Strings(Bytes(joined(&texts, size))))
+                    ResolvedPart::Kept(kind, RdatContent::Strings(Bytes(joined(&texts, size))))
                 }
-                None => LoosePart::Buffer(kind),
+                None => ResolvedPart::Buffer(kind),
             }
         }
         (RdatKind::INDEX_ARRAYS, None) => match map.field::<Option<Vec<u32>>>("Indices")? {
-            Some(indices) => LoosePart::Kept(kind, RdatContent::Indices(indices)),
-            None => LoosePart::Buffer(kind),
+            Some(indices) => ResolvedPart::Kept(kind, RdatContent::Indices(indices)),
+            None => ResolvedPart::Buffer(kind),
         },
-        (RdatKind::RAW_BYTES, None) => LoosePart::Buffer(kind),
+        (RdatKind::RAW_BYTES, None) => ResolvedPart::Buffer(kind),
         _ if !fields(kind).is_empty() => {
             let stride = map.field("Stride")?;
             let records = map.take("Records").map(Node::items).transpose()?.unwrap_or_default();
             let rows = records.iter().map(|record| read_row(record, kind)).collect::<Result<_>>()?;
-            LoosePart::Table { kind, stride, rows, tail: map.field("Tail")? }
+            ResolvedPart::Table { kind, stride, rows, tail: map.field("Tail")? }
         }
-        _ => LoosePart::Kept(kind, RdatContent::Raw(Bytes::default())),
+        _ => ResolvedPart::Kept(kind, RdatContent::Raw(Bytes::default())),
     };
     map.finish()?;
     Ok(part)
 }
 
-fn read_row(node: &Node<'_>, table: RdatKind) -> Result<LooseRow> {
+fn read_row(node: &Node<'_>, table: RdatKind) -> Result<ResolvedRow> {
     let mut map = MapReader::new(node)?;
-    let mut values: Vec<Value> = Vec::new();
+    let mut values: Vec<ResolvedValue> = Vec::new();
     for field in fields(table) {
         let size = match values.last() {
-            Some(Value::Bytes(bytes)) => Some(len32(bytes.len())),
+            Some(ResolvedValue::Bytes(bytes)) => Some(len32(bytes.len())),
             _ => None,
         };
         let value = match (map.take(field.name), size) {
             (Some(node), _) => read_value(node, kind_of(table, values.len(), &values))
                 .map_err(|error| error.within(field.name))?,
-            // Bytes tell their size.
-            (None, Some(size)) => Value::Number(size),
+            // Bytes include their size.
+            (None, Some(size)) => ResolvedValue::Number(size),
             // Records of older versions end early.
             (None, None) => break,
         };
         values.push(value);
     }
-    let row = LooseRow { values, extra: map.field("Extra")? };
+    let row = ResolvedRow { values, extra: map.field("Extra")? };
     map.finish()?;
     Ok(row)
 }
 
-fn read_value(node: &Node<'_>, kind: FieldKind) -> Result<Value> {
+fn read_value(node: &Node<'_>, kind: FieldKind) -> Result<ResolvedValue> {
     if let (FieldKind::Name(names), Some(text)) = (kind, node.text())
-        && let Some(place) = names.iter().position(|name| *name == text)
+        && let Some(position) = names.iter().position(|name| *name == text)
     {
-        return Ok(Value::Number(len32(place)));
+        return Ok(ResolvedValue::Number(len32(position)));
     }
     let is_list = matches!(node.kind, Kind::List { .. } | Kind::Bytes(_));
     match kind {
         FieldKind::Text if !matches!(node.kind, Kind::Plain(_)) || u32::from_node(node).is_err() => {
-            Text::from_node(node).map(|text| Value::Text(text.0))
+            Text::from_node(node).map(|text| ResolvedValue::Text(text.0))
         }
         FieldKind::TextArray if is_list => Vec::<Text>::from_node(node)
-            .map(|texts| Value::Texts(texts.into_iter().map(|text| text.0).collect())),
+            .map(|texts| ResolvedValue::Texts(texts.into_iter().map(|text| text.0).collect())),
         FieldKind::NumberArray | FieldKind::RecordArray(_) if is_list => {
-            Vec::<u32>::from_node(node).map(Value::List)
+            Vec::<u32>::from_node(node).map(ResolvedValue::List)
         }
-        FieldKind::BytesOffset if is_list => Bytes::from_node(node).map(|bytes| Value::Bytes(bytes.0)),
-        FieldKind::Name(names) => {
-            u32::from_node(node).map(Value::Number).map_err(|_| node.unknown_name(names.iter().copied()))
+        FieldKind::BytesOffset if is_list => {
+            Bytes::from_node(node).map(|bytes| ResolvedValue::Bytes(bytes.0))
         }
-        _ => u32::from_node(node).map(Value::Number),
+        FieldKind::Name(names) => u32::from_node(node)
+            .map(ResolvedValue::Number)
+            .map_err(|_| node.unknown_name(names.iter().copied())),
+        _ => u32::from_node(node).map(ResolvedValue::Number),
     }
 }

@@ -1,8 +1,8 @@
-//! Is the container sound?
+//! Consistency checks of a container.
 //!
-//! [`container`] checks everything: header and directory, the digest, each part by itself, and parts against each
-//! other. The rules are listed in [`RULES`] and told in `docs/verify.md`. Nothing is executed and no bitcode is read;
-//! what needs the module is for the caller (see [`features_of_module`]).
+//! [`container`] checks header and directory, the digest, each part by itself, and parts against each other.
+//! [`RULES`] lists the rules; `docs/verify.md` explains them. Nothing is executed and no bitcode is parsed; checks
+//! that need the module are up to the caller (see [`features_of_module`]).
 
 mod parts;
 mod psv0;
@@ -18,37 +18,37 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, FourCc};
 
-/// The rules that a container may break, with what each says.
+/// The rules and what each requires.
 pub const RULES: &[(&str, &str)] = &[
     ("dx-version", "The container's version is 1.0."),
-    ("dx-size", "The size in the header is the real one."),
-    ("dx-digest", "The digest is that of the bytes; a container without one is not signed."),
-    ("dx-part-range", "Every part lies inside of the file, after the directory."),
-    ("dx-part-overlap", "No two parts share a byte."),
+    ("dx-size", "The size in the header is that of the file."),
+    ("dx-digest", "The digest matches the bytes; a container without one is unsigned."),
+    ("dx-part-range", "Every part is inside the file, after the directory."),
+    ("dx-part-overlap", "Parts do not overlap."),
     ("dx-part-order", "The parts follow each other in the order of the directory, without gaps."),
-    ("dx-part-duplicate", "A part stands once, but for the functions of a library."),
-    ("dx-part-missing", "The parts that a program needs are there."),
-    ("dx-part-unknown", "A part that nobody has described."),
-    ("dx-part-form", "A part has the form that its name calls for."),
-    ("dx-program", "Programs are as large as their headers say, and of one kind and model."),
+    ("dx-part-duplicate", "A part occurs once, except for library functions."),
+    ("dx-part-missing", "The parts that a program needs exist."),
+    ("dx-part-unknown", "The part is known."),
+    ("dx-part-form", "The contents of a part fit its name."),
+    ("dx-program", "Programs have the size in their headers, and all have one kind and model."),
     ("dx-hash", "HASH is the MD5 of the bitcode."),
-    ("dx-features", "SFI0 names features that are known, and those that the module needs."),
+    ("dx-features", "SFI0 lists known features, and those that the module needs."),
     (
         "dx-signature",
         "The elements of a signature have known types, masks of four bits, and registers of their own.",
     ),
-    ("dx-psv", "PSV0 refers to texts and indices that are there, and has as many masks as it needs."),
-    ("dx-psv-signature", "PSV0 and the signatures tell of the same elements."),
-    ("dx-root-signature", "A root signature keeps the limits that D3D12 sets."),
-    ("dx-rdat", "RDAT refers to texts, lists, bytes and records that are there."),
-    ("dx-sources", "The sources can be inflated, and are as many as their names."),
-    ("dx-info", "Names and versions have the sizes that their parts say."),
+    ("dx-psv", "PSV0 refers to existing strings and indices, and has the masks it needs."),
+    ("dx-psv-signature", "PSV0 and the signatures describe the same elements."),
+    ("dx-root-signature", "A root signature stays within the limits of D3D12."),
+    ("dx-rdat", "RDAT refers to existing strings, lists, bytes and records."),
+    ("dx-sources", "The sources can be decompressed, and each has a name."),
+    ("dx-info", "Names and versions have the sizes in their parts."),
 ];
 
-/// So many parts that can't be found are told one by one; of more the number is.
+/// Maximum number of misplaced parts that are reported one by one; beyond that, only their number is.
 const MAX_MISPLACED: usize = 8;
 
-/// Checks a container and those inside of it.
+/// Checks a container and the containers nested in it.
 pub fn container(container: &Container<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     check(container, &mut diagnostics, MAX_DEPTH);
@@ -56,8 +56,8 @@ pub fn container(container: &Container<'_>) -> Diagnostics {
     diagnostics
 }
 
-/// A part with what it holds.
-struct Read<'a> {
+/// A parsed part.
+struct ParsedPart<'a> {
     part: Part<'a>,
     data: PartData,
 }
@@ -71,7 +71,7 @@ fn check(container: &Container<'_>, diagnostics: &mut Diagnostics, depth: usize)
     for found in &read {
         parts::part(found, diagnostics);
     }
-    parts::together(&read, diagnostics);
+    parts::cross_check(&read, diagnostics);
 }
 
 fn header(container: &Container<'_>, diagnostics: &mut Diagnostics) {
@@ -80,7 +80,7 @@ fn header(container: &Container<'_>, diagnostics: &mut Diagnostics) {
     if (header.major, header.minor) != (1, 0) {
         diagnostics.warning(
             "dx-version",
-            Error::new(ErrorKind::BadValue, base.saturating_add(20), "unknown version of the container")
+            Error::new(ErrorKind::BadValue, base.saturating_add(20), "unknown container version")
                 .expected("1.0")
                 .found(format!("{}.{}", header.major, header.minor))
                 .within("header"),
@@ -94,11 +94,11 @@ fn header(container: &Container<'_>, diagnostics: &mut Diagnostics) {
             Error::new(
                 ErrorKind::OutOfRange,
                 base.saturating_add(24),
-                "size in the header is not the real one",
+                "size in the header is not that of the file",
             )
             .expected(format!("{real}"))
             .found(format!("{}", header.file_size))
-            .hint(if cut { "the file is cut off" } else { "bytes follow the container" })
+            .hint(if cut { "the file is truncated" } else { "bytes follow the container" })
             .within("header"),
         );
     }
@@ -107,43 +107,44 @@ fn header(container: &Container<'_>, diagnostics: &mut Diagnostics) {
 
 fn digest(container: &Container<'_>, diagnostics: &mut Diagnostics) {
     let (found, computed) = (container.header().digest, container.computed_digest());
-    let place = container.file().base().saturating_add(4);
-    let error = |message: &'static str| Error::new(ErrorKind::BadChecksum, place, message).within("header");
-    match found.sign() {
+    let file_offset = container.file().base().saturating_add(4);
+    let error =
+        |message: &'static str| Error::new(ErrorKind::BadChecksum, file_offset, message).within("header");
+    match found.marker() {
         None if found == computed => {}
         None => diagnostics.error(
             "dx-digest",
-            error("digest is not that of the container")
+            error("digest does not match the container")
                 .expected(format!("{computed}"))
                 .found(format!("{found}"))
-                .hint("the container was changed after it was signed; `unshade sign` computes it anew"),
+                .hint("the container was changed after it was signed; `unshade sign` updates the digest"),
         ),
         Some("unsigned") => diagnostics.warning(
             "dx-digest",
             error("container is not signed")
                 .expected(format!("{computed}"))
                 .found("zeros")
-                .hint("Windows refuses it outside of developer mode; `unshade sign` computes it"),
+                .hint("Windows rejects it outside of developer mode; `unshade sign` signs it"),
         ),
         Some(sign) => diagnostics.note(
             "dx-digest",
-            error("digest is a sign that asks the runtime not to check it")
+            error("digest is a marker that asks the runtime to skip the check")
                 .expected(format!("{computed}"))
                 .found(format!("{sign}, {found}")),
         ),
     }
 }
 
-/// Checks where the parts are; returns those that can be found.
+/// Checks the offsets of the parts; returns the parts inside the file.
 fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Vec<Part<'a>> {
     let base = container.file().base();
     let mut parts = Vec::new();
     let mut misplaced = 0usize;
     for (index, found) in container.parts().enumerate() {
-        let place = base.saturating_add(32).saturating_add((index as u64).saturating_mul(4));
+        let file_offset = base.saturating_add(32).saturating_add((index as u64).saturating_mul(4));
         let offset = container.offsets().get(index).copied().unwrap_or_default();
         let error = |message: &'static str| {
-            Error::new(ErrorKind::OutOfRange, place, message)
+            Error::new(ErrorKind::OutOfRange, file_offset, message)
                 .within(format!("part {index}"))
                 .within("directory")
         };
@@ -163,7 +164,7 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
             Err(_) => {
                 diagnostics.error(
                     "dx-part-range",
-                    error("part's header is not in the file")
+                    error("header of the part is outside of the file")
                         .expected(format!("at most {:#x}", container.file().data().len()))
                         .found(format!("{offset:#x}")),
                 );
@@ -173,20 +174,20 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
         if inside {
             diagnostics.error(
                 "dx-part-range",
-                error("part starts inside of header or directory")
+                error("part starts inside the header or directory")
                     .expected(format!("at least {:#x}", container.directory_end()))
                     .found(format!("{offset:#x}")),
             );
             continue;
         }
         if part.is_truncated() {
-            let place = base.saturating_add(u64::from(offset)).saturating_add(4);
+            let file_offset = base.saturating_add(u64::from(offset)).saturating_add(4);
             diagnostics.error(
                 "dx-part-range",
-                Error::new(ErrorKind::OutOfRange, place, "part leaves the file")
+                Error::new(ErrorKind::OutOfRange, file_offset, "part extends past the end of the file")
                     .expected(format!("at most {} bytes", part.data.data().len()))
                     .found(format!("{}", part.declared_size))
-                    .hint("the file is cut off, or the size was changed")
+                    .hint("the file is truncated, or the size was changed")
                     .within(part.label()),
             );
         }
@@ -198,10 +199,10 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
             Error::new(
                 ErrorKind::OutOfRange,
                 base.saturating_add(28),
-                "directory names parts that are not there",
+                "directory lists parts outside of the file",
             )
             .expected("the number of parts")
-            .found(format!("{}, of which {misplaced} can't be found", container.header().part_count))
+            .found(format!("{}, of which {misplaced} are outside of the file", container.header().part_count))
             .hint("the number of parts in the header was changed, or the directory was overwritten")
             .within("header"),
         );
@@ -210,7 +211,7 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
     parts
 }
 
-/// Checks that the parts follow each other.
+/// Checks that the parts follow each other without gaps.
 fn neighbours(container: &Container<'_>, parts: &[Part<'_>], diagnostics: &mut Diagnostics) {
     let base = container.file().base();
     let mut sorted: Vec<&Part<'_>> = parts.iter().collect();
@@ -218,11 +219,11 @@ fn neighbours(container: &Container<'_>, parts: &[Part<'_>], diagnostics: &mut D
     let mut at = container.directory_end();
     for part in &sorted {
         let range = part.range();
-        let place = base.saturating_add(range.start);
+        let file_offset = base.saturating_add(range.start);
         if range.start < at && range.start >= container.directory_end() {
             diagnostics.error(
                 "dx-part-overlap",
-                Error::new(ErrorKind::OutOfRange, place, "part overlaps the one before it")
+                Error::new(ErrorKind::OutOfRange, file_offset, "part overlaps the one before it")
                     .expected(format!("at least {at:#x}"))
                     .found(format!("{:#x}", range.start))
                     .within(part.label()),
@@ -233,10 +234,10 @@ fn neighbours(container: &Container<'_>, parts: &[Part<'_>], diagnostics: &mut D
                 Error::new(
                     ErrorKind::BadValue,
                     base.saturating_add(at),
-                    "bytes before the part belong to nothing",
+                    "bytes before the part belong to no part",
                 )
                 .found(format!("{} bytes", range.start.saturating_sub(at)))
-                .hint("DXC refuses a container with gaps")
+                .hint("DXC rejects containers with gaps")
                 .within(part.label()),
             );
         }
@@ -260,14 +261,14 @@ fn neighbours(container: &Container<'_>, parts: &[Part<'_>], diagnostics: &mut D
             Error::new(
                 ErrorKind::BadValue,
                 base.saturating_add(at),
-                "bytes after the last part belong to nothing",
+                "bytes after the last part belong to no part",
             )
             .found(format!("{} bytes", end.saturating_sub(at))),
         );
     }
 }
 
-/// Names that may stand more than once.
+/// Returns whether a part may occur more than once.
 fn may_repeat(name: FourCc) -> bool {
     matches!(&name.0, b"LIBF" | b"Aon9")
 }
@@ -275,30 +276,30 @@ fn may_repeat(name: FourCc) -> bool {
 fn names(parts: &[Part<'_>], diagnostics: &mut Diagnostics) {
     let mut seen: alloc::collections::BTreeMap<FourCc, u32> = alloc::collections::BTreeMap::new();
     for part in parts {
-        let error = |message: &'static str| Error::new(ErrorKind::BadValue, name_place(part), message);
+        let error = |message: &'static str| Error::new(ErrorKind::BadValue, name_offset(part), message);
         if let Some(first) = seen.get(&part.name)
             && !may_repeat(part.name)
         {
             diagnostics.error(
                 "dx-part-duplicate",
-                error("part stands twice")
+                error("duplicate part")
                     .found(format!("also part {first}"))
-                    .hint("DXC refuses such a container")
+                    .hint("DXC rejects such a container")
                     .within(part.label()),
             );
         }
         seen.entry(part.name).or_insert(part.index);
         if part::describe(part.name).is_none() {
-            diagnostics.note("dx-part-unknown", error("nobody has described this part").within(part.label()));
+            diagnostics.note("dx-part-unknown", error("unknown part").within(part.label()));
         }
     }
 }
 
-fn name_place(part: &Part<'_>) -> u64 {
+fn name_offset(part: &Part<'_>) -> u64 {
     part.data.base().saturating_sub(PART_HEADER_SIZE.into())
 }
 
-fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usize) -> Vec<Read<'a>> {
+fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usize) -> Vec<ParsedPart<'a>> {
     let mut read = Vec::new();
     for part in parts {
         if part::is_container(part.name, part.data.data()) {
@@ -317,15 +318,11 @@ fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usiz
                 if data.write().is_ok_and(|written| written != part.data.data()) {
                     diagnostics.warning(
                         "dx-part-form",
-                        Error::new(
-                            ErrorKind::BadValue,
-                            part.data.base(),
-                            "part is laid out in an unusual way",
-                        )
-                        .within(part.label()),
+                        Error::new(ErrorKind::BadValue, part.data.base(), "part has a non-standard layout")
+                            .within(part.label()),
                     );
                 }
-                read.push(Read { part: part.clone(), data });
+                read.push(ParsedPart { part: part.clone(), data });
             }
             Err(fault) => diagnostics.error("dx-part-form", fault.within(part.label())),
         }
@@ -333,7 +330,7 @@ fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usiz
     read
 }
 
-/// The parts that DXC's validator asks for, by the kind of program.
+/// Returns the parts that DXC's validator requires, by the kind of program.
 fn required_parts(version: ProgramVersion) -> &'static [&'static str] {
     use crate::program::ShaderKind;
     match version.kind() {
@@ -342,7 +339,12 @@ fn required_parts(version: ProgramVersion) -> &'static [&'static str] {
     }
 }
 
-fn required(container: &Container<'_>, parts: &[Part<'_>], read: &[Read<'_>], diagnostics: &mut Diagnostics) {
+fn required(
+    container: &Container<'_>,
+    parts: &[Part<'_>],
+    read: &[ParsedPart<'_>],
+    diagnostics: &mut Diagnostics,
+) {
     let has = |name: &str| parts.iter().any(|part| part.name.0 == name.as_bytes());
     let base = container.file().base();
     let mut missing = |name: &str, why: String| {
@@ -360,12 +362,12 @@ fn required(container: &Container<'_>, parts: &[Part<'_>], read: &[Read<'_>], di
     if let Some(program) = dxil {
         for name in required_parts(program.version()) {
             if !has(name) {
-                missing(name, format!("DXC's validator asks for it in a {} container", program.version()));
+                missing(name, format!("DXC's validator requires it in a {} container", program.version()));
             }
         }
     } else if (has("PSV0") || has("RDAT"))
         && !["DXIL", "ILDB", "SHEX", "SHDR", "DXBC"].iter().any(|name| has(name))
     {
-        missing("DXIL", "the other parts describe a program that is not there".into());
+        missing("DXIL", "the other parts describe a missing program".into());
     }
 }

@@ -1,13 +1,13 @@
-//! Checks of the parts, each by itself and against each other.
+//! Checks of parts, each by itself and against each other.
 
-use super::{Read, psv0, root_signature};
+use super::{ParsedPart, psv0, root_signature};
 use crate::digest::{Digest, md5};
 use crate::part::PartData;
 use crate::program::{Program, ProgramHeader, ProgramVersion};
 use crate::rdat::{FieldKind, NULL, Rdat, RdatContent, RdatKind, field_kind, fields, selector};
 use crate::scalar::Record;
 use crate::signature::Signature;
-use crate::small::{CompilerVersion, DebugName, FEATURES, FeatureInfo, ShaderHash};
+use crate::simple_parts::{CompilerVersion, DebugName, FEATURES, FeatureInfo, ShaderHash};
 use crate::source_info::{SectionContent, SourceInfo};
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -15,14 +15,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// A finding in a part.
-pub(super) fn finding(found: &Read<'_>, offset: u64, message: impl Into<String>) -> Error {
-    let place = found.part.data.base().saturating_add(offset);
-    Error::new(ErrorKind::BadValue, place, message.into()).within(found.part.label())
+/// Creates a finding in a part.
+pub(super) fn finding(found: &ParsedPart<'_>, offset: u64, message: impl Into<String>) -> Error {
+    let file_offset = found.part.data.base().saturating_add(offset);
+    Error::new(ErrorKind::BadValue, file_offset, message.into()).within(found.part.label())
 }
 
 /// Checks a part by itself.
-pub(super) fn part(found: &Read<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn part(found: &ParsedPart<'_>, diagnostics: &mut Diagnostics) {
     match &found.data {
         PartData::Program(data) => program(found, data, diagnostics),
         PartData::Hash(hash) => hash_flags(found, hash, diagnostics),
@@ -43,8 +43,8 @@ pub(super) fn part(found: &Read<'_>, diagnostics: &mut Diagnostics) {
 }
 
 /// Checks parts against each other.
-pub(super) fn together(read: &[Read<'_>], diagnostics: &mut Diagnostics) {
-    let programs: Vec<(&Read<'_>, &Program)> = read
+pub(super) fn cross_check(read: &[ParsedPart<'_>], diagnostics: &mut Diagnostics) {
+    let programs: Vec<(&ParsedPart<'_>, &Program)> = read
         .iter()
         .filter_map(|found| match &found.data {
             PartData::Program(program) => Some((found, program)),
@@ -57,24 +57,28 @@ pub(super) fn together(read: &[Read<'_>], diagnostics: &mut Diagnostics) {
             if program.header.version != main.header.version {
                 diagnostics.error(
                     "dx-program",
-                    finding(found, 0, "program is of another kind or model than the container's main one")
-                        .expected(format!("{}", main.version()))
-                        .found(format!("{}", program.version())),
+                    finding(
+                        found,
+                        0,
+                        "program has another kind or shader model than the container's main program",
+                    )
+                    .expected(format!("{}", main.version()))
+                    .found(format!("{}", program.version())),
                 );
             }
         }
     }
     hash(read, &programs, diagnostics);
-    psv0::together(read, main.map(|(_, program)| program.version()), diagnostics);
+    psv0::cross_check(read, main.map(|(_, program)| program.version()), diagnostics);
 }
 
-fn program(found: &Read<'_>, program: &Program, diagnostics: &mut Diagnostics) {
+fn program(found: &ParsedPart<'_>, program: &Program, diagnostics: &mut Diagnostics) {
     let header = &program.header;
     let size = found.part.data.data().len();
     if (header.size_in_words as usize).saturating_mul(4) != size {
         diagnostics.error(
             "dx-program",
-            finding(found, 4, "size in the program's header is not that of the part")
+            finding(found, 4, "size in the program header is not that of the part")
                 .expected(format!("{} words", size / 4))
                 .found(format!("{}", header.size_in_words)),
         );
@@ -82,7 +86,7 @@ fn program(found: &Read<'_>, program: &Program, diagnostics: &mut Diagnostics) {
     if header.bitcode_offset != crate::program::BITCODE_HEADER_SIZE {
         diagnostics.warning(
             "dx-program",
-            finding(found, 16, "bitcode does not follow its header")
+            finding(found, 16, "bitcode does not directly follow its header")
                 .expected("16")
                 .found(format!("{}", header.bitcode_offset)),
         );
@@ -90,7 +94,7 @@ fn program(found: &Read<'_>, program: &Program, diagnostics: &mut Diagnostics) {
     if program.version().kind().name().is_none() {
         diagnostics.error(
             "dx-program",
-            finding(found, 0, "unknown kind of program").found(format!("{}", program.version().kind())),
+            finding(found, 0, "unknown program kind").found(format!("{}", program.version().kind())),
         );
     }
     if !program.bitcode.0.starts_with(b"BC\xc0\xde")
@@ -102,23 +106,23 @@ fn program(found: &Read<'_>, program: &Program, diagnostics: &mut Diagnostics) {
         );
     }
     if program.tail.0.iter().any(|byte| *byte != 0) || program.tail.0.len() > 3 {
-        let place = size.saturating_sub(program.tail.0.len());
+        let part_offset = size.saturating_sub(program.tail.0.len());
         diagnostics.warning(
             "dx-program",
-            finding(found, place as u64, "bytes after the bitcode belong to nothing")
+            finding(found, part_offset as u64, "unexpected bytes after the bitcode")
                 .found(format!("{} bytes", program.tail.0.len())),
         );
     }
 }
 
-fn hash_flags(found: &Read<'_>, hash: &ShaderHash, diagnostics: &mut Diagnostics) {
+fn hash_flags(found: &ParsedPart<'_>, hash: &ShaderHash, diagnostics: &mut Diagnostics) {
     if hash.flags > ShaderHash::INCLUDES_SOURCE {
         diagnostics.note("dx-hash", finding(found, 0, "unknown flags").found(format!("{:#x}", hash.flags)));
     }
 }
 
-/// Compares HASH with the bitcode of DXIL. Without DXIL it is that of a program which was stripped.
-fn hash(read: &[Read<'_>], programs: &[(&Read<'_>, &Program)], diagnostics: &mut Diagnostics) {
+/// Compares HASH with the bitcode of DXIL. Without DXIL, it is the hash of a program that was stripped.
+fn hash(read: &[ParsedPart<'_>], programs: &[(&ParsedPart<'_>, &Program)], diagnostics: &mut Diagnostics) {
     let dxil = programs.iter().find(|(found, _)| found.part.name.0 == *b"DXIL");
     for found in read {
         if let (PartData::Hash(hash), Some((_, program))) = (&found.data, dxil)
@@ -128,7 +132,7 @@ fn hash(read: &[Read<'_>], programs: &[(&Read<'_>, &Program)], diagnostics: &mut
             if Digest(hash.digest) != computed {
                 diagnostics.error(
                     "dx-hash",
-                    finding(found, 4, "hash is not that of the bitcode")
+                    finding(found, 4, "hash does not match the bitcode")
                         .expected(format!("{computed}"))
                         .found(format!("{}", Digest(hash.digest))),
                 );
@@ -137,29 +141,29 @@ fn hash(read: &[Read<'_>], programs: &[(&Read<'_>, &Program)], diagnostics: &mut
     }
 }
 
-fn debug_name(found: &Read<'_>, name: &DebugName, diagnostics: &mut Diagnostics) {
+fn debug_name(found: &ParsedPart<'_>, name: &DebugName, diagnostics: &mut Diagnostics) {
     if name.tail.0.first() != Some(&0) || name.name.0.contains(&0) {
         diagnostics.error(
             "dx-info",
-            finding(found, 2, "name does not end where its length says")
+            finding(found, 2, "name does not end at its declared length")
                 .found(format!("{}", name.name_length)),
         );
     }
 }
 
-fn version_sizes(found: &Read<'_>, version: &CompilerVersion, diagnostics: &mut Diagnostics) {
+fn version_sizes(found: &ParsedPart<'_>, version: &CompilerVersion, diagnostics: &mut Diagnostics) {
     let size = version.commit.0.len().saturating_add(version.version.0.len()).saturating_add(2);
     if version.content_size as usize != size {
         diagnostics.warning(
             "dx-info",
-            finding(found, 12, "size of the texts is not the real one")
+            finding(found, 12, "declared size of the strings is wrong")
                 .expected(format!("{size}"))
                 .found(format!("{}", version.content_size)),
         );
     }
 }
 
-fn feature_bits(found: &Read<'_>, features: &FeatureInfo, diagnostics: &mut Diagnostics) {
+fn feature_bits(found: &ParsedPart<'_>, features: &FeatureInfo, diagnostics: &mut Diagnostics) {
     for (bit, feature) in features.features() {
         if feature.is_none_or(|feature| feature.name == "RESERVED") {
             diagnostics
@@ -168,8 +172,8 @@ fn feature_bits(found: &Read<'_>, features: &FeatureInfo, diagnostics: &mut Diag
     }
 }
 
-/// The bits of SFI0 by the bits of the module's flags; what has no bit of its own there is in
-/// [`features_of_module`].
+/// The bits of SFI0 for the bits of the module's flags. [`features_of_module`] handles those that do not map one to
+/// one.
 const MODULE_BITS: &[(u32, u32)] = &[
     (2, 0),
     (17, 1),
@@ -204,9 +208,10 @@ const MODULE_BITS: &[(u32, u32)] = &[
     (38, 32),
 ];
 
-/// What SFI0 has to be for the flags of a module (`dx.entryPoints`, the property with tag 0).
+/// Returns the feature flags that SFI0 must have for the flags of a module (`dx.entryPoints`, the property with tag
+/// 0).
 ///
-/// Low precision is bit 5 of the module; bit 23 tells whether it is native.
+/// Low precision is bit 5 of the module; bit 23 says whether it is native.
 pub fn features_of_module(flags: u64) -> u64 {
     let bit = |bit: u32| flags >> bit & 1;
     let mut features = MODULE_BITS.iter().fold(0, |all, (from, to)| all | bit(*from) << to);
@@ -217,23 +222,23 @@ pub fn features_of_module(flags: u64) -> u64 {
     features
 }
 
-fn signature(found: &Read<'_>, signature: &Signature, diagnostics: &mut Diagnostics) {
+fn signature(found: &ParsedPart<'_>, signature: &Signature, diagnostics: &mut Diagnostics) {
     let element_size = signature.form.element_size() as u64;
     let mut taken = BTreeSet::new();
     for (index, element) in signature.elements.iter().enumerate() {
-        let place =
+        let part_offset =
             u64::from(signature.first_offset).saturating_add((index as u64).saturating_mul(element_size));
         let label = format!("element {index} \"{}\"", element.name);
         let mut warn = |message: &'static str, value: String| {
-            let error = finding(found, place, message).found(value);
+            let error = finding(found, part_offset, message).found(value);
             diagnostics.warning("dx-signature", error.within(label.clone()));
         };
         let core = &element.core;
         if core.mask > 15 {
-            warn("mask of more than four components", format!("{:#x}", core.mask));
+            warn("mask with more than four components", format!("{:#x}", core.mask));
         }
         if core.component_type.name().is_none() {
-            warn("unknown type of components", format!("{}", core.component_type));
+            warn("unknown component type", format!("{}", core.component_type));
         }
         if core.system_value.name().is_none() {
             warn("unknown system value", format!("{}", core.system_value));
@@ -246,19 +251,19 @@ fn signature(found: &Read<'_>, signature: &Signature, diagnostics: &mut Diagnost
             && components.map(|bit| taken.insert((element.stream, core.register, bit))).any(|new| !new);
         if clash && found.part.name.0[0] != b'P' {
             warn(
-                "components of the register are taken by another element",
+                "components of the register are also used by another element",
                 format!("register {}", core.register),
             );
         }
     }
 }
 
-fn sources(found: &Read<'_>, info: &SourceInfo, diagnostics: &mut Diagnostics) {
+fn sources(found: &ParsedPart<'_>, info: &SourceInfo, diagnostics: &mut Diagnostics) {
     let label = || found.part.label();
     if info.header.size as usize != found.part.data.data().len() {
         diagnostics.error(
             "dx-sources",
-            finding(found, 0, "size of the sources is not that of the part")
+            finding(found, 0, "declared size of the sources is not that of the part")
                 .expected(format!("{}", found.part.data.data().len()))
                 .found(format!("{}", info.header.size)),
         );
@@ -279,32 +284,33 @@ fn sources(found: &Read<'_>, info: &SourceInfo, diagnostics: &mut Diagnostics) {
     {
         diagnostics.error(
             "dx-sources",
-            finding(found, 0, "not as many names as sources")
+            finding(found, 0, "number of names differs from number of sources")
                 .expected(format!("{contents}"))
                 .found(format!("{names}")),
         );
     }
 }
 
-fn rdat(found: &Read<'_>, rdat: &Rdat, diagnostics: &mut Diagnostics) {
+fn rdat(found: &ParsedPart<'_>, rdat: &Rdat, diagnostics: &mut Diagnostics) {
     if rdat.version != crate::rdat::VERSION {
         diagnostics.error(
             "dx-rdat",
-            finding(found, 0, "unknown version of RDAT")
-                .expected("0x10")
-                .found(format!("{:#x}", rdat.version)),
+            finding(found, 0, "unknown RDAT version").expected("0x10").found(format!("{:#x}", rdat.version)),
         );
     }
     for part in &rdat.parts {
-        let place = u64::from(part.offset);
+        let part_offset = u64::from(part.offset);
         if part.kind.name().is_none() {
-            diagnostics
-                .note("dx-rdat", finding(found, place, "unknown table").found(format!("{}", part.kind)));
+            diagnostics.note(
+                "dx-rdat",
+                finding(found, part_offset, "unknown table").found(format!("{}", part.kind)),
+            );
         }
         let RdatContent::Table(table) = &part.content else { continue };
         for (index, row) in table.rows.iter().enumerate() {
-            let start =
-                place.saturating_add(16).saturating_add((index as u64).saturating_mul(table.stride.into()));
+            let start = part_offset
+                .saturating_add(16)
+                .saturating_add((index as u64).saturating_mul(table.stride.into()));
             let mut offset = start;
             let selected = row.values.get(selector(part.kind)).copied().unwrap_or_default();
             for (number, (field, value)) in fields(part.kind).iter().zip(&row.values).enumerate() {
@@ -321,7 +327,7 @@ fn rdat(found: &Read<'_>, rdat: &Rdat, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// What is wrong with a reference.
+/// Returns what is wrong with a reference.
 fn reference_fault(rdat: &Rdat, kind: FieldKind, value: u32, next: Option<u32>) -> Option<&'static str> {
     let rows = |table: RdatKind| rdat.table(table).map_or(0, |table| table.rows.len());
     if value == NULL {
@@ -329,34 +335,37 @@ fn reference_fault(rdat: &Rdat, kind: FieldKind, value: u32, next: Option<u32>) 
     }
     match kind {
         FieldKind::Number | FieldKind::Hex => None,
-        FieldKind::Name(names) => (value as usize >= names.len()).then_some("value without a name"),
-        FieldKind::Text => rdat.text(value).is_none().then_some("text is not in the string buffer"),
-        FieldKind::NumberArray => rdat.list(value).is_none().then_some("list is not in the index arrays"),
+        FieldKind::Name(names) => (value as usize >= names.len()).then_some("unknown enum value"),
+        FieldKind::Text => rdat.text(value).is_none().then_some("string is outside of the string buffer"),
+        FieldKind::NumberArray => rdat.list(value).is_none().then_some("list is outside of the index arrays"),
         FieldKind::TextArray => match rdat.list(value) {
-            None => Some("list is not in the index arrays"),
+            None => Some("list is outside of the index arrays"),
             Some(list) => list
                 .iter()
                 .any(|text| rdat.text(*text).is_none())
-                .then_some("list names a text that is not there"),
+                .then_some("list refers to a string outside of the string buffer"),
         },
-        FieldKind::Record(table) => (value as usize >= rows(table)).then_some("record is not in its table"),
+        FieldKind::Record(table) => {
+            (value as usize >= rows(table)).then_some("record is outside of its table")
+        }
         FieldKind::RecordArray(table) => match rdat.list(value) {
-            None => Some("list is not in the index arrays"),
+            None => Some("list is outside of the index arrays"),
             Some(list) => {
                 let count = rows(table);
                 list.iter()
                     .any(|row| *row as usize >= count)
-                    .then_some("list names a record that is not there")
+                    .then_some("list refers to a record outside of its table")
             }
         },
         FieldKind::BytesOffset => {
             let size = next.unwrap_or_default();
-            (size > 0 && rdat.raw_bytes(value, size).is_none()).then_some("bytes are not in the raw bytes")
+            (size > 0 && rdat.raw_bytes(value, size).is_none())
+                .then_some("bytes are outside of the raw byte buffer")
         }
     }
 }
 
-/// The kind of a program, for messages.
+/// Returns the profile of a program, for messages.
 pub(super) fn profile(version: ProgramVersion) -> String {
     format!("{version}")
 }

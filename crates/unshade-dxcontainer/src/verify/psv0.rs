@@ -1,6 +1,6 @@
 //! Checks of PSV0, by itself and against the program and the signatures.
 
-use super::Read;
+use super::ParsedPart;
 use super::parts::{finding, profile};
 use crate::part::PartData;
 use crate::program::ProgramVersion;
@@ -13,21 +13,21 @@ use alloc::vec::Vec;
 use unshade_core::Diagnostics;
 
 /// Checks PSV0 by itself.
-pub(super) fn part(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
+pub(super) fn part(found: &ParsedPart<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
     let size = psv0.info.size();
     if !SIZES.contains(&crate::bytes::len32(size)) && size < 60 {
         diagnostics.warning(
             "dx-psv",
-            finding(found, 0, "runtime information has a size between two versions")
+            finding(found, 0, "size of the runtime information matches no version")
                 .expected("24, 36, 48, 52, 56 or 60")
                 .found(format!("{size}")),
         );
     }
     if !psv0.extra.0.is_empty() {
-        let place = found.part.data.data().len().saturating_sub(psv0.extra.0.len());
+        let part_offset = found.part.data.data().len().saturating_sub(psv0.extra.0.len());
         diagnostics.error(
             "dx-psv",
-            finding(found, place as u64, "bytes follow the last table")
+            finding(found, part_offset as u64, "unexpected bytes after the last table")
                 .found(format!("{} bytes", psv0.extra.0.len())),
         );
     }
@@ -46,14 +46,14 @@ pub(super) fn part(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics)
         {
             diagnostics.warning(
                 "dx-psv",
-                finding(found, 0, "resource of an unknown type or shape").within(format!("resource {index}")),
+                finding(found, 0, "unknown resource type or shape").within(format!("resource {index}")),
             );
         }
     }
     tables(found, psv0, diagnostics);
 }
 
-fn tables(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
+fn tables(found: &ParsedPart<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
     let Some(signatures) = &psv0.signatures else { return };
     if signatures.strings.0.len() % 4 != 0 {
         diagnostics.error(
@@ -67,7 +67,7 @@ fn tables(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
     {
         diagnostics.error(
             "dx-psv",
-            finding(found, 0, "name of the entry point is not in the string table")
+            finding(found, 0, "name of the entry point is outside of the string table")
                 .found(format!("{offset:#x}")),
         );
     }
@@ -77,7 +77,7 @@ fn tables(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
             if psv0.string(element.name_offset).is_none() {
                 diagnostics.error(
                     "dx-psv",
-                    finding(found, 0, "name is not in the string table")
+                    finding(found, 0, "name is outside of the string table")
                         .found(format!("{:#x}", element.name_offset))
                         .within(label()),
                 );
@@ -85,21 +85,28 @@ fn tables(found: &Read<'_>, psv0: &Psv0, diagnostics: &mut Diagnostics) {
             if psv0.indices(element).is_none() {
                 diagnostics.error(
                     "dx-psv",
-                    finding(found, 0, "semantic indices are not in their table")
+                    finding(found, 0, "semantic indices are outside of their table")
                         .expected(format!("at most {}", signatures.indices.len()))
                         .found(format!("{} from {}", element.rows, element.indices_offset))
                         .within(label()),
                 );
             }
             if element.kind.name().is_none() || element.component_type.name().is_none() {
-                diagnostics.warning("dx-psv", finding(found, 0, "unknown meaning or type").within(label()));
+                diagnostics.warning(
+                    "dx-psv",
+                    finding(found, 0, "unknown semantic kind or component type").within(label()),
+                );
             }
         }
     }
 }
 
 /// Checks PSV0 against the program and the signatures.
-pub(super) fn together(read: &[Read<'_>], program: Option<ProgramVersion>, diagnostics: &mut Diagnostics) {
+pub(super) fn cross_check(
+    read: &[ParsedPart<'_>],
+    program: Option<ProgramVersion>,
+    diagnostics: &mut Diagnostics,
+) {
     for found in read {
         let PartData::Psv0(psv0) = &found.data else { continue };
         if let (Some(stage), Some(program)) = (psv0.stage(), program)
@@ -107,7 +114,7 @@ pub(super) fn together(read: &[Read<'_>], program: Option<ProgramVersion>, diagn
         {
             diagnostics.error(
                 "dx-psv",
-                finding(found, 28, "stage is not that of the program")
+                finding(found, 28, "stage differs from that of the program")
                     .expected(profile(program))
                     .found(format!("{stage}")),
             );
@@ -125,11 +132,11 @@ pub(super) fn together(read: &[Read<'_>], program: Option<ProgramVersion>, diagn
     }
 }
 
-/// What both tell of a row of an element.
-type Row = (u32, String, u32, u32, u8);
+/// A row of an element: stream, name, semantic index, register, mask.
+type ElementRow = (u32, String, u32, u32, u8);
 
 fn compare(
-    found: &Read<'_>,
+    found: &ParsedPart<'_>,
     psv0: &Psv0,
     elements: &[Element],
     signature: Option<&Signature>,
@@ -140,15 +147,15 @@ fn compare(
         if !elements.is_empty() {
             diagnostics.error(
                 "dx-psv-signature",
-                finding(found, 0, format!("there are {group} elements, but no such signature"))
+                finding(found, 0, format!("there are {group} elements, but no signature part for them"))
                     .found(format!("{} elements", elements.len())),
             );
         }
         return;
     };
-    let own: BTreeSet<Row> = elements.iter().flat_map(|element| rows(psv0, element)).collect();
+    let own: BTreeSet<ElementRow> = elements.iter().flat_map(|element| rows(psv0, element)).collect();
     let system = |name: &str| elements.iter().all(|e| psv0.string(e.name_offset) != Some(name.as_bytes()));
-    let theirs: BTreeSet<Row> = signature
+    let theirs: BTreeSet<ElementRow> = signature
         .elements
         .iter()
         .map(|element| {
@@ -157,7 +164,7 @@ fn compare(
             (element.stream, name, element.core.index, element.core.register, element.core.mask)
         })
         .collect();
-    let describe = |row: &Row| {
+    let describe = |row: &ElementRow| {
         let (stream, name, index, register, mask) = row;
         let name = if name.is_empty() { "system value" } else { name };
         format!(
@@ -172,15 +179,15 @@ fn compare(
         let list = |rows: &[String]| if rows.is_empty() { "nothing more".into() } else { rows.join("; ") };
         diagnostics.error(
             "dx-psv-signature",
-            finding(found, 0, format!("PSV0 and the signature tell of different {group} elements"))
+            finding(found, 0, format!("PSV0 and the signature describe different {group} elements"))
                 .expected(format!("as in the signature: {}", list(&only_theirs)))
                 .found(list(&only_own)),
         );
     }
 }
 
-/// The rows of an element, as a signature has an entry for each.
-fn rows<'a>(psv0: &'a Psv0, element: &'a Element) -> impl Iterator<Item = Row> + 'a {
+/// Returns the rows of an element; a signature has an entry for each.
+fn rows<'a>(psv0: &'a Psv0, element: &'a Element) -> impl Iterator<Item = ElementRow> + 'a {
     let indices = psv0.indices(element).unwrap_or_default();
     let arbitrary = element.kind == SemanticKind::ARBITRARY;
     let name = psv0.string(element.name_offset).filter(|_| arbitrary).unwrap_or_default();

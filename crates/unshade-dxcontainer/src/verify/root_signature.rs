@@ -1,6 +1,6 @@
-//! Checks of a root signature: the limits that D3D12 sets, flags and values that are known, registers that clash.
+//! Checks of a root signature: D3D12's limits, unknown flags and values, conflicting registers.
 
-use super::Read;
+use super::ParsedPart;
 use super::parts::finding;
 use crate::root_signature::{
     DESCRIPTOR_FLAGS, Flag, ParameterType, Payload, RANGE_FLAGS, ROOT_FLAGS, RangeType, RootSignature,
@@ -11,14 +11,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error};
 
-/// Words that a root signature may take.
+/// Maximum size of a root signature, in words.
 pub(super) const MAX_WORDS: u32 = 64;
 
-/// The highest anisotropy.
+/// Maximum anisotropy.
 const MAX_ANISOTROPY: u32 = 16;
 
-/// Registers that something takes: class, space, first and last, who sees them, and what takes them.
-struct Taken {
+/// A range of registers that something binds.
+struct BoundRange {
     class: char,
     space: u32,
     first: u32,
@@ -28,11 +28,11 @@ struct Taken {
 }
 
 /// Checks a root signature.
-pub(super) fn part(found: &Read<'_>, root: &RootSignature, diagnostics: &mut Diagnostics) {
+pub(super) fn part(found: &ParsedPart<'_>, root: &RootSignature, diagnostics: &mut Diagnostics) {
     let error = |message: &'static str| finding(found, 0, message);
     unknown_flags(root.flags, ROOT_FLAGS, "flags", &error, diagnostics);
     let mut words = 0u32;
-    let mut taken: Vec<Taken> = Vec::new();
+    let mut taken: Vec<BoundRange> = Vec::new();
     for (index, parameter) in root.parameters.iter().enumerate() {
         let label = format!("parameter {index}");
         let visibility = parameter.header.visibility;
@@ -42,7 +42,7 @@ pub(super) fn part(found: &Read<'_>, root: &RootSignature, diagnostics: &mut Dia
         }
         let mut take = |class, space, first, count: u32| {
             let last = first_plus(first, count);
-            taken.push(Taken { class, space, first, last, visibility, label: label.clone() });
+            taken.push(BoundRange { class, space, first, last, visibility, label: label.clone() });
         };
         words = words.saturating_add(match &parameter.payload {
             Payload::Constants(constants) => {
@@ -69,7 +69,7 @@ pub(super) fn part(found: &Read<'_>, root: &RootSignature, diagnostics: &mut Dia
                         _ => 's',
                     };
                     if range.count == 0 || range.range_type.name().is_none() {
-                        let fault = error("range of no descriptors, or of an unknown type");
+                        let fault = error("empty descriptor range, or unknown range type");
                         diagnostics.error("dx-root-signature", fault.within(label.clone()));
                     }
                     take(class, range.space, range.register, range.count);
@@ -83,7 +83,7 @@ pub(super) fn part(found: &Read<'_>, root: &RootSignature, diagnostics: &mut Dia
             }
             Payload::Unknown => {
                 let fault =
-                    error("unknown type of parameter").found(format!("{}", parameter.header.parameter_type));
+                    error("unknown parameter type").found(format!("{}", parameter.header.parameter_type));
                 diagnostics.error("dx-root-signature", fault.within(label.clone()));
                 0
             }
@@ -102,7 +102,7 @@ pub(super) fn part(found: &Read<'_>, root: &RootSignature, diagnostics: &mut Dia
         check_sampler(sampler, &label, &error, diagnostics);
         let fields = &sampler.fields;
         let (space, first, visibility) = (fields.space, fields.register, fields.visibility);
-        taken.push(Taken { class: 's', space, first, last: first, visibility, label });
+        taken.push(BoundRange { class: 's', space, first, last: first, visibility, label });
     }
     clashes(taken, &error, diagnostics);
 }
@@ -148,11 +148,11 @@ fn check_sampler(
         (fields.max_anisotropy > MAX_ANISOTROPY, "anisotropy above 16"),
         (
             fields.min_lod.is_nan() || fields.max_lod.is_nan() || fields.mip_lod_bias.is_nan(),
-            "level of detail is no number",
+            "level of detail is not a number",
         ),
         (
             !(-16.0..16.0).contains(&fields.mip_lod_bias) && !fields.mip_lod_bias.is_nan(),
-            "bias of the level of detail out of range",
+            "level of detail bias is out of range",
         ),
     ];
     for (_, message) in faults.iter().filter(|(wrong, _)| *wrong) {
@@ -160,16 +160,16 @@ fn check_sampler(
     }
 }
 
-/// Finds registers that two parameters bind for the same stage.
-fn clashes(mut taken: Vec<Taken>, error: &dyn Fn(&'static str) -> Error, diagnostics: &mut Diagnostics) {
+/// Finds registers that are bound twice for the same stage.
+fn clashes(mut taken: Vec<BoundRange>, error: &dyn Fn(&'static str) -> Error, diagnostics: &mut Diagnostics) {
     taken.sort_by_key(|range| (range.class, range.space, range.first));
-    // The range that reaches furthest of those before, for each visibility.
-    let mut reach: Vec<&Taken> = Vec::new();
+    // Of the earlier ranges, the one that reaches furthest for each visibility.
+    let mut reach: Vec<&BoundRange> = Vec::new();
     for range in &taken {
         reach.retain(|before| {
             (before.class, before.space) == (range.class, range.space) && before.last >= range.first
         });
-        let both = |other: &Taken| {
+        let both = |other: &BoundRange| {
             other.visibility == range.visibility
                 || other.visibility == Visibility::ALL
                 || range.visibility == Visibility::ALL
@@ -180,7 +180,7 @@ fn clashes(mut taken: Vec<Taken>, error: &dyn Fn(&'static str) -> Error, diagnos
                 .found(format!("{}{}..={} in space {}", range.class, range.first, range.last, range.space));
             diagnostics.error("dx-root-signature", fault.within(range.label.clone()));
         }
-        // Ranges that reach furthest are enough to see a clash: one for each visibility.
+        // The range that reaches furthest for each visibility is enough to find a conflict.
         match reach.iter_mut().find(|before| before.visibility == range.visibility) {
             Some(before) if before.last < range.last => *before = range,
             Some(_) => {}

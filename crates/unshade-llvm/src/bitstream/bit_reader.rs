@@ -6,7 +6,7 @@
 
 /// A position in the bits of a stream. Hot loops work on a local copy, which stays in registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     data: &'a [u8],
     /// Bits that are loaded but not yet read.
     window: u64,
@@ -17,17 +17,17 @@ pub(super) struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    pub(super) fn new(data: &'a [u8], position: usize) -> Self {
+    pub(crate) fn new(data: &'a [u8], position: usize) -> Self {
         Self { data, window: 0, available: 0, next: position }
     }
 
-    pub(super) fn data(&self) -> &'a [u8] {
+    pub(crate) fn data(&self) -> &'a [u8] {
         self.data
     }
 
     /// Returns the position of the next bit, which is past the end after an overrun.
     #[inline(always)]
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.next.wrapping_sub(self.available as usize)
     }
 
@@ -39,18 +39,18 @@ impl<'a> BitReader<'a> {
 
     /// Returns the number of bits left.
     #[inline(always)]
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.end().saturating_sub(self.position())
     }
 
     /// Returns whether bits past the end were read.
     #[inline(always)]
-    pub(super) fn overrun(&self) -> bool {
+    pub(crate) fn overrun(&self) -> bool {
         self.position() > self.end()
     }
 
-    /// Moves to a bit position, or to the end if that is past the end.
-    pub(super) fn seek(&mut self, position: usize) {
+    /// Goes to a bit, or to the end if it is not there.
+    pub(crate) fn seek(&mut self, position: usize) {
         *self = Self::new(self.data, position.min(self.end()));
     }
 
@@ -70,7 +70,7 @@ impl<'a> BitReader<'a> {
 
     /// Reads a number of at most 57 bits.
     #[inline(always)]
-    pub(super) fn fixed57(&mut self, width: u32) -> u64 {
+    pub(crate) fn fixed57(&mut self, width: u32) -> u64 {
         if self.available < width {
             self.refill();
         }
@@ -82,7 +82,7 @@ impl<'a> BitReader<'a> {
 
     /// Reads a number of at most 64 bits.
     #[inline(always)]
-    pub(super) fn fixed(&mut self, width: u32) -> u64 {
+    pub(crate) fn fixed(&mut self, width: u32) -> u64 {
         if width <= 57 {
             self.fixed57(width)
         } else {
@@ -94,7 +94,7 @@ impl<'a> BitReader<'a> {
     /// Reads a variable-bit-rate number: groups of `width` bits, at most 32, whose top bit means that another
     /// follows.
     #[inline(always)]
-    pub(super) fn variable(&mut self, width: u32) -> u64 {
+    pub(crate) fn variable(&mut self, width: u32) -> u64 {
         if width < 2 {
             // Width 0 encodes a zero; width 1 has no payload.
             self.fixed57(width);
@@ -120,9 +120,9 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Skips to a multiple of 32 bits.
-    pub(super) fn align(&mut self) {
-        // In a stream whose size is not a multiple of four bytes, the padding of the last block is cut off.
+    /// Goes on to a multiple of 32 bits.
+    pub(crate) fn align(&mut self) {
+        // The last block of a stream of odd size may end where the padding is cut off.
         if !self.overrun() {
             self.seek(self.position().saturating_add(31) & !31);
         }

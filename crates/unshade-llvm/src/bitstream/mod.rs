@@ -12,10 +12,15 @@
 //!
 //! No memory is allocated for a length that a file claims until that much data has been read.
 
+mod abbreviation;
 mod bit_reader;
 
+pub use abbreviation::Abbreviations;
+pub(crate) use abbreviation::{Definition, Scalar, Tail};
+pub(crate) use bit_reader::BitReader;
+
+use abbreviation::char6;
 use alloc::vec::Vec;
-use bit_reader::BitReader;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -26,13 +31,7 @@ pub const WRAPPER_MAGIC: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 /// The block that defines abbreviations for other blocks.
 const BLOCKINFO: u32 = 0;
-/// Maximum number of abbreviations in a file. Real files have a few dozen.
-const MAX_ABBREVIATIONS: usize = 1 << 16;
-/// Maximum number of operands of an abbreviation.
-const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
-
-/// Returns the range of the stream in a file: after the wrapper, if there is one, and no longer than the wrapper
-/// says.
+/// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
 ///
 /// # Errors
 /// [`ErrorKind::BadMagic`] if this is not bitcode, [`ErrorKind::OutOfRange`] if the wrapper's offset is outside of
@@ -61,72 +60,6 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
             Err(Error::new(ErrorKind::BadMagic, base.saturating_add(start as u64), "no bitcode at the offset in the wrapper"))
         }
         None => Err(outside()),
-    }
-}
-
-/// An abbreviation operand that encodes one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScalarEncoding {
-    Literal(u64),
-    Fixed(u32),
-    Variable(u32),
-    Char6,
-}
-
-impl ScalarEncoding {
-    #[inline(always)]
-    fn read(self, bits: &mut BitReader<'_>) -> u64 {
-        match self {
-            ScalarEncoding::Literal(value) => value,
-            ScalarEncoding::Fixed(width) => bits.fixed(width),
-            ScalarEncoding::Variable(width) => bits.variable(width),
-            ScalarEncoding::Char6 => u64::from(char6(bits.fixed57(6))),
-        }
-    }
-}
-
-/// An abbreviation operand.
-enum AbbreviationOperand {
-    Scalar(ScalarEncoding),
-    /// The next operand is the element's encoding.
-    Array,
-    Blob,
-}
-
-/// What follows the scalars of an abbreviation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AbbreviationTail {
-    None,
-    Array(ScalarEncoding),
-    Blob,
-}
-
-/// An abbreviation; its scalars are a range of [`Abbreviations::scalars`].
-#[derive(Clone, Copy, Debug)]
-struct Abbreviation {
-    start: u32,
-    end: u32,
-    tail: AbbreviationTail,
-}
-
-/// All abbreviations defined so far, and those that `BLOCKINFO` assigns to blocks.
-#[derive(Clone, Debug, Default)]
-pub struct Abbreviations {
-    scalars: Vec<ScalarEncoding>,
-    definitions: Vec<Abbreviation>,
-    block_info: Vec<(u32, Vec<u32>)>,
-}
-
-impl Abbreviations {
-    fn of_block(&self, block: u32) -> &[u32] {
-        self.block_info.iter().find(|(id, _)| *id == block).map_or(&[], |(_, list)| list)
-    }
-
-    fn add_to_block(&mut self, block: u32, definition: u32) {
-        match self.block_info.iter_mut().find(|(id, _)| *id == block) {
-            Some((_, list)) => list.push(definition),
-            None => self.block_info.push((block, alloc::vec![definition])),
-        }
     }
 }
 
@@ -246,7 +179,23 @@ impl<'a> Cursor<'a> {
         self.bits.position()
     }
 
-    /// Returns the file offset of the byte that holds the next bit.
+    /// The file offset of the stream.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The first bit of the record that [`Cursor::advance_entry`] announced.
+    pub(crate) fn record_position(&self) -> usize {
+        self.position().saturating_sub(self.width as usize)
+    }
+
+    /// The first bit of the block that [`Cursor::advance_entry`] announced, if its id is one of LLVM's.
+    pub(crate) fn block_position(&self) -> usize {
+        // The id takes eight bits.
+        self.record_position().saturating_sub(8)
+    }
+
+    /// The file offset of the byte that holds the next bit.
     pub fn offset(&self) -> u64 {
         self.base.saturating_add((self.bits.position() >> 3) as u64)
     }
@@ -438,62 +387,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn define_abbreviation(&mut self) -> Result<u32> {
-        let count = self.bits.variable(5);
-        if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
-            return Err(self.error(ErrorKind::Limit, "too many abbreviations"));
-        }
-        if self.abbreviations.definitions.is_empty() {
-            // The number that most files have.
-            self.abbreviations.definitions.reserve(32);
-            self.abbreviations.scalars.reserve(96);
-        }
-        let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-        let start = position(self.abbreviations.scalars.len());
-        let mut tail = AbbreviationTail::None;
-        let mut left = count;
-        while left > 0 {
-            left = left.wrapping_sub(1);
-            match (self.read_operand()?, left) {
-                (AbbreviationOperand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
-                (AbbreviationOperand::Array, 1) => {
-                    left = 0;
-                    let AbbreviationOperand::Scalar(element) = self.read_operand()? else {
-                        return Err(self.error(ErrorKind::BadValue, "abbreviation with an array of arrays or blobs"));
-                    };
-                    tail = AbbreviationTail::Array(element);
-                }
-                (AbbreviationOperand::Blob, 0) => tail = AbbreviationTail::Blob,
-                _ => return Err(self.error(ErrorKind::BadValue, "array or blob is not the last operand of an abbreviation")),
-            }
-        }
-        let end = position(self.abbreviations.scalars.len());
-        self.abbreviations.definitions.push(Abbreviation { start, end, tail });
-        Ok(position(self.abbreviations.definitions.len().saturating_sub(1)))
-    }
-
-    /// Reads an operand of an abbreviation definition.
-    fn read_operand(&mut self) -> Result<AbbreviationOperand> {
-        let operand = if self.bits.fixed(1) == 1 {
-            AbbreviationOperand::Scalar(ScalarEncoding::Literal(self.bits.variable(8)))
-        } else {
-            match self.bits.fixed(3) {
-                1 => AbbreviationOperand::Scalar(ScalarEncoding::Fixed(self.read_width(64)?)),
-                2 => AbbreviationOperand::Scalar(ScalarEncoding::Variable(self.read_width(32)?)),
-                3 => AbbreviationOperand::Array,
-                4 => AbbreviationOperand::Scalar(ScalarEncoding::Char6),
-                5 => AbbreviationOperand::Blob,
-                _ => return Err(self.error(ErrorKind::BadValue, "unknown operand encoding in an abbreviation")),
-            }
-        };
-        self.check()?;
-        Ok(operand)
-    }
-
-    fn read_width(&mut self, max: u64) -> Result<u32> {
-        let width = self.bits.variable(5);
-        match u32::try_from(width) {
-            Ok(width_u32) if width <= max => Ok(width_u32),
-            _ => Err(self.error(ErrorKind::BadValue, "abbreviation operand is too wide")),
+        match self.abbreviations.define(&mut self.bits) {
+            Ok(definition) => Ok(definition),
+            Err((kind, message)) => Err(self.error(kind, message)),
         }
     }
 
@@ -526,11 +422,11 @@ impl<'a> Cursor<'a> {
     fn read_abbreviated(&mut self, id: u32, record: &mut Record) -> Result<()> {
         let index = usize::try_from(id).unwrap_or(usize::MAX).wrapping_sub(4);
         let abbreviations = &self.abbreviations;
-        let definition = self.current.get(index).and_then(|&at| abbreviations.definitions.get(at as usize));
-        let Some(&Abbreviation { start, end, tail }) = definition else {
-            return Err(self.error(ErrorKind::BadValue, "record uses an undefined abbreviation"));
+        let definition = self.current.get(index).and_then(|&at| abbreviations.definition(at));
+        let Some(definition) = definition else {
+            return Err(self.error(ErrorKind::BadValue, "record with an unknown abbreviation"));
         };
-        let scalars = abbreviations.scalars.get(start as usize..end as usize).unwrap_or_default();
+        let (scalars, tail) = (abbreviations.scalars(definition), definition.tail);
         let mut bits = self.bits;
         match scalars.split_first() {
             Some((first, rest)) => {
@@ -539,20 +435,20 @@ impl<'a> Cursor<'a> {
                     *slot = scalar.read(&mut bits);
                 }
             }
-            None if tail == AbbreviationTail::None => {
+            None if tail == Tail::None => {
                 return Err(self.error(ErrorKind::BadValue, "abbreviation without operands"));
             }
             None => record.code = u32::MAX,
         }
         self.bits = bits;
         match tail {
-            AbbreviationTail::None => self.check(),
-            AbbreviationTail::Array(element) => self.read_array(element, record),
-            AbbreviationTail::Blob => self.read_blob(record),
+            Tail::None => self.check(),
+            Tail::Array(element) => self.read_array(element, record),
+            Tail::Blob => self.read_blob(record),
         }
     }
 
-    fn read_array(&mut self, element: ScalarEncoding, record: &mut Record) -> Result<()> {
+    fn read_array(&mut self, element: Scalar, record: &mut Record) -> Result<()> {
         let mut bits = self.bits;
         let count = bits.variable(6);
         // An element takes at least one bit; elements of zero bits are held to the same limit.
@@ -561,8 +457,8 @@ impl<'a> Cursor<'a> {
         }
         let slots = record.values.add(usize::try_from(count).unwrap_or(0));
         match element {
-            ScalarEncoding::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
-            ScalarEncoding::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
+            Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
+            Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
             element => slots.iter_mut().for_each(|slot| *slot = element.read(&mut bits)),
         }
         self.bits = bits;
@@ -582,12 +478,6 @@ impl<'a> Cursor<'a> {
         self.bits.align();
         self.check()
     }
-}
-
-/// Decodes a `char6`.
-fn char6(value: u64) -> u8 {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
-    LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
 }
 
 #[cfg(test)]

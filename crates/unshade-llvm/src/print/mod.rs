@@ -38,7 +38,6 @@ use crate::attribute_names::AttributeOrder;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
-use crate::metadata::Metadata;
 use crate::module::{Module, ModuleProperty};
 use crate::source_map::SourceMap;
 use alloc::borrow::Cow;
@@ -58,6 +57,7 @@ use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
 pub use links::Entity;
 pub use one_function::function;
+pub(crate) use text::push_name;
 
 /// The tool and version whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -182,16 +182,7 @@ enum Bodies<'m, 'a> {
 /// Reports debug info of an old version, which LLVM drops and this printer prints.
 fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
     const CURRENT: u64 = 3;
-    let version = module.named(b"llvm.module.flags").iter().find_map(|&flag| {
-        let mut operands = module.node_operands(flag).skip(1);
-        let (name, value) = (operands.next()??, operands.next()??);
-        match module.metadata.get(value)? {
-            Metadata::Value { value, .. } if module.metadata_string(name)? == b"Debug Info Version" => {
-                module.integer(None, value)
-            }
-            _ => None,
-        }
-    });
+    let version = module.flag(b"Debug Info Version");
     if let Some(version) = version.filter(|&version| version != CURRENT) {
         let error = Error::without_offset(ErrorKind::Unsupported, "LLVM drops debug info of this version")
             .expected("3")

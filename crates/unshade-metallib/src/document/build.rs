@@ -1,20 +1,20 @@
-//! A library from modules and a manifest.
+//! Builds a library from modules and a manifest.
 //!
-//! A manifest is a document like any other (`--- !metallib`, which may be left out), in which most may be missing:
+//! A manifest is a document (`--- !metallib`, optional) in which most keys are optional:
 //!
-//! | missing | is |
+//! | missing key | default |
 //! |---|---|
 //! | `Version`, `MacOS`, `Bits64` | what Apple's linker writes for `Platform` and `OS` ([`crate::target`]) |
 //! | `Type` | executable |
-//! | `Functions` | every function of every module |
-//! | of a function: `Name`, `Type`, `AIR`, `Language`, `Tessellation`, `LayerType`, `Attributes`, `Constants` | what the module says |
-//! | the UUID | computed; `UUID: none` leaves it out |
+//! | `Functions` | all functions of all modules |
+//! | of a function: `Name`, `Type`, `AIR`, `Language`, `Tessellation`, `LayerType`, `Attributes`, `Constants` | as described by the module |
+//! | `UUID` | computed; `UUID: none` omits it |
 //!
-//! `Tessellation`, `LayerType`, `Attributes` and `Constants` may be `none` where the module says otherwise.
+//! `Tessellation`, `LayerType`, `Attributes` and `Constants` may be `none` to override the module.
 //!
-//! A function has the number of its `Module`, or the `File` of one. A file without a `Name` stands for all functions in
-//! it. In place of `Compressed` an archive of sources may have `Files`, each with the `Path` that it is to have and
-//! the `File` with its content, or `Text`.
+//! A function has a `Module`, the index of its module, or a `File` that contains it. A file without a `Name` stands for
+//! all of its functions. Instead of `Compressed`, a source archive may have `Files`, each with a `Path` in the archive
+//! and its content as `File` or `Text`.
 
 use super::{Environment, TAG, dialect, function, header_of, list, read_module, read_version, section};
 use crate::file::{ExtensionTag, LibraryFile, OwnedFunction, OwnedModule};
@@ -27,11 +27,11 @@ use alloc::vec::Vec;
 use unshade_core::yaml::{MapReader, Node, parse};
 use unshade_core::{Error, Escaped, Result};
 
-/// Builds a library.
+/// Builds a library from a manifest.
 ///
 /// # Errors
-/// What is wrong with the manifest, with line and column: keys that are unknown or stand twice, functions of one name,
-/// modules and functions that are not there, values that fit nowhere. What [`Environment`] fails with.
+/// If the manifest is invalid, with line and column: unknown or duplicate keys, functions of the same name, unknown
+/// modules and functions, invalid values. Also the errors of the callbacks in [`Environment`].
 pub fn build(text: &str, environment: &mut Environment<'_>) -> Result<LibraryFile<'static>> {
     let documents = parse(text)?;
     let fits = |tag: &str| tag == TAG || tag.is_empty();
@@ -50,15 +50,15 @@ pub fn build(text: &str, environment: &mut Environment<'_>) -> Result<LibraryFil
     for (index, node) in list(&mut map, "Modules")?.iter().enumerate() {
         let within = |error: Error| error.within(format!("Modules[{index}]"));
         let module = read_module(node, builder.environment.load).map_err(within)?;
-        builder.module(module).map_err(|error| at(node, error)).map_err(within)?;
+        builder.add_module(module).map_err(|error| at_node(node, error)).map_err(within)?;
     }
     match map.take("Functions") {
         Some(node) => {
             for (index, node) in node.items()?.iter().enumerate() {
-                builder.functions(node).map_err(|error| error.within(format!("Functions[{index}]")))?;
+                builder.add_functions(node).map_err(|error| error.within(format!("Functions[{index}]")))?;
             }
         }
-        None => builder.all_functions(&document.root)?,
+        None => builder.add_all_functions(&document.root)?,
     }
     if let Some(node) = map.take("Extension") {
         for node in &node.items()? {
@@ -70,29 +70,29 @@ pub fn build(text: &str, environment: &mut Environment<'_>) -> Result<LibraryFil
     map.finish()?;
     let mut file = builder.file;
     set_uuid(&mut file, uuid)?;
-    // Archives and reflection buffers that functions name have to be there.
+    // Checks the references of functions to archives and reflection buffers.
     file.write()?;
     Ok(file)
 }
 
-/// Where an error comes from that knows nothing of the manifest.
-fn at(node: &Node<'_>, error: Error) -> Error {
+/// Adds line and column to an error that does not come from the manifest.
+fn at_node(node: &Node<'_>, error: Error) -> Error {
     error.within(format!("line {}, column {}", node.line, node.column))
 }
 
 struct Builder<'e, 'm> {
     file: LibraryFile<'static>,
-    /// What each module says of its functions.
+    /// The functions of each module.
     known: Vec<Vec<OwnedFunction<'static>>>,
-    /// The files that were read, with the numbers of their modules.
+    /// The files read so far, with the indices of their modules.
     files: BTreeMap<String, usize>,
     names: BTreeSet<Vec<u8>>,
     environment: &'e mut Environment<'m>,
 }
 
 impl Builder<'_, '_> {
-    /// Adds a module and returns its number.
-    fn module(&mut self, module: OwnedModule<'static>) -> Result<usize> {
+    /// Adds a module. Returns its index.
+    fn add_module(&mut self, module: OwnedModule<'static>) -> Result<usize> {
         let index = self.file.modules.len();
         let mut known = (self.environment.functions)(&module.bytes)?;
         known.iter_mut().for_each(|function| function.module = index);
@@ -101,32 +101,35 @@ impl Builder<'_, '_> {
         Ok(index)
     }
 
-    /// The module of a file, read once.
+    /// Returns the index of the module in a file. Reads each file once.
     fn module_of_file(&mut self, node: &Node<'_>) -> Result<usize> {
         let name = node.text().ok_or_else(|| node.expected("the name of a file"))?;
         if let Some(index) = self.files.get(name) {
             return Ok(*index);
         }
-        let bytes = (self.environment.load)(name).map_err(|error| at(node, error))?;
-        let module = super::module_of(bytes).map_err(|error| at(node, error))?;
-        let index = self.module(module).map_err(|error| at(node, error.within(String::from(name))))?;
+        let bytes = (self.environment.load)(name).map_err(|error| at_node(node, error))?;
+        let module = super::module_of(bytes).map_err(|error| at_node(node, error))?;
+        let index =
+            self.add_module(module).map_err(|error| at_node(node, error.within(String::from(name))))?;
         self.files.insert(name.into(), index);
         Ok(index)
     }
 
-    /// Adds what one entry of `Functions` stands for.
-    fn functions(&mut self, node: &Node<'_>) -> Result<()> {
+    /// Adds the functions that one entry of `Functions` stands for.
+    fn add_functions(&mut self, node: &Node<'_>) -> Result<()> {
         let mut map = MapReader::new(node)?;
         let module = match (map.take("File"), map.take("Module")) {
             (Some(file), None) => self.module_of_file(file)?,
             (None, Some(_)) => map.field::<u32>("Module")? as usize,
-            _ => return Err(node.fault("a function has one of the keys `File` and `Module`")),
+            _ => return Err(node.fault("a function needs exactly one of the keys `File` and `Module`")),
         };
         let known = self.known.get(module).ok_or_else(|| {
-            let last = self.known.len();
-            node.fault("no such module").expected(format!("a number below {last}")).found(format!("{module}"))
+            let count = self.known.len();
+            node.fault("no such module")
+                .expected(format!("a number below {count}"))
+                .found(format!("{module}"))
         })?;
-        let meant = match map.take("Name").and_then(Node::text) {
+        let selected = match map.take("Name").and_then(Node::text) {
             Some(name) => {
                 let same = |function: &&OwnedFunction<'_>| *function.name == *name.as_bytes();
                 let only = (known.len() == 1).then(|| known.first()).flatten();
@@ -134,21 +137,21 @@ impl Builder<'_, '_> {
                 alloc::vec![found.cloned().ok_or_else(|| no_function(node, name, known))?]
             }
             None if map.take("Type").is_some() && known.len() != 1 => {
-                return Err(node.fault("key `Name` is missing, as the module has several functions"));
+                return Err(node.fault("key `Name` is required, because the module has several functions"));
             }
             None => known.clone(),
         };
-        if meant.is_empty() {
+        if selected.is_empty() {
             return Err(node.fault("module has no functions"));
         }
-        for function in meant {
+        for function in selected {
             let function = function::fill(&mut map, function)?;
             self.add(function, node)?;
         }
         map.finish()
     }
 
-    fn all_functions(&mut self, root: &Node<'_>) -> Result<()> {
+    fn add_all_functions(&mut self, root: &Node<'_>) -> Result<()> {
         for function in core::mem::take(&mut self.known).into_iter().flatten() {
             self.add(function, root)?;
         }
@@ -158,7 +161,7 @@ impl Builder<'_, '_> {
     fn add(&mut self, function: OwnedFunction<'static>, node: &Node<'_>) -> Result<()> {
         if !self.names.insert(function.name.to_vec()) {
             let name = Escaped(&function.name).quoted();
-            return Err(node.fault(format!("two functions of the name {name}")));
+            return Err(node.fault(format!("duplicate function {name}")));
         }
         self.file.functions.push(function);
         Ok(())
@@ -172,7 +175,7 @@ fn no_function(node: &Node<'_>, name: &str, known: &[OwnedFunction<'_>]) -> Erro
         .expected(names.join(", "))
 }
 
-/// The header that is said, or what follows from platform and OS.
+/// Parses the header. Its defaults follow from platform and OS.
 fn read_header(map: &mut MapReader<'_, '_>, root: &Node<'_>) -> Result<Header> {
     let platform = match map.take("Platform") {
         Some(node) => Some(Platform(super::read_named(node, Platform::from_name, |platform| platform.0)?)),
@@ -182,18 +185,18 @@ fn read_header(map: &mut MapReader<'_, '_>, root: &Node<'_>) -> Result<Header> {
     let usual = match (platform, os) {
         (Some(platform), Some(os)) => Target { platform, os }.header(LibraryType::EXECUTABLE),
         _ if map.take("Version").is_some() => Header::of_version(0),
-        _ => return Err(root.fault("keys `Platform` and `OS` are missing, or `Version`")),
+        _ => return Err(root.fault("missing keys: either `Platform` and `OS`, or `Version`")),
     };
     let header = header_of(map, usual)?;
     if header.patch < FIRST_WITH_PLATFORM && (header.raw_platform != 0 || header.os_major != 0) {
-        let message = format!("a container of {} has no room for platform and OS", header.version());
+        let message = format!("container version {} can't store platform and OS", header.version());
         return Err(root.fault(message).expected("1.2.6 or later"));
     }
     Ok(header)
 }
 
-fn set_uuid(file: &mut LibraryFile<'static>, said: Option<&Node<'_>>) -> Result<()> {
-    match said.map(|node| (node, node.text())) {
+fn set_uuid(file: &mut LibraryFile<'static>, given: Option<&Node<'_>>) -> Result<()> {
+    match given.map(|node| (node, node.text())) {
         Some((_, Some("none"))) => return Ok(()),
         Some((node, text)) => {
             let uuid =
@@ -203,7 +206,7 @@ fn set_uuid(file: &mut LibraryFile<'static>, said: Option<&Node<'_>>) -> Result<
         None => {
             let has_tags = file.extension.is_some() && file.dialect == crate::library::Dialect::Linker;
             let has_uuid = file.extension.iter().flatten().any(|tag| matches!(tag, ExtensionTag::Uuid(_)));
-            // The linker writes none before 1.2.5.
+            // Before 1.2.5, the linker writes no UUID.
             if has_tags && !has_uuid && file.header.patch > 4 {
                 file.set_uuid(Some([0; 16]));
                 file.renew_uuid()?;

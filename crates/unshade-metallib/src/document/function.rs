@@ -1,23 +1,23 @@
-//! A function as YAML.
+//! Functions as YAML.
 //!
 //! | key | tag |
 //! |---|---|
 //! | `Name`, `Type` | `NAME`, `TYPE` |
-//! | `Module` | `OFFT`: the number of its module |
-//! | `Hash` | `HASH`, where it is not that of the module |
+//! | `Module` | `OFFT`: the index of the module |
+//! | `Hash` | `HASH`, if it does not match the module |
 //! | `ModuleSize` | `false` if there is no `MDSZ` |
 //! | `AIR`, `Language` | `VERS` |
 //! | `Tessellation`, `LayerType` | `TESS`, `LAYR` |
-//! | `Source`, `Reflection` | `SOFF`, `RFLT`: the number of the archive, and of the buffer |
+//! | `Source`, `Reflection` | `SOFF`, `RFLT`: the index of the archive, and of the buffer |
 //! | `Attributes`, `Constants` | `VATT` and `VATY`, `CNST` |
 //! | `Location`, `Dependencies` | `DEBI`, `DEPF` |
 //! | `Tags`, `PublicTags`, `PrivateTags` | other tags |
-//! | `Order`, `PublicOrder`, `PrivateOrder` | the order of the tags, where it is not the usual one |
+//! | `Order`, `PublicOrder`, `PrivateOrder` | the order of the tags, if it is not the usual one |
 
 use super::{bytes_node, list, named, read_named};
 use crate::data_type::DataType;
 use crate::file::{
-    FunctionConstant, OwnedFunction, PrivateTags, PublicTags, RawTag, SourcePlace, Text, VertexAttribute,
+    FunctionConstant, OwnedFunction, PrivateTags, PublicTags, RawTag, SourceLocation, Text, VertexAttribute,
 };
 use crate::function_list::{FunctionType, FunctionVersions, ShortVersion, Tessellation};
 use crate::metadata::AttributeUse;
@@ -138,7 +138,7 @@ fn put_order<'a>(key: &'static str, order: &'a Option<Vec<FourCc>>, map: &mut Ma
     }
 }
 
-/// A tag that nobody has described.
+/// Creates a node for a raw tag.
 pub(super) fn raw_node<'a>(tag: &'a RawTag<'_>) -> Node<'a> {
     let mut map = MapWriter::default();
     map.node("Tag", tag.code.node());
@@ -154,19 +154,18 @@ pub(super) fn read_raw(node: &Node<'_>) -> Result<RawTag<'static>> {
     Ok(RawTag { code, content: Cow::Owned(content.0) })
 }
 
-/// Reads a function.
+/// Parses a function.
 pub(super) fn read(node: &Node<'_>) -> Result<OwnedFunction<'static>> {
     let mut map = MapReader::new(node)?;
     let module: u32 = map.field("Module")?;
     let name: Text<'static> = map.field("Name")?;
-    let nothing =
-        OwnedFunction { kind: None, ..OwnedFunction::new(name, FunctionType::NONE, module as usize) };
-    let function = fill(&mut map, nothing)?;
+    let empty = OwnedFunction { kind: None, ..OwnedFunction::new(name, FunctionType::NONE, module as usize) };
+    let function = fill(&mut map, empty)?;
     map.finish()?;
     Ok(function)
 }
 
-/// Puts what keys say over what is known of a function.
+/// Parses a function. Missing keys default to the values in `known`.
 pub(super) fn fill(
     map: &mut MapReader<'_, '_>,
     known: OwnedFunction<'static>,
@@ -181,8 +180,8 @@ pub(super) fn fill(
         module: index(map, "Module")?.unwrap_or(known.module),
         states_module_size: map.field_or("ModuleSize", true)?,
         versions: read_versions(map)?.or(known.versions),
-        tessellation: said(map, "Tessellation", known.tessellation, read_tessellation)?,
-        layer_type: said(map, "LayerType", known.layer_type, read_data_type)?,
+        tessellation: field_or_known(map, "Tessellation", known.tessellation, read_tessellation)?,
+        layer_type: field_or_known(map, "LayerType", known.layer_type, read_data_type)?,
         source: index(map, "Source")?.or(known.source),
         reflection: index(map, "Reflection")?.or(known.reflection),
         other: read_other(map, "Tags")?,
@@ -192,8 +191,8 @@ pub(super) fn fill(
     })
 }
 
-/// What a key says; what is known, if it is missing; nothing, if it says `none`.
-fn said<T>(
+/// Returns the value of a key; `known` if the key is missing; `None` if the value is `none`.
+fn field_or_known<T>(
     map: &mut MapReader<'_, '_>,
     key: &'static str,
     known: Option<T>,
@@ -216,7 +215,7 @@ fn read_versions(map: &mut MapReader<'_, '_>) -> Result<Option<FunctionVersions>
     let language = map.take("Language");
     let language = match (language, &air) {
         (Some(node), Some(_)) => Some(read_short_version(node)?),
-        (Some(node), None) => return Err(node.fault("key `Language` goes with `AIR`")),
+        (Some(node), None) => return Err(node.fault("key `Language` requires key `AIR`")),
         (None, _) => None,
     };
     let zero = ShortVersion { major: 0, minor: 0 };
@@ -257,10 +256,10 @@ fn read_data_type(node: &Node<'_>) -> Result<DataType> {
 }
 
 fn read_public(map: &mut MapReader<'_, '_>, known: PublicTags<'static>) -> Result<PublicTags<'static>> {
-    let attributes = said(map, "Attributes", known.attributes, |node| {
+    let attributes = field_or_known(map, "Attributes", known.attributes, |node| {
         node.items()?.iter().map(read_attribute).collect::<Result<_>>()
     })?;
-    let constants = said(map, "Constants", known.constants, |node| {
+    let constants = field_or_known(map, "Constants", known.constants, |node| {
         node.items()?.iter().map(read_constant).collect::<Result<_>>()
     })?;
     Ok(PublicTags {
@@ -286,7 +285,7 @@ fn read_attribute(node: &Node<'_>) -> Result<VertexAttribute<'static>> {
     map.finish()?;
     if attribute.index > 0x1fff || attribute.usage.0 > 3 {
         return Err(node
-            .fault("attribute does not fit into its 16 bits")
+            .fault("attribute does not fit in its 16 bits")
             .expected("an index below 8192, a use below 4"));
     }
     Ok(attribute)
@@ -308,7 +307,7 @@ fn read_constant(node: &Node<'_>) -> Result<FunctionConstant<'static>> {
 fn read_private(map: &mut MapReader<'_, '_>) -> Result<PrivateTags<'static>> {
     let location = map.take("Location").map(|node| {
         let mut map = MapReader::new(node)?;
-        let place = SourcePlace { line: map.field("Line")?, path: map.field("Path")? };
+        let place = SourceLocation { line: map.field("Line")?, path: map.field("Path")? };
         map.finish()?;
         Ok(place)
     });

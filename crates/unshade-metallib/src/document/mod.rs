@@ -1,18 +1,19 @@
-//! Libraries as YAML, both ways.
+//! Conversion of libraries to and from YAML.
 //!
-//! A library is one document, `--- !metallib`. What follows from the rest is left out: counts, sizes, offsets, hashes
-//! that match, the wrapper and padding of modules. Keys are left out, too, where a library lacks the thing. What is
-//! read back is the same to the byte.
+//! A library is one document, `--- !metallib`. Derived values are omitted: counts, sizes, offsets, hashes that match,
+//! the wrapper and padding of modules. Keys are also omitted for parts that a library does not have. Converting back
+//! reproduces the library exactly.
 //!
-//! Modules and archives of sources stand in the document as lists of bytes, or modules beside it as files: [`to_yaml_with`] asks for the name of each, [`from_yaml_with`] for what is in them.
+//! Modules and source archives are lists of bytes in the document. Modules can also be separate files: [`to_yaml_with`]
+//! asks for the name of each, [`from_yaml_with`] for its content.
 //!
 //! | key | content |
 //! |---|---|
 //! | `Version`, `MacOS`, `Type`, `Stub`, `Platform`, `Bits64`, `OS` | the header |
-//! | `Writer`, `SharedGroup` | whose order and sizes are written |
-//! | `Functions` | tags and metadata of each ([`function`]) |
-//! | `Modules` | `Bitcode`, `Bytes` (with wrapper) or `File` (either) |
-//! | `Extension` | sections, UUID and other tags, in their order ([`section`]) |
+//! | `Writer`, `SharedGroup` | which tool's conventions to follow |
+//! | `Functions` | tags and metadata of each function ([`function`]) |
+//! | `Modules` | `Bitcode`, `Bytes` (including the wrapper) or `File` (either) |
+//! | `Extension` | sections, UUID and other tags, in order ([`section`]) |
 
 mod build;
 pub mod function;
@@ -37,25 +38,25 @@ use unshade_core::{Error, ErrorKind, Result};
 /// The tag of the document.
 pub const TAG: &str = "!metallib";
 
-/// Gives the name of the file that a module is written to; `None` to have its bytes in the document.
+/// Returns the name of the file for a module; `None` to put its bytes into the document.
 pub type NameModule<'n> = dyn FnMut(usize, &OwnedModule<'_>) -> Option<String> + 'n;
 
-/// Reads a file that a document names.
+/// Reads a file that a document refers to.
 pub type Load<'l> = dyn FnMut(&str) -> Result<Vec<u8>> + 'l;
 
-/// Says what a module has: its functions, as far as it describes them, with module 0.
+/// Returns the functions of a module, as far as it describes them, with module index 0.
 pub type DescribeModule<'d> = dyn FnMut(&[u8]) -> Result<Vec<OwnedFunction<'static>>> + 'd;
 
-/// Packs files, paths and contents, into an archive of sources: a tar archive, compressed with bzip2.
+/// Packs files (paths and contents) into a source archive: a tar archive, compressed with bzip2.
 pub type PackSources<'p> = dyn FnMut(&[(String, Vec<u8>)]) -> Result<Vec<u8>> + 'p;
 
-/// What [`build`] needs of the world around it.
+/// The callbacks by which [`build`] reads files and inspects modules.
 pub struct Environment<'e> {
-    /// Reads a file that the manifest names.
+    /// Reads a file that the manifest refers to.
     pub load: &'e mut Load<'e>,
-    /// Says what is in a module.
+    /// Returns the functions of a module.
     pub functions: &'e mut DescribeModule<'e>,
-    /// Packs sources.
+    /// Packs source files.
     pub pack: &'e mut PackSources<'e>,
 }
 
@@ -65,7 +66,7 @@ impl fmt::Debug for Environment<'_> {
     }
 }
 
-/// Writes a library as YAML, with all bytes in it.
+/// Converts a library to YAML, including all bytes.
 ///
 /// ```
 /// use unshade_metallib::{LibraryFile, document};
@@ -81,12 +82,12 @@ impl fmt::Debug for Environment<'_> {
 /// ```
 ///
 /// # Errors
-/// None: what has no name is written as a number.
+/// None: values without a name are written as numbers.
 pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
     to_yaml_with(file, &mut |_, _| None)
 }
 
-/// Writes a library as YAML, with modules beside it.
+/// Converts a library to YAML, with modules in separate files.
 ///
 /// # Errors
 /// As [`to_yaml`].
@@ -96,10 +97,10 @@ pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) ->
     Ok(out)
 }
 
-/// The same, handed on in pieces: the text of a large library is never held whole.
+/// Writes a library as YAML in pieces: the text of a large library is never in memory as a whole.
 ///
 /// # Errors
-/// If what it is written to fails.
+/// If `out` fails.
 pub fn write_yaml(
     file: &LibraryFile<'_>,
     name_module: &mut NameModule<'_>,
@@ -122,29 +123,29 @@ pub fn write_yaml(
     if let Some(tags) = &file.extension {
         map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
     }
-    emit(TAG, &map.finish(), out).and_then(|()| out.write_str("...\n")).map_err(|_| {
-        Error::without_offset(ErrorKind::Unsupported, "YAML can't be written to where it should go")
-    })
+    emit(TAG, &map.finish(), out)
+        .and_then(|()| out.write_str("...\n"))
+        .map_err(|_| Error::without_offset(ErrorKind::Unsupported, "can't write the YAML output"))
 }
 
-/// Reads a library from YAML that has all bytes in it.
+/// Parses a library from YAML that contains all bytes.
 ///
 /// # Errors
-/// If the text is no such document, or says something impossible; the message has line and column.
+/// If the text is not such a document, or a value is invalid; the message has line and column.
 pub fn from_yaml(text: &str) -> Result<LibraryFile<'static>> {
     from_yaml_with(text, &mut |name| {
         let message = format!(
-            "file `{}` is named, but files are not read here",
+            "the document refers to file `{}`, but files can't be read here",
             unshade_core::Escaped(name.as_bytes())
         );
         Err(Error::without_offset(ErrorKind::Unsupported, message))
     })
 }
 
-/// Reads a library from YAML; `load` reads the files that it names.
+/// Parses a library from YAML; `load` reads the files that it refers to.
 ///
 /// # Errors
-/// As [`from_yaml`], and what `load` fails with.
+/// As [`from_yaml`], and the errors of `load`.
 pub fn from_yaml_with(text: &str, load: &mut Load<'_>) -> Result<LibraryFile<'static>> {
     let documents = parse(text)?;
     let document =
@@ -174,12 +175,12 @@ pub fn from_yaml_with(text: &str, load: &mut Load<'_>) -> Result<LibraryFile<'st
 
 fn no_document(documents: &[Document<'_>]) -> Error {
     let found = documents.first().map_or_else(|| "nothing".into(), |document| format!("`{}`", document.tag));
-    Error::without_offset(ErrorKind::BadMagic, "no document of a Metal library")
+    Error::without_offset(ErrorKind::BadMagic, "no Metal library document")
         .expected(format!("--- {TAG}"))
         .found(found)
 }
 
-/// The items under a key; nothing if the key is missing.
+/// Returns the items of the list at a key; an empty list if the key is missing.
 pub(crate) fn list<'n>(map: &mut MapReader<'n, '_>, key: &'static str) -> Result<Vec<Node<'n>>> {
     map.take(key).map(Node::items).transpose().map(Option::unwrap_or_default)
 }
@@ -206,7 +207,7 @@ fn put_header(header: &Header, map: &mut MapWriter<'_>) {
     }
 }
 
-/// The header that keys say; what they do not say is as in `usual`.
+/// Parses the header. Values that are missing default to those in `usual`.
 fn header_of(map: &mut MapReader<'_, '_>, usual: Header) -> Result<Header> {
     let flag = |map: &mut MapReader<'_, '_>, key, usual: bool| {
         map.field_or(key, usual).map(|set| if set { 0x80 } else { 0 })
@@ -247,7 +248,7 @@ fn dialect(map: &mut MapReader<'_, '_>) -> Result<Dialect> {
     }
 }
 
-/// Up to three numbers with dots between them; those that are missing are 0.
+/// Parses up to three numbers separated by dots; missing numbers are 0.
 fn read_version(node: &Node<'_>) -> Result<Version> {
     let text = node.text().unwrap_or_default();
     let mut numbers = text.split('.').map(|number| number.parse::<u16>().ok());
@@ -257,12 +258,12 @@ fn read_version(node: &Node<'_>) -> Result<Version> {
     if numbers.next().is_some() { Err(wrong()) } else { Ok(version) }
 }
 
-/// The name of a number, or the number.
+/// Returns a node with the name of a value, or the number if it has no name.
 fn named<'a>(name: Option<&'static str>, value: u64) -> Node<'a> {
     name.map_or_else(|| Node::number(value), Node::string)
 }
 
-/// A number by its name, or by itself.
+/// Parses a value given as its name or as a number.
 fn read_named<T>(
     node: &Node<'_>,
     from_name: impl Fn(&str) -> Option<T>,
@@ -279,7 +280,7 @@ fn module_node<'a>(module: &'a OwnedModule<'_>, file: Option<String>) -> Node<'a
     let mut map = MapWriter::default();
     match file {
         Some(name) => map.node("File", Node::string(name)),
-        None => match module::usual_bitcode(&module.bytes) {
+        None => match module::canonical_bitcode(&module.bytes) {
             Some(bitcode) => map.node("Bitcode", bytes_node(bitcode)),
             None => map.node("Bytes", bytes_node(&module.bytes)),
         },
@@ -303,14 +304,14 @@ fn read_module(node: &Node<'_>, load: &mut Load<'_>) -> Result<OwnedModule<'stat
             let bytes = load(name).map_err(|error| error.within(place))?;
             module_of(bytes)?
         }
-        _ => return Err(node.fault("a module has one of the keys `Bitcode`, `Bytes` and `File`")),
+        _ => return Err(node.fault("a module needs exactly one of the keys `Bitcode`, `Bytes` and `File`")),
     };
     let stray: Bytes = map.field("Stray")?;
     map.finish()?;
     Ok(OwnedModule { stray: Cow::Owned(stray.0), ..module })
 }
 
-/// The module in a file, which has a wrapper or not.
+/// Creates a module from the content of a file, which may have a wrapper or not.
 fn module_of(bytes: Vec<u8>) -> Result<OwnedModule<'static>> {
     if bytes.starts_with(&module::BITCODE_MAGIC) {
         OwnedModule::of_bitcode(bytes)
@@ -319,7 +320,7 @@ fn module_of(bytes: Vec<u8>) -> Result<OwnedModule<'static>> {
     }
 }
 
-/// Bytes as a list.
+/// Creates a list of bytes.
 pub(crate) fn bytes_node(bytes: &[u8]) -> Node<'_> {
     Kind::Bytes(Cow::Borrowed(bytes)).into()
 }

@@ -1,12 +1,12 @@
-//! Reflection buffers as YAML: tables with their fields by the names that the [`schema`] has
-//! for them.
+//! Reflection buffers as YAML: tables whose fields have the names of the [`schema`].
 //!
 //! | key | content |
 //! |---|---|
 //! | `version`, `kernel_functions`, … | the fields of the root |
-//! | `nodes` | a list: of each the type under `Node`, and the fields of that type |
+//! | `nodes` | a list of nodes: the type of each under `Node`, and the fields of that type |
 //!
-//! Numbers of nodes are indices in `nodes`. What is not there is left out: a field may have its default and be there.
+//! References to nodes are indices in `nodes`. Absent fields are omitted; a field may be present even if it has its
+//! default value.
 
 use super::{named, read_named};
 use crate::reflection::NodeId;
@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use unshade_core::yaml::{Kind, MapReader, MapWriter, Node, Yaml};
 use unshade_core::{Error, Result};
 
-/// The key of a node's type.
+/// The key for the type of a node.
 const NODE: &str = "Node";
 
 /// Writes the fields of a table.
@@ -59,7 +59,7 @@ fn value_node(kind: FieldKind, value: &Value<'_>) -> Node<'static> {
     }
 }
 
-/// Text as a node of its own.
+/// Creates a node for text.
 pub(super) fn text_node(text: &[u8]) -> Node<'static> {
     match String::from_utf8(text.to_vec()) {
         Ok(text) => Node::string(text),
@@ -67,7 +67,7 @@ pub(super) fn text_node(text: &[u8]) -> Node<'static> {
     }
 }
 
-/// Reads the fields of the root.
+/// Parses the fields of the root table.
 pub(super) fn read_root(map: &mut MapReader<'_, '_>) -> Result<OwnedTable<'static>> {
     read_fields(OwnedTable::new(&schema::ROOT), map)
 }
@@ -100,9 +100,9 @@ fn read_value(kind: FieldKind, node: &Node<'_>) -> Result<Value<'static>> {
         FieldKind::Numbers => Value::Numbers(Yaml::from_node(node)?),
         FieldKind::Texts => Value::Texts(Yaml::from_node(node)?),
         FieldKind::Table(schema) => Value::Table(read_table(schema, node)?),
-        FieldKind::Tables(schema) => Value::Tables(each(node, |node| read_table(schema, node))?),
-        FieldKind::Nodes => Value::Tables(each(node, read_node)?),
-        FieldKind::NodeType | FieldKind::NodeBody => return Err(node.fault("no field of a table")),
+        FieldKind::Tables(schema) => Value::Tables(read_items(node, |node| read_table(schema, node))?),
+        FieldKind::Nodes => Value::Tables(read_items(node, read_node)?),
+        FieldKind::NodeType | FieldKind::NodeBody => return Err(node.fault("not a field of a table")),
     })
 }
 
@@ -117,14 +117,14 @@ fn read_node(node: &Node<'_>) -> Result<OwnedTable<'static>> {
     let mut map = MapReader::new(node)?;
     let kind = map.take(NODE).ok_or_else(|| node.fault(format!("key `{NODE}` is missing")))?;
     let known = kind.text().and_then(NodeType::from_name);
-    let table = OwnedTable::of_node(known.ok_or_else(|| kind.expected("the name of a type of nodes"))?)?;
+    let table = OwnedTable::of_node(known.ok_or_else(|| kind.expected("the name of a node type"))?)?;
     let table = read_fields(table, &mut map)?;
     map.finish()?;
     Ok(table)
 }
 
-/// Reads each item of a list.
-pub(super) fn each<T>(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Result<T>) -> Result<Vec<T>> {
+/// Parses each item of a list.
+pub(super) fn read_items<T>(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Result<T>) -> Result<Vec<T>> {
     let within = |index: usize, error: Error| error.within(format!("[{index}]"));
     match &node.kind {
         Kind::List { items, .. } => {
@@ -137,7 +137,7 @@ pub(super) fn each<T>(node: &Node<'_>, read: impl Fn(&Node<'_>) -> Result<T>) ->
     }
 }
 
-/// The value of an enumeration that has this name.
+/// Returns the value of an enumeration with this name.
 fn value_named(names: &EnumNames, name: &str) -> Option<u8> {
     (0..=u8::MAX).find(|value| (names.value_name)(*value) == Some(name))
 }

@@ -1,17 +1,17 @@
-//! The header extension and its sections as YAML: a list of tags, in their order.
+//! The header extension and its sections as YAML: a list of tags, in order.
 //!
 //! | key | tag |
 //! |---|---|
 //! | `UUID` | `UUID`: 32 hex digits, with or without dashes |
-//! | `Tag`, `Content` | a tag that names no section |
-//! | `Section` | the code of a section, beside one of the following |
+//! | `Tag`, `Content` | a tag that does not refer to a section |
+//! | `Section` | the code of a section, with one of the following |
 //! | `LinkCommand`, `WorkingDirectory`, `Archives` (`Id`, `Compressed`) | `HSRD`, `HSRC` |
 //! | `InstallName`, `LinkedLibraries`, `Tags` | `HDYN` |
 //! | `Symbols` | `ILST`, `VLST` |
-//! | `Reflections` (tables ([`reflection`]) or `Bytes`; `Code`, `Padded` where unusual) | `RLST` |
+//! | `Reflections` (tables ([`reflection`]) or `Bytes`; `Code`, `Padded` if unusual) | `RLST` |
 //! | `Scripts` | `SLST` |
 //! | `Tags` | `HSRP` |
-//! | `Bytes` | any that is not as described |
+//! | `Bytes` | any section of unknown layout |
 
 use super::function::{raw_node, read_other, read_raw};
 use super::{Environment, bytes_node, list, reflection};
@@ -87,7 +87,7 @@ fn reflection_node(reflection: &OwnedReflection<'_>) -> Node<'static> {
     map.finish()
 }
 
-/// A UUID in capitals with dashes, as Apple's tools print it.
+/// Formats a UUID in upper case with dashes, like Apple's tools.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (index, byte) in uuid.iter().enumerate() {
@@ -99,7 +99,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// Reads a UUID of 32 hex digits, with or without dashes.
+/// Parses a UUID of 32 hex digits, with or without dashes.
 pub fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let digits: Vec<u32> =
         text.chars().filter(|c| *c != '-').map(|c| c.to_digit(16)).collect::<Option<_>>()?;
@@ -114,7 +114,7 @@ pub(super) fn read(node: &Node<'_>) -> Result<ExtensionTag<'static>> {
     read_with(node, None)
 }
 
-/// As [`read`]; with the world around it, archives may be packed.
+/// Parses a tag of the extension. Source archives can only be packed if there is an environment.
 pub(super) fn read_with(
     node: &Node<'_>,
     environment: Option<&mut Environment<'_>>,
@@ -141,7 +141,7 @@ fn read_section(
     mut environment: Option<&mut Environment<'_>>,
 ) -> Result<SectionData<'static>> {
     if let Some(bytes) = map.take("Bytes") {
-        return Ok(SectionData::Raw(owned(bytes)?));
+        return Ok(SectionData::Raw(read_bytes(bytes)?));
     }
     match &code.0 {
         b"HSRD" | b"HSRC" => {
@@ -162,10 +162,12 @@ fn read_section(
         b"RLST" => {
             let reflections = map.take("Reflections");
             let reflections =
-                reflections.map_or(Ok(Vec::new()), |node| reflection::each(node, read_reflection));
+                reflections.map_or(Ok(Vec::new()), |node| reflection::read_items(node, read_reflection));
             reflections.map(SectionData::Reflections).map_err(|error| error.within("Reflections"))
         }
-        b"SLST" => list(map, "Scripts")?.iter().map(owned).collect::<Result<_>>().map(SectionData::Scripts),
+        b"SLST" => {
+            list(map, "Scripts")?.iter().map(read_bytes).collect::<Result<_>>().map(SectionData::Scripts)
+        }
         _ => map.field("Bytes").map(|bytes: Bytes| SectionData::Raw(Cow::Owned(bytes.0))),
     }
 }
@@ -194,7 +196,11 @@ fn pack(nodes: &[Node<'_>], environment: &mut Environment<'_>) -> Result<Vec<u8>
                 (environment.load)(name).map_err(|error| error.within(place))?
             }
             (None, Some(text)) => Text::from_node(text)?.into_owned(),
-            _ => return Err(node.fault("a file of an archive has one of the keys `File` and `Text`")),
+            _ => {
+                return Err(
+                    node.fault("a file of an archive needs exactly one of the keys `File` and `Text`")
+                );
+            }
         };
         map.finish()?;
         files.push((String::from_utf8_lossy(&path).into_owned(), content));
@@ -207,13 +213,13 @@ fn read_reflection(node: &Node<'_>) -> Result<OwnedReflection<'static>> {
     let code = map.field_or("Code", FourCc(*b"RBUF"))?;
     let padded = map.field_or("Padded", true)?;
     let content = match map.take("Bytes") {
-        Some(bytes) => owned(bytes)?,
+        Some(bytes) => read_bytes(bytes)?,
         None => Cow::Owned(reflection::read_root(&mut map)?.write()?),
     };
     map.finish()?;
     Ok(OwnedReflection { code, content, padded })
 }
 
-fn owned(node: &Node<'_>) -> Result<Text<'static>> {
+fn read_bytes(node: &Node<'_>) -> Result<Text<'static>> {
     Bytes::from_node(node).map(|bytes| Cow::Owned(bytes.0))
 }

@@ -1,4 +1,4 @@
-//! Tags and groups, encoded.
+//! Encodes tags and groups.
 
 use super::RawTag;
 use crate::tag::{ENDT, WIDE};
@@ -6,11 +6,11 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Escaped, FourCc, Result};
 
-/// Writes the tag of a code, if there is one.
+/// Writes the tag with a code, if there is one.
 pub(super) type PutTag<'p> = dyn FnMut([u8; 4], &mut Vec<u8>) -> Result<()> + 'p;
 
-/// Visits tags in their order: that which was kept, or the usual one and then the others.
-pub(super) fn walk(
+/// Writes tags in the original order if there is one; otherwise in the usual order, other tags last.
+pub(super) fn put_tags(
     order: Option<&[FourCc]>,
     usual: &[[u8; 4]],
     other: &[RawTag<'_>],
@@ -21,7 +21,7 @@ pub(super) fn walk(
         usual.iter().try_for_each(|code| put(*code, out))?;
         return other.iter().try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content));
     };
-    // The other tags are in their order among each other, so that one pass will do, however many there are.
+    // The other tags are in their relative order, so a single pass suffices.
     let mut left = other.iter().peekable();
     for code in order {
         match left.next_if(|tag| tag.code == *code) {
@@ -35,8 +35,8 @@ pub(super) fn walk(
     left.try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content))
 }
 
-/// A group: its size, tags, and their end.
-pub(super) fn group(
+/// Writes a group: its size, tags and `ENDT`.
+pub(super) fn put_group(
     out: &mut Vec<u8>,
     inclusive: bool,
     put: impl FnOnce(&mut Vec<u8>) -> Result<()>,
@@ -45,19 +45,19 @@ pub(super) fn group(
     out.extend_from_slice(&[0; 4]);
     put(out)?;
     out.extend_from_slice(&ENDT.0);
-    let own = if inclusive { 0 } else { 4 };
-    let size = count(out.len().saturating_sub(start).saturating_sub(own), "bytes of a group")?;
+    let own_size = if inclusive { 0 } else { 4 };
+    let size = to_u32(out.len().saturating_sub(start).saturating_sub(own_size), "group")?;
     patch(out, start, &size.to_le_bytes());
     Ok(())
 }
 
-/// How many bytes the length of a tag takes.
+/// Returns the size of a tag's length field in bytes.
 pub(super) fn length_width(code: FourCc) -> usize {
     if WIDE.contains(&code) { 4 } else { 2 }
 }
 
-/// A tag: its code, its length, and what `put` writes.
-pub(super) fn tag(
+/// Writes a tag: its code, its length, and the content written by `put`.
+pub(super) fn put_tag(
     out: &mut Vec<u8>,
     code: FourCc,
     put: impl FnOnce(&mut Vec<u8>) -> Result<()>,
@@ -77,14 +77,14 @@ pub(super) fn tag(
     Ok(())
 }
 
-/// A 16-bit count and as many entries.
-pub(super) fn list<T>(
+/// Writes a tag that contains a 16-bit count and that many entries.
+pub(super) fn put_list<T>(
     out: &mut Vec<u8>,
     code: [u8; 4],
     entries: &[T],
     mut put: impl FnMut(&mut Vec<u8>, &T) -> Result<()>,
 ) -> Result<()> {
-    tag(out, FourCc(code), |out| {
+    put_tag(out, FourCc(code), |out| {
         let count = u16::try_from(entries.len()).map_err(|_| too_long("list", entries.len() as u64))?;
         out.extend_from_slice(&count.to_le_bytes());
         entries.iter().try_for_each(|entry| put(out, entry))
@@ -92,7 +92,7 @@ pub(super) fn list<T>(
 }
 
 pub(super) fn put_bytes(out: &mut Vec<u8>, code: [u8; 4], bytes: &[u8]) -> Result<()> {
-    tag(out, FourCc(code), |out| {
+    put_tag(out, FourCc(code), |out| {
         out.extend_from_slice(bytes);
         Ok(())
     })
@@ -107,37 +107,35 @@ pub(super) fn put_numbers<const N: usize>(
 }
 
 pub(super) fn put_text(out: &mut Vec<u8>, code: [u8; 4], text: &[u8]) -> Result<()> {
-    tag(out, FourCc(code), |out| c_string(out, text))
+    put_tag(out, FourCc(code), |out| put_c_string(out, text))
 }
 
-pub(super) fn c_string(out: &mut Vec<u8>, text: &[u8]) -> Result<()> {
-    no_nul(text)?;
+pub(super) fn put_c_string(out: &mut Vec<u8>, text: &[u8]) -> Result<()> {
+    check_no_nul(text)?;
     out.extend_from_slice(text);
     out.push(0);
     Ok(())
 }
 
-pub(super) fn no_nul(text: &[u8]) -> Result<()> {
+pub(super) fn check_no_nul(text: &[u8]) -> Result<()> {
     if text.contains(&0) {
         let shown = Escaped(text).quoted();
-        return Err(
-            Error::without_offset(ErrorKind::BadValue, "text holds a NUL, which ends texts").found(shown)
-        );
+        return Err(Error::without_offset(ErrorKind::BadValue, "text contains a NUL").found(shown));
     }
     Ok(())
 }
 
-pub(super) fn count(count: usize, what: &str) -> Result<u32> {
+pub(super) fn to_u32(count: usize, what: &str) -> Result<u32> {
     u32::try_from(count).map_err(|_| too_long(what, count as u64))
 }
 
 #[cold]
 pub(super) fn too_long(what: &str, found: u64) -> Error {
-    Error::without_offset(ErrorKind::Limit, format!("too long for its field: {what}"))
+    Error::without_offset(ErrorKind::Limit, format!("too large for its size field: {what}"))
         .found(format!("{found}"))
 }
 
-/// Overwrites bytes that stand there already.
+/// Overwrites existing bytes.
 pub(super) fn patch(out: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = out.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
         place.copy_from_slice(bytes);

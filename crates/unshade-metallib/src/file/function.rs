@@ -1,48 +1,58 @@
-//! A function with all that the library says of it: its tags in the function list, and its public and private
-//! metadata.
+//! A function: its tags in the function list, and its public and private metadata.
 
 use super::{RawTag, Text};
 use crate::data_type::DataType;
 use crate::function_list::{FunctionType, FunctionVersions, Tessellation};
 use crate::metadata::AttributeUse;
 use alloc::vec::Vec;
-use unshade_core::FourCc;
+use core::fmt;
+use unshade_core::{Escaped, FourCc};
 
-/// A function that is owned.
-#[derive(Clone, Debug, PartialEq)]
+/// An owned function.
+#[derive(Clone, PartialEq)]
 pub struct OwnedFunction<'a> {
-    /// Its name (`NAME`).
+    /// The name (`NAME`).
     pub name: Text<'a>,
-    /// What it is for (`TYPE`).
+    /// The type (`TYPE`).
     pub kind: Option<FunctionType>,
-    /// SHA-256 of its module as it was read (`HASH`); `None` to have it computed.
+    /// The SHA-256 of its module as parsed (`HASH`); `None` to compute it on writing.
     pub hash: Option<[u8; 32]>,
-    /// Its module: a place in the list of modules. Functions may share one.
+    /// The index of its module. Functions may share a module.
     pub module: usize,
-    /// Whether the size of the module is said (`MDSZ`); some files of 1.2.2 and 1.2.5 do not.
+    /// Whether to write the size of the module (`MDSZ`); some files of 1.2.2 and 1.2.5 do not have it.
     pub states_module_size: bool,
-    /// The versions of AIR and language (`VERS`).
+    /// The versions of AIR and of the language (`VERS`).
     pub versions: Option<FunctionVersions>,
-    /// How it takes patches (`TESS`).
+    /// The patches of a post-tessellation vertex function (`TESS`).
     pub tessellation: Option<Tessellation>,
     /// The type of its `render_target_array_index` (`LAYR`).
     pub layer_type: Option<DataType>,
-    /// Its archive of sources: a place in the list of archives (`SOFF`).
+    /// The index of its source archive (`SOFF`).
     pub source: Option<usize>,
-    /// Its reflection: a place in the list of reflections (`RFLT`).
+    /// The index of its reflection (`RFLT`).
     pub reflection: Option<usize>,
     /// Other tags of the function list.
     pub other: Vec<RawTag<'a>>,
-    /// The order of the tags, where it is not that of the dialect.
+    /// The order of the tags, if it is not that of the dialect.
     pub order: Option<Vec<FourCc>>,
-    /// Its public metadata.
+    /// The public metadata.
     pub public: PublicTags<'a>,
-    /// Its private metadata.
+    /// The private metadata.
     pub private: PrivateTags<'a>,
 }
 
+/// Prints what identifies the function.
+impl fmt::Debug for OwnedFunction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedFunction")
+            .field("name", &Escaped(&self.name))
+            .field("kind", &self.kind)
+            .field("module", &self.module)
+            .finish_non_exhaustive()
+    }
+}
 impl<'a> OwnedFunction<'a> {
-    /// A function of a module, with nothing else said of it.
+    /// Creates a function that has only a name, a type and a module.
     pub fn new(name: impl Into<Text<'a>>, kind: FunctionType, module: usize) -> Self {
         Self {
             name: name.into(),
@@ -72,31 +82,31 @@ pub struct PublicTags<'a> {
     pub constants: Option<Vec<FunctionConstant<'a>>>,
     /// Other tags.
     pub other: Vec<RawTag<'a>>,
-    /// The order of the tags, where it is not the usual one.
+    /// The order of the tags, if it is not the usual one.
     pub order: Option<Vec<FourCc>>,
 }
 
 /// A vertex attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VertexAttribute<'a> {
-    /// Its name in the source.
+    /// The name in the source.
     pub name: Text<'a>,
     /// The number in `[[attribute(n)]]`, below 8192.
     pub index: u16,
-    /// How it is fetched.
+    /// The step function.
     pub usage: AttributeUse,
     /// Whether the function uses it.
     pub active: bool,
-    /// Its type; either all attributes of a function have one or none.
+    /// The type. Either all attributes of a function have one, or none.
     pub data_type: Option<DataType>,
 }
 
 /// A function constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionConstant<'a> {
-    /// Its name in the source.
+    /// The name in the source.
     pub name: Text<'a>,
-    /// Its type.
+    /// The type.
     pub data_type: DataType,
     /// The number in `[[function_constant(n)]]`.
     pub index: u16,
@@ -107,21 +117,21 @@ pub struct FunctionConstant<'a> {
 /// Private metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PrivateTags<'a> {
-    /// Where the function stands in its source (`DEBI`).
-    pub location: Option<SourcePlace<'a>>,
-    /// The `.air` files that it needs (`DEPF`, one each).
+    /// The location of the function in its source (`DEBI`).
+    pub location: Option<SourceLocation<'a>>,
+    /// The `.air` files that it depends on (`DEPF`, one each).
     pub dependencies: Vec<Text<'a>>,
     /// Other tags.
     pub other: Vec<RawTag<'a>>,
-    /// The order of the tags, where it is not the usual one.
+    /// The order of the tags, if it is not the usual one.
     pub order: Option<Vec<FourCc>>,
 }
 
-/// A line of a source.
+/// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace<'a> {
+pub struct SourceLocation<'a> {
     /// The line, from 1.
     pub line: u32,
-    /// The path, as the compiler was given it.
+    /// The path as passed to the compiler.
     pub path: Text<'a>,
 }

@@ -1,7 +1,7 @@
-//! Takes a library apart.
+//! Parses a library into its owned form.
 
 use super::function::{
-    FunctionConstant, OwnedFunction, PrivateTags, PublicTags, SourcePlace, VertexAttribute,
+    FunctionConstant, OwnedFunction, PrivateTags, PublicTags, SourceLocation, VertexAttribute,
 };
 use super::section::{
     ExtensionTag, OwnedArchive, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData,
@@ -21,32 +21,40 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// The tags of a function that are fields of [`OwnedFunction`].
+/// Returns whether a field of [`OwnedFunction`] represents the tag.
 fn is_function_tag(code: FourCc) -> bool {
     function_order(Dialect::Linker).contains(&code.0)
 }
 
 impl<'a> LibraryFile<'a> {
-    /// Takes a library apart, and makes sure that it would be written back as it is.
+    /// Parses a library, and checks that writing it reproduces the file.
     ///
     /// # Errors
-    /// If something of it can't be read, or it is laid out in a way that is not written; the error says where.
+    /// If a part is malformed, or the layout cannot be reproduced; the error has the offset.
     pub fn parse(data: &'a [u8]) -> Result<Self> {
-        Self::from_library(&Library::parse(data)?)
+        Self::parse_at(data, 0)
     }
 
-    /// The same of a library that stands in another file.
+    /// Parses a library at offset `base` of a larger file.
+    ///
+    /// # Errors
+    /// As [`LibraryFile::parse`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        Self::from_library(&Library::parse_at(data, base)?)
+    }
+
+    /// Converts a borrowed library to its owned form.
     ///
     /// # Errors
     /// As [`LibraryFile::parse`].
     pub fn from_library(library: &Library<'a>) -> Result<Self> {
-        let file = take_apart(library)?;
-        compare(&file, library)?;
+        let file = decode(library)?;
+        check_round_trip(&file, library)?;
         Ok(file)
     }
 }
 
-fn take_apart<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
+fn decode<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
     if let Some(fault) = library.extension_fault() {
         return Err(fault.clone());
     }
@@ -55,20 +63,20 @@ fn take_apart<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
     file.original = Original(library.file().data());
     file.dialect = dialect;
     file.shared_group = library.functions().declared_count() > 1 && states_whole_list(library);
-    let mut places = Places::default();
+    let mut references = References::default();
     file.extension = library.extension().map(|extension| {
         let mut seen = Vec::new();
         let tags = extension.tags().filter_map(Result::ok);
-        tags.map(|tag| extension_tag(library, &tag, &mut seen, &mut places)).collect()
+        tags.map(|tag| extension_tag(library, &tag, &mut seen, &mut references)).collect()
     });
-    // The functions are walked twice rather than held: a small file may list many that are next to nothing.
+    // The functions are parsed twice rather than stored: a small file may list many nearly empty ones.
     let (modules, count) = Modules::find(library)?;
-    file.modules = modules.take(library)?;
+    file.modules = modules.read(library)?;
     file.functions.reserve_exact(count);
     let mut next = FunctionOffsets { public_metadata: 0, private_metadata: 0, bitcode: 0 };
     for function in library.functions() {
         let function = function?;
-        let owned = owned_function(library, &function, dialect, &modules, &places, &mut next)
+        let owned = owned_function(library, &function, dialect, &modules, &references, &mut next)
             .map_err(|error| error.within(function.label()))?;
         file.functions.push(owned);
     }
@@ -76,12 +84,12 @@ fn take_apart<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
 }
 
 #[cold]
-fn lacks(function: &Function<'_>, tag: &str) -> Error {
-    let message = alloc::format!("no {tag}, which every function of a library that is written has");
+fn missing_tag(function: &Function<'_>, tag: &str) -> Error {
+    let message = alloc::format!("missing {tag}, which is required to rewrite the library");
     Error::new(ErrorKind::Unsupported, function.range.start, message)
 }
 
-/// Whether the size before the first group is that of the whole list.
+/// Returns whether the size before the first group is that of the whole list.
 fn states_whole_list(library: &Library<'_>) -> bool {
     let list = library.header().function_list;
     let start = list.offset.saturating_add(4);
@@ -89,31 +97,32 @@ fn states_whole_list(library: &Library<'_>) -> bool {
     first.is_ok_and(|first| u64::from(first) == list.size)
 }
 
-/// Where the modules are, by their offsets in the bitcode section.
+/// The ranges of the modules in the bitcode section, sorted.
 struct Modules(Vec<(u64, u64)>);
 
 impl Modules {
-    /// Finds the modules, and how many functions there are.
+    /// Finds the modules, and counts the functions.
     fn find(library: &Library<'_>) -> Result<(Self, usize)> {
         let base = library.file().base().saturating_add(library.header().bitcode.offset);
-        let mut places = Vec::new();
+        let mut ranges = Vec::new();
         for function in library.functions() {
             let function = function?;
             let module = library.module(&function)?;
-            let range = module.ok_or_else(|| lacks(&function, "OFFT").within(function.label()))?.range();
-            places.push((range.start.saturating_sub(base), range.end.saturating_sub(base)));
+            let range =
+                module.ok_or_else(|| missing_tag(&function, "OFFT").within(function.label()))?.range();
+            ranges.push((range.start.saturating_sub(base), range.end.saturating_sub(base)));
         }
-        let count = places.len();
-        places.sort_unstable();
-        places.dedup();
-        Ok((Self(places), count))
+        let count = ranges.len();
+        ranges.sort_unstable();
+        ranges.dedup();
+        Ok((Self(ranges), count))
     }
 
-    fn index(&self, offset: u64) -> Option<usize> {
+    fn index_at(&self, offset: u64) -> Option<usize> {
         self.0.binary_search_by_key(&offset, |(start, _)| *start).ok()
     }
 
-    fn take<'a>(&self, library: &Library<'a>) -> Result<Vec<OwnedModule<'a>>> {
+    fn read<'a>(&self, library: &Library<'a>) -> Result<Vec<OwnedModule<'a>>> {
         let crate::header::Section { offset, size } = library.header().bitcode;
         let section = library.file().part(offset, size).map_err(|error| error.within("bitcode"))?;
         let mut modules = Vec::with_capacity(self.0.len());
@@ -132,19 +141,19 @@ impl Modules {
     }
 }
 
-/// Where the archives and reflection buffers are, by what functions say of them.
+/// The offsets in their sections by which functions refer to source archives and reflection buffers.
 #[derive(Default)]
-struct Places {
+struct References {
     archives: Vec<u64>,
     reflections: Vec<u64>,
 }
 
-/// A tag of the extension, with the section that it names; of tags that stand twice the first one names it.
+/// Returns a tag of the extension, including its section. Only the first tag with a code refers to its section.
 fn extension_tag<'a>(
     library: &Library<'a>,
     tag: &Tag<'a>,
     seen: &mut Vec<FourCc>,
-    places: &mut Places,
+    references: &mut References,
 ) -> ExtensionTag<'a> {
     if tag.code.0 == *b"UUID"
         && let Ok(uuid) = tag.exactly(|reader| reader.array())
@@ -157,7 +166,7 @@ fn extension_tag<'a>(
             seen.push(tag.code);
             ExtensionTag::Section {
                 code: tag.code,
-                data: section_data(tag.code, reader, library.file().base(), places),
+                data: section_data(tag.code, reader, library.file().base(), references),
             }
         }
         None => ExtensionTag::Other(raw(tag)),
@@ -168,20 +177,25 @@ fn raw<'a>(tag: &Tag<'a>) -> RawTag<'a> {
     RawTag { code: tag.code, content: tag.content.data().into() }
 }
 
-/// Takes a section apart; one that is not as described stays as it is.
-fn section_data<'a>(code: FourCc, section: Reader<'a>, base: u64, places: &mut Places) -> SectionData<'a> {
+/// Parses a section. A section of unknown layout is kept as bytes.
+fn section_data<'a>(
+    code: FourCc,
+    section: Reader<'a>,
+    base: u64,
+    references: &mut References,
+) -> SectionData<'a> {
     let typed = match &code.0 {
         b"HSRD" | b"HSRC" => {
             let found = sources(section, code.0 == *b"HSRD");
             found.map(|(sources, archives)| {
-                places.archives = archives;
+                references.archives = archives;
                 SectionData::Sources(sources)
             })
         }
         b"HSRP" => bare_tags(section).map(|tags| SectionData::SourceLink(tags.iter().map(raw).collect())),
         b"HDYN" => dynamic(section).map(SectionData::Dynamic),
         b"RLST" => reflections(section, base).map(|(reflections, offsets)| {
-            places.reflections = offsets;
+            references.reflections = offsets;
             SectionData::Reflections(reflections)
         }),
         b"SLST" => single_tags(section).and_then(|tags| {
@@ -206,15 +220,15 @@ fn bare_tags(section: Reader<'_>) -> Option<Vec<Tag<'_>>> {
     Some(Tags::new(section).filter_map(Result::ok).collect())
 }
 
-/// The groups of a list that has one tag in each, with their offsets in the section.
+/// Returns the tags of a list whose groups have one tag each, with the offsets of the groups in the section.
 fn single_tags(section: Reader<'_>) -> Option<Vec<(Tag<'_>, u64)>> {
     let mut groups = Groups::new(section).ok()?;
     let mut tags = Vec::new();
     for group in &mut groups {
         let group = group.ok()?;
-        let mut run = group.tags();
-        let tag = run.next()?.ok()?;
-        run.check().ok()?;
+        let mut group_tags = group.tags();
+        let tag = group_tags.next()?.ok()?;
+        group_tags.check().ok()?;
         tags.push((tag, group.range.start.saturating_sub(section.base())));
     }
     groups.reader().is_empty().then_some(tags)
@@ -227,15 +241,15 @@ fn sources(section: Reader<'_>, has_directory: bool) -> Option<(OwnedSources<'_>
         working_directory: read.working_directory.map(Cow::Borrowed),
         archives: Vec::new(),
     };
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for archive in read.archives() {
         let archive = archive.ok()?;
-        places.push(archive.code_offset.saturating_sub(section.base()));
+        offsets.push(archive.code_offset.saturating_sub(section.base()));
         sources
             .archives
             .push(OwnedArchive { id: archive.id.into(), compressed: archive.compressed.rest().into() });
     }
-    Some((sources, places))
+    Some((sources, offsets))
 }
 
 fn dynamic(section: Reader<'_>) -> Option<OwnedDynamicHeader<'_>> {
@@ -262,7 +276,7 @@ fn reflections(section: Reader<'_>, base: u64) -> Option<(Vec<OwnedReflection<'_
             return None;
         }
         let content = tag.content.data();
-        // The offset in the library decides, which may stand in a larger file.
+        // Padding depends on the offset in the library, which may itself be at an offset in a larger file.
         let padding = content.get(..reflection_padding(tag.content.base().saturating_sub(base)));
         let zeros = padding.filter(|padding| padding.iter().all(|byte| *byte == 0));
         let skipped = zeros.map_or(0, <[u8]>::len);
@@ -281,23 +295,24 @@ fn owned_function<'a>(
     function: &Function<'a>,
     dialect: Dialect,
     modules: &Modules,
-    places: &Places,
+    references: &References,
     next: &mut FunctionOffsets,
 ) -> Result<OwnedFunction<'a>> {
     if let Some(fault) = &function.fault {
         return Err(fault.clone());
     }
     let dangling = |tag: &'static str| {
-        Error::new(ErrorKind::OutOfRange, function.range.start, alloc::format!("{tag} points at nothing"))
+        let message = alloc::format!("{tag} does not point to a known item");
+        Error::new(ErrorKind::OutOfRange, function.range.start, message)
     };
     let resolve = |offset: Option<u64>, known: &[u64], tag: &'static str| {
         offset.map(|offset| known.binary_search(&offset).map_err(|_| dangling(tag))).transpose()
     };
-    let offsets = function.offsets.ok_or_else(|| lacks(function, "OFFT"))?;
-    // Groups follow each other in the order of the functions. Were that not looked at here, a small file of functions
-    // that all point at one large group would take memory without end.
+    let offsets = function.offsets.ok_or_else(|| missing_tag(function, "OFFT"))?;
+    // Groups must be in the order of the functions. Without this check, a small file of functions that all point to one
+    // large group would take unlimited memory.
     if (offsets.public_metadata, offsets.private_metadata) != (next.public_metadata, next.private_metadata) {
-        return Err(unusual(function.range.start));
+        return Err(unsupported_layout(function.range.start));
     }
     let (public, private) = (library.public_metadata(function)?, library.private_metadata(function)?);
     let size = |group: &MetadataGroup<'_>| group.range.end.saturating_sub(group.range.start);
@@ -306,16 +321,16 @@ fn owned_function<'a>(
     next.public_metadata = next.public_metadata.saturating_add(public_size);
     next.private_metadata = next.private_metadata.saturating_add(private_size);
     let mut owned = OwnedFunction {
-        name: function.name.ok_or_else(|| lacks(function, "NAME"))?.into(),
+        name: function.name.ok_or_else(|| missing_tag(function, "NAME"))?.into(),
         kind: function.kind,
-        hash: Some(*function.hash.ok_or_else(|| lacks(function, "HASH"))?),
-        module: modules.index(offsets.bitcode).ok_or_else(|| dangling("OFFT"))?,
+        hash: Some(*function.hash.ok_or_else(|| missing_tag(function, "HASH"))?),
+        module: modules.index_at(offsets.bitcode).ok_or_else(|| dangling("OFFT"))?,
         states_module_size: function.module_size.is_some(),
         versions: function.versions,
         tessellation: function.tessellation,
         layer_type: function.layer_type,
-        source: resolve(function.source_offset, &places.archives, "SOFF")?,
-        reflection: resolve(function.reflection_offset, &places.reflections, "RFLT")?,
+        source: resolve(function.source_offset, &references.archives, "SOFF")?,
+        reflection: resolve(function.reflection_offset, &references.reflections, "RFLT")?,
         other: Vec::new(),
         order: None,
         public: public.map(|metadata| public_tags(&metadata)).unwrap_or_default(),
@@ -327,7 +342,7 @@ fn owned_function<'a>(
     Ok(owned)
 }
 
-/// The order of tags, if it is not the usual one with those behind it that are not `typed`.
+/// Returns the order of tags, unless it is the usual order followed by the tags that are not `typed`.
 fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], typed: &[[u8; 4]]) -> Option<Vec<FourCc>> {
     let is_typed = |code: FourCc| typed.contains(&code.0);
     let rank = |tag: &Tag<'_>| match usual.iter().position(|code| *code == tag.code.0) {
@@ -339,12 +354,12 @@ fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], typed: &[[u8; 4]]) -> Option
         return None;
     }
     let mut codes: Vec<FourCc> = tags.map(|tag| tag.code).collect();
-    // Repeated tags that are one field are written at once.
+    // Consecutive tags that are stored in one field are written together.
     codes.dedup_by(|next, code| next == code && is_typed(*code));
     Some(codes)
 }
 
-/// Public metadata. A tag stays raw if it would not be written back as it is.
+/// Converts public metadata. A tag stays raw if its typed form would not reproduce it.
 fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
     let has = |code: &[u8; 4]| find(&metadata.group, code).is_some();
     let mut tags = PublicTags::default();
@@ -375,23 +390,23 @@ fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
     if put_public(&tags, &mut written).is_ok() && metadata.group.content() == written {
         return tags;
     }
-    // VATY without VATT, flags that are neither 0 nor 1, other tags: each typed tag has to earn its place.
-    let comes_back = |tags: &PublicTags<'_>, codes: &[[u8; 4]]| {
+    // VATY without VATT, flags other than 0 and 1, other tags: check each typed tag separately.
+    let round_trips = |tags: &PublicTags<'_>, codes: &[[u8; 4]]| {
         let mut written = Vec::new();
         put_public(tags, &mut written).is_ok() && written == contents(&metadata.group, codes)
     };
     let attributes = PublicTags { attributes: tags.attributes.take(), ..PublicTags::default() };
     let constants = PublicTags { constants: tags.constants.take(), ..PublicTags::default() };
     let mut typed: Vec<[u8; 4]> = Vec::new();
-    if attributes.attributes.is_some() && comes_back(&attributes, &[*b"VATT", *b"VATY"]) {
+    if attributes.attributes.is_some() && round_trips(&attributes, &[*b"VATT", *b"VATY"]) {
         tags.attributes = attributes.attributes;
         typed.extend([*b"VATT", *b"VATY"]);
     }
-    if constants.constants.is_some() && comes_back(&constants, &[*b"CNST"]) {
+    if constants.constants.is_some() && round_trips(&constants, &[*b"CNST"]) {
         tags.constants = constants.constants;
         typed.push(*b"CNST");
     }
-    tags.other = others(&metadata.group, &typed);
+    tags.other = other_tags(&metadata.group, &typed);
     tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &typed);
     tags
 }
@@ -399,7 +414,7 @@ fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
 fn private_tags<'a>(metadata: &PrivateMetadata<'a>) -> PrivateTags<'a> {
     let mut tags = PrivateTags::default();
     if let Ok(Some(location)) = metadata.source_location() {
-        tags.location = Some(SourcePlace { line: location.line, path: location.path.into() });
+        tags.location = Some(SourceLocation { line: location.line, path: location.path.into() });
     }
     if let Ok(paths) = metadata.dependencies().collect::<Result<Vec<_>>>() {
         tags.dependencies = paths.into_iter().map(Cow::Borrowed).collect();
@@ -415,7 +430,7 @@ fn private_tags<'a>(metadata: &PrivateMetadata<'a>) -> PrivateTags<'a> {
     if !tags.dependencies.is_empty() {
         typed.push(*b"DEPF");
     }
-    tags.other = others(&metadata.group, &typed);
+    tags.other = other_tags(&metadata.group, &typed);
     tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &typed);
     tags
 }
@@ -424,7 +439,7 @@ fn find<'a>(group: &MetadataGroup<'a>, code: &[u8; 4]) -> Option<Tag<'a>> {
     group.tags().filter_map(Result::ok).find(|tag| tag.code.0 == *code)
 }
 
-/// The tags of these codes as they stand.
+/// Returns the encoded tags with these codes.
 fn contents(group: &MetadataGroup<'_>, codes: &[[u8; 4]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for tag in group.tags().filter_map(Result::ok).filter(|tag| codes.contains(&tag.code.0)) {
@@ -436,34 +451,34 @@ fn contents(group: &MetadataGroup<'_>, codes: &[[u8; 4]]) -> Vec<u8> {
     bytes
 }
 
-/// The tags that are none of these.
-fn others<'a>(group: &MetadataGroup<'a>, typed: &[[u8; 4]]) -> Vec<RawTag<'a>> {
+/// Returns the tags whose codes are not in `typed`.
+fn other_tags<'a>(group: &MetadataGroup<'a>, typed: &[[u8; 4]]) -> Vec<RawTag<'a>> {
     let tags = group.tags().filter_map(Result::ok);
     tags.filter(|tag| !typed.contains(&tag.code.0)).map(|tag| raw(&tag)).collect()
 }
 
-/// Finds out whether a library would be written back as it is.
-fn compare(file: &LibraryFile<'_>, library: &Library<'_>) -> Result<()> {
+/// Checks that writing the library reproduces its file.
+fn check_round_trip(file: &LibraryFile<'_>, library: &Library<'_>) -> Result<()> {
     let written = file.write()?;
     let mut rest = library.file().data();
     let mut at = library.file().base();
     for piece in written.pieces() {
         let same = rest.get(..piece.len());
-        // Most pieces are slices of the very file.
+        // Most pieces are slices of the input itself.
         let is_same = same.is_some_and(|same| core::ptr::eq(same, piece) || same == piece);
         if !is_same {
             let equal = piece.iter().zip(rest).take_while(|(a, b)| a == b).count();
-            return Err(unusual(at.saturating_add(equal as u64)));
+            return Err(unsupported_layout(at.saturating_add(equal as u64)));
         }
         rest = rest.get(piece.len()..).unwrap_or_default();
         at = at.saturating_add(piece.len() as u64);
     }
-    if rest.is_empty() { Ok(()) } else { Err(unusual(at)) }
+    if rest.is_empty() { Ok(()) } else { Err(unsupported_layout(at)) }
 }
 
 #[cold]
-fn unusual(offset: u64) -> Error {
-    let message = "library is laid out in a way that is not written: it would come back otherwise";
+fn unsupported_layout(offset: u64) -> Error {
+    let message = "unsupported layout: rewriting the library would change these bytes";
     Error::new(ErrorKind::Unsupported, offset, message)
-        .hint("`unshade verify` tells what is wrong with it, `unshade dump` what stands there")
+        .hint("`unshade verify` reports what is wrong with the library, `unshade dump` shows its contents")
 }

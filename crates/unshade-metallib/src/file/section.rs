@@ -1,18 +1,19 @@
-//! The header extension and the sections that it names.
+//! The header extension and the sections that it refers to.
 
 use super::{RawTag, Text};
 use crate::reflection::tables::OwnedTable;
 use alloc::vec::Vec;
-use unshade_core::{FourCc, Result};
+use core::fmt;
+use unshade_core::{Escaped, FourCc, Result};
 
-/// A tag of the header extension; the sections stand in the file in the order of their tags.
+/// A tag of the header extension. The sections are in the file in the order of their tags.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExtensionTag<'a> {
     /// A section.
     Section {
-        /// Its code.
+        /// The code.
         code: FourCc,
-        /// What it holds.
+        /// The content.
         data: SectionData<'a>,
     },
     /// The UUID.
@@ -21,12 +22,12 @@ pub enum ExtensionTag<'a> {
     Other(RawTag<'a>),
 }
 
-/// What a section holds.
-#[derive(Clone, Debug, PartialEq)]
+/// The content of a section.
+#[derive(Clone, PartialEq)]
 pub enum SectionData<'a> {
     /// `HSRD` or `HSRC`.
     Sources(OwnedSources<'a>),
-    /// `HSRP`: bare tags.
+    /// `HSRP`: tags.
     SourceLink(Vec<RawTag<'a>>),
     /// `HDYN`.
     Dynamic(OwnedDynamicHeader<'a>),
@@ -36,54 +37,80 @@ pub enum SectionData<'a> {
     Reflections(Vec<OwnedReflection<'a>>),
     /// `SLST`: the content of each `SBUF`.
     Scripts(Vec<Text<'a>>),
-    /// A section that is not as described.
+    /// A section of unknown kind or layout.
     Raw(Text<'a>),
+}
+
+impl fmt::Debug for SectionData<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SectionData::Sources(sources) => sources.fmt(f),
+            SectionData::SourceLink(tags) => f.debug_tuple("SourceLink").field(tags).finish(),
+            SectionData::Dynamic(dynamic) => dynamic.fmt(f),
+            SectionData::Symbols(names) => write!(f, "Symbols({})", names.len()),
+            SectionData::Reflections(list) => write!(f, "Reflections({})", list.len()),
+            SectionData::Scripts(scripts) => write!(f, "Scripts({})", scripts.len()),
+            SectionData::Raw(bytes) => write!(f, "Raw({} bytes)", bytes.len()),
+        }
+    }
 }
 
 /// Embedded sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedSources<'a> {
-    /// The command line of the link.
+    /// The command line of the linker.
     pub link_command: Text<'a>,
-    /// The directory in which the link ran: in `HSRD`, not in `HSRC`.
+    /// The working directory of the linker: in `HSRD`, not in `HSRC`.
     pub working_directory: Option<Text<'a>>,
     /// The archives.
     pub archives: Vec<OwnedArchive<'a>>,
 }
 
 /// An archive of sources.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct OwnedArchive<'a> {
-    /// Its id: a decimal number from the linker, a file's base name from the older tool.
+    /// The ID: a decimal number from the linker, the base name of a file from the older tool.
     pub id: Text<'a>,
-    /// The bzip2 stream of a tar archive, with the zeros that may follow it.
+    /// A bzip2-compressed tar archive, including trailing zeros.
     pub compressed: Text<'a>,
 }
 
-/// The names by which libraries find each other.
+impl fmt::Debug for OwnedArchive<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnedArchive({:?}, {} bytes)", Escaped(&self.id), self.compressed.len())
+    }
+}
+
+/// The names by which libraries are linked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedDynamicHeader<'a> {
     /// The install name (`NAME`).
     pub install_name: Option<Text<'a>>,
     /// The libraries that this one is linked against (`DYNL`, one each).
     pub linked: Vec<Text<'a>>,
-    /// Other tags, which stand after those.
+    /// Other tags, which come last.
     pub other: Vec<RawTag<'a>>,
 }
 
 /// A reflection buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct OwnedReflection<'a> {
     /// `RBUF`, or `RBUZ` for a compressed one.
     pub code: FourCc,
-    /// The flatbuffer, without the zeros before it.
+    /// The flatbuffer, without its padding.
     pub content: Text<'a>,
-    /// Whether zeros stand before it, so that it starts at a multiple of 16 of the file: in every real file.
+    /// Whether the flatbuffer is padded to start at a multiple of 16 in the file, as in every real file.
     pub padded: bool,
 }
 
+impl fmt::Debug for OwnedReflection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnedReflection({}, {} bytes)", self.code, self.content.len())
+    }
+}
+
 impl OwnedReflection<'_> {
-    /// A buffer of these tables.
+    /// Creates a buffer from tables.
     ///
     /// # Errors
     /// As [`OwnedTable::write`].
@@ -91,7 +118,8 @@ impl OwnedReflection<'_> {
         Ok(Self { code: FourCc(*b"RBUF"), content: root.write()?.into(), padded: true })
     }
 
-    /// The buffer's tables, if it is one that [`OwnedTable::write`] makes of them; others are carried along as they are.
+    /// Returns the tables of the buffer, if [`OwnedTable::write`] reproduces it exactly. Other buffers are kept as
+    /// bytes.
     pub fn tables(&self) -> Option<OwnedTable<'_>> {
         if self.code.0 != *b"RBUF" {
             return None;

@@ -1,14 +1,14 @@
-//! Puts a library together.
+//! Encodes an owned library.
 //!
-//! What is short is collected in buffers of our own; what is long (modules, archives, reflection buffers) stays where
-//! it is and is handed on as a slice. The sizes of all parts before the sections are known once they are encoded, and
-//! with them the absolute offsets that the padding of reflection buffers depends on; the function list gets their
-//! places last.
+//! Short parts are collected in buffers of our own; long parts (modules, archives, reflection buffers) are passed
+//! through as slices. Once all parts before the sections are encoded, their sizes are known, and with them the absolute
+//! offsets that determine the padding of reflection buffers; the offsets of reflections are patched into the function
+//! list last.
 
 use super::LibraryFile;
 use super::encode::{
-    c_string, count, group, length_width, list, no_nul, patch, put_bytes, put_numbers, put_text, tag,
-    too_long, walk,
+    check_no_nul, length_width, patch, put_bytes, put_c_string, put_group, put_list, put_numbers, put_tag,
+    put_tags, put_text, to_u32, too_long,
 };
 use super::function::{OwnedFunction, PrivateTags, PublicTags};
 use super::section::{ExtensionTag, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData};
@@ -17,33 +17,34 @@ use crate::library::Dialect;
 use crate::tag::ENDT;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Escaped, FourCc, Result};
 
-/// The order of the tags of a function, as the linker writes them.
+/// The order of a function's tags, as the linker writes them.
 const LINKER_ORDER: [[u8; 4]; 10] =
     [*b"NAME", *b"TYPE", *b"HASH", *b"OFFT", *b"VERS", *b"TESS", *b"LAYR", *b"MDSZ", *b"SOFF", *b"RFLT"];
 
-/// The order in which the older tool writes them.
+/// The order of a function's tags, as the older tool writes them.
 const LEGACY_ORDER: [[u8; 4]; 10] =
     [*b"NAME", *b"TYPE", *b"HASH", *b"MDSZ", *b"OFFT", *b"VERS", *b"TESS", *b"LAYR", *b"SOFF", *b"RFLT"];
 
-/// The order of public metadata.
+/// The order of the tags in public metadata.
 pub(super) const PUBLIC_ORDER: [[u8; 4]; 3] = [*b"VATT", *b"VATY", *b"CNST"];
 
-/// The order of private metadata.
+/// The order of the tags in private metadata.
 pub(super) const PRIVATE_ORDER: [[u8; 4]; 2] = [*b"DEBI", *b"DEPF"];
 
-/// The order of the dynamic header.
+/// The order of the tags in the dynamic header.
 pub(super) const DYNAMIC_ORDER: [[u8; 4]; 2] = [*b"NAME", *b"DYNL"];
 
-/// Slices below this size are copied rather than handed on: a slice costs, too.
+/// Slices shorter than this are copied, because a separate piece has a cost, too.
 const BORROW_FROM: usize = 256;
 
-/// Flatbuffers start at a multiple of this of the file.
+/// The alignment of flatbuffers in the file.
 pub(super) const REFLECTION_ALIGNMENT: u64 = 16;
 
-/// The order of a function's tags in a dialect.
+/// Returns the order of a function's tags in a dialect.
 pub(super) fn function_order(dialect: Dialect) -> &'static [[u8; 4]] {
     match dialect {
         Dialect::Linker => &LINKER_ORDER,
@@ -51,24 +52,32 @@ pub(super) fn function_order(dialect: Dialect) -> &'static [[u8; 4]] {
     }
 }
 
-/// A library that was put together: its bytes in pieces, in their order.
-#[derive(Debug)]
+/// An encoded library: its bytes, in pieces.
 pub struct Written<'f> {
     front: Vec<u8>,
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
-    /// How many of the pieces are of modules.
+    /// The number of pieces that contain modules.
     modules: usize,
 }
 
-#[derive(Debug)]
 enum Piece<'f> {
     Own(Range<usize>),
     Borrowed(&'f [u8]),
 }
 
+/// Prints sizes, not the data.
+impl fmt::Debug for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Written")
+            .field("size", &self.size())
+            .field("pieces", &self.pieces.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Written<'_> {
-    /// The pieces.
+    /// Returns the pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let body = self.pieces.iter().map(|piece| match piece {
             Piece::Own(range) => self.own.get(range.clone()).unwrap_or_default(),
@@ -77,19 +86,19 @@ impl Written<'_> {
         core::iter::once(self.front.as_slice()).chain(body)
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         self.pieces().fold(0, |sum, piece| sum.saturating_add(piece.len() as u64))
     }
 
-    /// A hash of everything but the modules themselves, whose hashes stand in the function list.
+    /// Returns a hash of everything but the modules themselves, whose hashes are in the function list.
     pub(crate) fn digest(&self) -> [u8; 32] {
         let sections = self.pieces().skip(self.modules.saturating_add(1));
         let parts: Vec<&[u8]> = core::iter::once(self.front.as_slice()).chain(sections).collect();
         unshade_sha256::digest(unshade_sha256::digests(&parts).as_flattened())
     }
 
-    /// All bytes in one.
+    /// Returns all bytes in one buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.size()).unwrap_or_default());
         self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
@@ -102,18 +111,18 @@ impl Written<'_> {
 struct Body<'f> {
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
-    /// Pieces of our own that end here are not added to.
+    /// Copied pieces that end at this offset in `own` must not be extended.
     closed: usize,
-    /// The offset in the file of what is added next.
+    /// The file offset of the next byte.
     at: u64,
 }
 
 impl<'f> Body<'f> {
-    /// Adds a module. Modules that follow each other in the file that was read become one slice, which is written in
-    /// one go: a copy of a large library is as fast as the system's.
+    /// Adds a module. Modules that are adjacent in the input become a single slice, which is written at once: this
+    /// makes a copy of a large library as fast as copying the file.
     fn module(&mut self, bytes: &'f [u8], original: &'f [u8]) {
         if let Some(Piece::Borrowed(last)) = self.pieces.last_mut()
-            && let Some(both) = joined(original, last, bytes)
+            && let Some(both) = join(original, last, bytes)
         {
             *last = both;
             self.at = self.at.saturating_add(bytes.len() as u64);
@@ -122,7 +131,7 @@ impl<'f> Body<'f> {
         }
     }
 
-    /// Adds bytes that stay where they are.
+    /// Adds bytes by reference.
     fn slice(&mut self, bytes: &'f [u8]) {
         if bytes.len() < BORROW_FROM {
             return self.copy(bytes);
@@ -131,7 +140,7 @@ impl<'f> Body<'f> {
         self.pieces.push(Piece::Borrowed(bytes));
     }
 
-    /// Adds bytes of our own.
+    /// Adds a copy of bytes.
     fn copy(&mut self, bytes: &[u8]) {
         let start = self.own.len();
         self.own.extend_from_slice(bytes);
@@ -142,7 +151,7 @@ impl<'f> Body<'f> {
         }
     }
 
-    /// Starts a new piece with what is added next.
+    /// Makes the next bytes start a new piece.
     fn split(&mut self) {
         self.closed = self.own.len();
     }
@@ -152,11 +161,11 @@ impl<'f> Body<'f> {
     }
 }
 
-/// A function, and the place in the function list where the offset of its reflection is to stand.
-type Slot = (usize, usize);
+/// The index of a function, and the position in the function list at which to patch the offset of its reflection.
+type ReflectionSlot = (usize, usize);
 
-/// Two slices of a third as one, if the second follows the first in it.
-fn joined<'f>(whole: &'f [u8], first: &[u8], second: &[u8]) -> Option<&'f [u8]> {
+/// Returns two adjacent slices of `whole` as one; `None` if they are not adjacent slices of it.
+fn join<'f>(whole: &'f [u8], first: &[u8], second: &[u8]) -> Option<&'f [u8]> {
     let start = first.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     let middle = start.checked_add(first.len())?;
     let end = middle.checked_add(second.len())?;
@@ -166,9 +175,9 @@ fn joined<'f>(whole: &'f [u8], first: &[u8], second: &[u8]) -> Option<&'f [u8]> 
     if is(start, middle, first) && is(middle, end, second) { whole.get(start..end) } else { None }
 }
 
-/// Where the things are that functions refer to, from the start of their sections.
+/// The offsets of the parts that functions refer to, from the start of their sections.
 #[derive(Default)]
-struct Places {
+struct PartOffsets {
     public: Vec<u64>,
     private: Vec<u64>,
     modules: Vec<u64>,
@@ -176,25 +185,25 @@ struct Places {
 }
 
 impl LibraryFile<'_> {
-    /// Puts the library together. Where bytes are borrowed, so they are in what is returned.
+    /// Encodes the library. The result borrows long parts from `self`.
     ///
     /// # Errors
-    /// If something is too long for its field, or a function refers to something that is not there.
+    /// If a part is too large for its size field, or a function refers to a part that does not exist.
     pub fn write(&self) -> Result<Written<'_>> {
-        let mut places = Places::default();
+        let mut parts = PartOffsets::default();
         let (mut public, mut private) = (Vec::new(), Vec::new());
         for (index, function) in self.functions.iter().enumerate() {
             let within = |error: Error| error.within(function.label(index));
-            places.public.push(public.len() as u64);
+            parts.public.push(public.len() as u64);
             let inclusive = self.dialect == Dialect::Linker;
-            group(&mut public, inclusive, |out| put_public(&function.public, out)).map_err(within)?;
-            places.private.push(private.len() as u64);
-            group(&mut private, inclusive, |out| put_private(&function.private, out)).map_err(within)?;
+            put_group(&mut public, inclusive, |out| put_public(&function.public, out)).map_err(within)?;
+            parts.private.push(private.len() as u64);
+            put_group(&mut private, inclusive, |out| put_private(&function.private, out)).map_err(within)?;
         }
-        let bitcode_size = self.place_modules(&mut places);
-        places.archives = self.place_archives();
+        let bitcode_size = self.lay_out_modules(&mut parts);
+        parts.archives = self.archive_offsets();
         let hashes = self.hashes();
-        let (mut list, reflection_slots) = self.function_list(&places, &hashes)?;
+        let (mut list, reflection_slots) = self.function_list(&parts, &hashes)?;
 
         let extension_size = self.extension_size();
         let starts =
@@ -249,29 +258,29 @@ impl LibraryFile<'_> {
         }
     }
 
-    /// Lays the modules out, and says how long they are together.
-    fn place_modules(&self, places: &mut Places) -> u64 {
+    /// Computes the offsets of the modules. Returns their total size.
+    fn lay_out_modules(&self, parts: &mut PartOffsets) -> u64 {
         let mut at = 0u64;
         for module in &self.modules {
-            places.modules.push(at);
+            parts.modules.push(at);
             at = at.saturating_add(module.bytes.len() as u64).saturating_add(module.stray.len() as u64);
         }
         at
     }
 
-    /// Where the code of each archive's `SARC` stands.
-    fn place_archives(&self) -> Vec<u64> {
+    /// Returns the offset of the code of each archive's `SARC`.
+    fn archive_offsets(&self) -> Vec<u64> {
         let Some(sources) = self.sources() else { return Vec::new() };
         let mut at = sources_head(sources, 0).len() as u64;
-        let place = |archive: &super::OwnedArchive<'_>| {
-            let place = at.saturating_add(4);
-            at = place.saturating_add(archive_size(archive));
-            place
+        let offset = |archive: &super::OwnedArchive<'_>| {
+            let offset = at.saturating_add(4);
+            at = offset.saturating_add(archive_size(archive));
+            offset
         };
-        sources.archives.iter().map(place).collect()
+        sources.archives.iter().map(offset).collect()
     }
 
-    /// The hashes of the modules that a function wants computed; the others are left out.
+    /// Returns the hashes of the modules of functions whose hash must be computed; `None` for the other modules.
     fn hashes(&self) -> Vec<Option<[u8; 32]>> {
         let mut wanted = alloc::vec![false; self.modules.len()];
         for function in self.functions.iter().filter(|function| function.hash.is_none()) {
@@ -285,45 +294,49 @@ impl LibraryFile<'_> {
         wanted.iter().map(|wanted| if *wanted { digests.next() } else { None }).collect()
     }
 
-    /// The function list with its count, and where in it the offsets of reflections are to be put.
-    fn function_list(&self, places: &Places, hashes: &[Option<[u8; 32]>]) -> Result<(Vec<u8>, Vec<Slot>)> {
+    /// Encodes the function list, including its count. Also returns where to patch the offsets of reflections.
+    fn function_list(
+        &self,
+        parts: &PartOffsets,
+        hashes: &[Option<[u8; 32]>],
+    ) -> Result<(Vec<u8>, Vec<ReflectionSlot>)> {
         let mut out = Vec::new();
         let mut slots = Vec::new();
-        out.extend_from_slice(&count(self.functions.len(), "functions")?.to_le_bytes());
+        out.extend_from_slice(&to_u32(self.functions.len(), "functions")?.to_le_bytes());
         if self.shared_group && !self.functions.is_empty() {
             out.extend_from_slice(&[0; 4]);
         }
         let order = function_order(self.dialect);
         for (index, function) in self.functions.iter().enumerate() {
-            let facts = FunctionFacts { file: self, places, hashes, index };
+            let writer = FunctionWriter { file: self, parts, hashes, index };
             let mut put = |out: &mut Vec<u8>| {
-                walk(function.order.as_deref(), order, &function.other, out, &mut |code, out| {
-                    facts.put(function, code, out, &mut slots)
+                put_tags(function.order.as_deref(), order, &function.other, out, &mut |code, out| {
+                    writer.put(function, code, out, &mut slots)
                 })
             };
             let result = if self.shared_group {
                 put(&mut out).map(|()| out.extend_from_slice(&ENDT.0))
             } else {
-                group(&mut out, true, put)
+                put_group(&mut out, true, put)
             };
             result.map_err(|error| error.within(function.label(index)))?;
         }
         if self.shared_group && !self.functions.is_empty() {
-            let size = count(out.len().saturating_sub(4), "bytes of the function list")?;
+            let size = to_u32(out.len().saturating_sub(4), "function list")?;
             patch(&mut out, 4, &size.to_le_bytes());
         }
         Ok((out, slots))
     }
 
-    fn link_reflections(&self, list: &mut [u8], slots: &[Slot], places: &[u64]) -> Result<()> {
+    fn link_reflections(&self, list: &mut [u8], slots: &[ReflectionSlot], offsets: &[u64]) -> Result<()> {
         for (index, slot) in slots {
             let function = self.functions.get(*index);
-            let place = function.and_then(|function| places.get(function.reflection?));
-            let place = place.ok_or_else(|| {
+            let offset = function.and_then(|function| offsets.get(function.reflection?));
+            let offset = offset.ok_or_else(|| {
                 let label = function.map(|function| function.label(*index)).unwrap_or_default();
-                missing("reflection", function.and_then(|f| f.reflection), places.len()).within(label)
+                missing("reflection", function.and_then(|f| f.reflection), offsets.len()).within(label)
             })?;
-            patch(list, *slot, &place.to_le_bytes());
+            patch(list, *slot, &offset.to_le_bytes());
         }
         Ok(())
     }
@@ -339,7 +352,7 @@ impl LibraryFile<'_> {
         tags.iter().fold(4, |sum: usize, tag| sum.saturating_add(size(tag)))
     }
 
-    /// Writes the header extension, and the sections that it names.
+    /// Encodes the header extension and the sections that it refers to.
     fn sections<'f>(
         &'f self,
         extension: &mut Vec<u8>,
@@ -354,7 +367,7 @@ impl LibraryFile<'_> {
                     put_section(data, body, reflections)
                         .map_err(|error| error.within(format!("section {code}")))?;
                     let size = body.at.saturating_sub(start);
-                    tag(extension, *code, |out| {
+                    put_tag(extension, *code, |out| {
                         out.extend_from_slice(&start.to_le_bytes());
                         out.extend_from_slice(&size.to_le_bytes());
                         Ok(())
@@ -370,28 +383,28 @@ impl LibraryFile<'_> {
 }
 
 impl OwnedFunction<'_> {
-    /// How messages call it: `function 3 "vs_main"`.
+    /// Returns the function's label in messages: `function 3 "vs_main"`.
     pub fn label(&self, index: usize) -> alloc::string::String {
         format!("function {index} {}", Escaped(&self.name).quoted())
     }
 }
 
-/// What a function's tags are written from, besides the function.
-struct FunctionFacts<'f> {
+/// Writes the tags of the function at `index`.
+struct FunctionWriter<'f> {
     file: &'f LibraryFile<'f>,
-    places: &'f Places,
+    parts: &'f PartOffsets,
     hashes: &'f [Option<[u8; 32]>],
     index: usize,
 }
 
-impl FunctionFacts<'_> {
-    /// Writes the tag of this code, if the function has it.
+impl FunctionWriter<'_> {
+    /// Writes the tag with this code, if the function has it.
     fn put(
         &self,
         function: &OwnedFunction<'_>,
         code: [u8; 4],
         out: &mut Vec<u8>,
-        slots: &mut Vec<Slot>,
+        slots: &mut Vec<ReflectionSlot>,
     ) -> Result<()> {
         let module = function.module;
         let missing_module = || missing("module", Some(module), self.file.modules.len());
@@ -403,9 +416,9 @@ impl FunctionFacts<'_> {
                 put_bytes(out, code, &function.hash.or(computed).ok_or_else(missing_module)?)
             }
             b"OFFT" => {
-                let place = |places: &[u64]| places.get(self.index).copied().unwrap_or_default();
-                let module = self.places.modules.get(module).ok_or_else(missing_module)?;
-                let offsets = [place(&self.places.public), place(&self.places.private), *module];
+                let own = |offsets: &[u64]| offsets.get(self.index).copied().unwrap_or_default();
+                let module = self.parts.modules.get(module).ok_or_else(missing_module)?;
+                let offsets = [own(&self.parts.public), own(&self.parts.private), *module];
                 put_numbers(out, code, &offsets.map(u64::to_le_bytes))
             }
             b"VERS" => function.versions.map_or(Ok(()), |versions| {
@@ -420,10 +433,10 @@ impl FunctionFacts<'_> {
                 put_bytes(out, code, &(module.bytes.len() as u64).to_le_bytes())
             }
             b"SOFF" => function.source.map_or(Ok(()), |source| {
-                let archives = &self.places.archives;
-                let place = archives.get(source);
-                let place = place.ok_or_else(|| missing("source archive", Some(source), archives.len()))?;
-                put_bytes(out, code, &place.to_le_bytes())
+                let archives = &self.parts.archives;
+                let offset = archives.get(source);
+                let offset = offset.ok_or_else(|| missing("source archive", Some(source), archives.len()))?;
+                put_bytes(out, code, &offset.to_le_bytes())
             }),
             b"RFLT" if function.reflection.is_some() => {
                 put_bytes(out, code, &[0; 8])?;
@@ -444,10 +457,10 @@ fn missing(what: &str, index: Option<usize>, count: usize) -> Error {
 
 /// Writes public metadata.
 pub(super) fn put_public(tags: &PublicTags<'_>, out: &mut Vec<u8>) -> Result<()> {
-    walk(tags.order.as_deref(), &PUBLIC_ORDER, &tags.other, out, &mut |code, out| match &code {
+    put_tags(tags.order.as_deref(), &PUBLIC_ORDER, &tags.other, out, &mut |code, out| match &code {
         b"CNST" => tags.constants.as_ref().map_or(Ok(()), |constants| {
-            list(out, code, constants, |out, constant| {
-                c_string(out, &constant.name)?;
+            put_list(out, code, constants, |out, constant| {
+                put_c_string(out, &constant.name)?;
                 out.push(constant.data_type.0);
                 out.extend_from_slice(&constant.index.to_le_bytes());
                 out.push(constant.active.into());
@@ -455,8 +468,8 @@ pub(super) fn put_public(tags: &PublicTags<'_>, out: &mut Vec<u8>) -> Result<()>
             })
         }),
         b"VATT" => tags.attributes.as_ref().map_or(Ok(()), |attributes| {
-            list(out, code, attributes, |out, attribute| {
-                c_string(out, &attribute.name)?;
+            put_list(out, code, attributes, |out, attribute| {
+                put_c_string(out, &attribute.name)?;
                 let info = attribute.index & 0x1fff
                     | u16::from(attribute.usage.0 & 3) << 13
                     | u16::from(attribute.active) << 15;
@@ -469,7 +482,7 @@ pub(super) fn put_public(tags: &PublicTags<'_>, out: &mut Vec<u8>) -> Result<()>
             if !attributes.iter().any(|attribute| attribute.data_type.is_some()) {
                 return Ok(());
             }
-            list(out, code, attributes, |out, attribute| {
+            put_list(out, code, attributes, |out, attribute| {
                 out.push(attribute.data_type.map_or(0, |data_type| data_type.0));
                 Ok(())
             })
@@ -479,11 +492,11 @@ pub(super) fn put_public(tags: &PublicTags<'_>, out: &mut Vec<u8>) -> Result<()>
 
 /// Writes private metadata.
 pub(super) fn put_private(tags: &PrivateTags<'_>, out: &mut Vec<u8>) -> Result<()> {
-    walk(tags.order.as_deref(), &PRIVATE_ORDER, &tags.other, out, &mut |code, out| match &code {
+    put_tags(tags.order.as_deref(), &PRIVATE_ORDER, &tags.other, out, &mut |code, out| match &code {
         b"DEBI" => tags.location.as_ref().map_or(Ok(()), |location| {
-            tag(out, FourCc(code), |out| {
+            put_tag(out, FourCc(code), |out| {
                 out.extend_from_slice(&location.line.to_le_bytes());
-                c_string(out, &location.path)
+                put_c_string(out, &location.path)
             })
         }),
         _ => tags.dependencies.iter().try_for_each(|path| put_text(out, code, path)),
@@ -507,19 +520,19 @@ fn put_section<'f>(data: &'f SectionData<'_>, body: &mut Body<'f>, reflections: 
             Ok(())
         }
         SectionData::Symbols(names) => {
-            body.u32(count(names.len(), "symbols")?);
+            body.u32(to_u32(names.len(), "symbols")?);
             let mut out = Vec::new();
             for name in names {
                 out.clear();
-                group(&mut out, true, |out| put_text(out, *b"NAME", name))?;
+                put_group(&mut out, true, |out| put_text(out, *b"NAME", name))?;
                 body.copy(&out);
             }
             Ok(())
         }
         SectionData::Reflections(list) => put_reflections(list, body, reflections),
         SectionData::Scripts(scripts) => {
-            body.u32(count(scripts.len(), "scripts")?);
-            scripts.iter().try_for_each(|script| wide_group(body, FourCc(*b"SBUF"), 0, script))
+            body.u32(to_u32(scripts.len(), "scripts")?);
+            scripts.iter().try_for_each(|script| put_wide_group(body, FourCc(*b"SBUF"), 0, script))
         }
         SectionData::Raw(bytes) => {
             body.slice(bytes);
@@ -529,7 +542,7 @@ fn put_section<'f>(data: &'f SectionData<'_>, body: &mut Body<'f>, reflections: 
 }
 
 fn put_dynamic(dynamic: &OwnedDynamicHeader<'_>, out: &mut Vec<u8>) -> Result<()> {
-    walk(None, &DYNAMIC_ORDER, &dynamic.other, out, &mut |code, out| match &code {
+    put_tags(None, &DYNAMIC_ORDER, &dynamic.other, out, &mut |code, out| match &code {
         b"NAME" => dynamic.install_name.iter().try_for_each(|name| put_text(out, code, name)),
         _ => dynamic.linked.iter().try_for_each(|name| put_text(out, code, name)),
     })?;
@@ -537,7 +550,7 @@ fn put_dynamic(dynamic: &OwnedDynamicHeader<'_>, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// What stands before the archives.
+/// Encodes the part of the source section before the archives.
 fn sources_head(sources: &OwnedSources<'_>, count: u32) -> Vec<u8> {
     let mut out = count.to_le_bytes().to_vec();
     for text in core::iter::once(&sources.link_command).chain(&sources.working_directory) {
@@ -547,7 +560,7 @@ fn sources_head(sources: &OwnedSources<'_>, count: u32) -> Vec<u8> {
     out
 }
 
-/// The size of an archive's group, without the size that stands before it.
+/// Returns the size of an archive's group, without its size field.
 fn archive_size(archive: &super::OwnedArchive<'_>) -> u64 {
     // Code and length of the tag, the NUL, ENDT.
     13u64.saturating_add(archive.id.len() as u64).saturating_add(archive.compressed.len() as u64)
@@ -555,11 +568,11 @@ fn archive_size(archive: &super::OwnedArchive<'_>) -> u64 {
 
 fn put_sources<'f>(sources: &'f OwnedSources<'_>, body: &mut Body<'f>) -> Result<()> {
     for text in core::iter::once(&sources.link_command).chain(&sources.working_directory) {
-        no_nul(text)?;
+        check_no_nul(text)?;
     }
-    body.copy(&sources_head(sources, count(sources.archives.len(), "source archives")?));
+    body.copy(&sources_head(sources, to_u32(sources.archives.len(), "source archives")?));
     for archive in &sources.archives {
-        no_nul(&archive.id)?;
+        check_no_nul(&archive.id)?;
         let size = archive_size(archive);
         let narrow = |size: u64| u32::try_from(size).map_err(|_| too_long("source archive", size));
         body.u32(narrow(size)?);
@@ -576,27 +589,27 @@ fn put_sources<'f>(sources: &'f OwnedSources<'_>, body: &mut Body<'f>) -> Result
 fn put_reflections<'f>(
     list: &'f [OwnedReflection<'_>],
     body: &mut Body<'f>,
-    places: &mut Vec<u64>,
+    offsets: &mut Vec<u64>,
 ) -> Result<()> {
     let start = body.at;
-    body.u32(count(list.len(), "reflection buffers")?);
+    body.u32(to_u32(list.len(), "reflection buffers")?);
     for reflection in list {
-        places.push(body.at.saturating_sub(start));
+        offsets.push(body.at.saturating_sub(start));
         let padding = if reflection.padded { reflection_padding(body.at.saturating_add(12)) } else { 0 };
-        wide_group(body, reflection.code, padding, &reflection.content)?;
+        put_wide_group(body, reflection.code, padding, &reflection.content)?;
     }
     Ok(())
 }
 
-/// The zeros before a flatbuffer whose tag's content starts at `offset` of the file.
+/// Returns the size of the padding before a flatbuffer, given the file offset of the content of its tag.
 pub(super) fn reflection_padding(offset: u64) -> usize {
     let padding = offset.next_multiple_of(REFLECTION_ALIGNMENT).saturating_sub(offset);
     usize::try_from(padding).unwrap_or_default()
 }
 
-/// A group of one tag with a length of 32 bits, with zeros before its content.
-fn wide_group<'f>(body: &mut Body<'f>, code: FourCc, padding: usize, content: &'f [u8]) -> Result<()> {
-    let length = count(content.len().saturating_add(padding), "bytes of a tag")?;
+/// Writes a group of a single tag with a 32-bit length, with `padding` zeros before its content.
+fn put_wide_group<'f>(body: &mut Body<'f>, code: FourCc, padding: usize, content: &'f [u8]) -> Result<()> {
+    let length = to_u32(content.len().saturating_add(padding), "tag")?;
     let size = length.checked_add(16).ok_or_else(|| too_long("group", length.into()))?;
     body.u32(size);
     body.copy(&code.0);

@@ -1,6 +1,6 @@
-//! Emitting fields one after the other, reading them as it goes.
+//! Emits consecutive fields while parsing them.
 
-use super::{gap, unknown};
+use super::{emit_gap, emit_unknown};
 use crate::header::Section;
 use crate::tag::{Tag, Tags};
 use alloc::borrow::Cow;
@@ -8,27 +8,27 @@ use alloc::format;
 use alloc::string::String;
 use unshade_core::{Field, OutlineSink, Reader, Result, Value};
 
-/// Emits fields one after the other, reading them as it goes.
+/// Emits consecutive fields while parsing them.
 pub(super) struct Fields<'a, 's> {
     pub(super) reader: Reader<'a>,
     pub(super) sink: &'s mut dyn OutlineSink,
 }
 
 impl<'a> Fields<'a, '_> {
-    /// Closes a region that was opened: what is left of it is unknown, and why.
+    /// Closes the open region. Its rest is a gap, or unknown if parsing failed.
     pub(super) fn finish(&mut self, result: Result<()>, end: u64) {
         let at = self.reader.offset();
         if at < end {
             let rest = &self.reader;
             match result {
-                Ok(()) => gap(rest, at..end, self.sink),
-                Err(error) => unknown(rest, at..end, &format!("{error}"), self.sink),
+                Ok(()) => emit_gap(rest, at..end, self.sink),
+                Err(error) => emit_unknown(rest, at..end, &format!("{error}"), self.sink),
             }
         }
         self.sink.close();
     }
 
-    /// Reads with `read` and emits what it took as one field.
+    /// Parses a value with `read` and emits it as one field.
     pub(super) fn field<T>(
         &mut self,
         name: impl Into<Cow<'a, str>>,
@@ -76,12 +76,12 @@ impl<'a> Fields<'a, '_> {
         self.field(name, Section::read, |v| (Value::Hex(v.offset), format!("{:#x} bytes", v.size).into()))
     }
 
-    /// Emits the fields of a part that was opened and ends at `end`, if they are wanted; they can't leave it. The reader
-    /// goes on after it.
+    /// Emits the fields of the open part up to `end`, if they are wanted. They can't reach beyond the part. The reader
+    /// continues after it.
     pub(super) fn part(&mut self, end: u64, emit: impl FnOnce(&mut Fields<'a, '_>) -> Result<()>) {
         let size = end.saturating_sub(self.reader.offset()).min(self.reader.remaining() as u64);
         if !self.sink.wants_inside() {
-            // There are so many bytes: the size was cut to what is left.
+            // Can't fail: the size was limited to the remaining bytes.
             let _ = self.reader.skip(size);
             return self.sink.close();
         }
@@ -92,7 +92,7 @@ impl<'a> Fields<'a, '_> {
         }
     }
 
-    /// Emits tags up to ENDT, with the meaning of their content where it is a simple one.
+    /// Emits tags up to ENDT. `content` emits the content of each.
     pub(super) fn tags(&mut self, content: fn(&mut Fields<'a, '_>, &Tag<'a>) -> Result<()>) -> Result<()> {
         let mut tags = Tags::new(self.reader);
         while let Some(tag) = tags.next() {

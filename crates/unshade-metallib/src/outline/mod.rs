@@ -1,9 +1,9 @@
-//! What stands at which byte of a library.
+//! The meaning of every byte of a library.
 //!
-//! [`library`] walks the whole file in file order: regions follow each other without a gap, bytes that nothing claims
-//! are named [`UNKNOWN`], and where a part can't be read the rest of its region is. Of two regions that overlap, the
-//! one that starts later is cut and shown as unknown. The walk keeps an index of the functions and nothing else, so
-//! that the outline of a large library streams.
+//! [`library`] walks the file in file order: regions follow each other without a gap, bytes outside all regions are
+//! named [`UNKNOWN`], and so is the rest of a region after a fault. If two regions overlap, the one that starts later
+//! is truncated and shown as unknown. The walk only stores an index of the functions, so the outline of a large
+//! library is streamed.
 
 mod fields;
 mod sections;
@@ -32,24 +32,24 @@ pub fn library(library: &Library<'_>, sink: &mut dyn OutlineSink) {
     let mut at = file.base();
     for region in regions(library) {
         let range = region.range.start.max(file.base())..region.range.end.min(end);
-        // Past the end of the file, or inside of what stands before it.
+        // Beyond the end of the file, or inside a preceding region.
         if range.is_empty() || range.end <= at {
             continue;
         }
         if range.start > at {
-            gap(&file, at..range.start, sink);
+            emit_gap(&file, at..range.start, sink);
         }
         if range.start < at {
-            unknown(&file, at..range.end, "overlaps what stands before it", sink);
+            emit_unknown(&file, at..range.end, "overlaps the preceding region", sink);
         } else {
             region.emit(library, range.clone(), sink);
         }
         at = range.end;
     }
-    gap(&file, at..end, sink);
+    emit_gap(&file, at..end, sink);
 }
 
-/// A run of bytes that one emitter attributes.
+/// A range of bytes with a single emitter.
 struct Region {
     range: Range<u64>,
     kind: RegionKind,
@@ -63,11 +63,11 @@ enum RegionKind {
     PublicMetadata,
     PrivateMetadata,
     Bitcode,
-    /// A section that the extension names.
+    /// A section of the header extension.
     Named([u8; 4]),
 }
 
-/// The regions of a library by their start.
+/// Returns the regions of a library, sorted by start.
 fn regions(library: &Library<'_>) -> Vec<Region> {
     let base = library.file().base();
     let header = library.header();
@@ -124,18 +124,20 @@ impl Region {
             RegionKind::FunctionList => fields.function_list(library),
             RegionKind::HeaderExtension => fields.tags(tag_meaning),
             RegionKind::PublicMetadata => {
-                let owners = owners(library, |function| Some(function.offsets?.public_metadata));
-                fields.groups(&owners, public_tag)
+                let functions =
+                    functions_by_offset(library, |function| Some(function.offsets?.public_metadata));
+                fields.groups(&functions, public_tag)
             }
             RegionKind::PrivateMetadata => {
-                let owners = owners(library, |function| Some(function.offsets?.private_metadata));
-                fields.groups(&owners, private_tag)
+                let functions =
+                    functions_by_offset(library, |function| Some(function.offsets?.private_metadata));
+                fields.groups(&functions, private_tag)
             }
             RegionKind::Bitcode => fields.modules(library),
             RegionKind::Named(code) => match &code {
                 b"HSRC" => fields.sources(false),
                 b"HSRD" => fields.sources(true),
-                b"RLST" => fields.list(&owners(library, |function| function.reflection_offset)),
+                b"RLST" => fields.list(&functions_by_offset(library, |function| function.reflection_offset)),
                 b"ILST" | b"VLST" | b"SLST" => fields.list(&BTreeMap::new()),
                 _ => fields.tags(tag_meaning),
             },
@@ -144,19 +146,22 @@ impl Region {
     }
 }
 
-/// For each offset into a section the function that it belongs to; the first, where several share it.
-fn owners(library: &Library<'_>, offset: impl Fn(&crate::Function<'_>) -> Option<u64>) -> BTreeMap<u64, u32> {
-    let mut owners = BTreeMap::new();
+/// Returns a map from offsets in a section to the functions that they belong to; to the first if several share one.
+fn functions_by_offset(
+    library: &Library<'_>,
+    offset: impl Fn(&crate::Function<'_>) -> Option<u64>,
+) -> BTreeMap<u64, u32> {
+    let mut functions = BTreeMap::new();
     for function in library.functions().map_while(Result::ok) {
         if let Some(offset) = offset(&function) {
-            owners.entry(offset).or_insert(function.index);
+            functions.entry(offset).or_insert(function.index);
         }
     }
-    owners
+    functions
 }
 
-/// Emits the bytes between two things: zeros are padding, others are unknown.
-fn gap(within: &Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
+/// Emits bytes between two parts: zeros are padding, other bytes are unknown.
+fn emit_gap(within: &Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
     if range.start >= range.end {
         return;
     }
@@ -169,7 +174,7 @@ fn gap(within: &Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
     }
 }
 
-fn unknown(within: &Reader<'_>, range: Range<u64>, why: &str, sink: &mut dyn OutlineSink) {
+fn emit_unknown(within: &Reader<'_>, range: Range<u64>, why: &str, sink: &mut dyn OutlineSink) {
     if range.start < range.end {
         let bytes = slice(within, &range);
         sink.leaf(Field::new(UNKNOWN, Value::Bytes(bytes), range).meaning(why));

@@ -1,8 +1,8 @@
-//! The sections of a library: header, function list, metadata, bitcode, sources and lists.
+//! Emits the sections of a library: header, function list, metadata, bitcode, sources and lists.
 
 use super::fields::Fields;
 use super::tags::{list_tag, tag_meaning};
-use super::{gap, unknown};
+use super::{emit_gap, emit_unknown};
 use crate::function_list::Functions;
 use crate::header::{Header, Version};
 use crate::library::Library;
@@ -62,7 +62,7 @@ impl<'a> Fields<'a, '_> {
             let name = format!("function {}", function.index);
             let shown = function.name.map_or(Value::None, Value::Text);
             self.sink.open(Field::new(name, shown, function.range.clone()));
-            // Writers that share one size among all functions have none before the later ones.
+            // In a list with a single size, only the first function has a size field.
             let sized = function.tags().reader().offset() > function.range.start;
             self.part(end, |fields| {
                 if sized {
@@ -77,16 +77,16 @@ impl<'a> Fields<'a, '_> {
     /// Emits metadata groups up to the end of the section.
     pub(super) fn groups(
         &mut self,
-        owners: &BTreeMap<u64, u32>,
+        functions: &BTreeMap<u64, u32>,
         content: fn(&mut Fields<'a, '_>, &Tag<'a>) -> Result<()>,
     ) -> Result<()> {
         let section = self.reader.base();
         while !self.reader.is_empty() {
             let start = self.reader.offset();
             let group = crate::metadata::MetadataGroup::read(&mut self.reader.clone())?;
-            let name = match owners.get(&start.saturating_sub(section)) {
+            let name = match functions.get(&start.saturating_sub(section)) {
                 Some(index) => format!("function {index}"),
-                None => "group of no function".into(),
+                None => "group without a function".into(),
             };
             self.sink.open(Field::group(name, group.range.clone()));
             self.part(group.range.end, |fields| fields.hex32("size").and_then(|_| fields.tags(content)));
@@ -94,7 +94,7 @@ impl<'a> Fields<'a, '_> {
         Ok(())
     }
 
-    /// Emits modules by their offset; what lies between them is padding or unknown.
+    /// Emits modules, sorted by offset. Bytes between them are padding or unknown.
     pub(super) fn modules(&mut self, library: &Library<'_>) -> Result<()> {
         let mut modules: Vec<(Range<u64>, u32)> = library
             .functions()
@@ -109,12 +109,12 @@ impl<'a> Fields<'a, '_> {
                 continue;
             }
             let start = range.start.max(at);
-            gap(&self.reader, at..start, self.sink);
+            emit_gap(&self.reader, at..start, self.sink);
             self.reader.skip(start.saturating_sub(at))?;
             let size = range.end.saturating_sub(start);
             let data = self.reader.split(size)?;
             if range.start < start {
-                unknown(&data, start..range.end, "module that overlaps the one before it", self.sink);
+                emit_unknown(&data, start..range.end, "module that overlaps the previous one", self.sink);
                 continue;
             }
             self.sink.open(Field::group(format!("module of function {index}"), range.clone()));
@@ -164,14 +164,14 @@ impl<'a> Fields<'a, '_> {
     }
 
     /// Emits a counted list of groups.
-    pub(super) fn list(&mut self, owners: &BTreeMap<u64, u32>) -> Result<()> {
+    pub(super) fn list(&mut self, functions: &BTreeMap<u64, u32>) -> Result<()> {
         let section = self.reader.base();
         let mut groups = Groups::new(self.reader)?;
         self.count("count")?;
         for index in 0..groups.declared_count() {
             let Some(group) = groups.next() else { break };
             let group: Group<'_> = group?;
-            let owner = owners.get(&group.range.start.saturating_sub(section));
+            let owner = functions.get(&group.range.start.saturating_sub(section));
             let meaning = owner.map(|function| format!("function {function}")).unwrap_or_default();
             let name = format!("group {index}");
             self.sink.open(Field::group(name, group.range.clone()).meaning(meaning));

@@ -1,4 +1,4 @@
-//! The content of tags, by the place that they stand in.
+//! Emits the content of tags, depending on where they are.
 
 use super::fields::Fields;
 use crate::data_type::DataType;
@@ -11,7 +11,7 @@ use alloc::string::String;
 use unshade_core::outline::UNKNOWN;
 use unshade_core::{Diagnostics, Result, Value};
 
-/// The content of tags in the function list, the header extension and other plain runs.
+/// Emits the content of a tag in the function list, the header extension or another plain sequence.
 pub(super) fn tag_meaning<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result<()> {
     match &tag.code.0 {
         b"NAME" | b"DYNL" => fields.c_string("text").map(|_| ()),
@@ -56,7 +56,7 @@ pub(super) fn tag_meaning<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Res
     }
 }
 
-/// The content of tags in public metadata.
+/// Emits the content of a tag in public metadata.
 pub(super) fn public_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result<()> {
     match &tag.code.0 {
         b"VATT" => {
@@ -90,13 +90,13 @@ pub(super) fn public_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Resu
         }
         b"RETR" | b"ARGR" => {
             let rest = fields.reader.remaining() as u64;
-            fields.bytes("Core Image signature", rest, "not described").map(|_| ())
+            fields.bytes("Core Image signature", rest, "undocumented").map(|_| ())
         }
         _ => unknown_content(fields),
     }
 }
 
-/// The content of tags in private metadata.
+/// Emits the content of a tag in private metadata.
 pub(super) fn private_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result<()> {
     match &tag.code.0 {
         b"DEBI" => {
@@ -108,15 +108,15 @@ pub(super) fn private_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Res
     }
 }
 
-/// The content of tags in the lists.
+/// Emits the content of a tag in one of the lists.
 pub(super) fn list_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result<()> {
     match &tag.code.0 {
         b"NAME" => fields.c_string("symbol").map(|_| ()),
         b"RBUF" => {
             let end = fields.reader.range().end;
             let reflection =
-                crate::reflection::Reflection::parse(fields.reader.data(), fields.reader.base())?;
-            // What is wrong with it is for `verify` to tell; here it shows as unknown bytes.
+                crate::reflection::Reflection::parse_at(fields.reader.data(), fields.reader.base())?;
+            // Faults are reported by `verify`; here they show as unknown bytes.
             reflection.outline(&mut fields.sink, &mut Diagnostics::new());
             let rest = end.saturating_sub(fields.reader.offset());
             fields.reader.skip(rest)
@@ -136,7 +136,7 @@ pub(super) fn list_tag<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result
 pub(super) fn unknown_content(fields: &mut Fields<'_, '_>) -> Result<()> {
     let rest = fields.reader.remaining() as u64;
     if rest > 0 {
-        fields.bytes(UNKNOWN, rest, "tag that nobody has described")?;
+        fields.bytes(UNKNOWN, rest, "undocumented tag")?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Universal files and the GPU Mach-O slices in them.
+//! Emits universal files and the GPU Mach-O slices in them.
 
 use super::fields::Fields;
-use super::{gap, library, unknown};
+use super::{emit_gap, emit_unknown, library};
 use crate::gpu_object::{CommandKind, GpuObject, NoteRecords};
 use crate::universal::{CpuType, SliceContent, Universal};
 use alloc::format;
@@ -27,24 +27,24 @@ pub fn universal(universal: &Universal<'_>, sink: &mut dyn OutlineSink) {
         let range = data.range();
         if range.start < at {
             if range.end > at {
-                unknown(&file, at..range.end, "overlaps what stands before it", sink);
+                emit_unknown(&file, at..range.end, "overlaps the preceding region", sink);
                 at = range.end;
             }
             continue;
         }
-        gap(&file, at..range.start, sink);
+        emit_gap(&file, at..range.start, sink);
         let name = format!("slice {}", slice.cpu_type);
         sink.open(Field::group(name, range.clone()));
         match slice.content() {
             Ok(SliceContent::Library(inner)) => library(&inner, sink),
             Ok(SliceContent::GpuObject(object)) => gpu_object(&object, sink),
-            Ok(SliceContent::Unknown(_)) => unknown(&file, range.clone(), "", sink),
-            Err(error) => unknown(&file, range.clone(), &format!("{error}"), sink),
+            Ok(SliceContent::Unknown(_)) => emit_unknown(&file, range.clone(), "", sink),
+            Err(error) => emit_unknown(&file, range.clone(), &format!("{error}"), sink),
         }
         sink.close();
         at = range.end;
     }
-    gap(&file, at..end, sink);
+    emit_gap(&file, at..end, sink);
 }
 
 impl<'a> Fields<'a, '_> {
@@ -105,12 +105,12 @@ impl<'a> Fields<'a, '_> {
                 for name in ["address", "memory size", "file offset", "file size"] {
                     self.hex64(name)?;
                 }
-                self.hex32("maximal protection")?;
+                self.hex32("maximum protection")?;
                 self.hex32("initial protection")?;
                 let count = self.count("section count")?;
                 self.hex32("flags")?;
                 for _ in 0..count {
-                    // Nothing bounds the count but the bytes that are there.
+                    // The count is only limited by the bytes that are there.
                     if self.reader.is_empty() {
                         break;
                     }
@@ -126,7 +126,7 @@ impl<'a> Fields<'a, '_> {
                 self.bytes("UUID", 16, "")?;
             }
             CommandKind::BUILD_VERSION => {
-                for name in ["platform", "minimal OS", "SDK", "tool count"] {
+                for name in ["platform", "minimum OS", "SDK", "tool count"] {
                     self.hex32(name)?;
                 }
             }
@@ -165,7 +165,7 @@ impl<'a> Fields<'a, '_> {
     }
 }
 
-/// Emits a GPU Mach-O: header, then its sections and notes by their place in the file.
+/// Emits a GPU Mach-O: its header, then its sections and notes in file order.
 fn gpu_object(object: &GpuObject<'_>, sink: &mut dyn OutlineSink) {
     let file = object.file();
     let commands_end = object.commands().filter_map(Result::ok).map(|c| c.range.end).max();
@@ -199,13 +199,13 @@ fn gpu_object(object: &GpuObject<'_>, sink: &mut dyn OutlineSink) {
         if range.start < at || range.start == range.end {
             continue;
         }
-        gap(&file, at..range.start, sink);
+        emit_gap(&file, at..range.start, sink);
         sink.open(Field::group(name, range.clone()));
         part.emit(object, &range, sink);
         sink.close();
         at = range.end;
     }
-    gap(&file, at..end, sink);
+    emit_gap(&file, at..end, sink);
 }
 
 /// A part of a GPU Mach-O.
@@ -224,19 +224,19 @@ impl Part<'_> {
             Part::Library => {
                 if let Ok(Some(inner)) = object.library() {
                     library(&inner, sink);
-                    gap(&object.file(), inner.file().range().end..range.end, sink);
+                    emit_gap(&object.file(), inner.file().range().end..range.end, sink);
                 }
             }
             Part::Note(data) => {
                 let mut fields = Fields { reader: *data, sink };
-                // A short note shows as far as it goes.
+                // A truncated note is shown as far as possible.
                 let _ = fields.hex64("offset of the records").and_then(|_| fields.hex64("count"));
             }
             Part::Records(records) if records.fields.len() > 1 => {
                 let mut fields = Fields { reader: records.data, sink };
                 for _ in 0..records.count {
                     for (name, size) in records.fields {
-                        // The records were cut to fit their count.
+                        // Can't fail: the records fit their count.
                         let _ = fields.bytes(name, *size, "");
                     }
                 }

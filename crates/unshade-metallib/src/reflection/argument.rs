@@ -1,4 +1,4 @@
-//! Arguments and results of functions.
+//! Arguments and return values of functions.
 
 use super::schema::{
     Access, AddressSpace, DepthQualifier, FieldKind, Interpolation, NodeType, RoundingMode, Sampling,
@@ -14,64 +14,64 @@ use unshade_core::{Escaped, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Argument<'a> {
-    /// The node that describes it.
+    /// The node.
     pub id: NodeId,
-    /// What sort of argument it is: [`NodeType::BUFFER_ARG`] and so on; [`NodeType::category`] tells resources from
+    /// The type of argument: [`NodeType::BUFFER_ARG`] and so on; [`NodeType::category`] distinguishes resources from
     /// builtins.
     pub kind: NodeType,
     /// The name in the source.
     pub name: Option<&'a [u8]>,
-    /// The type in the source; for buffers, that of the elements.
+    /// The type in the source; for buffers, the type of the elements.
     pub type_name: Option<&'a [u8]>,
-    /// The index that it is bound at, or that of an attribute or colour.
+    /// The index of the binding, attribute or colour.
     pub index: Option<u32>,
-    /// How many indices it takes.
+    /// The number of consecutive indices.
     pub index_count: Option<u32>,
     /// How it is accessed.
     pub access: Option<Access>,
-    /// Where it lives, for buffers.
+    /// The address space, for buffers.
     pub address_space: Option<AddressSpace>,
-    /// The size in bytes of what a *reference* refers to; absent for pointers.
+    /// The size in bytes of the target of a *reference*; absent for pointers.
     pub buffer_size: Option<u32>,
     /// The size of an element in bytes.
     pub type_size: Option<u32>,
     /// The alignment of an element in bytes.
     pub type_align: Option<u32>,
-    /// The layout of an element, for [`Reflection::struct_fields`].
+    /// The layout of an element; see [`Reflection::struct_fields`].
     pub struct_type: Option<NodeId>,
-    /// More on the element's type, a node of type [`NodeType::INLINE_TYPE_INFO`].
+    /// More about the type of an element: a node of type [`NodeType::INLINE_TYPE_INFO`].
     pub inline_type: Option<NodeId>,
     /// `[[raster_order_group(n)]]`.
     pub raster_order_group: Option<u32>,
-    /// Under which name a fragment input was written: `user(name)`, or `generated(mangled name)`.
+    /// The name by which a fragment input is linked to the vertex output: `user(name)`, or `generated(mangled name)`.
     pub attribute_name: Option<&'a [u8]>,
-    /// Where in a pixel it is taken.
+    /// Where in a pixel it is sampled.
     pub sampling: Option<Sampling>,
     /// How it is interpolated.
     pub interpolation: Option<Interpolation>,
-    /// Whether a sample mask is the one after the depth test.
+    /// Whether a sample mask is taken after the depth test.
     pub post_depth_coverage: bool,
-    /// Whether the function does not use it.
+    /// Whether the function ignores it.
     pub unused: bool,
-    /// Whether it exists only if a function constant says so.
+    /// Whether it exists only if a function constant is set.
     pub function_constant: bool,
-    /// The members of a control point.
+    /// The fields of a control point.
     pub fields: Vec<Argument<'a>>,
 }
 
-/// A value that a function returns, or a member of a mesh's vertex or primitive.
+/// A value returned by a function, or a member of a mesh's vertex or primitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Return<'a> {
-    /// The node that describes it.
+    /// The node.
     pub id: NodeId,
-    /// What sort of value it is: [`NodeType::RENDER_TARGET_RET`] and so on.
+    /// The type of value: [`NodeType::RENDER_TARGET_RET`] and so on.
     pub kind: NodeType,
     /// The name in the source.
     pub name: Option<&'a [u8]>,
     /// The type in the source.
     pub type_name: Option<&'a [u8]>,
-    /// The index of a colour, or a location.
+    /// The index of a colour, or the location.
     pub index: Option<u32>,
     /// `index(n)` of a colour, for dual-source blending.
     pub blend_index: Option<u32>,
@@ -79,24 +79,24 @@ pub struct Return<'a> {
     pub raster_order_group: Option<u32>,
     /// How a colour is rounded.
     pub rounding: Option<RoundingMode>,
-    /// How a depth compares to the interpolated one.
+    /// The relation of a depth to the interpolated depth.
     pub depth: Option<DepthQualifier>,
-    /// Under which name the next stage finds it: `user(name)`, or `generated(mangled name)`.
+    /// The name by which the next stage finds it: `user(name)`, or `generated(mangled name)`.
     pub attribute_name: Option<&'a [u8]>,
     /// The number of clip distances.
     pub array_size: Option<u32>,
-    /// The layout of an imageblock's data, for [`Reflection::struct_fields`].
+    /// The layout of an imageblock's data; see [`Reflection::struct_fields`].
     pub struct_type: Option<NodeId>,
-    /// Whether a position is the same in all passes.
+    /// Whether a position is invariant across passes.
     pub invariant: bool,
     /// Whether all views of a vertex amplification share it.
     pub shared: bool,
-    /// Whether it exists only if a function constant says so.
+    /// Whether it exists only if a function constant is set.
     pub function_constant: bool,
 }
 
 impl<'a> Argument<'a> {
-    /// Decodes an argument's node. Nodes of other types become an argument of which nothing is known but the type.
+    /// Decodes an argument. For a node of another type, only the type is set.
     pub(super) fn read(reflection: &Reflection<'a>, node: &Node<'a>) -> Result<Self> {
         let mut argument = Self::read_flat(node)?;
         if let Some(FieldValue::Nodes(ids)) = node.get("fields")? {
@@ -105,8 +105,7 @@ impl<'a> Argument<'a> {
         Ok(argument)
     }
 
-    /// Decodes an argument's node, without the members of a control point, so that hostile files cannot make
-    /// members of members.
+    /// Decodes an argument without the fields of a control point, so that a hostile file cannot nest them.
     fn read_flat(node: &Node<'a>) -> Result<Self> {
         let mut argument = Self {
             id: node.id(),
@@ -176,16 +175,16 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// Whether it is a buffer, of data or of resources.
+    /// Returns whether it is a buffer, including argument buffers.
     pub fn is_buffer(&self) -> bool {
         matches!(self.kind, NodeType::BUFFER_ARG | NodeType::INDIRECT_BUFFER_ARG)
     }
 
-    /// What stands in double brackets in Metal source, such as `buffer(0)`, `thread_position_in_grid` or
-    /// `user(locn1), flat`; empty where source has no attribute. Names from the file are escaped.
+    /// Returns the attribute in Metal source, without its brackets, such as `buffer(0)`, `thread_position_in_grid` or
+    /// `user(locn1), flat`; empty if there is none. Names from the file are escaped.
     pub fn attribute(&self) -> String {
         let spelling = match (self.kind, self.address_space) {
-            // Threadgroup memory has indices of its own, and an object function's payload has none.
+            // Threadgroup memory has separate indices, and the payload of an object function has none.
             (NodeType::BUFFER_ARG, Some(AddressSpace::THREADGROUP)) => "threadgroup(@)",
             (NodeType::BUFFER_ARG, Some(AddressSpace::OBJECT_DATA)) => "payload",
             (kind, _) => kind.schema().map_or("", |schema| schema.spelling),
@@ -202,7 +201,7 @@ impl<'a> Argument<'a> {
         attribute
     }
 
-    /// Where and how a fragment input is interpolated, if that is not what source means without an attribute.
+    /// Returns the interpolation attribute of a fragment input; empty if it is the default.
     fn interpolation_attribute(&self) -> &'static str {
         let default = match self.kind {
             NodeType::POSITION_ARG => (Sampling::CENTER, Interpolation::NO_PERSPECTIVE),
@@ -220,7 +219,7 @@ impl<'a> Argument<'a> {
             (Sampling::CENTROID, Interpolation::NO_PERSPECTIVE) => "centroid_no_perspective",
             (Sampling::SAMPLE, Interpolation::PERSPECTIVE) => "sample_perspective",
             (Sampling::SAMPLE, Interpolation::NO_PERSPECTIVE) => "sample_no_perspective",
-            // The rest is said by the type: `interpolant<…>`, `vertex_value<…>`.
+            // The other combinations are expressed by the type: `interpolant<…>`, `vertex_value<…>`.
             _ => "",
         }
     }
@@ -269,8 +268,8 @@ impl<'a> Return<'a> {
         Ok(value)
     }
 
-    /// What stands in double brackets in Metal source, such as `color(0)` or `position, invariant`; empty where
-    /// source has no attribute. Names from the file are escaped.
+    /// Returns the attribute in Metal source, without its brackets, such as `color(0)` or `position, invariant`; empty
+    /// if there is none. Names from the file are escaped.
     pub fn attribute(&self) -> String {
         let mut attribute = indexed(self.kind.schema().map_or("", |schema| schema.spelling), self.index);
         if self.kind == NodeType::DEPTH_RET {
@@ -294,7 +293,7 @@ impl<'a> Return<'a> {
     }
 }
 
-/// A spelling with its `@` replaced by the index, which is 0 if it is absent.
+/// Returns a spelling with its `@` replaced by the index; 0 if there is no index.
 fn indexed(spelling: &str, index: Option<u32>) -> String {
     let mut out = String::new();
     match spelling.split_once('@') {
@@ -307,7 +306,7 @@ fn indexed(spelling: &str, index: Option<u32>) -> String {
     out
 }
 
-/// Adds an attribute to a list of them.
+/// Appends an attribute to a comma-separated list.
 fn append(list: &mut String, attribute: impl AsRef<str>) {
     let attribute = attribute.as_ref();
     if !list.is_empty() && !attribute.is_empty() {
@@ -316,7 +315,7 @@ fn append(list: &mut String, attribute: impl AsRef<str>) {
     list.push_str(attribute);
 }
 
-/// The attribute that links stages, where source has one: names that the compiler made up are not written.
+/// Returns the attribute that links stages, unless the compiler generated its name.
 fn user_attribute(name: Option<&[u8]>) -> String {
     match name {
         Some(name) if !name.starts_with(b"generated(") => Escaped(name).to_cow().into_owned(),

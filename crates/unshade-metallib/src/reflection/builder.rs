@@ -1,22 +1,22 @@
-//! Builds reflection buffers as Apple's writer does.
+//! Builds reflection buffers in the layout of Apple's writer.
 //!
-//! The writer is a `FlatBufferBuilder`, which grows towards the start: what is written first stands last. Read off
-//! 36,268 real buffers, all of which come back to the byte:
+//! The writer is a `FlatBufferBuilder`, which grows downwards: what is written first ends up last. The rules below
+//! were inferred from 36,268 real buffers, all of which are reproduced exactly:
 //!
-//! - A table follows what it refers to. For each of its fields, from slot 0 on, the text, list or table is written that
-//!   the field points at; tables of a list from the first to the last, and then the list. A node's body comes before the
+//! - A table is written after everything it refers to: for each field, from slot 0, the text, list or table that the
+//!   field points to; the tables of a list from first to last, then the list. The body of a node is written before the
 //!   node. The root is last.
-//! - Texts that are equal are written once (`CreateSharedString`), and so are vtables. Lists are not shared.
-//! - The fields of a table are written in two rounds: those of four bytes and all structs, whatever their size, then the
-//!   single bytes; in each from the last slot to the first, so that in the file they stand from the first to the last,
-//!   single bytes before the others. For the builtin arguments of kernels it is the other way round: from the first slot
-//!   to the last. The same is taken for all tables of their shape.
-//! - Numbers and offsets are aligned to four bytes, elements of 64 bits to eight. A table's size counts the zeros that
-//!   align its last field. A vtable ends with its last field that is present.
-//! - Fields are written whenever they have a value; whether one that has its default is left out was decided by whoever
-//!   set it, and is read off the file.
+//! - Equal texts are written once (`CreateSharedString`), and so are equal vtables. Lists are not shared.
+//! - The fields of a table are written in two passes: first four-byte fields and all structs, whatever their size, then
+//!   single bytes. Each pass goes from the last slot to the first, so that in the file the fields are in slot order,
+//!   single bytes first. For the builtin arguments of kernels the direction is reversed; this builder does the same for
+//!   all tables of that shape.
+//! - Numbers and offsets are aligned to four bytes, elements of 64 bits to eight. A table's size includes the padding
+//!   of its last field. A vtable ends with its last present field.
+//! - All fields with a value are written. Whether to omit a field that has its default value is decided by the caller,
+//!   who knows whether the original file had it.
 //!
-//! The format: <https://flatbuffers.dev/internals/>.
+//! Source: <https://flatbuffers.dev/internals/>.
 
 use super::NodeId;
 use super::flatbuffer::WORD;
@@ -26,29 +26,29 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// A flatbuffer under construction. Positions are distances from its end.
+/// A flatbuffer under construction. Positions are counted from its end.
 #[derive(Default)]
 pub(super) struct Builder<'t> {
-    /// What was written, the last byte first.
+    /// The bytes written so far, last byte first.
     reversed: Vec<u8>,
-    /// Where each text stands.
+    /// The position of each text.
     texts: BTreeMap<&'t [u8], usize>,
-    /// Where each vtable stands.
+    /// The position of each vtable.
     vtables: BTreeMap<Vec<u8>, usize>,
-    /// The greatest alignment of anything in it.
+    /// The largest alignment so far.
     alignment: usize,
 }
 
-/// A field as it stands in its table.
+/// A field as stored in its table.
 enum Inline {
-    /// Its bytes, of which this many are used.
+    /// A buffer with the bytes, and their number.
     Bytes([u8; 12], usize),
     /// An offset to this position.
     Offset(usize),
 }
 
 impl<'t> Builder<'t> {
-    /// The buffer of a root table.
+    /// Builds a buffer with a root table.
     pub(super) fn buffer(mut self, root: &'t OwnedTable<'_>) -> Result<Vec<u8>> {
         let root = self.table(root)?;
         self.align(schema::IDENTIFIER.len().saturating_add(WORD), self.alignment.max(WORD));
@@ -66,7 +66,7 @@ impl<'t> Builder<'t> {
         self.reversed.extend(bytes.iter().rev());
     }
 
-    /// Writes zeros, so that it is aligned once `following` more bytes are written.
+    /// Writes zeros, so that the position is aligned after `following` more bytes.
     fn align(&mut self, following: usize, alignment: usize) {
         self.alignment = self.alignment.max(alignment);
         let end = self.position().saturating_add(following);
@@ -81,7 +81,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Writes the offset from here to a position.
+    /// Writes an offset from here to a position.
     fn offset(&mut self, target: usize) -> Result<()> {
         self.align(0, WORD);
         self.word(self.position().saturating_add(WORD).saturating_sub(target))
@@ -99,7 +99,7 @@ impl<'t> Builder<'t> {
         Ok(self.position())
     }
 
-    /// Writes a list of elements that hold what they are.
+    /// Writes a list of elements that are stored inline.
     fn list<const N: usize>(
         &mut self,
         elements: impl DoubleEndedIterator<Item = [u8; N]> + ExactSizeIterator,
@@ -121,7 +121,7 @@ impl<'t> Builder<'t> {
         Ok(self.position())
     }
 
-    /// Writes what a table refers to, and the table.
+    /// Writes a table after everything it refers to.
     fn table(&mut self, table: &'t OwnedTable<'_>) -> Result<usize> {
         let mut fields = Vec::new();
         for (slot, value) in table.numbered() {
@@ -131,7 +131,7 @@ impl<'t> Builder<'t> {
         self.fields(&fields, is_written_forwards(table.schema()))
     }
 
-    /// Writes what a value refers to; gives what stands in the table.
+    /// Writes what a value refers to. Returns what to store in the table.
     fn value(&mut self, value: &'t Value<'_>) -> Result<Inline> {
         let words = |words: [u32; 3]| {
             let mut bytes = [0; 12];
@@ -169,7 +169,7 @@ impl<'t> Builder<'t> {
         })
     }
 
-    /// Writes a table of a list; the body of a node with the node, which is a table of two fields.
+    /// Writes a table of a list. If it is the body of a node, writes the node (a table of two fields) as well.
     fn element(&mut self, table: &'t OwnedTable<'_>) -> Result<usize> {
         let body = self.table(table)?;
         let Some(kind) = table.node_type() else { return Ok(body) };
@@ -178,7 +178,7 @@ impl<'t> Builder<'t> {
         self.fields(&[(0, false, kind), (1, false, Inline::Offset(body))], false)
     }
 
-    /// Writes a table of these fields: slot, whether it is a single byte, and what stands there.
+    /// Writes a table of fields: slot, whether it is a single byte, and value.
     fn fields(&mut self, fields: &[(usize, bool, Inline)], forwards: bool) -> Result<usize> {
         let start = self.position();
         let slots = fields.last().map_or(0, |(slot, ..)| slot.saturating_add(1));
@@ -207,7 +207,7 @@ impl<'t> Builder<'t> {
                 self.position()
             }
         };
-        // How far before the table its vtable is: behind it where an earlier one is shared.
+        // The vtable is before the table; after it if an earlier vtable is shared.
         let distance = i64::try_from(position).ok().zip(i64::try_from(table).ok());
         let distance = distance.and_then(|(vtable, table)| i32::try_from(vtable.checked_sub(table)?).ok());
         let mut bytes = distance.ok_or_else(too_large)?.to_le_bytes();
@@ -229,7 +229,7 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// A vtable: its size, that of the table, and where in the table each field is, given where each was written.
+/// Returns a vtable: its size, the size of the table, and the offset of each field, given where each was written.
 fn vtable(ends: &[usize], table: usize, start: usize) -> Result<Vec<u8>> {
     let size = ends.len().saturating_add(2).saturating_mul(2);
     let places = ends.iter().map(|end| if *end == 0 { 0 } else { table.saturating_sub(*end) });
@@ -241,12 +241,12 @@ fn vtable(ends: &[usize], table: usize, start: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a field is written in the second round. A struct is not, even that of one truth value.
+/// Returns whether a field is written in the second pass. Structs are not, even a struct of one bool.
 fn is_single_byte(kind: FieldKind) -> bool {
     matches!(kind, FieldKind::Bool | FieldKind::Enum(_))
 }
 
-/// Whether the fields of a table are written from the first slot to the last.
+/// Returns whether the fields of a table are written from first slot to last.
 fn is_written_forwards(table: &TableSchema) -> bool {
     *table.slots == *schema::BUILTIN
 }

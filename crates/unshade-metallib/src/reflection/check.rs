@@ -1,4 +1,4 @@
-//! Checking a whole reflection without building anything of it.
+//! Checks a whole reflection without building anything.
 
 use super::schema::FieldKind;
 use super::{FieldValue, NodeId, Record, Reflection};
@@ -6,13 +6,13 @@ use alloc::format;
 use unshade_core::{Error, ErrorKind, Result};
 
 impl Reflection<'_> {
-    /// Reads every field of every node, and follows every reference to a node as far as its number.
+    /// Parses every field of every node, and checks that every referenced node exists.
     ///
-    /// The work is bounded by the payload's size: lists that are shared by many nodes count once for each.
+    /// The work is limited by the size of the payload: a list shared by several nodes counts once for each of them.
     ///
     /// # Errors
-    /// The first field that can't be read, or that refers to a node that is not there; [`ErrorKind::Limit`] if there
-    /// are more references than the payload has bytes.
+    /// The first field that is malformed or refers to a missing node; [`ErrorKind::Limit`] if there are more references
+    /// than bytes in the payload.
     pub fn check(&self) -> Result<()> {
         let mut check = Check {
             nodes: self.node_count(),
@@ -29,7 +29,7 @@ impl Reflection<'_> {
     }
 }
 
-/// Where a table is. The schema has tables in the tables of nodes, and none in those.
+/// The nesting level of a table. In the schema, the tables of nodes contain tables, but those contain none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Node,
@@ -52,7 +52,7 @@ impl Check {
         Ok(())
     }
 
-    /// A field that is present. Most are numbers, of which nothing but the place can be wrong.
+    /// Checks a field that is present. Most are numbers, whose position is all that can be wrong.
     fn slot(&mut self, record: &Record<'_>, slot: usize, depth: Depth) -> Result<()> {
         let Some(known) = record.schema.slots.get(slot) else {
             return record.table.extent(slot).map(|_| ());
@@ -70,7 +70,7 @@ impl Check {
         checked.map_err(|error| error.within(known.name))
     }
 
-    /// What a field points at.
+    /// Checks the target of a field.
     fn value(&mut self, value: FieldValue<'_>, offset: u64, depth: Depth) -> Result<()> {
         match value {
             FieldValue::Nodes(ids) => {
@@ -94,7 +94,7 @@ impl Check {
         if usize::try_from(id.0).is_ok_and(|id| id < self.nodes) {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::OutOfRange, offset, "reference to a node that is not there")
+        Err(Error::new(ErrorKind::OutOfRange, offset, "reference to a node that does not exist")
             .expected(format!("a number below {}", self.nodes))
             .found(format!("{}", id.0)))
     }

@@ -1,55 +1,64 @@
-//! A safe, zero-copy walker over flatbuffers.
+//! A safe, zero-copy parser of flatbuffers.
 //!
-//! It knows the wire format alone (tables, vtables, vectors, strings); what the slots mean is said by
-//! [`schema`](super::schema). Positions are byte offsets from the start of the flatbuffer, errors give absolute file
-//! offsets. Nothing is copied or allocated, and every number from the file is checked before it is used. The
-//! format: <https://flatbuffers.dev/internals/>.
+//! It only knows the wire format (tables, vtables, vectors, strings); [`schema`](super::schema) gives the slots their
+//! meaning. Positions are byte offsets from the start of the flatbuffer, errors have absolute file offsets. Nothing is
+//! copied or allocated, and every number from the file is checked before it is used.
+//!
+//! Source: <https://flatbuffers.dev/internals/>.
 
 use alloc::format;
+use core::fmt;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, FourCc, Result};
 
-/// The most slots that a vtable may have. The largest known table has 15; without a limit, many small tables that
-/// share one vtable of 32,766 slots would cost time out of all proportion to their size.
+/// Maximum number of slots in a vtable. The largest known table has 15. Without a limit, many small tables that share a
+/// vtable of 32,766 slots would take time out of proportion to their size.
 pub const MAX_SLOTS: usize = 64;
 
-/// The size of an offset, of a vector's count and of a string's length, in bytes.
+/// The size in bytes of an offset, of a vector's count and of a string's length.
 pub const WORD: usize = 4;
 
 /// The bytes of one flatbuffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct FlatBuffer<'a> {
     data: &'a [u8],
     base: u64,
 }
 
+/// Prints the range, not the data.
+impl fmt::Debug for FlatBuffer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlatBuffer").field("range", &self.range(0, self.data.len())).finish_non_exhaustive()
+    }
+}
+
 impl<'a> FlatBuffer<'a> {
-    /// The flatbuffer that starts with `data`, which stands at `base` in the file.
+    /// Creates a flatbuffer from `data`, which is at offset `base` in the file.
     pub fn new(data: &'a [u8], base: u64) -> Self {
         Self { data, base }
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
 
-    /// The file offset of the first byte.
+    /// Returns the file offset of the first byte.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// The file offset of a position.
+    /// Returns the file offset of a position.
     pub fn offset_of(&self, position: usize) -> u64 {
         self.base.saturating_add(position as u64)
     }
 
-    /// The file range of `count` bytes from a position.
+    /// Returns the file range of `count` bytes from a position.
     pub fn range(&self, position: usize, count: usize) -> Range<u64> {
         self.offset_of(position)..self.offset_of(position.saturating_add(count))
     }
 
-    /// The four letters after the root offset that say which schema this is.
+    /// Returns the file identifier: four letters after the root offset that identify the schema.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if there are fewer than 8 bytes.
@@ -57,7 +66,7 @@ impl<'a> FlatBuffer<'a> {
         self.array(WORD).map(FourCc)
     }
 
-    /// The table at which all others hang.
+    /// Returns the root table.
     ///
     /// # Errors
     /// As [`FlatBuffer::target`] and [`FlatBuffer::table`].
@@ -65,10 +74,10 @@ impl<'a> FlatBuffer<'a> {
         self.table(self.target(0)?)
     }
 
-    /// `count` bytes at a position.
+    /// Returns `count` bytes at a position.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if the flatbuffer ends before.
+    /// [`ErrorKind::Truncated`] if the flatbuffer ends too early.
     #[inline]
     pub fn bytes(&self, position: usize, count: usize) -> Result<&'a [u8]> {
         position
@@ -85,16 +94,16 @@ impl<'a> FlatBuffer<'a> {
         }
     }
 
-    /// A byte.
+    /// Returns a byte.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] if the flatbuffer ends before; so with all numbers.
+    /// [`ErrorKind::Truncated`] if the flatbuffer ends too early.
     #[inline]
     pub fn u8(&self, position: usize) -> Result<u8> {
         self.array::<1>(position).map(|[byte]| byte)
     }
 
-    /// A 16-bit number.
+    /// Returns a 16-bit number.
     ///
     /// # Errors
     /// As [`FlatBuffer::u8`].
@@ -103,7 +112,7 @@ impl<'a> FlatBuffer<'a> {
         self.array(position).map(u16::from_le_bytes)
     }
 
-    /// A 32-bit number.
+    /// Returns a 32-bit number.
     ///
     /// # Errors
     /// As [`FlatBuffer::u8`].
@@ -112,7 +121,7 @@ impl<'a> FlatBuffer<'a> {
         self.array(position).map(u32::from_le_bytes)
     }
 
-    /// A 64-bit number.
+    /// Returns a 64-bit number.
     ///
     /// # Errors
     /// As [`FlatBuffer::u8`].
@@ -121,16 +130,16 @@ impl<'a> FlatBuffer<'a> {
         self.array(position).map(u64::from_le_bytes)
     }
 
-    /// Follows the offset that stands at a position: an unsigned number, counted from that position.
+    /// Follows the offset at a position: an unsigned number, relative to that position.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if it leads out of the flatbuffer, [`ErrorKind::BadValue`] if it is 0 and so points
-    /// at itself.
+    /// [`ErrorKind::OutOfRange`] if it leads out of the flatbuffer, [`ErrorKind::BadValue`] if it is 0, which would
+    /// make it point to itself.
     #[inline]
     pub fn target(&self, position: usize) -> Result<usize> {
         let offset = self.u32(position)?;
         match position.checked_add(offset as usize) {
-            _ if offset == 0 => Err(self.fault(ErrorKind::BadValue, position, "offset points at itself")),
+            _ if offset == 0 => Err(self.fault(ErrorKind::BadValue, position, "offset points to itself")),
             Some(target) if target < self.data.len() => Ok(target),
             _ => Err(self
                 .fault(ErrorKind::OutOfRange, position, "offset leads out of the flatbuffer")
@@ -139,15 +148,15 @@ impl<'a> FlatBuffer<'a> {
         }
     }
 
-    /// The table at a position.
+    /// Returns the table at a position.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] or [`ErrorKind::Truncated`] if the table or its vtable is not inside of the
+    /// [`ErrorKind::OutOfRange`] or [`ErrorKind::Truncated`] if the table or its vtable is not inside the
     /// flatbuffer, [`ErrorKind::BadValue`] if their sizes are impossible, [`ErrorKind::Limit`] if there are more than
     /// [`MAX_SLOTS`] slots.
     #[inline]
     pub fn table(&self, position: usize) -> Result<Table<'a>> {
-        // Signed, and counted backwards: the vtable is usually before the table, but may be shared from anywhere.
+        // Signed, and subtracted: the vtable usually precedes the table, but a shared one can be anywhere.
         let back = self.u32(position)?.cast_signed() as i64;
         let vtable = i64::try_from(position)
             .ok()
@@ -155,14 +164,14 @@ impl<'a> FlatBuffer<'a> {
             .and_then(|vtable| usize::try_from(vtable).ok())
             .filter(|&vtable| vtable < self.data.len())
             .ok_or_else(|| {
-                self.fault(ErrorKind::OutOfRange, position, "vtable lies outside of the flatbuffer")
+                self.fault(ErrorKind::OutOfRange, position, "vtable is outside the flatbuffer")
                     .found(format!("{back} bytes before the table"))
             })?;
         let vtable_size = usize::from(self.u16(vtable)?);
         if vtable_size < WORD || !vtable_size.is_multiple_of(2) {
             return Err(self
-                .fault(ErrorKind::BadValue, vtable, "impossible size of a vtable")
-                .expected("an even number from 4 on")
+                .fault(ErrorKind::BadValue, vtable, "invalid size of a vtable")
+                .expected("an even number of at least 4")
                 .found(format!("{vtable_size}")));
         }
         if vtable_size > MAX_SLOTS.saturating_add(2).saturating_mul(2) {
@@ -174,7 +183,7 @@ impl<'a> FlatBuffer<'a> {
         let inline_size = usize::from(self.u16(vtable.saturating_add(2))?);
         if inline_size < WORD {
             return Err(self
-                .fault(ErrorKind::BadValue, vtable.saturating_add(2), "impossible size of a table")
+                .fault(ErrorKind::BadValue, vtable.saturating_add(2), "invalid size of a table")
                 .expected("at least 4 bytes")
                 .found(format!("{inline_size}")));
         }
@@ -183,10 +192,10 @@ impl<'a> FlatBuffer<'a> {
         Ok(Table { buffer: *self, position, vtable, entries, inline_size })
     }
 
-    /// The vector at a position: a 32-bit count, and that many elements of `element_size` bytes.
+    /// Returns the vector at a position: a 32-bit count, and that many elements of `element_size` bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if the elements reach past the end.
+    /// [`ErrorKind::OutOfRange`] if the elements reach beyond the end.
     #[inline]
     pub fn vector(&self, position: usize, element_size: usize) -> Result<Vector<'a>> {
         let count = self.u32(position)? as usize;
@@ -198,16 +207,16 @@ impl<'a> FlatBuffer<'a> {
         match elements {
             Some(elements) => Ok(Vector { buffer: *self, first, count, element_size, elements }),
             None => Err(self
-                .fault(ErrorKind::OutOfRange, position, "vector reaches past the end of the flatbuffer")
+                .fault(ErrorKind::OutOfRange, position, "vector reaches beyond the end of the flatbuffer")
                 .expected(format!("at most {:#x} bytes", self.data.len().saturating_sub(first)))
                 .found(format!("{count} elements of {element_size} bytes"))),
         }
     }
 
-    /// The string at a position, without its terminating NUL.
+    /// Returns the string at a position, without its terminating NUL.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if it reaches past the end, [`ErrorKind::BadValue`] without a NUL.
+    /// [`ErrorKind::OutOfRange`] if it reaches beyond the end, [`ErrorKind::BadValue`] if it has no NUL.
     #[inline]
     pub fn string(&self, position: usize) -> Result<&'a [u8]> {
         let text = self.vector(position, 1)?.elements;
@@ -231,7 +240,7 @@ impl<'a> FlatBuffer<'a> {
     }
 }
 
-/// A table: fields that may each be absent, found by the slots of a vtable.
+/// A table: optional fields, located by the slots of a vtable.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     buffer: FlatBuffer<'a>,
@@ -242,38 +251,38 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The flatbuffer that the table is in.
+    /// Returns the flatbuffer that contains the table.
     pub fn buffer(&self) -> FlatBuffer<'a> {
         self.buffer
     }
 
-    /// Where the table is.
+    /// Returns the position of the table.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Where its vtable is.
+    /// Returns the position of its vtable.
     pub fn vtable(&self) -> usize {
         self.vtable
     }
 
-    /// The size of the vtable in bytes.
+    /// Returns the size of the vtable in bytes.
     pub fn vtable_size(&self) -> usize {
         self.entries.len().saturating_add(WORD)
     }
 
-    /// The size of the table itself in bytes, without what its fields point at.
+    /// Returns the size of the table itself in bytes, without the targets of its fields.
     pub fn inline_size(&self) -> usize {
         self.inline_size
     }
 
-    /// How many slots the vtable has.
+    /// Returns the number of slots in the vtable.
     pub fn slot_count(&self) -> usize {
         self.entries.len() / 2
     }
 
-    /// The offset of a slot's field in the table; 0 if the field is absent. Slots count from 0, so that slot `n`
-    /// stands at byte `4 + 2n` of the vtable.
+    /// Returns the offset of a slot's field in the table; 0 if the field is absent. Slots count from 0: slot `n` is at
+    /// byte `4 + 2n` of the vtable.
     #[inline]
     pub fn entry(&self, slot: usize) -> usize {
         let at = slot.saturating_mul(2);
@@ -283,10 +292,10 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The position of a slot's field, which has `width` bytes; [`None`] if the field is absent.
+    /// Returns the position of a slot's field, which has `width` bytes; [`None`] if the field is absent.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if the field is not inside of the table.
+    /// [`ErrorKind::OutOfRange`] if the field is not inside the table.
     #[inline]
     pub fn field(&self, slot: usize, width: usize) -> Result<Option<usize>> {
         let entry = self.entry(slot);
@@ -297,15 +306,15 @@ impl<'a> Table<'a> {
             let at = self.vtable.saturating_add(WORD).saturating_add(slot.saturating_mul(2));
             return Err(self
                 .buffer
-                .fault(ErrorKind::OutOfRange, at, "field lies outside of its table")
+                .fault(ErrorKind::OutOfRange, at, "field is outside its table")
                 .expected(format!("{width} bytes from 4 to {}", self.inline_size))
                 .found(format!("offset {entry}")));
         }
         Ok(Some(self.position.saturating_add(entry)))
     }
 
-    /// The bytes from a present slot's field up to the next field or the table's end: all that can be said of a
-    /// field whose kind is not known.
+    /// Returns the position of a slot's field, and the bytes up to the next field or the end of the table: the most
+    /// that is known about a field of unknown kind.
     pub fn extent(&self, slot: usize) -> Result<Option<(usize, &'a [u8])>> {
         let Some(position) = self.field(slot, 1)? else { return Ok(None) };
         let entry = self.entry(slot);
@@ -315,8 +324,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A vector whose elements are known to be inside of the flatbuffer.
-#[derive(Clone, Copy, Debug)]
+/// A vector whose elements are inside the flatbuffer.
+#[derive(Clone, Copy)]
 pub struct Vector<'a> {
     buffer: FlatBuffer<'a>,
     first: usize,
@@ -325,34 +334,45 @@ pub struct Vector<'a> {
     elements: &'a [u8],
 }
 
+/// Prints the shape, not the elements.
+impl fmt::Debug for Vector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vector")
+            .field("first", &self.first)
+            .field("count", &self.count)
+            .field("element_size", &self.element_size)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Vector<'a> {
-    /// The flatbuffer that the vector is in.
+    /// Returns the flatbuffer that contains the vector.
     pub fn buffer(&self) -> FlatBuffer<'a> {
         self.buffer
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The bytes of all elements.
+    /// Returns the bytes of all elements.
     pub fn elements(&self) -> &'a [u8] {
         self.elements
     }
 
-    /// The position of an element; [`None`] past the last.
+    /// Returns the position of an element; [`None`] if the index is out of bounds.
     #[inline]
     pub fn position(&self, index: usize) -> Option<usize> {
         (index < self.count).then(|| self.first.saturating_add(index.saturating_mul(self.element_size)))
     }
 
-    /// The positions of all elements.
+    /// Returns the positions of all elements.
     pub fn positions(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
         let (first, size) = (self.first, self.element_size);
         (0..self.count).map(move |index| first.saturating_add(index.saturating_mul(size)))
@@ -365,7 +385,7 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec::Vec;
 
-    /// A root table with a 32-bit field in slot 0 and a string in slot 2.
+    /// Returns a flatbuffer whose root table has a 32-bit field in slot 0 and a string in slot 2.
     fn sample() -> Vec<u8> {
         let mut data = Vec::new();
         data.extend(18u32.to_le_bytes());
@@ -382,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn walks() {
+    fn tables_and_strings_are_found() {
         let data = sample();
         let buffer = FlatBuffer::new(&data, 0x1000);
         assert_eq!(buffer.identifier().unwrap(), FourCc(*b"TEST"));
@@ -397,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_file_offsets() {
+    fn errors_have_file_offsets() {
         let mut data = sample();
         data[26..30].copy_from_slice(&0xffff_ffffu32.to_le_bytes());
         let buffer = FlatBuffer::new(&data, 0x1000);

@@ -1,28 +1,28 @@
-//! The reflection of a library's functions: what each takes, returns and demands.
+//! The reflection of a library's functions: their arguments, return values and attributes.
 //!
-//! From container version 1.2.7 on, Apple's linker writes one *reflection buffer* per function of an executable
-//! library (and a shared one for all functions of a dynamic library) to the reflection list section. A buffer is a
-//! flatbuffer with the identifier `AIRR`: a list of typed *nodes* that refer to each other by number, and lists of
-//! the nodes that are functions. It is all that a pipeline needs to know of a function without compiling it.
+//! Since container version 1.2.7, Apple's linker writes one *reflection buffer* per function of an executable library
+//! (or one shared by all functions of a dynamic library) to the reflection list. A buffer is a flatbuffer with the
+//! identifier `AIRR`: a list of typed *nodes* that refer to each other by number, and lists of the nodes that are
+//! functions. It has everything that a pipeline needs to know about a function without compiling it.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`flatbuffer`] | tables, vtables, vectors and strings, checked |
+//! | [`flatbuffer`] | a checked parser of tables, vtables, vectors and strings |
 //! | [`schema`] | node types and their slots, as data |
-//! | here | [`Reflection`]: nodes, decoded when they are asked for |
-//! | | [`FunctionReflection`]: a function with its arguments, typed |
-//! | | [`print_signature`]: the function as one would declare it in Metal source |
-//! | | [`Reflection::outline`]: what every byte is |
-//! | [`tables`] | a reflection that is owned, changed and written to the byte |
+//! | this module | [`Reflection`]: nodes, decoded on demand |
+//! | | [`FunctionReflection`]: a function with typed arguments |
+//! | | [`print_signature`]: the function as declared in Metal source |
+//! | | [`Reflection::outline`]: the meaning of every byte |
+//! | [`tables`] | an owned reflection that can be changed and written |
 //!
 //! ```
 //! use unshade_metallib::reflection::{NodeList, Reflection, schema::Version};
 //!
-//! // What a dynamic library has: a version, and nothing else. The flatbuffer starts at a multiple of 16.
+//! // The reflection of a dynamic library: just a version. The flatbuffer starts at a multiple of 16.
 //! let mut payload = vec![0; 9];
 //! payload.extend_from_slice(b"\x10\0\0\0AIRR\0\0\x06\0\x10\0\x04\0\x06\0\0\0");
 //! payload.extend_from_slice(b"\0\0\0\0\x04\0\0\0\0\0\0\0");
-//! let reflection = Reflection::parse(&payload, 0x13c7)?;
+//! let reflection = Reflection::parse_at(&payload, 0x13c7)?;
 //! assert_eq!(reflection.padding(), 9);
 //! assert_eq!(reflection.version(), Some(Version { major: 0, minor: 4, sub_minor: 0 }));
 //! assert_eq!(reflection.list(NodeList::KernelFunctions)?.len(), 0);
@@ -61,7 +61,7 @@ use schema::{Bitfield, EnumNames, FieldKind, NodeType, TableSchema, Version};
 use unshade_core::outline::UNKNOWN;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// The most zero bytes that may stand before the flatbuffer. Writers pad to 16.
+/// Maximum number of zero bytes before the flatbuffer. Writers align to 16.
 const MAX_PADDING: usize = 64;
 
 /// The number of a node: its index in the reflection's nodes.
@@ -74,7 +74,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// The lists of nodes that the root has.
+/// The lists of nodes in the root table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeList {
     /// Fragment functions.
@@ -95,7 +95,7 @@ pub enum NodeList {
     CoreImageFunctions,
     /// Function constants.
     FunctionConstants,
-    /// What mesh functions become where the hardware has none.
+    /// Emulations of mesh functions, for hardware without mesh shaders.
     Emulations,
     /// Resources that functions use without taking them as arguments.
     GlobalBindings,
@@ -104,7 +104,7 @@ pub enum NodeList {
 }
 
 impl NodeList {
-    /// The lists that hold functions.
+    /// The lists that contain functions.
     pub const FUNCTIONS: [NodeList; 8] = [
         NodeList::FragmentFunctions,
         NodeList::IntersectionFunctions,
@@ -116,7 +116,7 @@ impl NodeList {
         NodeList::CoreImageFunctions,
     ];
 
-    /// The name of the root's slot.
+    /// Returns the name of the root's slot.
     pub fn slot_name(self) -> &'static str {
         match self {
             NodeList::FragmentFunctions => "fragment_functions",
@@ -135,8 +135,8 @@ impl NodeList {
     }
 }
 
-/// A reflection buffer. Nodes are decoded when they are asked for; nothing is copied.
-#[derive(Clone, Copy, Debug)]
+/// A reflection buffer. Nodes are decoded on demand; nothing is copied.
+#[derive(Clone, Copy)]
 pub struct Reflection<'a> {
     payload: &'a [u8],
     base: u64,
@@ -146,18 +146,38 @@ pub struct Reflection<'a> {
     nodes: Option<Vector<'a>>,
 }
 
+/// Prints a summary, not the data.
+impl fmt::Debug for Reflection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reflection")
+            .field("range", &self.range())
+            .field("version", &self.version)
+            .field("nodes", &self.node_count())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Reflection<'a> {
-    /// Reads the payload of an `RBUF` tag, which stands at `base_file_offset` in the file.
+    /// Parses the payload of an `RBUF` tag.
     ///
     /// # Errors
     /// [`ErrorKind::BadMagic`] if no flatbuffer with the identifier `AIRR` follows the padding, and the errors of
-    /// [`FlatBuffer::table`] and [`FlatBuffer::vector`] if its root cannot be read.
-    pub fn parse(payload: &'a [u8], base_file_offset: u64) -> Result<Self> {
+    /// [`FlatBuffer::table`] and [`FlatBuffer::vector`] if its root is malformed.
+    pub fn parse(payload: &'a [u8]) -> Result<Self> {
+        Self::parse_at(payload, 0)
+    }
+
+    /// Parses the payload of an `RBUF` tag at offset `base` of a file.
+    ///
+    /// # Errors
+    /// As [`Reflection::parse`].
+    pub fn parse_at(payload: &'a [u8], base: u64) -> Result<Self> {
         let no_magic = || {
-            Error::new(ErrorKind::BadMagic, base_file_offset, "not a reflection buffer")
+            Error::new(ErrorKind::BadMagic, base, "not a reflection buffer")
                 .expected("zero padding, an offset and \"AIRR\"")
         };
-        // The identifier can't be mistaken: whatever is before it is padding, which is zero, or the root's offset.
+        // The position of the identifier is unambiguous: it is preceded by padding, which is zero, and the root's
+        // offset.
         let head = payload.get(..payload.len().min(MAX_PADDING.saturating_add(8))).unwrap_or_default();
         let identifier =
             head.windows(WORD).position(|window| *window == schema::IDENTIFIER).ok_or_else(no_magic)?;
@@ -167,10 +187,9 @@ impl<'a> Reflection<'a> {
             return Err(no_magic());
         }
 
-        let buffer = FlatBuffer::new(data, base_file_offset.saturating_add(padding as u64));
+        let buffer = FlatBuffer::new(data, base.saturating_add(padding as u64));
         let root = Record { schema: &schema::ROOT, table: buffer.root()? };
-        let mut reflection =
-            Self { payload, base: base_file_offset, padding, root, version: None, nodes: None };
+        let mut reflection = Self { payload, base, padding, root, version: None, nodes: None };
         if let Some(FieldValue::Version(version)) = root.get("version")? {
             reflection.version = Some(version);
         }
@@ -180,37 +199,37 @@ impl<'a> Reflection<'a> {
         Ok(reflection)
     }
 
-    /// How many zero bytes stand before the flatbuffer, so that it starts at a multiple of 16 in the file.
+    /// Returns the number of zero bytes before the flatbuffer, which align it to 16 in the file.
     pub fn padding(&self) -> usize {
         self.padding
     }
 
-    /// The bytes of the whole payload in the file.
+    /// Returns the range of the whole payload in the file.
     pub fn range(&self) -> Range<u64> {
         self.base..self.base.saturating_add(self.payload.len() as u64)
     }
 
-    /// The flatbuffer behind the padding.
+    /// Returns the flatbuffer after the padding.
     pub fn buffer(&self) -> FlatBuffer<'a> {
         self.root.table.buffer()
     }
 
-    /// The version of the schema that the writer followed.
+    /// Returns the version of the schema.
     pub fn version(&self) -> Option<Version> {
         self.version
     }
 
-    /// The root table.
+    /// Returns the root table.
     pub fn root(&self) -> Record<'a> {
         self.root
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.map_or(0, |nodes| nodes.len())
     }
 
-    /// A node by its number.
+    /// Returns a node by its number.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] if there is no such node, and the errors of [`FlatBuffer::table`].
@@ -224,17 +243,17 @@ impl<'a> Reflection<'a> {
         }
     }
 
-    /// All nodes, in the order of their numbers.
+    /// Returns an iterator over all nodes, in order of their numbers.
     pub fn nodes(&self) -> impl Iterator<Item = Result<Node<'a>>> + use<'a> {
         let buffer = self.buffer();
         let positions = self.nodes.into_iter().flat_map(|nodes| nodes.positions());
         positions.zip(0u32..).map(move |(position, id)| Node::read(buffer, NodeId(id), position))
     }
 
-    /// A list of nodes; empty where the root does not have it.
+    /// Returns a list of nodes; empty if the root does not have it.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if it reaches past the end.
+    /// [`ErrorKind::OutOfRange`] if it reaches beyond the end.
     pub fn list(&self, list: NodeList) -> Result<NodeIds<'a>> {
         match self.root.get(list.slot_name())? {
             Some(FieldValue::Nodes(ids)) => Ok(ids),
@@ -242,10 +261,10 @@ impl<'a> Reflection<'a> {
         }
     }
 
-    /// The blocks of threadgroup memory that functions declare: size and alignment in bytes.
+    /// Returns the blocks of threadgroup memory that functions declare: size and alignment in bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if the list reaches past the end.
+    /// [`ErrorKind::OutOfRange`] if the list reaches beyond the end.
     pub fn static_local_allocations(
         &self,
     ) -> Result<impl Iterator<Item = Result<LocalAllocation>> + use<'a>> {
@@ -273,7 +292,7 @@ pub struct LocalAllocation {
     pub alignment: u32,
 }
 
-/// A node: a type, and a table of that type.
+/// A node: a type, and usually a table of that type.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
     id: NodeId,
@@ -282,7 +301,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Reads the node whose offset stands at a position.
+    /// Parses the node whose offset is stored at a position.
     fn read(buffer: FlatBuffer<'a>, id: NodeId, position: usize) -> Result<Self> {
         let within = |error: Error| error.within(format!("{id}"));
         let header = buffer.target(position).and_then(|position| buffer.table(position)).map_err(within)?;
@@ -300,22 +319,22 @@ impl<'a> Node<'a> {
         Ok(Self { id, kind, body })
     }
 
-    /// Its number.
+    /// Returns the number of the node.
     pub fn id(&self) -> NodeId {
         self.id
     }
 
-    /// Its type.
+    /// Returns the type.
     pub fn kind(&self) -> NodeType {
         self.kind
     }
 
-    /// Its table; [`None`] if the node has a type alone.
+    /// Returns the table; [`None`] if the node has only a type.
     pub fn body(&self) -> Option<Record<'a>> {
         self.body
     }
 
-    /// The fields that are present, in the order of the slots.
+    /// Returns the fields that are present, in slot order.
     pub fn fields(&self) -> Fields<'a> {
         match self.body {
             Some(body) => body.fields(),
@@ -323,7 +342,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A field's value by its name; [`None`] if it is absent, or is no field of the node's type.
+    /// Returns a field's value by its name; [`None`] if it is absent, or the node's type has no such field.
     ///
     /// # Errors
     /// As [`Fields`].
@@ -332,12 +351,12 @@ impl<'a> Node<'a> {
     }
 }
 
-/// What is known of the table of a node type.
+/// Returns the schema of the table of a node type.
 fn table_schema(kind: NodeType) -> &'static TableSchema {
     kind.schema().map_or(&schema::UNKNOWN_TABLE, |schema| &schema.table)
 }
 
-/// A table together with what is known of its slots.
+/// A table with its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     schema: &'static TableSchema,
@@ -345,22 +364,22 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// What is known of the table.
+    /// Returns the schema.
     pub fn schema(&self) -> &'static TableSchema {
         self.schema
     }
 
-    /// The table itself.
+    /// Returns the table itself.
     pub fn table(&self) -> Table<'a> {
         self.table
     }
 
-    /// The fields that are present, in the order of the slots.
+    /// Returns the fields that are present, in slot order.
     pub fn fields(&self) -> Fields<'a> {
         Fields { record: Some(*self), slot: 0 }
     }
 
-    /// A field's value by its name; [`None`] if it is absent, or is no field of the table.
+    /// Returns a field's value by its name; [`None`] if it is absent, or the table has no such field.
     ///
     /// # Errors
     /// As [`Fields`].
@@ -371,7 +390,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The field of a slot, if it is present.
+    /// Returns the field of a slot, if it is present.
     fn field(&self, slot: usize) -> Result<Option<Field<'a>>> {
         let buffer = self.table.buffer();
         let Some(known) = self.schema.slots.get(slot) else {
@@ -396,20 +415,20 @@ impl<'a> Record<'a> {
 /// A field of a table.
 #[derive(Clone, Debug)]
 pub struct Field<'a> {
-    /// The slot, from 0 on; its entry is byte `4 + 2 × slot` of the vtable.
+    /// The slot, from 0; its entry is at byte `4 + 2 × slot` of the vtable.
     pub slot: usize,
-    /// The name that the schema has for it, or [`UNKNOWN`].
+    /// The name in the schema, or [`UNKNOWN`].
     pub name: &'static str,
     /// The value.
     pub value: FieldValue<'a>,
-    /// The bytes of the file that the field takes in its table.
+    /// The range of the field in its table, as a file range.
     pub range: Range<u64>,
-    /// The bytes of the file that the field points at, if it does. For tables, without what they point at.
+    /// The file range of the target, if the field is a reference. For tables, without the targets of their fields.
     pub target: Option<Range<u64>>,
 }
 
-/// The fields of a table that are present. An item is an error if the field is not inside of its table, or what it
-/// points at is not inside of the flatbuffer; the iteration goes on behind it.
+/// An iterator over the present fields of a table. An item is an error if the field is not inside its table, or its
+/// target is not inside the flatbuffer; the iteration continues after it.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     record: Option<Record<'a>>,
@@ -437,7 +456,7 @@ impl<'a> Iterator for Fields<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FieldValue<'a> {
-    /// A truth value.
+    /// A bool.
     Bool(bool),
     /// A number.
     Number(u32),
@@ -445,13 +464,13 @@ pub enum FieldValue<'a> {
     Enum(&'static EnumNames, u8),
     /// A version.
     Version(Version),
-    /// Where a bit field is.
+    /// The location of a bit field.
     Bitfield(Bitfield),
     /// A node.
     Node(NodeId),
     /// A node's type.
     NodeType(NodeType),
-    /// Text, without the terminating NUL. Most likely UTF-8.
+    /// Text, without the terminating NUL. Usually UTF-8.
     Text(&'a [u8]),
     /// Nodes.
     Nodes(NodeIds<'a>),
@@ -463,16 +482,16 @@ pub enum FieldValue<'a> {
     Table(Record<'a>),
     /// Tables.
     Tables(Records<'a>),
-    /// The vector of all nodes: offsets of tables.
+    /// The vector of all nodes, as offsets of tables.
     NodeTables(Vector<'a>),
-    /// The table of a node of which the type was not looked at.
+    /// The table of a node whose type was not examined.
     NodeBody(Table<'a>),
-    /// A field that the schema does not have: the bytes up to the next one.
+    /// A field that the schema does not describe: the bytes up to the next field.
     Unknown(&'a [u8]),
 }
 
 impl<'a> FieldValue<'a> {
-    /// Reads the field at a position, and what it points at.
+    /// Reads the field at a position. Also returns the range of its target, if it is a reference.
     fn read(buffer: FlatBuffer<'a>, kind: FieldKind, position: usize) -> Result<(Self, Option<Range<u64>>)> {
         let vector = |size: usize| {
             let at = buffer.target(position)?;
@@ -542,27 +561,33 @@ impl<'a> FieldValue<'a> {
 }
 
 /// A vector of node numbers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct NodeIds<'a>(&'a [u8]);
 
+impl fmt::Debug for NodeIds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeIds({})", self.len())
+    }
+}
+
 impl<'a> NodeIds<'a> {
-    /// How many there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.0.len() / WORD
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A number by its index.
+    /// Returns a node by its index.
     pub fn get(&self, index: usize) -> Option<NodeId> {
         let (words, _) = self.0.as_chunks::<4>();
         words.get(index).map(|word| NodeId(u32::from_le_bytes(*word)))
     }
 
-    /// The numbers, in order.
+    /// Returns an iterator over the nodes, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = NodeId> + use<'a> {
         let (words, _) = self.0.as_chunks::<4>();
         words.iter().map(|word| NodeId(u32::from_le_bytes(*word)))
@@ -570,11 +595,17 @@ impl<'a> NodeIds<'a> {
 }
 
 /// A vector of 64-bit numbers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Numbers<'a>(&'a [u8]);
 
+impl fmt::Debug for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Numbers({})", self.iter().len())
+    }
+}
+
 impl<'a> Numbers<'a> {
-    /// The numbers, in order.
+    /// Returns an iterator over the numbers, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         let (words, _) = self.0.as_chunks::<8>();
         words.iter().map(|word| u64::from_le_bytes(*word))
@@ -586,7 +617,7 @@ impl<'a> Numbers<'a> {
 pub struct Texts<'a>(Vector<'a>);
 
 impl<'a> Texts<'a> {
-    /// The strings, in order, each an error if it is not inside of the flatbuffer.
+    /// Returns an iterator over the strings, in order. An item is an error if it is not inside the flatbuffer.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<&'a [u8]>> + use<'a> {
         let buffer = self.0.buffer();
         self.0.positions().map(move |position| buffer.string(buffer.target(position)?))
@@ -601,17 +632,17 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// How many there are.
+    /// Returns the number of tables.
     pub fn len(&self) -> usize {
         self.vector.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tables.
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
     }
 
-    /// The tables, in order, each an error if it is not inside of the flatbuffer.
+    /// Returns an iterator over the tables, in order. An item is an error if it is not inside the flatbuffer.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<Record<'a>>> + use<'a> {
         let (buffer, schema) = (self.vector.buffer(), self.schema);
         self.vector

@@ -1,9 +1,9 @@
-//! What every byte of a reflection buffer is.
+//! The meaning of every byte of a reflection buffer.
 //!
-//! A flatbuffer is a graph in which objects lie in any order and may be shared. So the reachable objects are
-//! gathered first, each claiming its bytes, then sorted and emitted in file order. The queue of the walk is the list
-//! of the objects itself, and every object claims bytes that no other has, so that memory is bounded by the size of
-//! the buffer: one byte per byte for the claims, and 24 per object.
+//! A flatbuffer is a graph in which objects are in any order and may be shared. Therefore the reachable objects are
+//! collected first, each claiming its bytes, then sorted and emitted in file order. The list of objects doubles as the
+//! queue of the traversal, and every object claims bytes that no other has claimed, so memory is proportional to the
+//! size of the buffer: one byte per byte for the claims, and 24 per object.
 
 use super::flatbuffer::{Table, WORD};
 use super::schema::{self, FieldKind, TableSchema};
@@ -16,16 +16,16 @@ use alloc::vec::Vec;
 use unshade_core::outline::{self, OutlineSink, UNKNOWN, Value};
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// Zero bytes up to this many are padding; writers align to 8 at most.
+/// Maximum number of zero bytes that count as padding; writers align to 8 at most.
 const MAX_ALIGNMENT_PADDING: usize = 7;
 
-/// The root offset and the identifier.
+/// The size of the root offset and the identifier.
 const HEADER_SIZE: usize = 8;
 
-/// The number of an object that belongs to no node.
+/// The node number of an object that belongs to no node.
 const NO_NODE: u32 = u32::MAX;
 
-/// The names of the first elements and slots, so that they need not be put together for each.
+/// The names of the first elements and slots, so that they need not be formatted each time.
 const ELEMENTS: [&str; 24] = [
     "[0]", "[1]", "[2]", "[3]", "[4]", "[5]", "[6]", "[7]", "[8]", "[9]", "[10]", "[11]", "[12]", "[13]",
     "[14]", "[15]", "[16]", "[17]", "[18]", "[19]", "[20]", "[21]", "[22]", "[23]",
@@ -35,17 +35,17 @@ const SLOTS: [&str; 16] = [
     "slot 10", "slot 11", "slot 12", "slot 13", "slot 14", "slot 15",
 ];
 
-/// The name of an element.
+/// Returns the name of an element.
 fn element_name(index: usize) -> Cow<'static, str> {
     ELEMENTS.get(index).map_or_else(|| Cow::Owned(format!("[{index}]")), |&name| Cow::Borrowed(name))
 }
 
-/// The name of a vtable's slot.
+/// Returns the name of a vtable's slot.
 fn slot_name(slot: usize) -> Cow<'static, str> {
     SLOTS.get(slot).map_or_else(|| Cow::Owned(format!("slot {slot}")), |&name| Cow::Borrowed(name))
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Class {
@@ -55,15 +55,15 @@ enum Class {
     Text = 5,
 }
 
-/// The inside of an object, in the list of claims.
+/// The claim of all bytes of an object but the first.
 const CLAIMED: u8 = 1;
 
-/// An object that the root reaches.
+/// An object that is reachable from the root.
 #[derive(Clone, Copy, Debug)]
 struct Object {
     start: u32,
     end: u32,
-    /// Of a table its own schema, of vectors and strings that of the table which refers to it.
+    /// The schema of a table; for a vector or string, the schema of the table that refers to it.
     schema: &'static TableSchema,
     /// The node that it belongs to, or [`NO_NODE`].
     node: u32,
@@ -73,7 +73,7 @@ struct Object {
 }
 
 impl Object {
-    /// The name of the slot that refers to it.
+    /// Returns the name of the slot that refers to the object.
     fn slot_name(&self) -> &'static str {
         self.schema.slots.get(usize::from(self.slot)).map_or(UNKNOWN, |slot| slot.name)
     }
@@ -84,34 +84,34 @@ impl Object {
 }
 
 impl Reflection<'_> {
-    /// Emits what every byte of the payload is, in file order, without gaps or overlaps.
+    /// Emits the meaning of every byte of the payload, in file order, without gaps or overlaps.
     ///
-    /// Faults go to `diagnostics`; the bytes of what could not be read, or is claimed twice, or is not reachable at
-    /// all, are emitted as [`UNKNOWN`]. Node types and slots that the schema does not have are noted there too.
+    /// Faults are added to `diagnostics`; bytes that are malformed, claimed twice or unreachable are emitted as
+    /// [`UNKNOWN`]. Notes about node types and slots that the schema does not describe are added as well.
     pub fn outline(&self, sink: &mut (impl OutlineSink + ?Sized), diagnostics: &mut Diagnostics) {
-        let mut walk = Walk {
+        let mut collector = Collector {
             reflection: self,
-            // Real buffers have fewer objects than one for every 12 bytes.
+            // Real buffers have less than one object per 12 bytes.
             objects: Vec::with_capacity(self.payload.len() / 12),
             claims: vec![0; self.buffer().data().len()],
             diagnostics,
         };
-        walk.gather();
-        let mut objects = walk.objects;
+        collector.collect();
+        let mut objects = collector.objects;
         objects.sort_unstable_by_key(|object| object.start);
         Emitter { reflection: self, sink, fields: Vec::new() }.emit(&objects);
     }
 }
 
-struct Walk<'r, 'a> {
+struct Collector<'r, 'a> {
     reflection: &'r Reflection<'a>,
     objects: Vec<Object>,
     claims: Vec<u8>,
     diagnostics: &'r mut Diagnostics,
 }
 
-impl<'a> Walk<'_, 'a> {
-    fn gather(&mut self) {
+impl<'a> Collector<'_, 'a> {
+    fn collect(&mut self) {
         if let Some(header) = self.claims.get_mut(..HEADER_SIZE) {
             header.fill(CLAIMED);
         }
@@ -127,7 +127,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Claims an object's bytes. An object that was reached before is not added again; one that overlaps another is
+    /// Claims the bytes of an object. An object that was already added is not added again; one that overlaps another is
     /// a fault.
     fn add(&mut self, object: Object) {
         let (start, end) = (object.start as usize, object.end as usize);
@@ -136,7 +136,7 @@ impl<'a> Walk<'_, 'a> {
         if bytes.first() == Some(&class) {
             return;
         }
-        // What is free is claimed in any case, so that no byte is looked at twice and time stays linear.
+        // Free bytes are claimed in any case, so that no byte is visited twice and the time stays linear.
         let free = bytes.iter().position(|&claim| claim != 0).unwrap_or(bytes.len());
         let whole = free == bytes.len();
         bytes.iter_mut().take(free).for_each(|claim| *claim = CLAIMED);
@@ -208,7 +208,7 @@ impl<'a> Walk<'_, 'a> {
             | FieldValue::NodeTables(_) => Class::Vector,
             FieldValue::Table(inner) => return self.add_table(inner.table, inner.schema, object.node),
             FieldValue::NodeBody(table) => {
-                // Slot 0 was read before slot 1; a node without a type has type 0, which has no schema.
+                // A node without a type has type 0, which has no schema.
                 let kind = match record.get("type") {
                     Ok(Some(FieldValue::NodeType(kind))) => kind,
                     _ => schema::NodeType(0),
@@ -243,7 +243,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// Follows the offsets that a vector holds.
+    /// Follows the offsets in a vector.
     fn walk_vector(&mut self, object: &Object) {
         let buffer = self.reflection.buffer();
         let (Some(kind), Ok(vector)) = (object.kind(), buffer.vector(object.start as usize, WORD)) else {
@@ -282,7 +282,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// A position. The payload's length is a 32-bit number in the file, so that this never cuts anything off.
+/// Converts a position. The length of the payload is a 32-bit number in the file, so no position is truncated.
 fn to_u32(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
@@ -290,7 +290,7 @@ fn to_u32(position: usize) -> u32 {
 struct Emitter<'r, 'a, S: ?Sized> {
     reflection: &'r Reflection<'a>,
     sink: &'r mut S,
-    /// The fields of the table at hand: offset and slot. Kept for the next table's.
+    /// The fields of the current table, offset and slot. Reused for the next table.
     fields: Vec<(usize, usize)>,
 }
 
@@ -303,7 +303,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
             self.sink.leaf(outline::Field::group("padding", range).meaning("to a multiple of 16"));
         }
         let root = buffer.u32(0).unwrap_or(0);
-        let meaning = self.place(self.reflection.root.table.position());
+        let meaning = self.location(self.reflection.root.table.position());
         self.leaf("root offset", Value::Hex(root.into()), meaning, 0, WORD);
         let identifier = buffer.identifier().map_or(Value::None, Value::FourCc);
         self.leaf("identifier", identifier, "", WORD, HEADER_SIZE);
@@ -322,7 +322,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
         self.gap(at, buffer.data().len());
     }
 
-    /// Bytes that nothing refers to.
+    /// Emits bytes that nothing refers to.
     fn gap(&mut self, start: usize, end: usize) {
         let bytes = self.reflection.buffer().data().get(start..end).unwrap_or_default();
         if bytes.is_empty() {
@@ -353,8 +353,8 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
         self.sink.open(outline::Field::new(name, value, range).meaning(meaning));
     }
 
-    /// Where in the file a position is.
-    fn place(&self, position: usize) -> String {
+    /// Formats the file offset of a position.
+    fn location(&self, position: usize) -> String {
         format!("at {:#x}", self.reflection.buffer().offset_of(position))
     }
 
@@ -388,7 +388,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
         let start = object.start as usize;
         let back = u64::from(buffer.u32(start).unwrap_or(0));
         let mut at = start.saturating_add(WORD);
-        self.leaf("vtable offset", Value::Hex(back), self.place(table.vtable()), start, at);
+        self.leaf("vtable offset", Value::Hex(back), self.location(table.vtable()), start, at);
 
         let record = Record { schema: object.schema, table };
         let mut fields = core::mem::take(&mut self.fields);
@@ -404,8 +404,8 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
                 None => table.extent(slot).ok().flatten().map_or(0, |(_, bytes)| bytes.len()),
             };
             let stop = position.saturating_add(width);
-            // Fields outside of the table, or on top of each other, were reported while gathering or are harmless;
-            // their bytes are emitted once.
+            // Fields outside the table were reported by the collector, and overlapping fields are harmless; each byte
+            // is emitted once.
             if position < at || stop > object.end as usize || width == 0 {
                 continue;
             }
@@ -425,7 +425,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
         self.sink.close();
     }
 
-    /// A field inside of its table.
+    /// Emits a field inside its table.
     fn field(&mut self, field: &Field<'_>, start: usize, end: usize) {
         let buffer = self.reflection.buffer();
         let (value, meaning): (Value<'_>, Cow<'_, str>) = match &field.value {
@@ -457,7 +457,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
         self.leaf(field.name, value, meaning, start, end);
     }
 
-    /// The type of a node that is referred to.
+    /// Returns the type of a referenced node.
     fn node_name(&self, id: NodeId) -> Cow<'static, str> {
         match self.reflection.node(id) {
             Ok(node) => match node.kind().name() {
@@ -482,7 +482,7 @@ impl<S: OutlineSink + ?Sized> Emitter<'_, '_, S> {
             let (value, meaning) = match kind {
                 Some(FieldKind::Numbers) => (Value::Number(buffer.u64(at).unwrap_or(0)), Cow::Borrowed("")),
                 Some(FieldKind::NodeIds) => (Value::Number(word.into()), self.node_name(NodeId(word))),
-                _ => (Value::Hex(word.into()), Cow::Owned(self.place(at.saturating_add(word as usize)))),
+                _ => (Value::Hex(word.into()), Cow::Owned(self.location(at.saturating_add(word as usize)))),
             };
             self.leaf(element_name(index), value, meaning, at, at.saturating_add(size));
         }

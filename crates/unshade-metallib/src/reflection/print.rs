@@ -1,4 +1,4 @@
-//! Printing a function as one would declare it in Metal source.
+//! Prints functions as declared in Metal source.
 
 use super::argument::{Argument, Return};
 use super::schema::{Access, AddressSpace, Category, NodeType};
@@ -10,14 +10,14 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use unshade_core::{Escaped, TokenKind, TokenSink};
 
-/// A column is padded up to this width at most, so that one long type does not push all names off the screen.
+/// Maximum width of a padded column, so that a single long type does not push all names off the screen.
 const MAX_COLUMN: usize = 40;
 
-/// Prints the declaration of a function as in Metal source, one argument a line: function constants, the structures
+/// Prints the declaration of a function as in Metal source, one argument per line: function constants, the structures
 /// of its inputs and results, its attributes, then the function itself.
 ///
-/// The reflection has no names for the structures behind `[[stage_in]]` and the return type, so that they are named
-/// after the function, with `_in` and `_out` behind. Names from the file are escaped.
+/// The reflection has no names for the structures of `[[stage_in]]` and the return type; they are named after the
+/// function, with the suffixes `_in` and `_out`. Names from the file are escaped.
 pub fn print_signature(function: &FunctionReflection<'_>, sink: &mut (impl TokenSink + ?Sized)) {
     Printer { function, sink }.print();
 }
@@ -27,12 +27,12 @@ struct Printer<'f, 'a, S: ?Sized> {
     sink: &'f mut S,
 }
 
-/// A member of a structure or an argument, in columns.
+/// A member of a structure, or an argument, in columns.
 struct Line {
-    /// Address space and access, each with a space behind.
+    /// Address space and access, each followed by a space.
     keywords: String,
     type_name: String,
-    /// What belongs to the type but hangs on to it: `*`, `&`.
+    /// The part of the type after its name: `*`, `&`.
     suffix: String,
     name: String,
     attribute: String,
@@ -72,7 +72,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         self.newline();
     }
 
-    /// The function constants, in columns.
+    /// Prints the function constants in columns.
     fn constants(&mut self) {
         let constants = &self.function.function_constants;
         let width = |of: fn(&FunctionConstant<'_>) -> usize| {
@@ -96,8 +96,8 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         }
     }
 
-    /// Whether source has the argument as a member of a `[[stage_in]]` structure. A fragment's position may be an
-    /// argument of its own, but is a member of the structure that the vertex function returned if there is one.
+    /// Returns whether the argument is a member of a `[[stage_in]]` structure in the source. The position of a fragment
+    /// function counts as a member if there are other members, because it may also be a separate argument.
     fn is_stage_input(&self, argument: &Argument<'_>) -> bool {
         match argument.kind {
             NodeType::POSITION_ARG => self
@@ -109,18 +109,18 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         }
     }
 
-    /// A member of the `[[stage_in]]` structure.
+    /// Returns the line for a member of the `[[stage_in]]` structure.
     fn input_line(&self, argument: &Argument<'_>) -> Line {
         let mut line = argument_line(self.function.kind, argument);
         if argument.kind == NodeType::CONTROL_POINT_INPUT_ARG {
-            line.type_name = format!("patch_control_point<{}>", self.made_up("_control_point"));
+            line.type_name = format!("patch_control_point<{}>", self.structure_name("_control_point"));
             line.name = String::from("control_points");
         }
         line
     }
 
-    /// The name of a structure that the file has no name for.
-    fn made_up(&self, suffix: &str) -> String {
+    /// Returns a name for a structure that is unnamed in the file.
+    fn structure_name(&self, suffix: &str) -> String {
         let name = show(self.function.name);
         let mut out: String =
             name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
@@ -130,7 +130,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
 
     fn structure(&mut self, suffix: &str, lines: Vec<Line>) {
         self.put(TokenKind::Keyword, "struct ");
-        let name = self.made_up(suffix);
+        let name = self.structure_name(suffix);
         self.put(TokenKind::Type, &name);
         self.put(TokenKind::Space, " ");
         self.put(TokenKind::Punctuation, "{");
@@ -140,7 +140,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         self.newline();
     }
 
-    /// The return type; prints the structure that it is, if need be.
+    /// Returns the return type. Prints it first if it is a structure.
     fn return_type(&mut self) -> String {
         let function = self.function;
         let default = match function.kind {
@@ -151,16 +151,16 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         };
         match function.returns.as_slice() {
             [] => String::from("void"),
-            // Alone, it needs neither a structure nor an attribute to say what it is.
+            // A single default value needs neither a structure nor an attribute.
             [only] if only.attribute() == default && only.array_size.is_none() => type_of(only.type_name),
             all => {
                 self.structure("_out", all.iter().map(return_line).collect());
-                self.made_up("_out")
+                self.structure_name("_out")
             }
         }
     }
 
-    /// What stands in double brackets before the function.
+    /// Prints the attributes before the function.
     fn attributes(&mut self) {
         let function = self.function;
         if let Some(count) = function.max_total_threads {
@@ -197,7 +197,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         self.newline();
     }
 
-    /// Everything up to the opening parenthesis.
+    /// Prints the function up to the opening parenthesis.
     fn head(&mut self, return_type: &str) {
         let function = self.function;
         match function.kind {
@@ -242,7 +242,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         self.put(TokenKind::Punctuation, "(");
     }
 
-    /// Everything from behind the opening parenthesis.
+    /// Prints everything after the opening parenthesis.
     fn arguments(&mut self, inputs: &[&Argument<'_>]) {
         let function = self.function;
         if function.kind == NodeType::VISIBLE_FUNCTION && function.stitching.is_none() {
@@ -255,7 +255,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
             } else if inputs.first().is_some_and(|first| core::ptr::eq(*first, argument)) {
                 lines.push(Line {
                     keywords: String::new(),
-                    type_name: self.made_up("_in"),
+                    type_name: self.structure_name("_in"),
                     suffix: String::new(),
                     name: String::from("in"),
                     attribute: String::from("stage_in"),
@@ -279,7 +279,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
         }
     }
 
-    /// Lines in columns, each on a line of its own, with `separator` behind all but the last.
+    /// Prints lines in columns, with `separator` after all but the last and `end` after the last.
     fn lines(&mut self, lines: &[Line], separator: &str, end: &str) {
         let width = |of: fn(&Line) -> usize| {
             lines.iter().map(of).filter(|&width| width <= MAX_COLUMN).max().unwrap_or(0)
@@ -299,7 +299,7 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
             if !line.suffix.is_empty() {
                 self.put(TokenKind::Punctuation, &line.suffix);
             }
-            // A space before the next column only if something follows.
+            // Pad up to the next column only if something follows.
             let mut pad = type_width.saturating_sub(line.type_width());
             if !line.name.is_empty() {
                 self.pad(pad.saturating_add(1));
@@ -345,12 +345,12 @@ impl<S: TokenSink + ?Sized> Printer<'_, '_, S> {
     }
 }
 
-/// A name from the file.
+/// Escapes a name from the file.
 fn show(name: &[u8]) -> Cow<'_, str> {
     Escaped(name).to_cow()
 }
 
-/// A type's name from the file; `void` if it has none.
+/// Escapes a type's name from the file; `void` if there is none.
 fn type_of(name: Option<&[u8]>) -> String {
     name.map_or(Cow::Borrowed("void"), show).into_owned()
 }
@@ -371,7 +371,7 @@ fn argument_line(function: NodeType, argument: &Argument<'_>) -> Line {
     if argument.is_buffer() {
         buffer(argument, &mut line, &mut comments);
     } else if argument.kind == NodeType::PAYLOAD_ARG {
-        // What an object function hands to its mesh functions, or a ray to the functions that it meets.
+        // The payload from an object function to its mesh functions, or of a ray for intersection functions.
         let meshes = matches!(function, NodeType::MESH_FUNCTION | NodeType::OBJECT_FUNCTION);
         let space = if meshes { AddressSpace::OBJECT_DATA } else { AddressSpace::RAY_DATA };
         let _ = write!(line.keywords, "{space} ");
@@ -389,12 +389,12 @@ fn argument_line(function: NodeType, argument: &Argument<'_>) -> Line {
     line
 }
 
-/// Address space, access and indirection of a buffer.
+/// Adds address space, access and indirection of a buffer.
 fn buffer(argument: &Argument<'_>, line: &mut Line, comments: &mut Vec<Cow<'_, str>>) {
     let space = argument.address_space.unwrap_or(AddressSpace::DEVICE);
     let _ = write!(line.keywords, "{space} ");
     let constant = space == AddressSpace::CONSTANT;
-    // What is constant cannot be written to; saying so twice reads badly.
+    // Constant memory is read-only; `const` would be redundant.
     if argument.access == Some(Access::READ) && !constant {
         line.keywords.push_str("const ");
     }
@@ -406,7 +406,7 @@ fn buffer(argument: &Argument<'_>, line: &mut Line, comments: &mut Vec<Cow<'_, s
     }
     let element = argument.type_size.unwrap_or(0);
     match argument.buffer_size {
-        // A reference has a size, a pointer has none.
+        // A reference has a size, a pointer does not.
         None => {
             line.suffix = String::from("*");
             if element != 0 {

@@ -1,32 +1,32 @@
-//! Renaming functions in a reflection buffer.
+//! Renames functions in a reflection buffer.
 //!
-//! The buffer is taken apart and written anew. One that holds what the schema has no place for can't be: there the new
-//! name is put behind everything else and the function's offset is turned to it, so that nothing moves. The bytes of the
-//! old name stay then, with nothing pointing at them: other tables may share them.
+//! The buffer is parsed and rebuilt. This is impossible if it contains something that the schema does not describe;
+//! then the new name is appended and the function's offset is redirected to it, so that nothing moves. The bytes of
+//! the old name remain, because other tables may share them.
 
 use super::tables::OwnedTable;
 use super::{FieldValue, NodeList, Reflection};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-/// Strings and their lengths stand at multiples of this.
+/// The alignment of strings.
 const ALIGNMENT: usize = 4;
 
-/// A reflection buffer, without the zeros before it, in which a function has another name; `None` if it has no function
-/// of the old one, or can't be read.
+/// Renames a function in a reflection buffer that has no padding. `None` if it has no function of the old name, or
+/// can't be parsed.
 pub fn renamed(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     match OwnedTable::read(content) {
         Ok(mut root) => match root.rename_functions(old, &Cow::Borrowed(new)) {
             0 => None,
             _ => root.write().ok(),
         },
-        Err(_) => patched(content, old, new),
+        Err(_) => append_name(content, old, new),
     }
 }
 
-fn patched(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
-    let reflection = Reflection::parse(content, 0).ok().filter(|reflection| reflection.padding() == 0)?;
-    let mut places = Vec::new();
+fn append_name(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    let reflection = Reflection::parse(content).ok().filter(|reflection| reflection.padding() == 0)?;
+    let mut references = Vec::new();
     for list in NodeList::FUNCTIONS {
         for id in reflection.list(list).ok()?.iter() {
             let node = reflection.node(id).ok()?;
@@ -34,11 +34,11 @@ fn patched(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
             if let Some(field) = name
                 && matches!(field.value, FieldValue::Text(text) if text == old)
             {
-                places.push(usize::try_from(field.range.start).ok()?);
+                references.push(usize::try_from(field.range.start).ok()?);
             }
         }
     }
-    if places.is_empty() {
+    if references.is_empty() {
         return None;
     }
     let mut renamed = content.to_vec();
@@ -49,9 +49,9 @@ fn patched(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     renamed.extend_from_slice(new);
     renamed.push(0);
     align(&mut renamed);
-    for place in places {
-        let offset = u32::try_from(start.checked_sub(place)?).ok()?;
-        renamed.get_mut(place..)?.get_mut(..ALIGNMENT)?.copy_from_slice(&offset.to_le_bytes());
+    for reference in references {
+        let offset = u32::try_from(start.checked_sub(reference)?).ok()?;
+        renamed.get_mut(reference..)?.get_mut(..ALIGNMENT)?.copy_from_slice(&offset.to_le_bytes());
     }
     Some(renamed)
 }

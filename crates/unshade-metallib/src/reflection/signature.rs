@@ -1,4 +1,4 @@
-//! The typed view: functions with their arguments, results and demands.
+//! Typed access to functions: arguments, return values and attributes.
 
 use super::argument::{Argument, Return};
 use super::schema::{NodeType, PatchKind, PrimitiveKind, Topology};
@@ -8,34 +8,33 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// The most arguments, results, members or constants that one list may have. Metal allows a function fewer than 300
-/// arguments of all kinds; without a limit, a list of node numbers, four bytes each, would become sixty times as
-/// large in memory.
+/// Maximum number of arguments, return values, members or constants in one list. Metal allows fewer than 300 arguments
+/// of all kinds. Without a limit, a list of node numbers, four bytes each, could become sixty times as large in memory.
 pub const MAX_LIST: usize = 4_096;
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FunctionReflection<'a> {
-    /// The node that describes it.
+    /// The node.
     pub id: NodeId,
-    /// What sort of function it is: [`NodeType::KERNEL_FUNCTION`] and so on.
+    /// The type of function: [`NodeType::KERNEL_FUNCTION`] and so on.
     pub kind: NodeType,
     /// The name, as in the function list of the library. Not necessarily UTF-8.
     pub name: &'a [u8],
-    /// The arguments, in the order of the declaration. Members of a `[[stage_in]]` structure come one by one.
+    /// The arguments, in order of declaration. The members of a `[[stage_in]]` structure are separate arguments.
     pub arguments: Vec<Argument<'a>>,
-    /// What is returned; the members of a returned structure come one by one.
+    /// The return values. The members of a returned structure are separate values.
     pub returns: Vec<Return<'a>>,
-    /// The function constants of the reflection, which for executables are those of this function.
+    /// All function constants of the reflection; in executable libraries, these are the constants of this function.
     pub function_constants: Vec<FunctionConstant<'a>>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_total_threads: Option<u32>,
     /// `[[required_threads_per_threadgroup(x, y, z)]]`.
     pub required_threads: Option<[u32; 3]>,
-    /// The threadgroup size that the source hints at.
+    /// The threadgroup size hint in the source.
     pub threads_hint: Option<[u32; 3]>,
-    /// The type that the source says most computation is done in.
+    /// The vector type hint in the source: the type of most computations.
     pub vector_type_hint: Option<&'a [u8]>,
     /// `[[max_total_threadgroups_per_mesh_grid(n)]]`, of object functions.
     pub max_mesh_threadgroups: Option<u32>,
@@ -43,9 +42,9 @@ pub struct FunctionReflection<'a> {
     pub patch: Option<Patch>,
     /// `[[early_fragment_tests]]`, of fragment functions.
     pub early_fragment_tests: bool,
-    /// What an intersection function expects.
+    /// The requirements of an intersection function.
     pub intersection: Option<IntersectionTraits>,
-    /// The mesh that a mesh function fills.
+    /// The mesh that a mesh function writes.
     pub mesh: Option<MeshInfo<'a>>,
     /// The types of a visible function, if it is stitchable.
     pub stitching: Option<Stitching<'a>>,
@@ -53,36 +52,36 @@ pub struct FunctionReflection<'a> {
     pub annotation: Option<&'a [u8]>,
 }
 
-/// What a post-tessellation vertex function works on.
+/// The patches of a post-tessellation vertex function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
     /// Triangles or quadrilaterals.
     pub kind: PatchKind,
-    /// The number of control points of a patch, if it is fixed.
+    /// The number of control points per patch, if it is fixed.
     pub control_points: Option<u32>,
 }
 
-/// What an intersection function expects of the acceleration structure and the intersector.
+/// The requirements of an intersection function on the acceleration structure and the intersector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntersectionTraits {
-    /// What it tests.
+    /// The type of primitive.
     pub primitive: PrimitiveKind,
-    /// The tags, as Metal source spells them, such as `instancing` and `world_space_data`.
+    /// The tags as in Metal source, such as `instancing` and `world_space_data`.
     pub tags: Vec<&'static str>,
-    /// The number of levels of instancing; 0 without `max_levels`.
+    /// The number of instancing levels; 0 without `max_levels`.
     pub max_levels: u32,
 }
 
-/// The mesh that a mesh function fills.
+/// The mesh that a mesh function writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshInfo<'a> {
     /// The members of a vertex.
     pub vertex: Vec<Return<'a>>,
     /// The members of a primitive.
     pub primitive: Vec<Return<'a>>,
-    /// The most vertices.
+    /// The maximum number of vertices.
     pub max_vertices: u32,
-    /// The most primitives.
+    /// The maximum number of primitives.
     pub max_primitives: u32,
     /// Points, lines or triangles.
     pub topology: Topology,
@@ -91,7 +90,7 @@ pub struct MeshInfo<'a> {
 /// The types of a stitchable function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stitching<'a> {
-    /// The type that is returned, as Metal source spells it.
+    /// The return type, as in Metal source.
     pub return_type: String,
     /// The arguments.
     pub arguments: Vec<StitchedArgument<'a>>,
@@ -100,24 +99,24 @@ pub struct Stitching<'a> {
 /// An argument of a stitchable function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StitchedArgument<'a> {
-    /// Its type, as Metal source spells it.
+    /// The type, as in Metal source.
     pub type_name: String,
-    /// Its name.
+    /// The name.
     pub name: Option<&'a [u8]>,
 }
 
 /// A function constant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionConstant<'a> {
-    /// The node that describes it.
+    /// The node.
     pub id: NodeId,
-    /// Its name.
+    /// The name.
     pub name: &'a [u8],
-    /// Its type.
+    /// The type.
     pub type_name: &'a [u8],
-    /// Its index.
+    /// The index.
     pub index: u32,
-    /// Whether a value has to be given.
+    /// Whether the application must provide a value.
     pub required: bool,
 }
 
@@ -134,21 +133,21 @@ pub struct GlobalBinding<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StructField<'a> {
-    /// Its name.
+    /// The name.
     pub name: Option<&'a [u8]>,
-    /// Its type.
+    /// The type.
     pub type_name: Option<&'a [u8]>,
-    /// Its offset in the structure, in bytes.
+    /// The offset in the structure, in bytes.
     pub offset: u32,
-    /// Its size in bytes; of an array, that of an element.
+    /// The size in bytes; for an array, the size of an element.
     pub size: u32,
-    /// The number of elements, if it is an array; else 0.
+    /// The number of array elements; 0 if it is not an array.
     pub array_entries: u32,
     /// The name of its attribute.
     pub attribute_name: Option<&'a [u8]>,
-    /// Its own layout, if it is a structure.
+    /// The layout of its type, if that is a structure.
     pub struct_type: Option<NodeId>,
-    /// The resource that it is, in an argument buffer.
+    /// The resource that the member of an argument buffer refers to.
     pub indirect_argument: Option<NodeId>,
     /// `[[id(n)]]`, in an argument buffer.
     pub indirect_index: Option<u32>,
@@ -156,20 +155,20 @@ pub struct StructField<'a> {
     pub raster_order_group: Option<u32>,
     /// `[[color(n)]]`, in an imageblock.
     pub render_target_index: Option<u32>,
-    /// More on its type, a node of type [`NodeType::INLINE_TYPE_INFO`].
+    /// More about its type: a node of type [`NodeType::INLINE_TYPE_INFO`].
     pub inline_type: Option<NodeId>,
 }
 
 impl<'a> Reflection<'a> {
-    /// The functions, decoded one by one.
+    /// Returns an iterator over the functions.
     pub fn functions(&self) -> Functions<'a> {
         Functions { reflection: *self, list: 0, index: 0, budget: self.payload.len() }
     }
 
-    /// The function of this name, as the function list of the library has it.
+    /// Returns the function with this name in the function list of the library.
     ///
     /// # Errors
-    /// If a list or the function cannot be read.
+    /// If a list or the function is malformed.
     pub fn function(&self, name: &[u8]) -> Result<Option<FunctionReflection<'a>>> {
         for list in NodeList::FUNCTIONS {
             for id in self.list(list)?.iter() {
@@ -182,45 +181,45 @@ impl<'a> Reflection<'a> {
         Ok(None)
     }
 
-    /// The function constants.
+    /// Returns the function constants.
     ///
     /// # Errors
-    /// If one cannot be read, or there are more than [`MAX_LIST`].
+    /// If a constant is malformed, or there are more than [`MAX_LIST`].
     pub fn function_constants(&self) -> Result<Vec<FunctionConstant<'a>>> {
         self.collect(self.list(NodeList::FunctionConstants)?, FunctionConstant::read)
     }
 
-    /// The resources that functions use without taking them as arguments.
+    /// Returns the resources that functions use without taking them as arguments.
     ///
     /// # Errors
-    /// If one cannot be read, or there are more than [`MAX_LIST`].
+    /// If a binding is malformed, or there are more than [`MAX_LIST`].
     pub fn global_bindings(&self) -> Result<Vec<GlobalBinding<'a>>> {
         self.collect(self.list(NodeList::GlobalBindings)?, GlobalBinding::read)
     }
 
-    /// The names of the visible functions that functions refer to.
+    /// Returns the names of the visible functions that functions refer to.
     ///
     /// # Errors
-    /// If one cannot be read, or there are more than [`MAX_LIST`].
+    /// If a reference is malformed, or there are more than [`MAX_LIST`].
     pub fn visible_function_references(&self) -> Result<Vec<&'a [u8]>> {
         self.collect(self.list(NodeList::VisibleFunctionReferences)?, |_, node| {
             Ok(text(node.get("function_name")?).unwrap_or_default())
         })
     }
 
-    /// The resource or argument that a node describes, such as [`StructField::indirect_argument`].
+    /// Returns the resource or argument that a node describes, such as [`StructField::indirect_argument`].
     ///
     /// # Errors
-    /// If the node cannot be read.
+    /// If the node is malformed.
     pub fn argument(&self, id: NodeId) -> Result<Argument<'a>> {
         Argument::read(self, &self.node(id)?)
     }
 
-    /// The members of a structure, in the order of their offsets. Members that are structures themselves name
-    /// another node; a hostile file may make a cycle of that.
+    /// Returns the members of a structure, sorted by offset. A member that is itself a structure refers to another
+    /// node; in a hostile file these references may form a cycle.
     ///
     /// # Errors
-    /// If the node cannot be read. The items are errors if a member cannot.
+    /// If the node is malformed. The items are errors if a member is malformed.
     pub fn struct_fields(
         &self,
         id: NodeId,
@@ -232,7 +231,7 @@ impl<'a> Reflection<'a> {
         Ok(fields.into_iter().flat_map(|fields| fields.iter()).map(|record| StructField::read(&record?)))
     }
 
-    /// Reads every node of a list.
+    /// Decodes every node of a list.
     pub(super) fn collect<T>(
         &self,
         ids: NodeIds<'a>,
@@ -248,8 +247,8 @@ impl<'a> Reflection<'a> {
     }
 }
 
-/// The functions of a reflection, decoded one by one. Ends with an error if their lists add up to more entries than
-/// the payload has bytes, which only a hostile file can bring about.
+/// An iterator over the functions of a reflection. Ends with an error if their lists have more entries in total than
+/// the payload has bytes, which is only possible in a hostile file.
 #[derive(Clone, Debug)]
 pub struct Functions<'a> {
     reflection: Reflection<'a>,
@@ -295,10 +294,10 @@ impl<'a> Iterator for Functions<'a> {
 }
 
 impl<'a> FunctionReflection<'a> {
-    /// The function that a node describes.
+    /// Decodes the function in a node.
     ///
     /// # Errors
-    /// If the node, or one that it refers to, cannot be read, or if a list has more than [`MAX_LIST`] entries.
+    /// If the node, or one that it refers to, is malformed, or a list has more than [`MAX_LIST`] entries.
     pub fn of(reflection: &Reflection<'a>, id: NodeId) -> Result<Self> {
         Self::read(reflection, &reflection.node(id)?)
     }
@@ -356,8 +355,8 @@ impl<'a> FunctionReflection<'a> {
         Ok(function)
     }
 
-    /// Decodes a node that says something of the function as a whole. Each has a type of its own, so that it does
-    /// not matter which slot refers to it.
+    /// Decodes an attribute of the function. Each has its own node type, so it does not matter which slot refers to
+    /// it.
     fn read_attribute(&mut self, node: &Node<'a>) -> Result<()> {
         let number = |name| -> Result<Option<u32>> {
             Ok(match node.get(name)? {
@@ -365,7 +364,7 @@ impl<'a> FunctionReflection<'a> {
                 _ => None,
             })
         };
-        // An extent that is not said is 1, as in source.
+        // A missing extent is 1, as in source.
         let extents = || -> Result<Option<[u32; 3]>> {
             let extent = |name| Ok::<_, Error>(number(name)?.unwrap_or(1));
             Ok(Some([extent("width")?, extent("height")?, extent("depth")?]))
@@ -389,7 +388,7 @@ impl<'a> FunctionReflection<'a> {
         Ok(())
     }
 
-    /// How many list entries were decoded for this function.
+    /// Returns how many list entries were decoded for this function.
     fn entries(&self) -> usize {
         let mesh =
             self.mesh.as_ref().map_or(0, |mesh| mesh.vertex.len().saturating_add(mesh.primitive.len()));
@@ -471,7 +470,7 @@ impl<'a> StructField<'a> {
 }
 
 impl<'a> MeshInfo<'a> {
-    /// Finds the mesh among the arguments.
+    /// Decodes the mesh of the mesh argument.
     fn read(reflection: &Reflection<'a>, arguments: &[Argument<'a>]) -> Result<Option<Self>> {
         let mesh = arguments.iter().find(|argument| argument.kind == NodeType::MESH_ARG);
         let Some(id) = mesh.and_then(|mesh| mesh.inline_type) else { return Ok(None) };
@@ -525,7 +524,7 @@ impl<'a> StitchedArgument<'a> {
     }
 }
 
-/// The text of a field that is text.
+/// Returns the text of a text field.
 fn text(value: Option<FieldValue<'_>>) -> Option<&[u8]> {
     match value {
         Some(FieldValue::Text(text)) => Some(text),

@@ -1,8 +1,8 @@
-//! A reflection that is owned: tables of fields, changed and written.
+//! An owned reflection: tables of fields that can be changed and written.
 //!
-//! [`OwnedTable::read`] takes a buffer apart by the [`schema`]; [`OwnedTable::write`] puts it together as Apple's writer
-//! does, to the byte (`builder.rs` tells the layout). A buffer that says something for which the schema has no place is
-//! not taken apart, rather than with a part of it lost.
+//! [`OwnedTable::read`] parses a buffer according to the [`schema`]; [`OwnedTable::write`] reproduces the layout of
+//! Apple's writer exactly (see `builder.rs`). A buffer with content that the schema does not describe is rejected
+//! rather than truncated.
 //!
 //! ```
 //! use unshade_metallib::reflection::tables::{OwnedTable, Value};
@@ -18,7 +18,7 @@
 //! root.set("kernel_functions", Value::Nodes(vec![NodeId(0)]))?;
 //!
 //! let bytes = root.write()?;
-//! assert!(Reflection::parse(&bytes, 0)?.function(b"scale")?.is_some());
+//! assert!(Reflection::parse(&bytes)?.function(b"scale")?.is_some());
 //! assert_eq!(OwnedTable::read(&bytes)?, root);
 //! # Ok::<(), unshade_core::Error>(())
 //! ```
@@ -33,17 +33,17 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// Larger buffers are not taken apart. The largest real one has 4 kB, and fields take more memory than their bytes.
+/// Maximum size of a buffer. The largest real one has 4 kB, and fields take more memory than their encoding.
 const MAX_SIZE: usize = 1 << 22;
 
-/// How many bytes of text may be read for each byte of a buffer, whose texts may be shared by many fields.
+/// Maximum bytes of text per byte of the buffer: many fields may share a text.
 const TEXT_FACTOR: usize = 64;
 
-/// A table: its fields by their slots.
+/// A table: its fields, by slot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedTable<'a> {
     schema: &'static TableSchema,
-    /// The type of the node that it is the body of.
+    /// The type of the node whose body the table is.
     node: Option<NodeType>,
     fields: BTreeMap<usize, Value<'a>>,
 }
@@ -73,20 +73,20 @@ pub enum Value<'a> {
     Texts(Vec<Text<'a>>),
     /// A table.
     Table(OwnedTable<'a>),
-    /// Tables; of the root's slot `nodes` the bodies of the nodes, whose schemas tell their types.
+    /// Tables. In the root's slot `nodes`, the bodies of the nodes, whose schemas determine their types.
     Tables(Vec<OwnedTable<'a>>),
 }
 
 impl<'a> OwnedTable<'a> {
-    /// A table without fields.
+    /// Creates a table without fields.
     pub fn new(schema: &'static TableSchema) -> Self {
         Self { schema, node: None, fields: BTreeMap::new() }
     }
 
-    /// The body of a node of this type, without fields.
+    /// Creates the body of a node of this type, without fields.
     ///
     /// # Errors
-    /// If nothing is known of the type.
+    /// If the type is unknown.
     pub fn of_node(kind: NodeType) -> Result<Self> {
         match kind.schema() {
             Some(schema) => Ok(Self { node: Some(kind), ..Self::new(&schema.table) }),
@@ -94,37 +94,37 @@ impl<'a> OwnedTable<'a> {
         }
     }
 
-    /// Which table it is.
+    /// Returns the schema of the table.
     pub fn schema(&self) -> &'static TableSchema {
         self.schema
     }
 
-    /// The type of the node that it is the body of, if it is one.
+    /// Returns the type of the node whose body the table is; [`None`] if it is not the body of a node.
     pub fn node_type(&self) -> Option<NodeType> {
         self.node
     }
 
-    /// Whether it is a table of this schema that is no node.
-    fn is(&self, schema: &TableSchema) -> bool {
+    /// Returns whether the table has this schema and is not the body of a node.
+    fn has_schema(&self, schema: &TableSchema) -> bool {
         self.node.is_none() && self.schema == schema
     }
 
-    /// The fields that are present, in the order of the slots.
+    /// Returns the fields that are present, in slot order.
     pub fn fields(&self) -> impl Iterator<Item = (&'static schema::Slot, &Value<'a>)> {
         self.fields.iter().filter_map(|(slot, value)| Some((self.schema.slots.get(*slot)?, value)))
     }
 
-    /// The fields with the numbers of their slots.
+    /// Returns the present fields with their slot numbers.
     pub(super) fn numbered(&self) -> impl DoubleEndedIterator<Item = (usize, &Value<'a>)> {
         self.fields.iter().map(|(slot, value)| (*slot, value))
     }
 
-    /// A field's value by its name.
+    /// Returns a field's value by its name.
     pub fn get(&self, name: &str) -> Option<&Value<'a>> {
         self.fields.get(&self.schema.slot_named(name)?)
     }
 
-    /// A field's value by its name, to be changed, but not to one of another kind.
+    /// Returns a field's value by its name, mutably. The kind of the value must not change.
     fn get_mut(&mut self, name: &str) -> Option<&mut Value<'a>> {
         self.fields.get_mut(&self.schema.slot_named(name)?)
     }
@@ -149,28 +149,28 @@ impl<'a> OwnedTable<'a> {
         }
     }
 
-    /// Takes a buffer apart, which begins with the flatbuffer.
+    /// Parses a buffer that starts with the flatbuffer.
     ///
     /// # Errors
-    /// If something of it can't be read, or there is no place for it here: fields and node types that the schema does not
-    /// have, truth values that are neither 0 nor 1, nodes without a type or a body; [`ErrorKind::Limit`] if it has more
-    /// than 4 MiB, or more that is shared than a buffer of its size may have.
+    /// If the buffer is malformed, or can't be represented exactly: fields and node types that the schema does not
+    /// describe, bools other than 0 and 1, nodes without a type or a body; [`ErrorKind::Limit`] if it is larger than
+    /// 4 MiB, or shares more than a buffer of its size should.
     pub fn read(content: &'a [u8]) -> Result<Self> {
         if content.len() > MAX_SIZE {
-            return Err(Error::new(ErrorKind::Limit, 0, "reflection is too large to be taken apart")
+            return Err(Error::new(ErrorKind::Limit, 0, "reflection is too large")
                 .expected(format!("at most {MAX_SIZE} bytes"))
                 .found(format!("{}", content.len())));
         }
-        let reflection = Reflection::parse(content, 0)?;
+        let reflection = Reflection::parse(content)?;
         if reflection.padding() > 0 {
             return Err(Error::new(ErrorKind::BadMagic, 0, "zeros before the flatbuffer"));
         }
         let budget = content.len();
-        let mut apart = Apart { fields: budget, text: budget.saturating_mul(TEXT_FACTOR) };
-        apart.table(&reflection.root())
+        let mut reader = TableReader { fields: budget, text: budget.saturating_mul(TEXT_FACTOR) };
+        reader.table(&reflection.root())
     }
 
-    /// Puts the root table and all that it refers to together as a buffer.
+    /// Encodes the root table and everything it refers to as a buffer.
     ///
     /// # Errors
     /// If it is too large for its offsets.
@@ -178,7 +178,7 @@ impl<'a> OwnedTable<'a> {
         Builder::default().buffer(self)
     }
 
-    /// Gives functions of one name another one; returns how many there were.
+    /// Renames all functions with a name. Returns how many were renamed.
     pub fn rename_functions(&mut self, old: &[u8], new: &Text<'a>) -> usize {
         let mut functions = Vec::new();
         for list in NodeList::FUNCTIONS {
@@ -202,7 +202,7 @@ impl<'a> OwnedTable<'a> {
 }
 
 impl Value<'_> {
-    /// Whether a field of this kind may have it.
+    /// Returns whether a field of this kind can have the value.
     fn fits(&self, kind: FieldKind) -> bool {
         match (self, kind) {
             (Value::Bool(_), FieldKind::Bool | FieldKind::BoolValue)
@@ -215,8 +215,10 @@ impl Value<'_> {
             | (Value::Nodes(_), FieldKind::NodeIds)
             | (Value::Numbers(_), FieldKind::Numbers)
             | (Value::Texts(_), FieldKind::Texts) => true,
-            (Value::Table(table), FieldKind::Table(schema)) => table.is(schema),
-            (Value::Tables(tables), FieldKind::Tables(schema)) => tables.iter().all(|table| table.is(schema)),
+            (Value::Table(table), FieldKind::Table(schema)) => table.has_schema(schema),
+            (Value::Tables(tables), FieldKind::Tables(schema)) => {
+                tables.iter().all(|table| table.has_schema(schema))
+            }
             (Value::Tables(nodes), FieldKind::Nodes) => nodes.iter().all(|table| table.node.is_some()),
             _ => false,
         }
@@ -228,15 +230,15 @@ fn unwritable(message: &'static str) -> Error {
     Error::without_offset(ErrorKind::BadValue, message)
 }
 
-/// A buffer that is being taken apart. What it has of shared tables and lists is not shared here, so that a small one
-/// could be made to fill the memory: it may have as many fields and elements as bytes, which none exceeds that the
-/// builder wrote.
-struct Apart {
+/// The remaining budget of a parse. Tables and lists that are shared in the buffer are not shared in memory, so a small
+/// buffer could expand without bound: the number of fields and elements is limited to the size of the buffer, which is
+/// enough for every buffer that the builder writes.
+struct TableReader {
     fields: usize,
     text: usize,
 }
 
-impl Apart {
+impl TableReader {
     fn table<'a>(&mut self, record: &Record<'a>) -> Result<OwnedTable<'a>> {
         let mut table = OwnedTable::new(record.schema());
         for (slot, known) in record.schema().slots.iter().enumerate() {
@@ -248,15 +250,15 @@ impl Apart {
         }
         let mut beyond = record.schema().slots.len()..record.table().slot_count();
         if beyond.any(|slot| record.table().entry(slot) != 0) {
-            return Err(no_place(record, "a field that the schema does not have"));
+            return Err(unsupported(record, "field that the schema does not describe"));
         }
-        // A truth value is read as one whatever its byte is; only 0 and 1 come back.
+        // Every nonzero byte is read as true, but only 1 survives a round trip.
         for (slot, known) in record.schema().slots.iter().enumerate() {
             if matches!(known.kind, FieldKind::Bool | FieldKind::BoolValue)
                 && let Some(position) = record.table().field(slot, 1)?
                 && record.table().buffer().u8(position)? > 1
             {
-                return Err(no_place(record, "a truth value that is neither 0 nor 1"));
+                return Err(unsupported(record, "bool other than 0 and 1"));
             }
         }
         Ok(table)
@@ -294,7 +296,7 @@ impl Apart {
                 Value::Tables(nodes.map(body).collect::<Result<_>>()?)
             }
             FieldValue::NodeType(_) | FieldValue::NodeBody(_) | FieldValue::Unknown(_) => {
-                return Err(unwritable("a field that stands in no table but a node"));
+                return Err(unwritable("field that is only valid in a node"));
             }
         })
     }
@@ -305,9 +307,9 @@ impl Apart {
     }
 
     fn node<'a>(&mut self, node: &Node<'a>) -> Result<OwnedTable<'a>> {
-        let body = node.body().ok_or_else(|| unwritable("a node without a body"))?;
+        let body = node.body().ok_or_else(|| unwritable("node without a body"))?;
         if node.kind().schema().is_none() {
-            return Err(no_place(&body, "a node of an unknown type"));
+            return Err(unsupported(&body, "node of an unknown type"));
         }
         let table = self.table(&body).map_err(|error| error.within(format!("{}", node.id())))?;
         Ok(OwnedTable { node: Some(node.kind()), ..table })
@@ -318,7 +320,7 @@ impl Apart {
         Ok(Cow::Borrowed(text))
     }
 
-    /// Counts fields and elements.
+    /// Subtracts fields and elements from the budget.
     fn spend(&mut self, count: usize) -> Result<()> {
         self.fields = self.fields.checked_sub(count).ok_or_else(too_much_shared)?;
         Ok(())
@@ -326,7 +328,7 @@ impl Apart {
 }
 
 #[cold]
-fn no_place(record: &Record<'_>, message: &'static str) -> Error {
+fn unsupported(record: &Record<'_>, message: &'static str) -> Error {
     let at = record.table().buffer().offset_of(record.table().position());
     Error::new(ErrorKind::Unsupported, at, message).within(record.schema().name)
 }
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_stand_behind_what_they_refer_to() {
+    fn tables_are_written_after_what_they_refer_to() {
         let bytes = root(vec![visible_function_reference(b"abc")]).write().unwrap();
         let expected = [
             &b"\x10\0\0\0AIRR"[..],
@@ -377,12 +379,12 @@ mod tests {
     fn texts_and_vtables_are_shared() {
         let one = root(vec![visible_function_reference(b"abc")]).write().unwrap().len();
         let two = root(vec![visible_function_reference(b"abc"), visible_function_reference(b"abc")]);
-        // An element of the list; a body and a node, which has another vtable than the first, as no zeros follow it.
+        // The second adds an element of the list, a body, and a node with a different vtable, as no zeros follow it.
         assert_eq!(two.write().unwrap().len(), one + 4 + 8 + 12 + 8);
         assert_eq!(OwnedTable::read(&two.write().unwrap()).unwrap(), two);
     }
 
-    /// A value that fits a slot of this kind.
+    /// Returns a value that fits a slot of this kind.
     fn value(kind: FieldKind) -> Value<'static> {
         match kind {
             FieldKind::Bool | FieldKind::BoolValue => Value::Bool(true),
@@ -409,9 +411,9 @@ mod tests {
         table
     }
 
-    /// Every node type with every field, alone, so that each alignment comes up, and all in one.
+    /// Checks every node type with all fields: separately, to cover all alignments, and together.
     #[test]
-    fn every_table_comes_back() {
+    fn every_table_survives_a_round_trip() {
         let all = schema::GROUPS.iter().flat_map(|group| group.iter()).map(|schema| schema.kind);
         let mut nodes = Vec::new();
         for kind in all {
@@ -424,12 +426,12 @@ mod tests {
         let root = root(nodes);
         let bytes = root.write().unwrap();
         assert_eq!(OwnedTable::read(&bytes).unwrap(), root);
-        let read = Reflection::parse(&bytes, 0).unwrap();
+        let read = Reflection::parse(&bytes).unwrap();
         assert_eq!(read.node_count(), 253);
     }
 
     #[test]
-    fn what_another_builder_wrote_says_the_same() {
+    fn output_of_another_builder_is_equivalent() {
         for schema in schema::GROUPS.iter().flat_map(|group| group.iter()) {
             let fields: Vec<_> = schema.table.slots.iter().map(|slot| (slot.name, any(slot.kind))).collect();
             let theirs = reflection(0, vec![node(schema.kind, &fields)], &[]);
@@ -439,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_renamed_without_a_trace() {
+    fn renaming_leaves_no_trace_of_the_old_name() {
         let mut function = OwnedTable::of_node(NodeType::KERNEL_FUNCTION).unwrap();
         function.set("name", Value::Text(b"old".into())).unwrap();
         let mut root = root(vec![function]);
@@ -453,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_not_read() {
+    fn undescribed_content_is_rejected() {
         let function = node(NodeType::KERNEL_FUNCTION, &[("name", V::Text("f"))]);
         let lists = [("kernel_functions", V::Ids(vec![0]))];
         let reason = |bytes: &[u8]| OwnedTable::read(bytes).unwrap_err().kind();
@@ -467,17 +469,17 @@ mod tests {
         }
         let bytes = reflection(0, vec![newer], &lists);
         assert_eq!(reason(&bytes), ErrorKind::Unsupported);
-        // It can still be renamed, by what is put behind it.
+        // It can still be renamed, by appending the new name.
         let renamed = super::super::renamed(&bytes, b"f", b"new").unwrap();
-        assert!(Reflection::parse(&renamed, 0).unwrap().function(b"new").unwrap().is_some());
+        assert!(Reflection::parse(&renamed).unwrap().function(b"new").unwrap().is_some());
         assert_eq!(reason(&reflection(16, vec![function], &lists)), ErrorKind::BadMagic);
         let odd = payload(0, &table(&schema::ROOT, &[("nodes", V::Tables(vec![]))]));
         assert!(OwnedTable::read(&odd).is_ok());
     }
 
     #[test]
-    fn lists_that_are_shared_without_end_are_not_read() {
-        // 2,000 offsets to one table of a list of 2,000 texts, all the same one.
+    fn excessive_sharing_is_rejected() {
+        // 2,000 offsets to a single node, whose list has 2,000 offsets to a single table.
         let mut bytes = b"\x10\0\0\0AIRR\x06\0\x08\0\0\0\x04\0\x08\0\0\0\x04\0\0\0".to_vec();
         bytes[8..16].copy_from_slice(&[8, 0, 8, 0, 0, 0, 4, 0]);
         let count = 2000u32;
@@ -486,7 +488,7 @@ mod tests {
         for index in 0..count {
             bytes.extend((table - (28 + 4 * index)).to_le_bytes());
         }
-        // A node that is its own body would do as well; this one is a structure with as many fields as nodes.
+        // A structure with as many fields as there are nodes.
         bytes.extend([8, 0, 12, 0, 4, 0, 8, 0]);
         bytes.extend(8u32.to_le_bytes());
         bytes.extend(NodeType::STRUCT_TYPE_INFO.0.to_le_bytes());
@@ -501,7 +503,7 @@ mod tests {
             bytes.extend((empty - (fields + 4 + 4 * index)).to_le_bytes());
         }
         bytes.extend([4, 0, 4, 0, 4, 0, 0, 0]);
-        let reflection = Reflection::parse(&bytes, 0).unwrap();
+        let reflection = Reflection::parse(&bytes).unwrap();
         assert_eq!(reflection.node_count(), 2000);
         assert_eq!(OwnedTable::read(&bytes).unwrap_err().kind(), ErrorKind::Limit);
     }

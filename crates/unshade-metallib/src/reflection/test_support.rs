@@ -1,4 +1,4 @@
-//! For tests: building flatbuffers, and finding reflections in whole files.
+//! Test support: builds flatbuffers, and finds reflections in whole files.
 
 use super::schema::{self, FieldKind, NodeType, TableSchema};
 use alloc::vec;
@@ -23,7 +23,7 @@ pub(super) enum V {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tab(pub(super) Vec<Option<V>>);
 
-/// A table by the names of its slots.
+/// Builds a table from the names of its slots.
 pub(super) fn table(schema: &TableSchema, fields: &[(&str, V)]) -> Tab {
     let mut tab = Tab(vec![None; schema.slots.len()]);
     for (name, value) in fields {
@@ -37,13 +37,13 @@ pub(super) fn table(schema: &TableSchema, fields: &[(&str, V)]) -> Tab {
     tab
 }
 
-/// A node by the names of its slots.
+/// Builds a node from the names of its slots.
 pub(super) fn node(kind: NodeType, fields: &[(&str, V)]) -> Tab {
     let body = table(&kind.schema().expect("known").table, fields);
     Tab(vec![Some(V::Number(kind.0)), Some(V::Table(body))])
 }
 
-/// A value that fits a slot of this kind.
+/// Returns a value that fits a slot of this kind.
 pub(super) fn any(kind: FieldKind) -> V {
     match kind {
         FieldKind::Bool | FieldKind::BoolValue => V::Bool(true),
@@ -60,19 +60,19 @@ pub(super) fn any(kind: FieldKind) -> V {
     }
 }
 
-/// A table with every slot present.
+/// Returns a table with every slot present.
 pub(super) fn full(schema: &TableSchema) -> Tab {
     Tab(schema.slots.iter().map(|slot| Some(any(slot.kind))).collect())
 }
 
-/// A reflection of these nodes and root lists, behind `padding` zero bytes.
+/// Builds a reflection from nodes and root lists, after `padding` zero bytes.
 pub(super) fn reflection(padding: usize, nodes: Vec<Tab>, lists: &[(&str, V)]) -> Vec<u8> {
     let mut fields = vec![("version", V::Words([0, 4, 0])), ("nodes", V::Tables(nodes))];
     fields.extend_from_slice(lists);
     payload(padding, &table(&schema::ROOT, &fields))
 }
 
-/// A flatbuffer of this root behind `padding` zero bytes.
+/// Builds a flatbuffer from a root table, after `padding` zero bytes.
 pub(super) fn payload(padding: usize, root: &Tab) -> Vec<u8> {
     let mut data = vec![0; 4];
     data.extend(schema::IDENTIFIER);
@@ -88,7 +88,7 @@ fn align(data: &mut Vec<u8>, size: usize) {
     }
 }
 
-/// Makes the offset at `reference` point at the end of the data.
+/// Makes the offset at `reference` point to the end of the data.
 fn patch(data: &mut [u8], reference: usize, target: usize) {
     let offset = u32::try_from(target - reference).unwrap();
     data[reference..reference + 4].copy_from_slice(&offset.to_le_bytes());
@@ -184,14 +184,14 @@ fn write_child(data: &mut Vec<u8>, reference: usize, value: &V) {
     }
 }
 
-/// A reflection buffer of a file, and the names of the functions that refer to it.
+/// A reflection buffer in a file, and the names of the functions that refer to it.
 pub(super) struct Found<'a> {
     pub(super) offset: u64,
     pub(super) payload: &'a [u8],
     pub(super) names: Vec<&'a [u8]>,
 }
 
-/// The reflections of a whole library. The walk is as naive as tests may be.
+/// Finds the reflections of a whole library with a deliberately naive parser.
 pub(super) fn reflections(file: &[u8]) -> Vec<Found<'_>> {
     let u16_at = |at: usize| usize::from(u16::from_le_bytes(file[at..at + 2].try_into().unwrap()));
     let u32_at = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;

@@ -1,4 +1,4 @@
-//! Tests of the whole reader, on synthetic buffers and on real files.
+//! Tests of the whole parser, on synthetic buffers and on real files.
 
 extern crate std;
 
@@ -12,9 +12,9 @@ use std::{eprintln, println};
 use unshade_core::Diagnostics;
 use unshade_core::outline::Coverage;
 
-/// Reads all that there is to read; what counts is that it ends, and does not panic.
+/// Reads everything; checks that it terminates and does not panic.
 fn read_all(payload: &[u8], base: u64) {
-    let Ok(reflection) = Reflection::parse(payload, base) else { return };
+    let Ok(reflection) = Reflection::parse_at(payload, base) else { return };
     for node in reflection.nodes().flatten() {
         node.fields().flatten().for_each(drop);
         if let Ok(fields) = reflection.struct_fields(node.id()) {
@@ -37,7 +37,7 @@ fn read_all(payload: &[u8], base: u64) {
     assert!(unknown <= payload.len() as u64);
 }
 
-/// Unknown bytes, faults of the outline, findings.
+/// Returns the number of unknown bytes, the faults of the outline, and the findings.
 fn outline(reflection: &Reflection<'_>) -> (u64, Vec<String>, Diagnostics) {
     let mut coverage = Coverage::starting_at(reflection.range().start);
     let mut diagnostics = Diagnostics::new();
@@ -46,7 +46,7 @@ fn outline(reflection: &Reflection<'_>) -> (u64, Vec<String>, Diagnostics) {
 }
 
 fn signature(payload: &[u8]) -> String {
-    let reflection = Reflection::parse(payload, 0).unwrap();
+    let reflection = Reflection::parse(payload).unwrap();
     let mut text = String::new();
     for function in reflection.functions() {
         print_signature(&function.unwrap(), &mut text);
@@ -148,7 +148,7 @@ kernel void reduce_sum_f32(
 #[test]
 fn typed_view() {
     let payload = kernel();
-    let reflection = Reflection::parse(&payload, 11).unwrap();
+    let reflection = Reflection::parse_at(&payload, 11).unwrap();
     assert_eq!((reflection.padding(), reflection.node_count()), (5, 8));
     assert_eq!(reflection.function(b"absent").unwrap(), None);
     let function = reflection.function(b"reduce_sum_f32").unwrap().unwrap();
@@ -281,8 +281,8 @@ vertex vs__main_out vs::main(
     );
 }
 
-/// Patches, intersection, mesh, object, visible, stitchable and Core Image functions, of which no real reflection
-/// is at hand.
+/// Patches, intersection, mesh, object, visible, stitchable and Core Image functions, for which no real
+/// reflection is available.
 fn rare() -> Vec<u8> {
     let named =
         |kind, type_name, name| node(kind, &[("type_name", V::Text(type_name)), ("name", V::Text(name))]);
@@ -448,7 +448,7 @@ extern "C" float4 filter(
     );
 }
 
-/// One node of every type with every slot present.
+/// Returns a reflection with one node of every type, with every slot present.
 fn everything() -> Vec<u8> {
     let nodes = GROUPS
         .iter()
@@ -462,7 +462,7 @@ fn everything() -> Vec<u8> {
 #[test]
 fn every_node_type_and_slot() {
     let payload = everything();
-    let reflection = Reflection::parse(&payload, 0x1235).unwrap();
+    let reflection = Reflection::parse_at(&payload, 0x1235).unwrap();
     assert_eq!(reflection.node_count(), 253);
     for node in reflection.nodes() {
         let node = node.unwrap();
@@ -491,7 +491,7 @@ fn unknown_types_and_slots_survive() {
         ],
         &[],
     );
-    let reflection = Reflection::parse(&payload, 0).unwrap();
+    let reflection = Reflection::parse(&payload).unwrap();
     let fields: Vec<_> = reflection.node(NodeId(0)).unwrap().fields().map(Result::unwrap).collect();
     assert_eq!((fields[1].slot, fields[1].name), (8, UNKNOWN));
     assert!(matches!(fields[1].value, FieldValue::Unknown([8, 7, 6, 5])));
@@ -528,7 +528,7 @@ fn struct_layout() {
         )],
         &[],
     );
-    let reflection = Reflection::parse(&payload, 0).unwrap();
+    let reflection = Reflection::parse(&payload).unwrap();
     let fields: Vec<_> = reflection.struct_fields(NodeId(0)).unwrap().map(Result::unwrap).collect();
     assert_eq!((fields[0].name, fields[0].offset, fields[0].size), (Some(&b"matrix"[..]), 0, 64));
     assert_eq!((fields[1].offset, fields[1].struct_type), (64, Some(NodeId(0))));
@@ -547,7 +547,7 @@ fn types_that_contain_themselves() {
         ],
         &[],
     );
-    let reflection = Reflection::parse(&payload, 0).unwrap();
+    let reflection = Reflection::parse(&payload).unwrap();
     for id in [0, 1] {
         let error = type_name::spell(&reflection, NodeId(id)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
@@ -556,14 +556,14 @@ fn types_that_contain_themselves() {
 
 #[test]
 fn lists_that_multiply() {
-    // Every function of a long list is the same one, and has a long list of the same argument.
+    // A long list repeats the same function, whose long list repeats the same argument.
     let nodes = vec![
         node(NodeType::KERNEL_FUNCTION, &[("name", V::Text("f")), ("arguments", V::Ids(vec![1; 4_096]))]),
         node(NodeType::SAMPLER_ARG, &[]),
         node(NodeType::KERNEL_FUNCTION, &[("name", V::Text("g")), ("arguments", V::Ids(vec![1; 4_097]))]),
     ];
     let payload = reflection(0, nodes, &[("kernel_functions", V::Ids(vec![0; 10_000]))]);
-    let reflection = Reflection::parse(&payload, 0).unwrap();
+    let reflection = Reflection::parse(&payload).unwrap();
     let functions: Vec<_> = reflection.functions().map(|function| function.is_ok()).collect();
     assert!(functions.len() < 30, "{}", functions.len());
     assert_eq!(functions.last(), Some(&false));
@@ -610,11 +610,11 @@ fn every_word_changed() {
 #[test]
 fn not_a_reflection() {
     for payload in [&b""[..], &[0; 100], b"AIRR", b"\0\0\0AIRR", b"\x08\0\0\0AIRR", b"\x01\0\x08\0\0\0AIRR"] {
-        assert!(Reflection::parse(payload, 0).is_err(), "{payload:?}");
+        assert!(Reflection::parse(payload).is_err(), "{payload:?}");
     }
 }
 
-/// All files of the corpus, and those that `UNSHADE_REFLECTION_FILES` names, separated by colons.
+/// Checks all files of the corpus, and the files in `UNSHADE_REFLECTION_FILES`, separated by colons.
 #[test]
 fn real_files() {
     let mut paths: Vec<std::path::PathBuf> = Vec::new();
@@ -635,7 +635,7 @@ fn real_files() {
     {
         let file = std::fs::read(path).unwrap();
         for found in reflections(&file) {
-            let reflection = Reflection::parse(found.payload, found.offset).expect("readable");
+            let reflection = Reflection::parse_at(found.payload, found.offset).expect("readable");
             assert_eq!(reflection.buffer().base() % 16, 0);
             let mut names = Vec::new();
             for function in reflection.functions() {
@@ -643,7 +643,7 @@ fn real_files() {
                 names.push(function.name);
                 assert_eq!(reflection.function(function.name).unwrap(), Some(function));
             }
-            // A dynamic library's reflection is shared and may name none of its functions.
+            // A dynamic library's shared reflection may contain none of its functions.
             assert!(names.is_empty() || names == found.names, "{}", path.display());
             let (unknown, faults, diagnostics) = outline(&reflection);
             let findings: Vec<_> = diagnostics.iter().map(|finding| finding.error.to_string()).collect();

@@ -1,6 +1,6 @@
-//! Spelling types that are described by nodes, as Metal source would.
+//! Spells types that are described by nodes, as in Metal source.
 //!
-//! Only stitchable functions are described that way; elsewhere the file has the type's name as text.
+//! Only stitchable functions use such nodes; elsewhere the file has the name of the type as text.
 
 use super::schema::{AddressSpace, NodeType};
 use super::{FieldValue, Node, NodeId, Reflection};
@@ -9,13 +9,13 @@ use alloc::string::String;
 use core::fmt::Write;
 use unshade_core::{Error, ErrorKind, Escaped, Result};
 
-/// How deep types may be nested. Real ones stay below 10.
+/// Maximum nesting depth of types. Real types stay below 10.
 const MAX_DEPTH: usize = 32;
 
-/// How long a type's name may become: a function type may name itself twice at every level.
+/// Maximum length of a type's name: a hostile function type may refer to itself twice at every level.
 const MAX_LENGTH: usize = 4_096;
 
-/// The name of the type that a node describes.
+/// Returns the name of the type that a node describes.
 pub(super) fn spell(reflection: &Reflection<'_>, id: NodeId) -> Result<String> {
     let mut out = String::new();
     Speller { reflection, out: &mut out }.spell(id, 0)?;
@@ -31,7 +31,7 @@ impl<'a> Speller<'_, 'a> {
     fn spell(&mut self, id: NodeId, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH || self.out.len() > MAX_LENGTH {
             let at = self.reflection.buffer().base();
-            return Err(Error::new(ErrorKind::Limit, at, "types are nested too deep")
+            return Err(Error::new(ErrorKind::Limit, at, "types are nested too deeply")
                 .expected(format!("at most {MAX_DEPTH} levels and {MAX_LENGTH} characters")));
         }
         let depth = depth.saturating_add(1);
@@ -79,10 +79,10 @@ impl<'a> Speller<'_, 'a> {
         Ok(())
     }
 
-    /// The address space of a pointee.
+    /// Writes the address space of a pointee.
     fn qualifiers(&mut self, node: &Node<'a>) -> Result<()> {
         let Some(FieldValue::Nodes(ids)) = node.get("qualifiers")? else { return Ok(()) };
-        // One address space is all that a type can have; a list that goes on is not worth following.
+        // A type has at most one address space; longer lists are not worth following.
         for id in ids.iter().take(4) {
             if let Some(FieldValue::Enum(_, raw)) = self.reflection.node(id)?.get("address_space")? {
                 let _ = write!(self.out, "{} ", AddressSpace(raw));
@@ -91,7 +91,7 @@ impl<'a> Speller<'_, 'a> {
         Ok(())
     }
 
-    /// The name of a record or enumeration, or the word that source has for the type.
+    /// Writes the name of a record or enumeration, or the Metal spelling of the type.
     fn name(&mut self, node: &Node<'a>, spelling: &str) -> Result<()> {
         match node.get("name")? {
             Some(FieldValue::Text(name)) => {
@@ -105,7 +105,7 @@ impl<'a> Speller<'_, 'a> {
         Ok(())
     }
 
-    /// What stands between angle brackets: types, numbers and the words of enumerations, in the order of the slots.
+    /// Writes the list in angle brackets: types, numbers and enumerators, in slot order.
     fn parameters(&mut self, node: &Node<'a>, depth: usize) -> Result<()> {
         let mut separator = "<";
         for field in node.fields() {
@@ -167,7 +167,7 @@ impl<'a> Speller<'_, 'a> {
     }
 }
 
-/// The scope of an enumeration's words in Metal source.
+/// Returns the scope of an enumeration's values in Metal source.
 fn prefix(enumeration: &str) -> &'static str {
     match enumeration {
         "Access" => "access::",

@@ -1,9 +1,9 @@
-//! Fields of an outline as lines of text that can be compared: `VERS/AIR version = 2.6`.
+//! Converts the fields of an outline to lines of text that can be compared: `VERS/AIR version = 2.6`.
 //!
-//! What only says where things stand is left out: an offset or a size that changes because something before it grew
-//! is no difference that anybody looks for. What content it is of is compared itself.
+//! Layout fields are left out: an offset or size that changes because something before it grew is not a difference of
+//! interest. The contents that it refers to are compared themselves.
 
-use super::lines::{Step, align};
+use super::lines::{AlignedLine, align};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,30 +19,30 @@ pub(super) struct FieldLine {
     value: String,
 }
 
-/// A field that changed, came or went. One that moved has the same value before and after.
+/// A field that was changed, added or removed. A moved field has the same value before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
-    /// Its names from the outside in.
+    /// Path: names from the outermost field.
     pub field: String,
-    /// Its value before; left out if it came.
+    /// Value before; absent if it was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Its value after; left out if it went.
+    /// Value after; absent if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
 impl FieldChange {
-    /// Its outermost name: the tag, for fields of functions.
+    /// Returns its outermost name, which is the tag for fields of functions.
     pub fn tag(&self) -> &str {
         self.field.split('/').next().unwrap_or_default()
     }
 }
 
-/// Tags that hold offsets and nothing else.
+/// Tags that contain only offsets.
 const OFFSET_TAGS: &[&str] = &["OFFT", "SOFF", "RFLT"];
 
-/// Whether a field without children only says where things stand, how long they are, or how many.
+/// Returns whether a leaf field is only an offset, a size or a count.
 fn is_layout(parent: &str, name: &str) -> bool {
     match name {
         "count" => matches!(parent, "function list" | "RLST"),
@@ -50,7 +50,7 @@ fn is_layout(parent: &str, name: &str) -> bool {
     }
 }
 
-/// A number of bytes and their hash, of which any difference shows.
+/// Summarizes bytes by their number and hash.
 fn summary(bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
@@ -66,27 +66,27 @@ fn shown(field: &Field<'_>) -> String {
     }
 }
 
-/// Whose field it is.
+/// The owner of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Whole,
     Function(u32),
-    /// It is compared in another way.
+    /// Compared elsewhere.
     Nobody,
 }
 
-/// Hands on the fields of a library with whose they are.
+/// Passes on the fields of a library with their owners.
 struct LibrarySink<'a, F> {
     file: Reader<'a>,
-    /// The names of the open fields.
+    /// Names of the open fields.
     names: Vec<String>,
-    /// For each open field, whose its children are, and how many outer names are not told of them.
+    /// For each open field, the owner of its children, and the number of outer names that their paths omit.
     open: Vec<(Owner, usize)>,
     take: F,
 }
 
 impl<F: FnMut(Owner, FieldLine)> LibrarySink<'_, F> {
-    /// Whose the children of a field are, if that is a field of the outermost level, or one of those in it.
+    /// Returns the owner of a field's children, for fields of the two outermost levels.
     fn owner_of(&self, field: &Field<'_>) -> Owner {
         let number = |text: &str| text.rsplit(' ').next().and_then(|n| n.parse().ok()).map(Owner::Function);
         let function = match (self.open.as_slice(), self.names.first().map(String::as_str)) {
@@ -114,7 +114,7 @@ impl<F: FnMut(Owner, FieldLine)> LibrarySink<'_, F> {
         (self.take)(owner, FieldLine { path, value });
     }
 
-    /// A reflection buffer without the padding in front of it, which depends on where it stands.
+    /// Summarizes a reflection buffer without the padding before it, which depends on its offset.
     fn buffer(&self, range: &Range<u64>) -> String {
         let start = range.start.saturating_sub(self.file.base());
         let part = self.file.part(start, range.end.saturating_sub(range.start));
@@ -137,7 +137,7 @@ impl<F: FnMut(Owner, FieldLine)> OutlineSink for LibrarySink<'_, F> {
             } else if OFFSET_TAGS.contains(&field.name.as_ref()) {
                 inner.0 = Owner::Nobody;
             } else if self.names.last().is_some_and(|last| last == "header extension") {
-                // Of most tags in there nothing but that they are there is no layout.
+                // Most tags in there contain only layout, so only their presence counts.
                 self.put(&field.name, String::new());
             }
         }
@@ -164,13 +164,13 @@ fn walk_library(library: &Library<'_>, take: impl FnMut(Owner, FieldLine)) {
     unshade_metallib::outline::library(library, &mut sink);
 }
 
-/// The fields of a library as a whole, and for each of its functions the hash of its fields.
+/// Returns the fields of a library as a whole, and the hash of each function's fields.
 pub(super) fn of_library(library: &Library<'_>) -> (Vec<FieldLine>, BTreeMap<u32, u64>) {
     let mut lines = Vec::new();
     let mut functions: BTreeMap<u32, DefaultHasher> = BTreeMap::new();
     walk_library(library, |owner, line| match owner {
         Owner::Whole => lines.push(line),
-        // The name is what functions are matched by.
+        // Functions are matched by name, so it can't differ.
         Owner::Function(_) if line.path == "NAME/text" => {}
         Owner::Function(index) => line.hash(functions.entry(index).or_default()),
         Owner::Nobody => {}
@@ -178,7 +178,7 @@ pub(super) fn of_library(library: &Library<'_>) -> (Vec<FieldLine>, BTreeMap<u32
     (lines, functions.into_iter().map(|(index, hasher)| (index, hasher.finish())).collect())
 }
 
-/// The fields of some functions of a library.
+/// Returns the fields of some functions of a library.
 pub(super) fn of_functions(library: &Library<'_>, wanted: &BTreeSet<u32>) -> BTreeMap<u32, Vec<FieldLine>> {
     let mut functions: BTreeMap<u32, Vec<FieldLine>> = BTreeMap::new();
     if !wanted.is_empty() {
@@ -225,7 +225,7 @@ impl OutlineSink for PartSink {
     }
 }
 
-/// The fields of each outermost field of an outline, in file order.
+/// Returns the fields of each outermost field of an outline, in file order.
 pub(super) fn of_parts(walk: impl FnOnce(&mut dyn OutlineSink)) -> Vec<(String, Vec<FieldLine>)> {
     let mut sink = PartSink::default();
     walk(&mut sink);
@@ -233,7 +233,7 @@ pub(super) fn of_parts(walk: impl FnOnce(&mut dyn OutlineSink)) -> Vec<(String, 
     sink.parts
 }
 
-/// What changed between two lists of fields.
+/// Returns the changes between two lists of fields.
 pub(super) fn changes(before: &[FieldLine], after: &[FieldLine]) -> Vec<FieldChange> {
     let text = |line: &FieldLine| format!("{} = {}", line.path, line.value);
     let (one, two): (Vec<String>, Vec<String>) =
@@ -243,17 +243,17 @@ pub(super) fn changes(before: &[FieldLine], after: &[FieldLine]) -> Vec<FieldCha
         return vec![FieldChange { field: String::new(), before: note(before), after: note(after) }];
     };
     let mut changes: Vec<FieldChange> = Vec::new();
-    // Changes from here on belong to the same run, in which what went and what came may be one field.
+    // Changes from here on belong to one run, in which a removed and an added field may be one changed field.
     let mut run = 0;
     for step in steps {
         match step {
-            Step::Same(..) => run = changes.len(),
-            Step::Removed(at) => changes.extend(before.get(at).map(|line| FieldChange {
+            AlignedLine::Same(..) => run = changes.len(),
+            AlignedLine::Removed(at) => changes.extend(before.get(at).map(|line| FieldChange {
                 field: line.path.clone(),
                 before: Some(line.value.clone()),
                 after: None,
             })),
-            Step::Added(at) => {
+            AlignedLine::Added(at) => {
                 let Some(line) = after.get(at) else { continue };
                 let open = changes.iter_mut().skip(run);
                 match open.into_iter().find(|change| change.after.is_none() && change.field == line.path) {
@@ -270,7 +270,7 @@ pub(super) fn changes(before: &[FieldLine], after: &[FieldLine]) -> Vec<FieldCha
     merge_moved(changes)
 }
 
-/// Makes one change of what went in one place and came unchanged in another: it has moved.
+/// Merges a removed and an equal added field into one change: the field has moved.
 fn merge_moved(changes: Vec<FieldChange>) -> Vec<FieldChange> {
     let mut came: BTreeMap<(String, String), usize> = BTreeMap::new();
     for change in changes.iter().filter(|change| change.before.is_none()) {

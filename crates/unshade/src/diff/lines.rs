@@ -1,45 +1,44 @@
-//! The difference of two sequences of lines, as hunks with some lines around them.
+//! Computes the difference of two sequences of lines, as hunks with context.
 //!
-//! Lines are compared by a *key*, so that two lines may count as the same though their text differs. The comparison
-//! is imara-diff's histogram algorithm, whose time stays near linear on hostile input; what is longer than
-//! [`MAX_LINES`] is not compared.
+//! Lines are compared by a *key*, so lines with different text can count as equal. The algorithm is imara-diff's
+//! histogram diff, whose time stays near linear on hostile input. Sequences longer than [`MAX_LINES`] are not compared.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use serde::Serialize;
 
-/// Sequences longer than this are not compared.
+/// Maximum number of lines of a sequence; longer ones are not compared.
 pub const MAX_LINES: usize = 1 << 20;
 
-/// So many lines of hunks are kept; the others are counted.
+/// Maximum number of lines of hunks that are kept; the others are counted.
 pub const MAX_SHOWN: usize = 10_000;
 
-/// What became of a line.
+/// The kind of change of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// It is in both.
+    /// In both sequences.
     Same,
-    /// It is in the first only.
+    /// Only in the first sequence.
     Removed,
-    /// It is in the second only.
+    /// Only in the second sequence.
     Added,
 }
 
 /// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HunkLine {
-    /// What became of it.
+    /// Kind of change.
     pub change: Change,
-    /// Its text: that of the second sequence, if it is in both.
+    /// Text; if the line is in both sequences, that of the second.
     pub text: String,
 }
 
-/// Lines that changed, with some around them.
+/// Changed lines with context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
-    /// The number of its first line in the first sequence, from 1.
+    /// Number of its first line in the first sequence, from 1.
     pub before: usize,
-    /// The number of its first line in the second sequence, from 1.
+    /// Number of its first line in the second sequence, from 1.
     pub after: usize,
     /// The lines.
     pub lines: Vec<HunkLine>,
@@ -48,20 +47,20 @@ pub struct Hunk {
 /// The difference of two sequences.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineDiff {
-    /// How many lines are in the second only.
+    /// Number of lines that are only in the second sequence.
     pub added: usize,
-    /// How many lines are in the first only.
+    /// Number of lines that are only in the first sequence.
     pub removed: usize,
-    /// What changed, in order.
+    /// Changes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<Hunk>,
-    /// Whether there are more lines than were compared or kept.
+    /// Whether there were more lines than can be compared or kept.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
 impl LineDiff {
-    /// Whether there is no difference.
+    /// Returns whether there is no difference.
     pub fn is_empty(&self) -> bool {
         self.added == 0 && self.removed == 0 && !self.cut
     }
@@ -80,22 +79,22 @@ impl LineDiff {
         Self::new(&steps, |at| before.get(at).copied(), |at| after.get(at).copied(), context)
     }
 
-    /// Makes hunks of what an alignment says, with the texts of lines by their place.
+    /// Creates hunks from an alignment. `before` and `after` return the text of a line by index.
     pub(super) fn new<'t>(
-        steps: &[Step],
+        steps: &[AlignedLine],
         before: impl Fn(usize) -> Option<&'t str>,
         after: impl Fn(usize) -> Option<&'t str>,
         context: usize,
     ) -> Self {
         let mut diff = Self::default();
-        // Steps from here on belong to no hunk yet; so many lines of each sequence stand before them.
-        let (mut free, mut place) = (0, Place::default());
+        // Lines from here on belong to no hunk yet; `place` counts the lines before them.
+        let (mut free, mut passed) = (0, LineCounts::default());
         let mut shown = 0;
         while let Some(change) =
             steps.get(free..).and_then(|rest| rest.iter().position(|step| !step.is_same()))
         {
             let first = free + change;
-            // The hunk goes on as long as no more than two times the context is the same.
+            // The hunk continues across at most twice the context of equal lines.
             let mut end = first + 1;
             let mut same = 0;
             while let Some(step) = steps.get(end).filter(|_| same <= context.saturating_mul(2)) {
@@ -104,49 +103,49 @@ impl LineDiff {
             }
             end -= same.saturating_sub(context);
             let start = first.saturating_sub(context).max(free);
-            place.pass(steps.get(free..start).unwrap_or_default());
+            passed.pass(steps.get(free..start).unwrap_or_default());
             let inside = steps.get(start..end).unwrap_or_default();
-            diff.removed += inside.iter().filter(|step| matches!(step, Step::Removed(_))).count();
-            diff.added += inside.iter().filter(|step| matches!(step, Step::Added(_))).count();
+            diff.removed += inside.iter().filter(|step| matches!(step, AlignedLine::Removed(_))).count();
+            diff.added += inside.iter().filter(|step| matches!(step, AlignedLine::Added(_))).count();
             if shown + inside.len() <= MAX_SHOWN {
                 shown += inside.len();
                 let lines = inside.iter().map(|step| step.line(&before, &after)).collect();
-                diff.hunks.push(Hunk { before: place.before + 1, after: place.after + 1, lines });
+                diff.hunks.push(Hunk { before: passed.before + 1, after: passed.after + 1, lines });
             } else {
                 diff.cut = true;
             }
-            place.pass(inside);
+            passed.pass(inside);
             free = end;
         }
         diff
     }
 }
 
-/// How many lines of each sequence were passed.
+/// Number of lines of each sequence that were passed.
 #[derive(Default)]
-struct Place {
+struct LineCounts {
     before: usize,
     after: usize,
 }
 
-impl Place {
-    fn pass(&mut self, steps: &[Step]) {
+impl LineCounts {
+    fn pass(&mut self, steps: &[AlignedLine]) {
         for step in steps {
-            self.before += usize::from(!matches!(step, Step::Added(_)));
-            self.after += usize::from(!matches!(step, Step::Removed(_)));
+            self.before += usize::from(!matches!(step, AlignedLine::Added(_)));
+            self.after += usize::from(!matches!(step, AlignedLine::Removed(_)));
         }
     }
 }
 
-/// One step of an alignment, with the places of the lines.
+/// An aligned line, with its indices in the sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum AlignedLine {
     Same(usize, usize),
     Removed(usize),
     Added(usize),
 }
 
-impl Step {
+impl AlignedLine {
     fn is_same(&self) -> bool {
         matches!(self, Self::Same(..))
     }
@@ -169,7 +168,7 @@ impl Step {
 pub(super) fn align<'t>(
     before: impl ExactSizeIterator<Item = &'t str>,
     after: impl ExactSizeIterator<Item = &'t str>,
-) -> Option<Vec<Step>> {
+) -> Option<Vec<AlignedLine>> {
     if before.len().max(after.len()) > MAX_LINES {
         return None;
     }
@@ -182,17 +181,17 @@ pub(super) fn align<'t>(
     let (mut at, mut other) = (0, 0);
     for hunk in diff.hunks() {
         same(&mut steps, &mut at, &mut other, hunk.before.start as usize);
-        steps.extend(hunk.before.clone().map(|line| Step::Removed(line as usize)));
-        steps.extend(hunk.after.clone().map(|line| Step::Added(line as usize)));
+        steps.extend(hunk.before.clone().map(|line| AlignedLine::Removed(line as usize)));
+        steps.extend(hunk.after.clone().map(|line| AlignedLine::Added(line as usize)));
         (at, other) = (hunk.before.end as usize, hunk.after.end as usize);
     }
     same(&mut steps, &mut at, &mut other, input.before.len());
     Some(steps)
 }
 
-fn same(steps: &mut Vec<Step>, at: &mut usize, other: &mut usize, end: usize) {
+fn same(steps: &mut Vec<AlignedLine>, at: &mut usize, other: &mut usize, end: usize) {
     while *at < end {
-        steps.push(Step::Same(*at, *other));
+        steps.push(AlignedLine::Same(*at, *other));
         *at += 1;
         *other += 1;
     }

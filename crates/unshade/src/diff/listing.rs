@@ -1,38 +1,38 @@
-//! The difference of two listings of LLVM assembly or machine code, where numbers that only shifted make no difference.
+//! Compares two listings of LLVM assembly or machine code, ignoring numbers that only shifted.
 //!
-//! Values, blocks, metadata and groups of attributes without a name are numbered one after the other: a single new
-//! instruction gives new numbers to all that follow. So lines are aligned by keys in which such numbers are left out.
-//! Lines that were aligned say which number of one listing stands for which of the other, by what they define; where
-//! a line refers to something else than its partner does, it has changed after all.
+//! Unnamed values, blocks, metadata and attribute groups are numbered consecutively, so one new instruction renumbers
+//! everything after it. Lines are therefore aligned by keys without such numbers. Aligned lines map the numbers that
+//! they define from one listing to the other. If two aligned lines refer to numbers that do not correspond, they count
+//! as changed.
 
-use super::lines::{LineDiff, Step, align};
+use super::lines::{AlignedLine, LineDiff, align};
 use std::collections::HashMap;
 use unshade_core::token::{Link, Token, TokenSink};
 use unshade_llvm::Module;
 use unshade_llvm::print::{Dialect, PrintOptions, module};
 
-/// A listing as it is compared.
+/// A listing to be compared.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     text: String,
-    /// Where each token ends in the text, and what it links to.
+    /// End of each token in the text, and its link.
     tokens: Vec<(usize, Option<Link>)>,
 }
 
-/// The lines of a listing. What belongs to a line ends where that of the next one begins.
+/// The lines of a listing. The key and links of a line end where those of the next one start.
 #[derive(Default)]
 struct Lines<'t> {
     lines: Vec<Line<'t>>,
-    /// The texts of all lines without numbers that may shift.
+    /// Keys of all lines: their texts without numbers that may shift.
     keys: String,
-    /// What was left out, and whether the line defines it.
+    /// Links that the keys omit, and whether the line defines them.
     links: Vec<(u64, bool)>,
 }
 
 /// A line of a listing.
 struct Line<'t> {
     text: &'t str,
-    /// Where its key ends, and where its links end.
+    /// End of its key, and end of its links.
     ends: (usize, usize),
 }
 
@@ -41,13 +41,13 @@ impl Listing {
     pub(super) fn new(bitcode: &Module<'_>, dialect: Dialect) -> Self {
         let mut listing = Self::default();
         let options = PrintOptions { dialect, module_id: None };
-        // What can't be read is for `dis` to tell.
+        // `dis` reports what can't be read.
         let mut sink: &mut dyn TokenSink = &mut listing;
         let _ = module(bitcode, &options, &mut sink);
         listing
     }
 
-    /// How many bytes of text it has.
+    /// Returns the number of bytes of its text.
     pub(super) fn size(&self) -> usize {
         self.text.len()
     }
@@ -61,7 +61,7 @@ impl Listing {
             let mut at = start;
             for (index, part) in token.split('\n').enumerate() {
                 if index > 0 {
-                    // `at` is behind the line end.
+                    // `at` is after the end of the line.
                     lines.end(self.text.get(line_start..at - 1).unwrap_or_default());
                     line_start = at;
                 }
@@ -86,7 +86,7 @@ impl Listing {
 }
 
 impl<'t> Lines<'t> {
-    /// Where key and links of a line begin.
+    /// Returns the start of a line's key and links.
     fn start(&self, at: usize) -> (usize, usize) {
         at.checked_sub(1).and_then(|last| self.lines.get(last)).map_or((0, 0), |line| line.ends)
     }
@@ -133,7 +133,7 @@ impl<'t> Lines<'t> {
         self.add_text(text);
     }
 
-    /// Adds text to the key; how far columns are apart makes no difference.
+    /// Adds text to the key, with runs of spaces collapsed.
     fn add_text(&mut self, text: &str) {
         let start = self.start(self.lines.len()).0;
         let after_space = self.keys.len() > start && self.keys.ends_with(' ');
@@ -148,11 +148,11 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Turns lines that were aligned, but don't mean the same, into changed ones.
-fn separate(steps: &mut Vec<Step>, before: &Lines<'_>, after: &Lines<'_>) {
+/// Separates aligned lines whose links do not correspond into removed and added lines.
+fn separate(steps: &mut Vec<AlignedLine>, before: &Lines<'_>, after: &Lines<'_>) {
     let mut pairs = Pairs::default();
     for step in steps.iter() {
-        if let Step::Same(at, other) = *step {
+        if let AlignedLine::Same(at, other) = *step {
             for (one, two) in before.links(at).iter().zip(after.links(other)) {
                 if one.1 && two.1 {
                     pairs.define(one.0, two.0);
@@ -165,27 +165,27 @@ fn separate(steps: &mut Vec<Step>, before: &Lines<'_>, after: &Lines<'_>) {
         one.len() == two.len() && one.iter().zip(two).all(|(one, two)| pairs.agree(one.0, two.0))
     };
     let mut separated = Vec::with_capacity(steps.len());
-    // Removed lines of a run of changes come before the added ones.
+    // Within a run of changes, removed lines come before added ones.
     let mut added = Vec::new();
     for step in steps.drain(..) {
         match step {
-            Step::Same(at, other) if means_the_same(&mut pairs, at, other) => {
+            AlignedLine::Same(at, other) if means_the_same(&mut pairs, at, other) => {
                 separated.append(&mut added);
                 separated.push(step);
             }
-            Step::Same(at, other) => {
-                separated.push(Step::Removed(at));
-                added.push(Step::Added(other));
+            AlignedLine::Same(at, other) => {
+                separated.push(AlignedLine::Removed(at));
+                added.push(AlignedLine::Added(other));
             }
-            Step::Removed(_) => separated.push(step),
-            Step::Added(_) => added.push(step),
+            AlignedLine::Removed(_) => separated.push(step),
+            AlignedLine::Added(_) => added.push(step),
         }
     }
     separated.append(&mut added);
     *steps = separated;
 }
 
-/// Which entity of one listing stands for which of the other.
+/// Maps entities of one listing to those of the other.
 #[derive(Default)]
 struct Pairs {
     there: HashMap<u64, u64>,
@@ -200,7 +200,7 @@ impl Pairs {
         }
     }
 
-    /// Whether two entities stand for each other. Those that no aligned line defines are taken as they come.
+    /// Returns whether two entities correspond. Entities that no aligned line defines are paired on first use.
     fn agree(&mut self, one: u64, two: u64) -> bool {
         self.define(one, two);
         self.there.get(&one) == Some(&two)

@@ -1,7 +1,7 @@
-//! The difference of NVIDIA's machine code: functions of cubins by chip and name, instruction by instruction.
+//! Compares NVIDIA machine code: functions of cubins by chip and name, instruction by instruction.
 //!
-//! Addresses shift with every new instruction, and words that steer the scheduler stand in every eighth place: lines are
-//! aligned by their text without the addresses that they branch to, which are then compared by what stands there.
+//! Addresses shift with every new instruction, and every eighth word is a scheduling word. Lines are therefore aligned
+//! by their text without branch targets, and targets are compared by the instructions at those addresses.
 
 use super::PartChange;
 use super::lines::{Change, LineDiff};
@@ -15,13 +15,13 @@ use unshade_core::{Diagnostics, Escaped, Token, TokenKind, TokenSink};
 use unshade_sass::listing::{Function, Word};
 use unshade_sass::print;
 
-/// The chip, the name, and which of those of this name it is.
+/// Chip, name, and number among functions of this name.
 type Key = (u32, String, usize);
 
-/// So much text of functions that changed is held; the others are only told.
+/// Maximum bytes of text of changed functions that are held; further functions are only reported as changed.
 const MAX_TEXT: usize = 1 << 28;
 
-/// The functions that differ, in the order of the first program, and how many are the same.
+/// Returns the functions that differ, in the order of the first program, and the number of equal ones.
 pub(super) fn compare(before: &Nvidia<'_>, after: &Nvidia<'_>, context: usize) -> (Vec<PartChange>, u64) {
     let (old, new) = (hashes(before), hashes(after));
     let new_by_key: HashMap<&Key, u64> = new.iter().map(|(key, hash)| (key, *hash)).collect();
@@ -60,7 +60,7 @@ fn name((chip, name, number): &Key) -> String {
 
 fn each_function(program: &Nvidia<'_>, mut visit: impl FnMut(Key, &FunctionCode<'_>)) {
     let mut seen: BTreeMap<(u32, String), usize> = BTreeMap::new();
-    // What can't be read is for `verify` and `dis` to tell.
+    // `verify` and `dis` report what can't be read.
     each_known_cubin(program, &mut Diagnostics::new(), &mut |cubin, isa, _| {
         let code = Code::new(cubin, isa);
         for function in code.functions(&|_| true, &mut Diagnostics::new()) {
@@ -103,7 +103,7 @@ fn put(function: &Function<'_>, listing: &mut Listing) {
             Word::Schedule(_) => continue,
             Word::Instruction(instruction) => {
                 listing.token(Token { kind: TokenKind::Space, text: "", link });
-                let mut sink = Moved { function, listing };
+                let mut sink = RedirectSink { function, listing };
                 print::instruction(&instruction, address, &mut sink);
             }
             Word::Unknown(bits) => listing.put(TokenKind::Keyword, &format!(".word {bits:#x}")),
@@ -112,15 +112,15 @@ fn put(function: &Function<'_>, listing: &mut Listing) {
     }
 }
 
-/// Takes references to words that steer the scheduler for such to what stands behind them.
-struct Moved<'m, 'a> {
+/// Redirects references from scheduling words to the instructions after them.
+struct RedirectSink<'m, 'a> {
     function: &'m Function<'a>,
     listing: &'m mut Listing,
 }
 
-impl TokenSink for Moved<'_, '_> {
+impl TokenSink for RedirectSink<'_, '_> {
     fn token(&mut self, token: Token<'_>) {
-        // Registers have links as well; only places in the code may move.
+        // Registers also have links; only links to code are redirected.
         let link = match token.link {
             Some(Link::Reference(address)) if token.kind == TokenKind::Address => {
                 Some(Link::Reference(self.function.instruction_from(address)))

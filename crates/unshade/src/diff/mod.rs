@@ -1,16 +1,18 @@
-//! What is different between two programs.
+//! Compares two programs.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | `fields` | the fields of their outlines, without what only says where things stand |
-//! | `listing` | their code, without numbers that only shifted |
-//! | `lines` | hunks of lines |
-//! | `machine_code` | functions of cubins |
+//! | `fields` | compares the fields of outlines, without layout |
+//! | `listing` | compares code, ignoring numbers that only shifted |
+//! | `lines` | compares lines and creates hunks |
+//! | `machine_code` | compares functions of cubins |
+//! | `token_code` | compares token programs |
 //!
-//! Functions of Metal libraries are matched by name; one that is gone and one that is new are a renaming if they alone
-//! have the same module. Parts of containers are matched by name. [`LibraryDiff`] and [`ContainerDiff`] find out what
-//! has changed; how a function did is told one by one ([`LibraryDiff::change`]), so that a caller can spread it over
-//! threads and print as it goes.
+//! Functions of Metal libraries are matched by name. A removed and an added function count as renamed if no others have
+//! the same module. Parts of containers are matched by name. [`LibraryDiff`] and [`ContainerDiff`] find what has
+//! changed;
+//! [`LibraryDiff::change`] describes one changed function, so that callers can use several threads and print results
+//! early.
 //!
 //! ```
 //! use unshade::diff::LibraryDiff;
@@ -48,7 +50,7 @@ use unshade_llvm::Module;
 use unshade_llvm::print::Dialect;
 use unshade_metallib::{Function, Library};
 
-/// The parts of a container whose bitcode is compared.
+/// Parts of a container whose bitcode is compared.
 const MODULES: [&[u8; 4]; 2] = [b"DXIL", b"ILDB"];
 
 /// Compares the code of two bitcode files or modules.
@@ -65,7 +67,7 @@ pub fn bitcode(
     Ok(Listing::new(&before, dialect).diff(&Listing::new(&after, dialect), context))
 }
 
-/// Compares two listings of whatever printer; numbers that only shifted make no difference.
+/// Compares two listings of any printer, ignoring numbers that only shifted.
 ///
 /// ```
 /// use unshade::core::{TokenKind, TokenSink};
@@ -85,12 +87,12 @@ pub fn listings(
     one.diff(&two, context)
 }
 
-/// A function that is in one of two libraries only.
+/// A function that is only in one of two libraries.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionName {
-    /// Its place in the function list.
+    /// Index in the function list.
     pub index: u32,
-    /// Its name as it stands in the file, escaped.
+    /// Its name as in the file, escaped.
     pub name: String,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +109,7 @@ impl FunctionName {
         }
     }
 
-    /// The name that people read.
+    /// Returns the demangled name, or the name itself if it is not mangled.
     pub fn readable(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
@@ -122,19 +124,19 @@ pub struct Pair<'a> {
     pub after: Function<'a>,
 }
 
-/// How a function has changed.
+/// The changes of a function.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionChange {
     /// The function in the first library.
     pub before: FunctionName,
     /// The function in the second library.
     pub after: FunctionName,
-    /// Its tags.
+    /// Changed fields.
     pub fields: Vec<FieldChange>,
-    /// Its declaration, where that changed.
+    /// Its declaration, if that changed.
     #[serde(skip_serializing_if = "LineDiff::is_empty")]
     pub declaration: LineDiff,
-    /// Its code, where that changed.
+    /// Its code, if that changed.
     #[serde(skip_serializing_if = "LineDiff::is_empty")]
     pub code: LineDiff,
     /// Whether the modules differ.
@@ -145,7 +147,7 @@ pub struct FunctionChange {
 }
 
 impl FunctionChange {
-    /// The tags that changed, each once, in their order.
+    /// Returns the changed tags, each once, in order.
     pub fn tags(&self) -> Vec<&str> {
         let mut tags: Vec<&str> = Vec::new();
         for tag in self.fields.iter().map(FieldChange::tag) {
@@ -157,7 +159,7 @@ impl FunctionChange {
     }
 }
 
-/// What is different between two libraries.
+/// The differences of two libraries.
 #[derive(Debug)]
 pub struct LibraryDiff<'a> {
     before: Library<'a>,
@@ -166,22 +168,22 @@ pub struct LibraryDiff<'a> {
     after_fields: BTreeMap<u32, Vec<FieldLine>>,
     /// Fields of the library as a whole.
     pub fields: Vec<FieldChange>,
-    /// Functions that are new.
+    /// Added functions.
     pub added: Vec<FunctionName>,
-    /// Functions that are gone.
+    /// Removed functions.
     pub removed: Vec<FunctionName>,
-    /// Functions with another name.
+    /// Renamed functions.
     pub renamed: Vec<Pair<'a>>,
     /// Functions of the same name that have changed.
     pub changed: Vec<Pair<'a>>,
-    /// How many functions are the same.
+    /// Number of equal functions.
     pub same: u64,
-    /// Whether the bytes are the same.
+    /// Whether the bytes are equal.
     pub identical: bool,
 }
 
 impl<'a> LibraryDiff<'a> {
-    /// Finds out what has changed.
+    /// Compares two libraries.
     pub fn new(before: Library<'a>, after: Library<'a>) -> Self {
         let identical = before.file().data() == after.file().data();
         let (whole, digests) = fields::of_library(&before);
@@ -211,7 +213,7 @@ impl<'a> LibraryDiff<'a> {
         }
     }
 
-    /// Whether nothing has changed but, at most, where things stand.
+    /// Returns whether nothing has changed except, perhaps, the layout.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
             && self.added.is_empty()
@@ -220,8 +222,8 @@ impl<'a> LibraryDiff<'a> {
             && self.changed.is_empty()
     }
 
-    /// How a function of [`LibraryDiff::changed`] or [`LibraryDiff::renamed`] has changed, with so many lines around
-    /// each change of its code.
+    /// Returns the changes of a function in [`LibraryDiff::changed`] or [`LibraryDiff::renamed`], with `context` lines
+    /// around each change of its code.
     pub fn change(&self, pair: &Pair<'a>, context: usize) -> FunctionChange {
         let Pair { before, after } = pair;
         let none = Vec::new();
@@ -258,7 +260,7 @@ fn module_bytes<'a>(library: &Library<'a>, function: &Function<'_>) -> Option<&'
     library.module(function).ok().flatten().map(|module| module.bytes())
 }
 
-/// Functions of two libraries, matched.
+/// The matched functions of two libraries.
 #[derive(Default)]
 struct Matched<'a> {
     pairs: Vec<Pair<'a>>,
@@ -270,7 +272,7 @@ struct Matched<'a> {
 impl<'a> Matched<'a> {
     fn new(before: &Library<'a>, after: &Library<'a>) -> Self {
         let mut matched = Self::default();
-        // Of functions with the same name the first is matched with the first.
+        // Functions with the same name are matched in order.
         let mut by_name: HashMap<&[u8], Vec<Function<'a>>> = HashMap::new();
         let functions: Vec<Function<'a>> = after.functions().map_while(Result::ok).collect();
         for function in functions.into_iter().rev() {
@@ -290,7 +292,7 @@ impl<'a> Matched<'a> {
         matched
     }
 
-    /// Finds those of the gone and the new functions that alone have the same module.
+    /// Finds renamed functions: pairs of a removed and an added function that alone have the same module.
     fn rename(&mut self, gone: Vec<Function<'a>>, new: Vec<Function<'a>>) {
         let mut by_hash: HashMap<&[u8; 32], [Vec<&Function<'a>>; 2]> = HashMap::new();
         for (side, functions) in [&gone, &new].into_iter().enumerate() {
@@ -321,17 +323,17 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// How a part of a container has changed.
+/// The changes of a part of a container.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartChange {
-    /// Its name; `header` for what stands before the parts.
+    /// Its name; `header` for everything before the parts.
     pub part: String,
-    /// Whether it came, went or is in both.
+    /// Whether it was added, removed or changed.
     pub change: Change,
     /// Its fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldChange>,
-    /// Its code, where it has some that changed.
+    /// Its code, if that changed.
     #[serde(skip_serializing_if = "LineDiff::is_empty")]
     pub code: LineDiff,
     /// Why the code could not be compared.
@@ -339,14 +341,14 @@ pub struct PartChange {
     pub fault: Option<String>,
 }
 
-/// What is different between two containers, or two other programs that are made of parts.
+/// The differences of two containers, or of two other programs with parts.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContainerDiff {
-    /// Whether the bytes are the same.
+    /// Whether the bytes are equal.
     pub identical: bool,
-    /// The parts that have changed.
+    /// Changed parts.
     pub parts: Vec<PartChange>,
-    /// How many parts are the same.
+    /// Number of equal parts.
     pub same: u64,
 }
 
@@ -388,7 +390,7 @@ impl ContainerDiff {
             (Code::Tokens(before), Code::Tokens(after)) => {
                 diff.parts.extend(token_code::compare(&before, &after, context));
             }
-            // Those of parts were compared with the parts.
+            // Modules in parts were compared with their parts.
             (Code::Modules(_) | Code::Machine(_) | Code::Tokens(_) | Code::Unread, _) => {}
         }
         diff
@@ -426,10 +428,10 @@ impl PartChange {
     }
 }
 
-/// A part's name, and which of those of this name it is.
+/// Name of a part, and its number among parts of this name.
 type PartKey = (String, usize);
 
-/// Parts with the number of each among those of its name.
+/// Numbers the parts of each name.
 fn numbered<T>(parts: Vec<(String, T)>) -> Vec<(PartKey, T)> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let number = |(name, part): (String, T)| {
@@ -440,7 +442,7 @@ fn numbered<T>(parts: Vec<(String, T)>) -> Vec<(PartKey, T)> {
     parts.into_iter().map(number).collect()
 }
 
-/// The bitcode of a part of a container, if it has some.
+/// Returns the bitcode of a part, if it has any.
 fn part_module(program: &dyn Program, (name, number): &PartKey) -> Option<Vec<u8>> {
     let name = FourCc(name.as_bytes().try_into().ok()?);
     if *number != 1 || !MODULES.contains(&&name.0) {

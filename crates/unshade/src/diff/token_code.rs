@@ -1,7 +1,7 @@
-//! The difference of Direct3D's token programs, instruction by instruction: those of two files or containers by where
-//! they stand in them.
+//! Compares Direct3D token programs, instruction by instruction. Programs of two files or containers are matched by
+//! path.
 //!
-//! Nothing in their text shifts with a new instruction, so lines are compared as they are.
+//! Their text contains no numbers that shift with a new instruction, so lines are compared as they are.
 
 use super::PartChange;
 use super::lines::Change;
@@ -9,7 +9,7 @@ use super::listing::Listing;
 use crate::disassembly::{TokenProgram, TokenSource, token_programs};
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 
-/// The programs that differ, in the order of the first file, then those that only the second has.
+/// Returns the programs that differ, in the order of the first file, then those that are only in the second.
 pub(super) fn compare(before: &TokenSource<'_>, after: &TokenSource<'_>, context: usize) -> Vec<PartChange> {
     let (old, mut new) = (programs(before), programs(after));
     let mut changes = Vec::new();
@@ -29,9 +29,9 @@ pub(super) fn compare(before: &TokenSource<'_>, after: &TokenSource<'_>, context
     changes
 }
 
-/// The programs, and what each is called.
+/// Returns the programs with their names.
 fn programs(source: &TokenSource<'_>) -> Vec<(String, TokenProgram)> {
-    // What can't be read is for `verify` and `dis` to tell.
+    // `verify` and `dis` report what can't be read.
     let found = token_programs("", source, &mut Diagnostics::new()).unwrap_or_default();
     let named = found.into_iter().map(|(path, program)| {
         let place = path.trim_start_matches('!');

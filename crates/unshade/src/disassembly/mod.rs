@@ -1,11 +1,11 @@
-//! Listings of what was compiled: the text of a module or token program with what belongs around it.
+//! Lists modules and token programs, with headings and tables.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | `unit` | a module, and where it comes from |
-//! | `parts` | the modules in the parts of a DXContainer |
+//! | `unit` | a module and its origin |
+//! | `parts` | finds the modules in the parts of a DXContainer |
 //!
-//! NVIDIA's machine code is listed by [`crate::sass_listing`].
+//! [`crate::sass_listing`] lists NVIDIA machine code.
 
 mod parts;
 mod unit;
@@ -13,6 +13,7 @@ mod unit;
 pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
+use crate::select::Selection;
 use crate::{
     DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fx_listing, fxc_listing, has_mangled_names,
 };
@@ -24,18 +25,18 @@ use unshade_dxbc::decode;
 use unshade_dxbc::print::{Options, print, print_instruction};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
-use unshade_llvm::print::{Dialect, PrintOptions, module};
+use unshade_llvm::print::{Dialect, PrintOptions, function, module};
 
-/// How a module is printed.
+/// Options for printing a module.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleOptions {
-    /// Whose text it is.
+    /// Dialect of the text.
     pub dialect: Dialect,
-    /// The text of that tool and nothing else: no heading, no meanings of names.
+    /// Prints exactly that tool's text: no heading, no demangled names.
     pub raw: bool,
 }
 
-/// Prints a unit's module: under a heading, for the part of a container also under the tables that DXC prints.
+/// Prints a unit's module after a heading; for the part of a container also after the tables that DXC prints.
 pub fn print_module(
     unit: &Unit<'_>,
     parsed: &Module<'_>,
@@ -52,12 +53,12 @@ pub fn print_module(
     {
         diagnostics.append(dxc_tables::put(&part.container, parsed, part.bitcode.base(), sink));
     }
-    // DXC reads a container, and has no name for its module.
+    // DXC reads a container, so its module has no name.
     let is_dxc = dialect == Dialect::Dxc && matches!(unit, Unit::Part(_));
     let name = (raw && !is_dxc).then(|| unit.name());
     let options = PrintOptions { dialect, module_id: name.as_deref() };
     diagnostics.append(if !raw && has_mangled_names(parsed) {
-        // Through a pointer: looking names up takes longer than that, and the printer need not be there once more.
+        // Dynamic dispatch costs less than looking names up, and avoids another copy of the printer.
         let mut explained = DemangledComments::new(sink);
         let mut sink: &mut dyn TokenSink = &mut explained;
         module(parsed, &options, &mut sink)
@@ -67,31 +68,67 @@ pub fn print_module(
     diagnostics
 }
 
+/// Prints the selected functions of a unit's module, each as in the text of the whole module. Globals, attribute groups and
+/// metadata are left out. Returns what could not be read, and how many functions were printed.
+pub fn print_functions(
+    unit: &Unit<'_>,
+    parsed: &Module<'_>,
+    options: ModuleOptions,
+    selection: &Selection,
+    sink: &mut dyn TokenSink,
+) -> (Diagnostics, usize) {
+    let mut diagnostics = Diagnostics::new();
+    let mut count = 0;
+    let print_options = PrintOptions { dialect: options.dialect, module_id: None };
+    for (at, one) in parsed.functions.iter().enumerate() {
+        if !selection.matches_name(unit.index_of(at), &one.symbol.name) {
+            continue;
+        }
+        if count > 0 {
+            sink.put(TokenKind::Space, "\n");
+        }
+        let printed = if !options.raw && has_mangled_names(parsed) {
+            let mut inner: &mut dyn TokenSink = &mut *sink;
+            let mut explained = DemangledComments::new(&mut inner);
+            let mut sink: &mut dyn TokenSink = &mut explained;
+            function(parsed, at, &print_options, &mut sink)
+        } else {
+            let mut sink = &mut *sink;
+            function(parsed, at, &print_options, &mut sink)
+        };
+        if let Some(printed) = diagnostics.take("llvm-function", printed) {
+            diagnostics.append(printed);
+            count += 1;
+        }
+    }
+    (diagnostics, count)
+}
+
 /// Whether a container has a token program, or is a library of such.
 pub fn has_token_program(container: &Container<'_>) -> bool {
     fxc_listing::token_program(container).is_some() || container.find(b"LIBH").is_some()
 }
 
-/// What holds token programs.
+/// A source of token programs.
 #[derive(Clone, Debug)]
 pub enum TokenSource<'a> {
-    /// A container, perhaps of functions of a library.
+    /// A container, which may be a library of functions.
     Container(Container<'a>),
-    /// A program of Shader Model 1 to 3 by itself.
+    /// A bare program of Shader Model 1 to 3.
     Direct3d9(Reader<'a>),
 }
 
 /// A token program.
 #[derive(Clone, Debug)]
 pub enum TokenProgram {
-    /// Of Shader Model 4 to 5.1.
+    /// Shader Model 4 to 5.1.
     Direct3d10(unshade_dxbc::Program),
-    /// Of Shader Model 1 to 3.
+    /// Shader Model 1 to 3.
     Direct3d9(d3d9::Program),
 }
 
 impl TokenProgram {
-    /// Its blocks, and how they follow each other.
+    /// Returns its control-flow graph.
     pub fn control_flow(&self) -> ControlFlow {
         match self {
             Self::Direct3d10(program) => ControlFlow::of(program),
@@ -99,7 +136,7 @@ impl TokenProgram {
         }
     }
 
-    /// How many instructions it has, declarations and comments included.
+    /// Returns the number of instructions, including declarations and comments.
     pub fn len(&self) -> usize {
         match self {
             Self::Direct3d10(program) => program.instructions.len(),
@@ -107,12 +144,12 @@ impl TokenProgram {
         }
     }
 
-    /// Whether it has none.
+    /// Returns whether it has no instructions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The target profile, such as `ps_5_0`.
+    /// Returns the target profile, such as `ps_5_0`.
     pub fn profile(&self) -> String {
         match self {
             Self::Direct3d10(program) => {
@@ -123,7 +160,7 @@ impl TokenProgram {
         }
     }
 
-    /// The lines of a block, without indentation; comments of a program of Shader Model 1 to 3 have none.
+    /// Returns the lines of a block, without indentation and, for Shader Model 1 to 3, without comments.
     pub fn lines(&self, block: &Range<usize>) -> Vec<String> {
         let line = |write: &dyn Fn(&mut String)| {
             let mut line = String::new();
@@ -149,10 +186,10 @@ impl TokenProgram {
     }
 }
 
-/// Prints the token programs of a container, or with `raw` what FXC's disassembler writes of it.
+/// Prints the token programs of a container; with `raw`, as FXC's disassembler does.
 ///
 /// # Errors
-/// There is no token program, or it can't be read.
+/// If there is no token program, or it can't be read.
 pub fn token_program(
     path: &str,
     source: &TokenSource<'_>,
@@ -172,7 +209,7 @@ pub fn token_program(
             return Ok(());
         }
     };
-    // An effect is not assembled again: there is one text of it.
+    // Effects can't be assembled, so they have only FXC's format.
     if raw || fx_listing::effect(container).is_some() {
         return fxc_listing::print_fxc(container, sink, diagnostics);
     }
@@ -198,7 +235,7 @@ pub fn token_program(
     Ok(())
 }
 
-/// Prints a program of Shader Model 1 to 3 with names of constants, source lines and variables, as far as it has them.
+/// Prints a program of Shader Model 1 to 3, with names of constants, source lines and variables if it has them.
 fn print_d3d9(program: &d3d9::Program, offset: u64, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) {
     let constants = d3d9::ConstantTable::of(program);
     let constants = constants.and_then(|table| diagnostics.take("dxbc-legacy-constants", table));
@@ -212,10 +249,10 @@ fn print_d3d9(program: &d3d9::Program, offset: u64, sink: &mut dyn TokenSink, di
     d3d9::print::print(program, options, sink);
 }
 
-/// The token programs that are meant, with their paths: those for feature level 9 before the others.
+/// Returns the token programs of a source with their paths; those for feature level 9 come first.
 ///
 /// # Errors
-/// One can't be read.
+/// If one can't be read.
 pub fn token_programs(
     path: &str,
     source: &TokenSource<'_>,
@@ -243,7 +280,7 @@ pub fn token_programs(
     Ok(programs)
 }
 
-/// The containers whose programs are meant: the container, or those of a library's functions.
+/// Returns the containers with programs: the container itself, or those of a library's functions.
 fn containers<'a>(path: &str, container: &Container<'a>) -> Vec<(String, Container<'a>)> {
     if fxc_listing::token_program(container).is_some() {
         return vec![(path.to_owned(), container.clone())];

@@ -1,7 +1,7 @@
-//! The programs in the parts of a DXContainer, and in the containers inside of it.
+//! Finds the DXIL programs in the parts of a DXContainer, and in nested containers.
 //!
-//! Of a container the program is meant that DXC disassembles: ILDB, which has debug information, or else DXIL; or the
-//! part that was asked for. Token programs are not read here, which is said of a container that has no other.
+//! Selects the program that DXC disassembles (ILDB, which has debug information, or else DXIL), or the requested part.
+//! Token programs are not read here; a container that has only these is reported.
 
 use crate::dxil::main_part;
 use unshade_core::{Diagnostics, Error, ErrorKind, FourCc, Reader};
@@ -10,30 +10,30 @@ use unshade_dxcontainer::container::Part;
 use unshade_dxcontainer::part::MAX_DEPTH;
 use unshade_dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
 
-/// The parts that hold a container.
+/// Parts that contain a container.
 const CONTAINERS: [&[u8; 4]; 2] = [b"DXBC", b"LIBF"];
 
-/// The parts that hold token programs: shader models 1 to 5.
+/// Parts with token programs: shader models 1 to 5.
 const TOKEN_PROGRAMS: [&[u8; 4]; 3] = [b"SHEX", b"SHDR", b"Aon9"];
 
 /// The program of a part.
 #[derive(Clone, Debug)]
 pub struct ProgramPart<'a> {
-    /// What it is called in messages and in the names of files.
+    /// Name in messages and file names.
     pub label: String,
     /// The part's name.
     pub name: FourCc,
-    /// The container that it is in.
+    /// Container of the part.
     pub container: Container<'a>,
-    /// The bitcode, knowing where it stands.
+    /// The bitcode, with its offset in the file.
     pub bitcode: Reader<'a>,
-    /// The way to the container.
+    /// Path of the container.
     path: String,
     header: ProgramHeader,
 }
 
 impl ProgramPart<'_> {
-    /// What it is, as a comment.
+    /// Returns a comment that describes it.
     pub fn heading(&self) -> String {
         let header = &self.header;
         let (major, minor) = (header.dxil_major, header.dxil_minor);
@@ -42,7 +42,7 @@ impl ProgramPart<'_> {
     }
 }
 
-/// The programs that are meant; what is wrong with them, or why there are none, goes to `diagnostics`.
+/// Returns the selected programs. Reports faults, or why there are none, to `diagnostics`.
 pub fn program_parts<'a>(
     container: &Container<'a>,
     wanted: Option<FourCc>,
@@ -53,7 +53,7 @@ pub fn program_parts<'a>(
     let before = diagnostics.len();
     find_inside(container, wanted, path, 0, &mut programs, diagnostics);
     if programs.is_empty() && diagnostics.len() == before {
-        diagnostics.error("dx-program", nothing_in(container, wanted));
+        diagnostics.error("dx-program", no_program_error(container, wanted));
     }
     programs
 }
@@ -88,8 +88,8 @@ fn find_inside<'a>(
     }
 }
 
-/// Why there is nothing to disassemble.
-fn nothing_in(container: &Container<'_>, wanted: Option<FourCc>) -> Error {
+/// Returns an error that says why there is nothing to disassemble.
+fn no_program_error(container: &Container<'_>, wanted: Option<FourCc>) -> Error {
     let start = container.file().base();
     if let Some(name) = wanted {
         return Error::new(ErrorKind::BadValue, start, format!("no part {name}"))

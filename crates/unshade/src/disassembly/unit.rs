@@ -1,4 +1,4 @@
-//! A module, and where it comes from.
+//! A module and its origin.
 
 use super::ProgramPart;
 use crate::view::FunctionView;
@@ -7,35 +7,37 @@ use unshade_llvm::print::Dialect;
 use unshade_llvm::{self as llvm};
 use unshade_metallib::{Function, Library};
 
-/// A module, and where it comes from.
+/// A module and its origin.
 #[derive(Clone, Debug)]
 pub enum Unit<'a> {
-    /// That of a function.
+    /// The module of a function.
     Function {
         /// The library.
         library: &'a Library<'a>,
-        /// Which of its functions.
+        /// The function.
         function: Function<'a>,
     },
-    /// That of a part of a DXContainer.
+    /// The module in a part of a DXContainer.
     Part(ProgramPart<'a>),
-    /// A file that is bitcode and nothing else.
+    /// A module in a bitcode file.
     File {
-        /// What the file is called.
+        /// Name of the file.
         name: &'a str,
         /// Its bytes.
         bytes: &'a [u8],
         /// The offset of the first byte in the file.
         base: u64,
-        /// Which of its modules.
+        /// Index of the module.
         index: usize,
-        /// How many it has, mostly one.
+        /// The index of the module's first function in the file, counted through all modules.
+        first_function: u32,
+        /// Number of modules in the file, usually one.
         count: usize,
     },
 }
 
 impl<'a> Unit<'a> {
-    /// What it is called in the names of files and in messages.
+    /// Returns its name in file names and messages.
     pub fn name(&self) -> String {
         match self {
             Self::Function { function, .. } => match function.name {
@@ -48,7 +50,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Its bytes, and where they stand in the file.
+    /// Returns its bytes and their offset in the file.
     pub fn bytes(&self) -> Result<(&'a [u8], u64)> {
         match self {
             Self::Function { library, function } => match library.module(function)? {
@@ -64,7 +66,13 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// The module, without its bodies.
+    /// Returns the index that selects a function, from its index in the module.
+    pub fn index_of(&self, function: usize) -> u32 {
+        let first = if let Self::File { first_function, .. } = self { *first_function } else { 0 };
+        first.saturating_add(u32::try_from(function).unwrap_or(u32::MAX))
+    }
+
+    /// Parses the module, without function bodies.
     pub fn open(&self) -> Result<llvm::Module<'a>> {
         let (bytes, offset) = self.bytes()?;
         let index = if let Self::File { index, .. } = self { *index } else { 0 };
@@ -76,7 +84,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// An error in this module.
+    /// Adds the name of this module to an error.
     fn within(&self, error: Error) -> Error {
         match self {
             Self::Function { function, .. } => error.within(function.label()),
@@ -85,7 +93,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Whose text is printed, if nothing else is asked for.
+    /// Returns the default dialect of its text.
     pub fn usual_dialect(&self) -> Dialect {
         match self {
             Self::Part(_) => Dialect::Dxc,
@@ -93,7 +101,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Comments that say what it is: the declaration, and where that stands in its source.
+    /// Returns comments that describe it: the declaration, and its location in the source.
     pub fn heading(&self) -> String {
         let (library, function) = match self {
             Self::Function { library, function } => (library, function),

@@ -1,6 +1,6 @@
-//! Buffer definitions: how constant buffers, texture buffers and the elements of structured buffers are laid out.
+//! Prints buffer definitions: the layout of constant buffers, texture buffers and elements of structured buffers.
 //!
-//! Fields stand where their annotations say, or where the data layout puts them, of the structs in structured buffers.
+//! Offsets of fields come from annotations; in structured buffers they come from the data layout.
 
 use super::text::{Table, left, plain, right};
 use crate::dxil::annotation::Orientation;
@@ -10,15 +10,15 @@ use unshade_llvm::data_layout::DataLayout;
 use unshade_llvm::types::{StructType, Type};
 use unshade_llvm::{Module, TypeId};
 
-/// Where the column of offsets starts, and how far fields are moved in.
+/// Start of the offset column, and the indentation of fields.
 const OFFSET_COLUMN: usize = 50;
 const FIRST_INDENT: usize = 3;
 const INDENT: usize = 4;
 
-/// How deep structs may stand in each other.
+/// Maximum nesting depth of structs.
 const MAX_DEPTH: usize = 64;
 
-/// What the names of structs that are matrices start with.
+/// Prefix of the names of structs that represent matrices.
 const MATRIX_PREFIX: &[u8] = b"class.matrix.";
 
 pub(super) fn put(module: &Module<'_>, dxil: &DxilModule, table: &mut Table) {
@@ -37,18 +37,18 @@ pub(super) fn put(module: &Module<'_>, dxil: &DxilModule, table: &mut Table) {
     }
 }
 
-/// What of a struct is told where.
+/// The position of a struct in the text and in its buffer.
 #[derive(Clone, Copy)]
-struct Place {
+struct StructPosition {
     offset: u64,
     indent: usize,
     column: usize,
-    /// Whether fields stand where the data layout puts them.
+    /// Whether offsets of fields come from the data layout.
     by_data_layout: bool,
     depth: usize,
 }
 
-impl Place {
+impl StructPosition {
     fn first(by_data_layout: bool) -> Self {
         Self { offset: 0, indent: FIRST_INDENT, column: OFFSET_COLUMN, by_data_layout, depth: 0 }
     }
@@ -88,7 +88,7 @@ impl Layouts<'_, '_> {
         let size = u64::from(resource.size.unwrap_or_default());
         match self.annotated(self.element_of(resource)) {
             Some((structure, _)) => {
-                self.structure(structure, &plain(&resource.name.0), Place::first(false), size);
+                self.structure(structure, &plain(&resource.name.0), StructPosition::first(false), size);
             }
             None => {
                 self.table.line(&format!("   [{size} x i8] (type annotation not present)"));
@@ -102,7 +102,7 @@ impl Layouts<'_, '_> {
         self.open("tbuffer", resource);
         match self.annotated(self.element_of(resource)) {
             Some((structure, size)) => {
-                self.structure(structure, &plain(&resource.name.0), Place::first(false), size);
+                self.structure(structure, &plain(&resource.name.0), StructPosition::first(false), size);
             }
             None => {
                 self.table.line("   (type annotation not present)");
@@ -112,7 +112,7 @@ impl Layouts<'_, '_> {
         self.close();
     }
 
-    /// The type of the variable is a struct with the elements' type as its only field.
+    /// The variable is a struct whose only field has the element type.
     fn structured_buffer(&mut self, resource: &Resource) {
         self.open("Resource bind info for", resource);
         let buffer = self.element_of(resource);
@@ -126,7 +126,7 @@ impl Layouts<'_, '_> {
         if self.structure_of(element).is_some() && !self.is_matrix(element) {
             let size = size(element);
             match self.annotated(element) {
-                Some(_) => self.structure(element, "$Element", Place::first(true), size),
+                Some(_) => self.structure(element, "$Element", StructPosition::first(true), size),
                 None => self.table.line(&unknown(size)),
             }
             return self.close();
@@ -136,7 +136,7 @@ impl Layouts<'_, '_> {
         match annotation.cloned() {
             Some(mut field) => {
                 field.name = "$Element".into();
-                self.field(element, &field, Place::first(false), size);
+                self.field(element, &field, StructPosition::first(false), size);
             }
             None => self.table.line(&unknown(size)),
         }
@@ -144,13 +144,13 @@ impl Layouts<'_, '_> {
         self.close();
     }
 
-    /// HLSL's type of a resource, of each element if it is an array.
+    /// Returns the HLSL type of a resource, or of its elements if it is an array.
     fn element_of(&self, resource: &Resource) -> TypeId {
         let ty = self.module.types.pointee(resource.ty).unwrap_or(resource.ty);
         self.without_arrays(ty).0
     }
 
-    /// The innermost element of arrays, how many there are of it, and how many arrays stand in each other.
+    /// Returns the innermost element type of nested arrays, the total number of elements, and the nesting depth.
     fn without_arrays(&self, mut ty: TypeId) -> (TypeId, u64, usize) {
         let (mut count, mut levels) = (1u64, 0);
         while let Type::Array { count: elements, element } = self.module.types.get(ty)
@@ -172,17 +172,17 @@ impl Layouts<'_, '_> {
         structure.name.map_or(&[], |name| self.module.types.name(name))
     }
 
-    /// Whether a type is a matrix of HLSL before it was lowered.
+    /// Returns whether a type is an HLSL matrix that is not lowered yet.
     fn is_matrix(&self, ty: TypeId) -> bool {
         self.structure_of(ty).is_some_and(|structure| self.name_of(structure).starts_with(MATRIX_PREFIX))
     }
 
-    /// A struct that has an annotation, with its bytes in a constant buffer.
+    /// Returns a struct with an annotation, and its size in a constant buffer.
     fn annotated(&self, ty: TypeId) -> Option<(TypeId, u64)> {
         self.dxil.annotations.get(&ty).map(|annotation| (ty, u64::from(annotation.cbuffer_size)))
     }
 
-    fn structure(&mut self, ty: TypeId, variable: &str, place: Place, size: u64) {
+    fn structure(&mut self, ty: TypeId, variable: &str, place: StructPosition, size: u64) {
         let Some(structure) = self.structure_of(ty) else { return };
         if place.depth > MAX_DEPTH || self.table.is_cut() {
             return;
@@ -216,7 +216,7 @@ impl Layouts<'_, '_> {
         self.table.line("");
     }
 
-    fn field(&mut self, ty: TypeId, field: &FieldAnnotation, place: Place, size: u64) {
+    fn field(&mut self, ty: TypeId, field: &FieldAnnotation, place: StructPosition, size: u64) {
         let name = plain(&field.name.0);
         if self.structure_of(ty).is_some() && field.matrix.is_none() {
             return self.structure(ty, &name, place, 0);
@@ -224,7 +224,7 @@ impl Layouts<'_, '_> {
         let (element, count, levels) = if self.is_matrix(ty) { (ty, 0, 0) } else { self.without_arrays(ty) };
         let mut count = if levels == 0 { 0 } else { count };
         if let Some(matrix) = field.matrix {
-            // Rows or columns are an array, too.
+            // Rows or columns form another array.
             count = match levels {
                 1 => 0,
                 _ => count.checked_div(u64::from(lanes(matrix))).unwrap_or(count),
@@ -262,7 +262,7 @@ impl Layouts<'_, '_> {
     }
 }
 
-/// How many rows or columns of a matrix are an array of vectors.
+/// Returns the number of vectors that represent a matrix: its rows or columns.
 fn lanes(matrix: Matrix) -> u32 {
     match matrix.orientation {
         Orientation::ROW_MAJOR => matrix.rows,

@@ -1,6 +1,6 @@
-//! The tables of comments that DXC's disassembler prints before a module.
+//! Prints the comment tables that DXC's disassembler prints before a module.
 //!
-//! | table | from |
+//! | table | source |
 //! |---|---|
 //! | features | SFI0 |
 //! | signatures with registers | ISG1, OSG1, PSG1 |
@@ -10,10 +10,10 @@
 //! | buffer definitions, resource bindings, view ID | the module in STAT, which has the names, or the program itself |
 //! | subobjects | RDAT |
 //!
-//! What is written is the form of DXC 1.10. 1.6 wrote `Patch Constant signature signature:` and of PSV0 only what the
-//! stage has of its own. Names are written as they are, but for what would do harm on a terminal.
+//! The format is that of DXC 1.10. DXC 1.6 printed `Patch Constant signature signature:`, and only the stage-specific
+//! part of PSV0. Names are printed as they are, except for characters that are unsafe on a terminal.
 //!
-//! Source: what DXC 1.6, 1.9 and 1.10 printed of 711 containers; `dxcdisassembler.cpp` for what none of them shows.
+//! Source: listings of 711 containers by DXC 1.6, 1.9 and 1.10; `dxcdisassembler.cpp` for cases that none of them has.
 
 mod buffers;
 mod pipeline;
@@ -27,13 +27,15 @@ use crate::dxil::DxilModule;
 use text::Table;
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 use unshade_dxcontainer::program::{ProgramVersion, bitcode};
-use unshade_dxcontainer::small::{FeatureInfo, OPTIONAL_FEATURES, OPTIONAL_FEATURES_SHIFT, ShaderHash};
+use unshade_dxcontainer::simple_parts::{
+    FeatureInfo, OPTIONAL_FEATURES, OPTIONAL_FEATURES_SHIFT, ShaderHash,
+};
 use unshade_dxcontainer::{Container, PartData};
 use unshade_llvm::Module;
 
-/// Puts the tables of a container whose program is `module`, its bitcode standing at `offset`, as comments.
+/// Prints the tables of a container as comments. `module` is its program, with its bitcode at `offset` in the file.
 ///
-/// What could not be read of them is returned; such a table is left out.
+/// Returns reports on parts that can't be read; their tables are left out.
 pub fn put(
     container: &Container<'_>,
     module: &Module<'_>,
@@ -42,11 +44,11 @@ pub fn put(
 ) -> Diagnostics {
     let mut tables =
         Tables { container, table: Table::new(container.bytes().len()), diagnostics: Diagnostics::new() };
-    tables.of_parts();
+    tables.put_parts();
     let dxil = DxilModule::read(module, offset);
     if dxil.version.is_some() {
-        signatures::of_module(&dxil, &mut tables.table);
-        tables.of_reflection(module, &dxil);
+        signatures::put_module(&dxil, &mut tables.table);
+        tables.put_reflection(module, &dxil);
         if let Some(PartData::Rdat(rdat)) = tables.part(b"RDAT") {
             subobjects::put(&rdat, &mut tables.table);
         }
@@ -66,21 +68,21 @@ struct Tables<'t, 'a> {
 }
 
 impl Tables<'_, '_> {
-    /// The first part of a name; what is wrong with it is kept.
+    /// Returns the first part of a name, and records faults in it.
     fn part(&mut self, name: &[u8; 4]) -> Option<PartData> {
         let part = self.container.find(name)?;
         let read = PartData::read(part.name, part.data).map_err(|error| error.within(part.label()));
         self.diagnostics.take("dx-part-form", read)
     }
 
-    /// What the parts tell.
-    fn of_parts(&mut self) {
+    /// Prints the tables that come from parts.
+    fn put_parts(&mut self) {
         if let Some(PartData::Features(features)) = self.part(b"SFI0") {
             put_features(features, &mut self.table);
         }
         for (part, title, is_input) in signatures::PARTS {
             if let Some(PartData::Signature(signature)) = self.part(part) {
-                signatures::of_part(title, &signature, *is_input, &mut self.table);
+                signatures::put_part(title, &signature, *is_input, &mut self.table);
             }
         }
         if let Some(PartData::DebugName(name)) = self.part(b"ILDN")
@@ -96,24 +98,24 @@ impl Tables<'_, '_> {
         }
     }
 
-    /// Kind and model of the program that DXC disassembles.
+    /// Returns the kind and model of the program that DXC disassembles.
     fn program_version(&self) -> Option<ProgramVersion> {
         let part = crate::dxil::main_part(self.container)?;
         bitcode(part.data).ok().map(|(header, _)| ProgramVersion(header.version))
     }
 
-    /// What the module in STAT tells, or else the program's own.
-    fn of_reflection(&mut self, module: &Module<'_>, dxil: &DxilModule) {
+    /// Prints the tables that come from the module in STAT, or else from the program.
+    fn put_reflection(&mut self, module: &Module<'_>, dxil: &DxilModule) {
         let found = self.container.find(b"STAT").and_then(|part| bitcode(part.data).ok());
-        let Some((_, bitcode)) = found else { return self.of_module(module, dxil) };
+        let Some((_, bitcode)) = found else { return self.put_module(module, dxil) };
         let module = Module::parse(bitcode.data(), bitcode.base());
         let Some(module) = self.diagnostics.take("llvm-module", module) else { return };
         let dxil = DxilModule::read(&module, bitcode.base());
-        self.of_module(&module, &dxil);
+        self.put_module(&module, &dxil);
         self.diagnostics.append(dxil.diagnostics);
     }
 
-    fn of_module(&mut self, module: &Module<'_>, dxil: &DxilModule) {
+    fn put_module(&mut self, module: &Module<'_>, dxil: &DxilModule) {
         buffers::put(module, dxil, &mut self.table);
         resources::put(dxil, &mut self.table);
         if let (Some(state), Some(model)) = (&dxil.view_id, &dxil.model) {

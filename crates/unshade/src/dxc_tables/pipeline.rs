@@ -1,20 +1,20 @@
-//! Pipeline runtime information: what PSV0 starts with.
+//! Prints pipeline runtime information: the header of PSV0.
 
 use super::text::{Table, plain};
 use unshade_dxcontainer::program::ProgramVersion;
 use unshade_dxcontainer::psv0::{Psv0, Stage, stage_fields, stage_word};
 
-/// How a number of the stage is written.
+/// The format of a stage's property.
 enum Shown {
-    /// As it is, or by its name.
+    /// As a number, or by its name.
     Plain,
-    /// 0 or 1.
+    /// As a Boolean.
     Flag,
 }
 
 use Shown::{Flag, Plain};
 
-/// A stage: its name, its fields as PSV0 calls them with what they are called here, and whether it has groups.
+/// A stage: its title, its fields (name in PSV0, name in the table, format), and whether it has thread groups.
 struct StageTable {
     stage: Stage,
     title: &'static str,
@@ -75,10 +75,10 @@ const STAGES: &[StageTable] = &[
     stage(Stage::MESH, "Mesh", &[("MeshOutputTopology", "MeshOutputTopology", Plain)], true),
 ];
 
-/// The table of PSV0, which before version 1 does not say of which stage it is.
+/// Prints the table of PSV0. Before version 1, PSV0 does not name the stage, so it comes from `program`.
 pub(super) fn put(psv0: &Psv0, program: Option<ProgramVersion>, table: &mut Table) {
     table.line("");
-    // DXC has a blank at the end of this line.
+    // DXC prints a space at the end of this line.
     table.line(" Pipeline Runtime Information: ");
     table.line("");
     table.line("PSVRuntimeInfo:");

@@ -1,10 +1,10 @@
-//! Resource bindings.
+//! Prints resource bindings.
 
 use super::text::{Table, left, plain, right};
 use crate::dxil::{DxilModule, Resource, ResourceClass};
 use unshade_dxcontainer::psv0::ResourceKind;
 
-/// The classes in the order of the table, with what they are called and what their numbers and registers start with.
+/// Classes in table order: class, name, prefix of IDs, prefix of registers.
 const CLASSES: [(ResourceClass, &str, &str, &str); 4] = [
     (ResourceClass::CBUFFER, "cbuffer", "CB", "cb"),
     (ResourceClass::SAMPLER, "sampler", "S", "s"),
@@ -12,7 +12,7 @@ const CLASSES: [(ResourceClass, &str, &str, &str); 4] = [
     (ResourceClass::UAV, "UAV", "U", "u"),
 ];
 
-/// The shapes, by number.
+/// Names of shapes, by number.
 const DIMENSIONS: [&str; 19] = [
     "invalid",
     "1d",

@@ -1,4 +1,4 @@
-//! Signatures: those of the parts, with registers, and those of the module, with interpolation.
+//! Prints signatures: those of the parts, with registers, and those of the module, with interpolation.
 
 use super::text::{Table, left, mask_in_place, mask_packed, plain, right};
 use crate::dxil::{DxilModule, SignatureElement};
@@ -6,11 +6,11 @@ use unshade_dxcontainer::program::ShaderKind;
 use unshade_dxcontainer::psv0::Interpolation;
 use unshade_dxcontainer::signature::{ComponentType, Element, Signature, SystemValue};
 
-/// The parts with their titles, and whether they are what goes in.
+/// Parts with their titles, and whether they are inputs.
 pub(super) const PARTS: &[(&[u8; 4], &str, bool)] =
     &[(b"ISG1", "Input", true), (b"OSG1", "Output", false), (b"PSG1", "Patch Constant", false)];
 
-/// The register of an element without one that is shown as a name, by the element's name, whatever its case.
+/// Text in the register column for elements without a register, by name (case-insensitive).
 const SPECIAL_REGISTERS: &[(&str, &str)] = &[
     ("SV_Depth", "   oDepth"),
     ("SV_DepthGreaterEqual", " oDepthGE"),
@@ -75,8 +75,8 @@ fn name_of<K: PartialEq>(names: &[(K, &'static str)], key: &K, other: &'static s
     names.iter().find(|(known, _)| known == key).map_or(other, |(_, name)| name)
 }
 
-/// The table of a part.
-pub(super) fn of_part(title: &str, signature: &Signature, is_input: bool, table: &mut Table) {
+/// Prints the table of a part.
+pub(super) fn put_part(title: &str, signature: &Signature, is_input: bool, table: &mut Table) {
     table.title(&format!(" {title} signature:"));
     table.line(" Name                 Index   Mask Register SysValue  Format   Used");
     table.line(" -------------------- ----- ------ -------- -------- ------- ------");
@@ -102,7 +102,7 @@ fn part_row(element: &Element, has_streams: bool, is_input: bool) -> String {
         true => format!("   {} {:>8}", mask_in_place(core.mask), core.register),
         false => format!("    N/A{}", special_register(element)),
     };
-    // Inputs say what is read, outputs what is never written.
+    // The mask of an input contains components that are read, that of an output components that are never written.
     let used = if is_input { core.exclusive_mask } else { !core.exclusive_mask };
     let used = match has_register {
         true => format!("   {}", mask_in_place(used)),
@@ -122,8 +122,8 @@ fn special_register(element: &Element) -> &'static str {
     }
 }
 
-/// The tables of a module's entry point; a library has none.
-pub(super) fn of_module(dxil: &DxilModule, table: &mut Table) {
+/// Prints the tables of a module's entry point; a library has none.
+pub(super) fn put_module(dxil: &DxilModule, table: &mut Table) {
     let kind = dxil.model.as_ref().and_then(|model| model.kind());
     let titles = match kind {
         Some(ShaderKind::LIBRARY) => return,

@@ -1,7 +1,7 @@
-//! Subobjects: the state objects of a library, in RDAT.
+//! Prints subobjects: the state objects of a library, from RDAT.
 //!
-//! The four values of a record mean what its kind says: flags; offset and size of bytes; a name and a list of names;
-//! two sizes; a depth; kind and three names; depth and flags.
+//! The meaning of a record's four values depends on its kind: flags; offset and size of bytes; a name and a list of
+//! names; two sizes; a depth; kind and three names; depth and flags.
 
 use super::text::{Table, plain};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const KIND: RdatKind = RdatKind::SUBOBJECT_TABLE;
 pub(super) fn put(rdat: &Rdat, table: &mut Table) {
     let Some(records) = rdat.table(KIND).filter(|records| !records.rows.is_empty()) else { return };
     table.title(" Subobjects:");
-    // Of several of a name the last is told, in the place of the first.
+    // Of several subobjects with one name, the last is printed at the position of the first.
     let mut places: BTreeMap<u32, usize> = BTreeMap::new();
     let mut last: Vec<(u32, &Row)> = Vec::new();
     for row in &records.rows {
@@ -52,7 +52,7 @@ pub(super) fn put(rdat: &Rdat, table: &mut Table) {
     table.line("");
 }
 
-/// The kind of a subobject and what it says, in about as many bytes as there is room for.
+/// Returns the kind and contents of a subobject as text, of roughly `room` bytes at most.
 fn described(rdat: &Rdat, kind: u32, values: [u32; 4], room: usize) -> (&'static str, String) {
     let [first, second, third, fourth] = values;
     let text = |offset: u32| plain(rdat.text(offset).unwrap_or_default());

@@ -1,14 +1,14 @@
-//! Lines of comments, and columns in them.
+//! Formats comment lines and their columns.
 
 use std::borrow::Cow;
 use unshade_core::{Escaped, escape::is_plain};
 
-/// Tables that are longer than this, and than so much for each byte of the container, are cut: structs may hold each
-/// other many times over.
+/// Maximum size of all tables: the larger of a fixed size and a multiple of the container's size. Nested structs can
+/// expand exponentially.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_TEXT_PER_BYTE: usize = 64;
 
-/// Lines of comments.
+/// Comment lines of bounded size.
 pub(super) struct Table {
     text: String,
     limit: usize,
@@ -16,13 +16,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An empty table of a container of so many bytes.
+    /// Creates an empty table for a container of `size` bytes.
     pub(super) fn new(size: usize) -> Self {
         let limit = size.saturating_mul(MAX_TEXT_PER_BYTE).saturating_add(MAX_TEXT);
         Self { text: String::new(), limit, is_cut: false }
     }
 
-    /// A line, with the `;` put before it.
+    /// Appends a line after `;`.
     pub(super) fn line(&mut self, line: &str) {
         if self.is_cut {
             return;
@@ -36,19 +36,19 @@ impl Table {
         }
     }
 
-    /// Lines with an empty one before and after each.
+    /// Appends a title, with an empty line before and after it.
     pub(super) fn title(&mut self, title: &str) {
         self.line("");
         self.line(title);
         self.line("");
     }
 
-    /// Whether nothing more is taken.
+    /// Returns whether the maximum size was reached.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// How many bytes are still taken.
+    /// Returns the number of bytes that still fit.
     pub(super) fn room(&self) -> usize {
         self.limit.saturating_sub(self.text.len())
     }
@@ -58,7 +58,7 @@ impl Table {
     }
 }
 
-/// A name as it is, but for characters that would do harm.
+/// Returns a name with unsafe characters replaced.
 pub(super) fn plain(name: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(name) {
         Ok(text) if text.chars().all(is_plain) => Cow::Borrowed(text),
@@ -66,27 +66,27 @@ pub(super) fn plain(name: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A text at the left of so many bytes.
+/// Pads a text on the right to `width` bytes.
 pub(super) fn left(text: &str, width: usize) -> String {
     format!("{text}{:1$}", "", width.saturating_sub(text.len()))
 }
 
-/// A text at the right of so many bytes.
+/// Pads a text on the left to `width` bytes.
 pub(super) fn right(text: &str, width: usize) -> String {
     format!("{:1$}{text}", "", width.saturating_sub(text.len()))
 }
 
-/// Components of a mask, each in its place.
+/// Formats a mask with spaces for missing components.
 pub(super) fn mask_in_place(mask: u8) -> String {
     "xyzw".chars().enumerate().map(|(bit, name)| if mask >> bit & 1 != 0 { name } else { ' ' }).collect()
 }
 
-/// Components of a mask, one after the other.
+/// Formats a mask without spaces.
 pub(super) fn mask_packed(mask: u8) -> String {
     "xyzw".chars().enumerate().filter(|(bit, _)| mask >> bit & 1 != 0).map(|(_, name)| name).collect()
 }
 
-/// Numbers with commas between.
+/// Formats numbers separated by commas.
 pub(super) fn numbers(list: &[u32]) -> String {
     list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }

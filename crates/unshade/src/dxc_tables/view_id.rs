@@ -1,4 +1,4 @@
-//! View ID state.
+//! Prints the view ID state.
 
 use super::text::{Table, numbers};
 use crate::dxil::ViewIdState;
@@ -9,13 +9,13 @@ pub(super) fn put(state: &ViewIdState, kind: Option<ShaderKind>, table: &mut Tab
     let is_geometry = kind == Some(ShaderKind::GEOMETRY);
     table.title(" ViewId state:");
     table.line(&counts(state, kind, is_geometry));
-    // What of each stream is told: all of the one stream there is, or each that has some.
+    // A geometry shader's streams are listed only if they have outputs.
     let named = |(stream, outputs)| match is_geometry {
         true => (format!("Outputs for Stream {stream}"), outputs),
         false => (String::from("Outputs"), outputs),
     };
-    let told = |(_, outputs): &(usize, &Outputs)| !is_geometry || outputs.count > 0;
-    let streams: Vec<_> = state.streams.iter().enumerate().filter(told).map(named).collect();
+    let is_listed = |(_, outputs): &(usize, &Outputs)| !is_geometry || outputs.count > 0;
+    let streams: Vec<_> = state.streams.iter().enumerate().filter(is_listed).map(named).collect();
     let patch_name = if kind == Some(ShaderKind::MESH) { "Primitive Outputs" } else { "PCOutputs" };
     let patch = state.patch.as_ref().map(|outputs| (patch_name.to_owned(), outputs));
     let all: Vec<(String, &Outputs)> = streams.into_iter().chain(patch).collect();

@@ -1,8 +1,9 @@
-//! What is known of the fields of structs: `dx.typeAnnotations`.
+//! Reads annotations of structs and their fields: `dx.typeAnnotations`.
 //!
-//! The node with tag 0 is a list of undefined values, whose types are meant, and annotations. (The node with tag 1 is
-//! of functions, whose parameters are in the signatures.) An annotation is a tuple: bytes in a constant buffer, a
-//! field's tags for each field, and tags of the struct from validator version 1.5 on. Tags of a field:
+//! The node with tag 0 is a list of pairs: an undefined value, whose type is the annotated struct, and an annotation.
+//! (The node with tag 1 annotates functions, whose parameters are also in the signatures.) An annotation is a tuple:
+//! size
+//! in a constant buffer, the tags of each field, and from validator version 1.5 on tags of the struct. Tags of a field:
 //!
 //! | tag | value |
 //! |---|---|
@@ -24,7 +25,7 @@ use unshade_dxcontainer::bytes::Text;
 use unshade_llvm::types::Type;
 use unshade_llvm::{MetadataId, TypeId};
 
-/// Structs, as opposed to functions.
+/// Tag of the node with annotations of structs.
 const STRUCTS: u32 = 0;
 
 mod tag {
@@ -38,27 +39,27 @@ mod tag {
     pub(super) const VECTOR_SIZE: u32 = 13;
 }
 
-/// What is known of a struct.
+/// The annotation of a struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StructAnnotation {
-    /// Its bytes in a constant buffer.
+    /// Size in a constant buffer, in bytes.
     pub cbuffer_size: u32,
     /// Its fields.
     pub fields: Vec<FieldAnnotation>,
 }
 
-/// What is known of a field.
+/// The annotation of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldAnnotation {
     /// Its name.
     pub name: Text,
-    /// The type of its components, if it has some.
+    /// Component type, if it has components.
     pub component_type: Option<ComponentType>,
-    /// That it is a matrix.
+    /// Dimensions and orientation, if it is a matrix.
     pub matrix: Option<Matrix>,
-    /// Its offset in a constant buffer.
+    /// Offset in a constant buffer, in bytes.
     pub cbuffer_offset: u32,
-    /// How many components it has as a vector; 0 if it is not told.
+    /// Number of components of a vector; 0 if unknown.
     pub vector_size: u32,
     /// Whether the program uses it.
     pub used: bool,
@@ -71,12 +72,12 @@ pub struct FieldAnnotation {
 pub struct BitField {
     /// Its name.
     pub name: Text,
-    /// Its width.
+    /// Width in bits.
     pub width: u32,
 }
 
 open_enum! {
-    /// How a matrix is laid out.
+    /// The memory layout of a matrix.
     pub struct Orientation(u32) {
         UNDEFINED = 0 => "undefined",
         ROW_MAJOR = 1 => "row_major",
@@ -87,15 +88,15 @@ open_enum! {
 /// A matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u32,
-    /// How many columns.
+    /// Number of columns.
     pub columns: u32,
-    /// How it is laid out.
+    /// Memory layout.
     pub orientation: Orientation,
 }
 
-/// What is known of all structs; nothing if a part of it can't be read, as DXC has it.
+/// Reads the annotations of all structs. Returns none if any can't be read, as DXC does.
 pub(super) fn read_all(nodes: &Nodes<'_, '_>, faults: &mut Faults) -> BTreeMap<TypeId, StructAnnotation> {
     let mut structs = BTreeMap::new();
     for &id in nodes.module().named(b"dx.typeAnnotations") {
@@ -127,7 +128,7 @@ fn read_list(
 fn read_struct(nodes: &Nodes<'_, '_>, id: MetadataId, count: usize) -> Option<StructAnnotation> {
     let operands = nodes.operands(id)?;
     let (&size, rest) = operands.split_first()?;
-    // One more is the struct's own tags.
+    // An additional operand holds the struct's own tags.
     if rest.len() != count && rest.len() != count.checked_add(1)? {
         return None;
     }

@@ -1,25 +1,25 @@
-//! Entry points: `dx.entryPoints`.
+//! Reads entry points: `dx.entryPoints`.
 //!
 //! An entry point is a tuple of function, name, signatures (tuple of input, output, and patch constants or primitives),
-//! resources and properties. The first one of a library has no function, and properties of the whole. Properties are
-//! tags and values:
+//! resources and properties. The first one of a library has no function, and its properties are those of the library.
+//! Properties are tags and values:
 //!
 //! | tag | value |
 //! |---|---|
 //! | 0 | flags of the module |
-//! | 1 | geometry: input primitive, most vertices, mask of streams, topology, instances |
+//! | 1 | geometry: input primitive, maximum vertices, mask of streams, topology, instances |
 //! | 2 | domain: domain, input control points |
-//! | 3 | hull: function of patch constants, input and output control points, domain, partitioning, primitive, factor |
-//! | 4 | threads of a group |
-//! | 5 | space that registers are chosen in |
-//! | 6, 7 | bytes of a ray's payload, and of its attributes |
-//! | 8 | kind of shader of a library's function |
-//! | 9 | mesh: threads, most vertices and primitives, topology, bytes of payload |
+//! | 3 | hull: patch constant function, input and output control points, domain, partitioning, primitive, factor |
+//! | 4 | threads per group |
+//! | 5 | register space for automatic bindings |
+//! | 6, 7 | bytes of a ray's payload and attributes |
+//! | 8 | kind of shader, for functions of a library |
+//! | 9 | mesh: threads, maximum vertices and primitives, topology, bytes of payload |
 //! | 10 | amplification: threads, bytes of payload |
-//! | 11, 23 | lanes of a wave; least, most and preferred lanes |
+//! | 11, 23 | lanes per wave; minimum, maximum and preferred lanes |
 //! | 12 | root signature |
 //! | 13–22 | nodes of a work graph |
-//! | 24 | most bytes of group shared memory |
+//! | 24 | maximum bytes of group shared memory |
 
 use super::nodes::Nodes;
 use super::signature::{self, SignatureElement};
@@ -54,7 +54,7 @@ mod tag {
 }
 
 open_enum! {
-    /// How a node of a work graph is launched.
+    /// The launch type of a work graph node.
     pub struct LaunchType(u32) {
         BROADCASTING = 1 => "broadcasting",
         COALESCING = 2 => "coalescing",
@@ -65,15 +65,15 @@ open_enum! {
 /// An entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryPoint {
-    /// Which function of the module it is; none for the entry that stands for a library.
+    /// Index of the function in the module; none for the entry that describes a library.
     pub function: Option<usize>,
     /// Its name.
     pub name: Text,
     /// Elements of the input, output, and patch constant or primitive signature.
     pub signatures: [Vec<SignatureElement>; 3],
-    /// The node of its resources.
+    /// Metadata node of its resources.
     pub(super) resources: Option<MetadataId>,
-    /// Its properties.
+    /// Properties.
     pub properties: Properties,
 }
 
@@ -82,42 +82,42 @@ pub struct EntryPoint {
 pub struct Properties {
     /// Flags of the module, see [`flags`](super::flags).
     pub flags: u64,
-    /// What it is for, of a library's functions.
+    /// Kind of shader, for functions of a library.
     pub kind: Option<ShaderKind>,
-    /// Threads of a group.
+    /// Threads per group.
     pub threads: Option<[u32; 3]>,
-    /// Lanes of a wave: least, most, preferred; the others are 0 where one number is meant.
+    /// Lanes per wave: minimum, maximum, preferred. If only one number is given, the others are 0.
     pub wave_lanes: Option<[u32; 3]>,
-    /// Most bytes of group shared memory.
+    /// Maximum bytes of group shared memory.
     pub group_shared_limit: Option<u32>,
-    /// Bytes of the payload of a ray, or of a mesh.
+    /// Bytes of the payload of a ray or mesh.
     pub payload_size: Option<u32>,
-    /// Bytes of a ray's attributes.
+    /// Bytes of the attributes of a ray.
     pub attribute_size: Option<u32>,
-    /// Numbers of the stage, by what they are.
+    /// Properties of the stage: name and value.
     pub stage: Vec<(&'static str, u32)>,
-    /// What it is as a node of a work graph.
+    /// Properties as a work graph node.
     pub node: Option<Node>,
 }
 
 /// A node of a work graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// How it is launched.
+    /// Launch type.
     pub launch_type: Option<LaunchType>,
-    /// Whether work may start there.
+    /// Whether it is a program entry.
     pub is_program_entry: bool,
     /// Its name and index.
     pub id: Option<(Text, u32)>,
-    /// Whose input it shares.
+    /// Name and index of the node whose input it shares.
     pub share_input_of: Option<(Text, u32)>,
-    /// The index of its local root arguments; all ones for none.
+    /// Index of its local root arguments; all ones for none.
     pub root_arguments_index: Option<u32>,
-    /// Groups that are launched.
+    /// Dispatch grid in groups.
     pub dispatch_grid: Option<[u32; 3]>,
-    /// Groups that are launched at most.
+    /// Maximum dispatch grid in groups.
     pub max_dispatch_grid: Option<[u32; 3]>,
-    /// How deep it may launch itself.
+    /// Maximum recursion depth.
     pub max_recursion: Option<u32>,
 }
 
@@ -167,7 +167,7 @@ fn function_of(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<usi
     }
 }
 
-fn three(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<[u32; 3]> {
+fn three_numbers(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<[u32; 3]> {
     nodes.numbers(operand)?.try_into().ok()
 }
 
@@ -178,24 +178,24 @@ impl Properties {
             tag::GEOMETRY => self.stage(nodes, &GEOMETRY, &nodes.operands(value?)?)?,
             tag::DOMAIN => self.stage(nodes, &DOMAIN, &nodes.operands(value?)?)?,
             tag::HULL => self.stage(nodes, &HULL, nodes.operands(value?)?.get(1..)?)?,
-            tag::THREADS => self.threads = Some(three(nodes, value)?),
+            tag::THREADS => self.threads = Some(three_numbers(nodes, value)?),
             tag::PAYLOAD_SIZE => self.payload_size = Some(nodes.number(value)?),
             tag::ATTRIBUTE_SIZE => self.attribute_size = Some(nodes.number(value)?),
             tag::KIND => self.kind = Some(ShaderKind(u16::try_from(nodes.number(value)?).ok()?)),
             tag::MESH => {
                 let operands = nodes.operands(value?)?;
                 let (&threads, rest) = operands.split_first()?;
-                self.threads = Some(three(nodes, threads)?);
+                self.threads = Some(three_numbers(nodes, threads)?);
                 self.stage(nodes, &MESH, rest)?;
                 self.payload_size = Some(nodes.number(*operands.get(4)?)?);
             }
             tag::AMPLIFICATION => {
                 let &[threads, payload_size] = nodes.operands(value?)?.as_slice() else { return None };
-                self.threads = Some(three(nodes, threads)?);
+                self.threads = Some(three_numbers(nodes, threads)?);
                 self.payload_size = Some(nodes.number(payload_size)?);
             }
             tag::WAVE_SIZE => self.wave_lanes = Some([*nodes.numbers(value)?.first()?, 0, 0]),
-            tag::WAVE_SIZE_RANGE => self.wave_lanes = Some(three(nodes, value)?),
+            tag::WAVE_SIZE_RANGE => self.wave_lanes = Some(three_numbers(nodes, value)?),
             tag::GROUP_SHARED_LIMIT => self.group_shared_limit = Some(nodes.number(value)?),
             tag::LAUNCH_TYPE..=tag::MAX_DISPATCH_GRID => {
                 self.node.get_or_insert_default().take(nodes, tag, value)?;
@@ -230,10 +230,10 @@ impl Node {
             tag::NODE_ID => self.id = Some(id()?),
             tag::SHARE_INPUT_OF => self.share_input_of = Some(id()?),
             tag::ROOT_ARGUMENTS_INDEX => self.root_arguments_index = Some(nodes.number(value)?),
-            tag::DISPATCH_GRID => self.dispatch_grid = Some(three(nodes, value)?),
-            tag::MAX_DISPATCH_GRID => self.max_dispatch_grid = Some(three(nodes, value)?),
+            tag::DISPATCH_GRID => self.dispatch_grid = Some(three_numbers(nodes, value)?),
+            tag::MAX_DISPATCH_GRID => self.max_dispatch_grid = Some(three_numbers(nodes, value)?),
             tag::MAX_RECURSION => self.max_recursion = Some(nodes.number(value)?),
-            // Records of inputs and outputs are in RDAT.
+            // Input and output records are read from RDAT.
             _ => {}
         }
         Some(())

@@ -1,17 +1,18 @@
-//! What DXC writes of a program into the metadata of its module: DXIL as data.
+//! Reads the metadata that DXC writes into DXIL modules.
 //!
-//! | named metadata | holds | here |
+//! | named metadata | contents | type or module |
 //! |---|---|---|
-//! | `dx.version`, `dx.valver` | the version of DXIL, and of the validator that the program is for | [`DxilModule`] |
-//! | `dx.shaderModel` | letters of the target profile, and the shader model | [`ShaderModel`] |
+//! | `dx.version`, `dx.valver` | versions of DXIL and of the targeted validator | [`DxilModule`] |
+//! | `dx.shaderModel` | prefix of the target profile, and the shader model | [`ShaderModel`] |
 //! | `dx.entryPoints` | functions, their signatures, resources and properties | [`entry`], [`signature`] |
-//! | `dx.resources` | what is bound, by class | [`resource`] |
+//! | `dx.resources` | bound resources, by class | [`resource`] |
 //! | `dx.typeAnnotations` | names, offsets and types of the fields of structs | [`annotation`] |
-//! | `dx.viewIdState` | which outputs depend on which inputs, and on the view ID | [`view_id`] |
-//! | `dx.subobjects` | state objects of a library, before they become RDAT | not read: RDAT has them |
+//! | `dx.viewIdState` | which outputs depend on which inputs and on the view ID | [`view_id`] |
+//! | `dx.subobjects` | state objects of a library | not read: RDAT has them |
 //!
-//! Tuples have fixed places or are lists of a tag and a value. What a tag means that is not known, nothing is said of;
-//! what can't be read is told in [`DxilModule::diagnostics`], and the rest stands.
+//! Tuples have fixed positions or are lists of tags and values. Unknown tags are ignored. What can't be read is
+//! reported
+//! in [`DxilModule::diagnostics`], and the rest is still read.
 //!
 //! ```
 //! use unshade::dxcontainer::{Container, program};
@@ -30,7 +31,7 @@
 //! # Ok::<(), unshade::core::Error>(())
 //! ```
 //!
-//! Source: DXC's `DxilMetadataHelper.h`, `DxilConstants.h`, and 711 modules beside DXC's text of them.
+//! Source: DXC's `DxilMetadataHelper.h`, `DxilConstants.h`, and a comparison of 711 modules with DXC's listings.
 
 pub mod annotation;
 pub mod entry;
@@ -56,7 +57,7 @@ use unshade_llvm::module::Module;
 use unshade_llvm::{MetadataId, TypeId};
 
 open_enum! {
-    /// The type of a component, as the listings of DXC name it.
+    /// A component type, named as in DXC's listings.
     pub struct ComponentType(u32) {
         INVALID = 0 => "invalid",
         I1 = 1 => "i1",
@@ -80,7 +81,7 @@ open_enum! {
     }
 }
 
-/// HLSL's names of component types: with native 16-bit types, and with minimum precision.
+/// HLSL names of component types: with native 16-bit types, and with minimum precision.
 const HLSL_NAMES: [[&str; 2]; 19] = [
     ["unknown", "unknown"],
     ["bool", "bool"],
@@ -104,7 +105,7 @@ const HLSL_NAMES: [[&str; 2]; 19] = [
 ];
 
 impl ComponentType {
-    /// HLSL's name of it, in a module that has minimum precision or not.
+    /// Returns its HLSL name, in a module with or without minimum precision.
     pub fn hlsl_name(self, min_precision: bool) -> &'static str {
         HLSL_NAMES.get(self.0 as usize).map_or("unknown", |names| names[usize::from(min_precision)])
     }
@@ -113,14 +114,14 @@ impl ComponentType {
 /// The target profile in `dx.shaderModel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShaderModel {
-    /// The letters: `ps`.
+    /// Prefix, such as `ps`.
     pub prefix: Text,
     /// The shader model.
     pub version: [u32; 2],
 }
 
 impl ShaderModel {
-    /// What the program is for, if the letters are known.
+    /// Returns the kind of shader, if the prefix is known.
     pub fn kind(&self) -> Option<ShaderKind> {
         let named = ShaderKind::NAMED.iter().map(|(kind, _)| *kind);
         let prefix = self.prefix.as_str()?;
@@ -134,38 +135,38 @@ impl std::fmt::Display for ShaderModel {
     }
 }
 
-/// A module's flags, as the first property of its entry points has them.
+/// Bit numbers of a module's flags, which are the first property of its entry points.
 pub mod flags {
-    /// The view ID is used.
+    /// The program uses the view ID.
     pub const VIEW_ID: u32 = 21;
-    /// 16-bit types have 16 bits, and are no hint.
+    /// 16-bit types have exactly 16 bits, instead of at least 16.
     pub const NATIVE_LOW_PRECISION: u32 = 23;
 }
 
-/// What the metadata of a module tells of a program.
+/// The metadata of a module.
 #[derive(Clone, Debug, Default)]
 pub struct DxilModule {
-    /// The version of DXIL.
+    /// Version of DXIL.
     pub version: Option<[u32; 2]>,
-    /// The version of the validator that the program is for.
+    /// Version of the validator that the program targets.
     pub validator: Option<[u32; 2]>,
     /// The target profile.
     pub model: Option<ShaderModel>,
-    /// The entry points; a library's first one has no function and stands for the library.
+    /// Entry points; the first one of a library has no function and describes the library.
     pub entries: Vec<EntryPoint>,
-    /// What is bound: shader resource views, unordered access views, constant buffers, samplers.
+    /// Bound resources: shader resource views, unordered access views, constant buffers, samplers.
     pub resources: Vec<Resource>,
-    /// What is known of the fields of structs.
+    /// Annotations of structs and their fields.
     pub annotations: BTreeMap<TypeId, StructAnnotation>,
-    /// What depends on what.
+    /// Dependencies of outputs on inputs and on the view ID.
     pub view_id: Option<ViewIdState>,
-    /// What could not be read.
+    /// Faults found while reading.
     pub diagnostics: Diagnostics,
 }
 
 impl DxilModule {
-    /// Reads the metadata of a module whose bitcode stands at `offset` in its file. A module without any, such as
-    /// Apple's, gives an empty one.
+    /// Reads the metadata of a module whose bitcode is at `offset` in its file. The result is empty for modules without
+    /// DXIL metadata, such as Apple's.
     pub fn read(module: &Module<'_>, offset: u64) -> Self {
         let nodes = Nodes::new(module);
         let mut read = Self {
@@ -224,43 +225,43 @@ impl DxilModule {
     }
 }
 
-/// The part of a container whose program DXC disassembles: the one with debug information, or else the plain one.
+/// Returns the part whose program DXC disassembles: the one with debug information, or else the plain one.
 pub fn main_part<'a>(container: &Container<'a>) -> Option<Part<'a>> {
     [b"ILDB", b"DXIL"].into_iter().find_map(|name| container.find(name))
 }
 
-/// Where what can't be read is told.
+/// Collects reports on metadata that can't be read.
 struct Faults {
-    /// Where the module stands.
+    /// Offset of the module in the file.
     offset: u64,
     diagnostics: Diagnostics,
 }
 
 impl Faults {
-    fn tell(&mut self, what: impl Into<String>) {
+    fn report(&mut self, what: impl Into<String>) {
         let error = Error::new(ErrorKind::BadValue, self.offset, "metadata of DXIL that can't be read");
         self.diagnostics.error("dx-metadata", error.within(what.into()));
     }
 
     fn take<T>(&mut self, read: Option<T>, what: impl FnOnce() -> String) -> Option<T> {
         if read.is_none() {
-            self.tell(what());
+            self.report(what());
         }
         read
     }
 }
 
-fn first_of(nodes: &Nodes<'_, '_>, name: &[u8]) -> Option<Vec<Option<MetadataId>>> {
+fn first_node(nodes: &Nodes<'_, '_>, name: &[u8]) -> Option<Vec<Option<MetadataId>>> {
     nodes.operands(*nodes.module().named(name).first()?)
 }
 
 fn version(nodes: &Nodes<'_, '_>, name: &[u8]) -> Option<[u32; 2]> {
-    let operands = first_of(nodes, name)?;
+    let operands = first_node(nodes, name)?;
     Some([nodes.number(*operands.first()?)?, nodes.number(*operands.get(1)?)?])
 }
 
 fn shader_model(nodes: &Nodes<'_, '_>) -> Option<ShaderModel> {
-    let operands = first_of(nodes, b"dx.shaderModel")?;
+    let operands = first_node(nodes, b"dx.shaderModel")?;
     let &[prefix, major, minor] = operands.as_slice() else { return None };
     Some(ShaderModel { prefix: nodes.text(prefix)?, version: [nodes.number(major)?, nodes.number(minor)?] })
 }

@@ -1,6 +1,7 @@
-//! Metadata as the readers of DXIL want it: operands, numbers, texts, and lists of tags and values.
+//! Reads metadata nodes: operands, numbers, texts, and lists of tags and values.
 //!
-//! A node may be referred to any number of times, so what is read is counted: a file pays for what it is read into.
+//! A hostile module may refer to one node any number of times, so everything that is read counts against a budget that
+//! is proportional to the size of the metadata.
 
 use std::cell::Cell;
 use unshade_dxcontainer::bytes::Text;
@@ -8,7 +9,7 @@ use unshade_llvm::metadata::Metadata;
 use unshade_llvm::module::Module;
 use unshade_llvm::{MetadataId, TypeId, ValueId};
 
-/// So many operands may be read of any module, and so many for each of its pieces of metadata.
+/// Number of operands that may be read from any module, and additionally per metadata entry.
 const BUDGET: usize = 1 << 14;
 const BUDGET_PER_ENTRY: usize = 64;
 
@@ -29,12 +30,12 @@ impl<'m, 'a> Nodes<'m, 'a> {
         self.module
     }
 
-    /// Whether something was not read because too much had been read.
+    /// Returns whether the budget is exhausted.
     pub(super) fn is_exhausted(&self) -> bool {
         self.exhausted.get()
     }
 
-    /// The operands of a node.
+    /// Returns the operands of a node.
     pub(super) fn operands(&self, id: MetadataId) -> Option<Vec<Option<MetadataId>>> {
         let node = self.module.node(id)?;
         let count = self.module.metadata.references(node).len();
@@ -48,7 +49,7 @@ impl<'m, 'a> Nodes<'m, 'a> {
         Some(self.module.node_operands(id).collect())
     }
 
-    /// The value that an operand is, with its type.
+    /// Returns an operand that is a value, with its type.
     pub(super) fn value(&self, operand: Option<MetadataId>) -> Option<(TypeId, ValueId)> {
         match self.module.metadata(None, operand?)?.0 {
             Metadata::Value { ty, value } => Some((ty, value)),
@@ -56,20 +57,20 @@ impl<'m, 'a> Nodes<'m, 'a> {
         }
     }
 
-    /// The integer that an operand is.
+    /// Returns an operand that is an integer.
     pub(super) fn integer(&self, operand: Option<MetadataId>) -> Option<u64> {
         self.module.integer(None, self.value(operand)?.1)
     }
 
-    /// The integer that an operand is, in 32 bits.
+    /// Returns an operand that is an integer of 32 bits.
     pub(super) fn number(&self, operand: Option<MetadataId>) -> Option<u32> {
         Some((self.integer(operand)? & 0xFFFF_FFFF) as u32)
     }
 
-    /// The text that an operand is.
+    /// Returns an operand that is a text.
     pub(super) fn text(&self, operand: Option<MetadataId>) -> Option<Text> {
         let text = self.module.metadata_string(operand?)?;
-        // A text may be referred to as often as a node.
+        // Texts count against the budget, because they can be referred to as often as nodes.
         match self.budget.get().checked_sub(text.len() / 8) {
             Some(rest) => self.budget.set(rest),
             None => {
@@ -80,12 +81,12 @@ impl<'m, 'a> Nodes<'m, 'a> {
         Some(Text::from(text))
     }
 
-    /// The numbers of the tuple that an operand is.
+    /// Returns an operand that is a tuple of numbers.
     pub(super) fn numbers(&self, operand: Option<MetadataId>) -> Option<Vec<u32>> {
         self.operands(operand?)?.into_iter().map(|operand| self.number(operand)).collect()
     }
 
-    /// The tags and values of the tuple that an operand is; nothing for null.
+    /// Returns an operand that is a tuple of tags and values; empty for null.
     pub(super) fn tagged(&self, operand: Option<MetadataId>) -> Option<Vec<(u32, Option<MetadataId>)>> {
         let Some(id) = operand else { return Some(Vec::new()) };
         let operands = self.operands(id)?;

@@ -1,8 +1,9 @@
-//! What is bound.
+//! Reads bound resources: `dx.resources`.
 //!
-//! The tuple of all has four places: shader resource views, unordered access views, constant buffers, samplers. One of
-//! them starts with number, variable (whose type is HLSL's), name, register space, first register and number of
-//! registers, and goes on with what its class has:
+//! The tuple has four lists: shader resource views, unordered access views, constant buffers, samplers. A resource
+//! starts
+//! with ID, variable (of an HLSL type), name, register space, first register and number of registers. The following
+//! operands depend on the class:
 //!
 //! | class | 6 | 7 | 8 | 9 | 10 |
 //! |---|---|---|---|---|---|
@@ -11,7 +12,7 @@
 //! | CBuffer | bytes | tags | | | |
 //! | Sampler | kind | tags | | | |
 //!
-//! Tags of views: 0 type of elements, 1 stride, 2 kind of sampler feedback, 3 64-bit atomics, 4 reorder coherent.
+//! Tags of views: 0 element type, 1 stride, 2 kind of sampler feedback, 3 64-bit atomics, 4 reorder coherent.
 
 use super::nodes::Nodes;
 use super::{ComponentType, Faults};
@@ -21,7 +22,7 @@ use unshade_dxcontainer::psv0::ResourceKind;
 use unshade_llvm::{MetadataId, TypeId};
 
 open_enum! {
-    /// How a resource is bound; the numbers are places in the tuple of all.
+    /// The class of a resource; numbers are positions in the tuple of lists.
     pub struct ResourceClass(u32) {
         SRV = 0 => "SRV",
         UAV = 1 => "UAV",
@@ -31,7 +32,7 @@ open_enum! {
 }
 
 impl ResourceClass {
-    /// The letter of its registers in HLSL.
+    /// Returns the letter of its registers in HLSL.
     pub fn register_letter(self) -> char {
         match self {
             Self::SRV => 't',
@@ -43,7 +44,7 @@ impl ResourceClass {
 }
 
 open_enum! {
-    /// What a sampler does.
+    /// The kind of a sampler.
     pub struct SamplerKind(u32) {
         DEFAULT = 0 => "default",
         COMPARISON = 1 => "comparison",
@@ -57,18 +58,18 @@ mod tag {
     pub(super) const FEEDBACK_KIND: u32 = 2;
     pub(super) const ATOMIC_64: u32 = 3;
     pub(super) const REORDER_COHERENT: u32 = 4;
-    /// Of constant buffers.
+    /// A tag of constant buffers.
     pub(super) const IS_TBUFFER: u32 = 0;
 }
 
 /// A resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// How it is bound.
+    /// Class.
     pub class: ResourceClass,
-    /// Its number in its class.
+    /// ID in its class.
     pub id: u32,
-    /// The type of its variable in the module: a pointer to HLSL's type, or to an array of it.
+    /// Type of its variable in the module: a pointer to the HLSL type, or to an array of it.
     pub ty: TypeId,
     /// Its name; empty if it was stripped.
     pub name: Text,
@@ -76,43 +77,43 @@ pub struct Resource {
     pub space: u32,
     /// The first register.
     pub lower_bound: u32,
-    /// How many registers; none for no bound.
+    /// Number of registers; none if unbounded.
     pub count: Option<u32>,
     /// The shape.
     pub kind: ResourceKind,
-    /// The type of the elements of textures and typed buffers.
+    /// Element type of textures and typed buffers.
     pub element: Option<ComponentType>,
-    /// The bytes from one element of a structured buffer to the next.
+    /// Stride of a structured buffer in bytes.
     pub stride: Option<u32>,
-    /// Samples of a multisampled texture, if they are told.
+    /// Samples of a multisampled texture, if known.
     pub samples: u32,
-    /// The bytes of a constant buffer.
+    /// Size of a constant buffer in bytes.
     pub size: Option<u32>,
-    /// What a sampler does.
+    /// The kind of a sampler.
     pub sampler: Option<SamplerKind>,
-    /// What kind of sampler feedback it is.
+    /// Kind of sampler feedback.
     pub feedback: Option<u32>,
-    /// What else is told of an unordered access view.
+    /// Properties of an unordered access view.
     pub access: Access,
 }
 
-/// What is told of an unordered access view.
+/// Properties of an unordered access view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Writes are seen by all groups.
+    /// Globally coherent: all groups see writes.
     pub globally_coherent: bool,
     /// It has a counter.
     pub counter: bool,
-    /// It is accessed in the order of rasterization.
+    /// Rasterizer ordered.
     pub rasterizer_ordered: bool,
-    /// 64-bit atomics are used on it.
+    /// The program uses 64-bit atomics on it.
     pub atomic_64: bool,
-    /// Writes are seen after a reordering of threads.
+    /// Reorder coherent: writes are visible after a reordering of threads.
     pub reorder_coherent: bool,
 }
 
 impl Resource {
-    /// The registers, such as `t0`, `t0–t3` or `t5–∞`.
+    /// Returns the registers, such as `t0`, `t0–t3` or `t5–∞`.
     pub fn register_range(&self) -> String {
         let letter = self.class.register_letter();
         let first = self.lower_bound;
@@ -124,7 +125,7 @@ impl Resource {
     }
 }
 
-/// All resources of the tuple of four.
+/// Reads all resources from the tuple of four lists.
 pub(super) fn read_all(nodes: &Nodes<'_, '_>, id: MetadataId, faults: &mut Faults) -> Vec<Resource> {
     let mut resources = Vec::new();
     let Some(classes) = faults.take(nodes.operands(id), || "resources".into()) else { return resources };
@@ -168,7 +169,7 @@ fn read(nodes: &Nodes<'_, '_>, class: ResourceClass, id: MetadataId) -> Option<R
 }
 
 impl Resource {
-    /// Reads what its class has.
+    /// Reads the operands that depend on the class.
     fn read_own(&mut self, nodes: &Nodes<'_, '_>, own: &[Option<MetadataId>]) -> Option<()> {
         let flag = |operand| Some(nodes.integer(operand)? != 0);
         match (self.class, own) {

@@ -1,16 +1,16 @@
-//! Elements of the signatures of an entry point.
+//! Reads the elements of an entry point's signatures.
 //!
-//! | place | meaning |
+//! | operand | meaning |
 //! |---|---|
 //! | 0 | number |
 //! | 1 | name |
-//! | 2 | type of components |
-//! | 3 | what it means, as [`SemanticKind`] |
-//! | 4 | tuple of semantic indices, one a row |
-//! | 5 | how it is interpolated |
+//! | 2 | component type |
+//! | 3 | kind of semantic, as [`SemanticKind`] |
+//! | 4 | tuple of semantic indices, one per row |
+//! | 5 | interpolation mode |
 //! | 6, 7 | rows, columns |
-//! | 8, 9 | first row and column in the registers; -1 without a place |
-//! | 10 | tags: 0 stream, 2 components that are indexed dynamically, 3 components that are used |
+//! | 8, 9 | first row and column in the registers; -1 if not allocated |
+//! | 10 | tags: 0 stream, 2 mask of dynamically indexed components, 3 mask of used components |
 
 use super::ComponentType;
 use super::nodes::Nodes;
@@ -31,27 +31,27 @@ pub struct SignatureElement {
     pub id: u32,
     /// Its name.
     pub name: Text,
-    /// The type of its components.
+    /// Component type.
     pub component_type: ComponentType,
-    /// What it means.
+    /// Kind of semantic.
     pub kind: SemanticKind,
-    /// Its semantic indices, one a row.
+    /// Semantic indices, one per row.
     pub indices: Vec<u32>,
-    /// How it is interpolated.
+    /// Interpolation mode.
     pub interpolation: Interpolation,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u32,
-    /// How many columns it has.
+    /// Number of columns.
     pub columns: u8,
-    /// Its first row, if it has a place.
+    /// First row, if allocated.
     pub start_row: Option<u32>,
-    /// Its first column, if it has a place.
+    /// First column, if allocated.
     pub start_column: Option<u8>,
-    /// The stream of a geometry shader.
+    /// Stream, for geometry shaders.
     pub stream: u32,
-    /// The components that are indexed dynamically.
+    /// Mask of dynamically indexed components.
     pub dynamic_mask: u8,
-    /// The components that are used; nothing was said before validator version 1.5.
+    /// Mask of used components; unknown before validator version 1.5.
     pub used_mask: u8,
 }
 
@@ -59,7 +59,7 @@ fn byte(number: u32) -> u8 {
     number.to_le_bytes()[0]
 }
 
-/// The elements of the tuple that an operand is; none for null.
+/// Reads the elements of an operand that is a tuple; empty for null.
 pub(super) fn read_all(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<Vec<SignatureElement>> {
     let Some(id) = operand else { return Some(Vec::new()) };
     nodes.operands(id)?.into_iter().map(|element| read(nodes, element?)).collect()

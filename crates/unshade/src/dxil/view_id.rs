@@ -1,10 +1,10 @@
-//! Which scalars that a program puts out depend on which that it takes in, and on the view ID: `dx.viewIdState`.
+//! Reads which output scalars depend on which input scalars and on the view ID: `dx.viewIdState`.
 //!
-//! An array of words: number of input scalars; for each stream (4 of a geometry shader, else 1) the number of output
-//! scalars, a set of those that depend on the view ID if the program uses it, and for each input the set of outputs
-//! that depend on it; then, of hull, domain and mesh shaders, the number of scalars of patch constants or primitives
-//! and the same for them (domain: for each patch constant a set of outputs). A set has a bit for each output, in whole
-//! words.
+//! The state is an array of words: number of input scalars; then for each stream (4 in a geometry shader, else 1) the
+//! number of output scalars, the set of outputs that depend on the view ID (if the program uses it), and for each input
+//! the set of outputs that depend on it. Hull, domain and mesh shaders add the number of scalars of patch constants or
+//! primitives and the same sets for them (domain: for each patch constant a set of outputs). A set is a bit mask of
+//! outputs, padded to whole words.
 //!
 //! Source: DXC's `ComputeViewIdState.cpp`.
 
@@ -13,31 +13,31 @@ use super::nodes::Nodes;
 use unshade_dxcontainer::program::ShaderKind;
 use unshade_llvm::constants::Constant;
 
-/// More scalars than this no signature has: 32 registers of 4.
+/// Maximum number of scalars of a signature: 32 registers of 4.
 const MAX_SCALARS: u32 = 128;
 
-/// The streams of a geometry shader.
+/// Number of streams of a geometry shader.
 const STREAMS: usize = 4;
 
-/// What depends on what.
+/// Dependencies between the scalars of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewIdState {
-    /// How many scalars go in.
+    /// Number of input scalars.
     pub inputs: u32,
-    /// What comes out of each stream: four of a geometry shader, else one.
+    /// Outputs by stream: four in a geometry shader, else one.
     pub streams: Vec<Outputs>,
-    /// Patch constants of a hull shader, or values of the primitives of a mesh shader.
+    /// Patch constants of a hull shader, or primitive outputs of a mesh shader.
     pub patch: Option<Outputs>,
-    /// Of a domain shader: how many scalars of patch constants go in.
+    /// Number of patch constant scalars that a domain shader reads.
     pub patch_inputs: Option<u32>,
-    /// Of a domain shader: outputs by the patch constants that they depend on.
+    /// Outputs of a domain shader, with the patch constants that they depend on.
     pub patch_dependencies: Vec<Dependency>,
 }
 
-/// Scalars that come out.
+/// Output scalars.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// How many.
+    /// Number of scalars.
     pub count: u32,
     /// Those that depend on the view ID.
     pub by_view_id: Vec<u32>,
@@ -54,7 +54,7 @@ pub struct Dependency {
     pub inputs: Vec<u32>,
 }
 
-/// Reads the state; none if there is none.
+/// Reads the state, if the module has one.
 pub(super) fn read(
     nodes: &Nodes<'_, '_>,
     kind: Option<ShaderKind>,
@@ -76,7 +76,7 @@ fn words(nodes: &Nodes<'_, '_>, node: unshade_llvm::MetadataId) -> Option<Vec<u3
         Constant::Data(words) => {
             Some(constants.words(words).iter().map(|word| (word & 0xFFFF_FFFF) as u32).collect())
         }
-        // An array of zeros says how many it has by its type; no state needs more than these.
+        // The length of an array of zeros comes from its type and is not trusted; no state needs more than this.
         Constant::Null => match nodes.module().types.get(ty) {
             unshade_llvm::types::Type::Array { count, .. } => {
                 Some(vec![0; usize::try_from(count).ok()?.min(MAX_SCALARS as usize)])
@@ -87,7 +87,7 @@ fn words(nodes: &Nodes<'_, '_>, node: unshade_llvm::MetadataId) -> Option<Vec<u3
     }
 }
 
-/// The words that are not read yet.
+/// The words that have not been read yet.
 struct Words<'w> {
     words: &'w [u32],
 }
@@ -131,7 +131,7 @@ impl Words<'_> {
         Some(Outputs { count, by_view_id, by_inputs: self.table(inputs, count)? })
     }
 
-    /// The members of a set of so many.
+    /// Reads a set over `count` outputs and returns its members.
     fn set(&mut self, count: u32) -> Option<Vec<u32>> {
         let mut members = Vec::new();
         for start in (0..count).step_by(32) {
@@ -142,7 +142,7 @@ impl Words<'_> {
         Some(members)
     }
 
-    /// A set of outputs for each input, turned round.
+    /// Reads a set of outputs per input, and returns the inputs per output.
     fn table(&mut self, inputs: u32, outputs: u32) -> Option<Vec<Dependency>> {
         let mut dependencies: Vec<Dependency> =
             (0..outputs).map(|output| Dependency { output, inputs: Vec::new() }).collect();

@@ -1,7 +1,8 @@
-//! The data of an effect and its index, as they are read.
+//! Reads the data of an effect and its index.
 //!
 //! ```text
-//! type       u32 name, u32 class (1 numeric, 2 object, 3 structure), u32 elements, u32 size, u32 stride, u32 packed size
+//! type       u32 name, u32 class (1 numeric, 2 object, 3 structure), u32 elements, u32 size, u32 stride, u32 packed
+//! size
 //!   numeric  u32: bits 0-2 kind (1 scalar, 2 vector, 3 matrix), 3-7 component type, 8-10 rows, 11-13 columns
 //!   object   u32 kind
 //! ```
@@ -30,7 +31,7 @@ impl Header {
         }
     }
 
-    /// Whether techniques stand in groups.
+    /// Returns whether techniques are in groups.
     pub(super) fn has_groups(&self) -> bool {
         self.version == FX_5_0
     }
@@ -76,7 +77,7 @@ pub(super) fn open(mut effect: Reader<'_>) -> Result<(Header, Data<'_>, Index<'_
     Ok((header, Data { bytes: data, base }, index))
 }
 
-/// The words that say what there is, in their order.
+/// Reads the index: words that describe the contents, in order.
 pub(super) struct Index<'a> {
     reader: Reader<'a>,
 }
@@ -95,13 +96,13 @@ impl Index<'_> {
 pub(super) struct Type<'a> {
     pub(super) name: &'a [u8],
     pub(super) class: u32,
-    /// None if it is no array.
+    /// Number of elements, or `None` if it is not an array.
     pub(super) elements: u32,
-    /// Its size in a buffer, in bytes.
+    /// Size in a buffer, in bytes.
     pub(super) size: u32,
-    /// The size of its values without the space between them.
+    /// Size of its values without padding, in bytes.
     pub(super) packed_size: u32,
-    /// Of numbers their form, of objects their kind.
+    /// For numeric types the format, for objects the kind.
     pub(super) form: u32,
 }
 
@@ -110,14 +111,14 @@ const NUMERIC: u32 = 1;
 const OBJECT: u32 = 2;
 const STRING: u32 = 1;
 
-/// Types of components.
+/// A component type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Component {
     Float,
     Signed,
     Unsigned,
     Bool,
-    /// Of structures, and what has no name.
+    /// For structures, and for types without a name.
     Word,
 }
 
@@ -137,7 +138,7 @@ impl Type<'_> {
     }
 }
 
-/// What the index points to.
+/// The data that the index points to.
 #[derive(Clone, Copy)]
 pub(super) struct Data<'a> {
     bytes: &'a [u8],
@@ -156,7 +157,7 @@ impl<'a> Data<'a> {
         Ok(Reader::at(rest, place))
     }
 
-    /// A string that a NUL ends.
+    /// Returns a string that ends with a NUL.
     pub(super) fn string(&self, offset: u32) -> Result<&'a [u8]> {
         let bytes = self.at(offset)?.data();
         let end = memchr::memchr(0, bytes).ok_or_else(|| {
@@ -169,10 +170,10 @@ impl<'a> Data<'a> {
         self.at(offset)?.u32()
     }
 
-    /// So many words.
+    /// Returns `count` words.
     pub(super) fn words(&self, offset: u32, count: u32) -> Result<Vec<u32>> {
         let mut reader = self.at(offset)?;
-        // Before there is room for them it has to be known that they are there.
+        // Check that the words exist before allocating memory for them.
         if u64::from(count).saturating_mul(4) > reader.data().len() as u64 {
             return Err(Error::new(
                 ErrorKind::Truncated,
@@ -183,7 +184,7 @@ impl<'a> Data<'a> {
         (0..count).map(|_| reader.u32()).collect()
     }
 
-    /// The bytes of a shader, which its size stands before.
+    /// Returns the bytes of a shader, which follow its size.
     pub(super) fn shader(&self, offset: u32) -> Result<Reader<'a>> {
         let mut reader = self.at(offset)?;
         let size = reader.u32()?;

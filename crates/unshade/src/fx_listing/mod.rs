@@ -1,25 +1,25 @@
-//! What `D3DDisassemble` of FXC writes of an effect: the contents of an FX10 part.
+//! Lists effects (the contents of an FX10 part) as FXC's `D3DDisassemble` does.
 //!
 //! ```text
 //! 0    u32 version                     0xfeff1001 fx_4_0, 0xfeff1011 fx_4_1, 0xfeff2001 fx_5_0
-//! 4    u32 × 3 buffers, variables, objects of its own
-//! 16   u32 × 3 the same of an effect pool, which are not listed yet
+//! 4    u32 × 3 local buffers, variables, objects
+//! 16   u32 × 3 the same for an effect pool, which are not listed yet
 //! 28   u32 techniques
 //! 32   u32 size of the data
-//! 36   u32 × 10 counts of kinds of objects
-//! 76   u32 × 5 from fx_5_0 on: groups, unordered access views, interfaces, …
-//! …    the data: names, types, values, shaders; what stands in the index counts offsets from its start
+//! 36   u32 × 10 counts of objects by kind
+//! 76   u32 × 5 since fx_5_0: groups, unordered access views, interfaces, …
+//! …    the data: names, types, values, shaders; offsets in the index are relative to its start
 //! …    the index: buffers with their variables, objects, groups, techniques, passes with their assignments
 //! ```
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | `data` | the data and the index as they are read |
-//! | `values` | numbers and arrays of them |
-//! | `states` | what can be assigned |
-//! | `objects` | objects, shaders, assignments |
+//! | `data` | reads the data and the index |
+//! | `values` | formats numbers and arrays |
+//! | `states` | the table of states that can be assigned |
+//! | `objects` | lists objects, shaders, assignments |
 //!
-//! Source: Wine's reader of effects for the fields; the text was seen in what FXC writes of effects that have each form.
+//! Source: Wine's effect reader for the fields; FXC's listings of effects with every form for the text.
 
 mod data;
 mod objects;
@@ -32,19 +32,19 @@ use std::fmt::Write;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, TokenSink};
 use unshade_dxcontainer::container::Container;
 
-/// The name of the part that holds an effect.
+/// Name of the part with an effect.
 pub const PART: &[u8; 4] = b"FX10";
 
-/// How long a listing gets at most: in hostile files many names may stand for one value.
+/// Maximum size of a listing: in hostile files many names may share one value.
 const MAX_TEXT: usize = 16 << 20;
 
-/// The column at which the comments stand.
+/// Column of the comments.
 const COLUMN: usize = 40;
 
-/// Writes an effect as FXC does.
+/// Lists an effect as FXC does.
 ///
 /// # Errors
-/// It can't be read, or has something whose text is not known: expressions, effect pools, interfaces.
+/// If it can't be read, or has something whose text is unknown: expressions, effect pools, interfaces.
 pub fn print_fxc(effect: Reader<'_>, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) -> Result<()> {
     let (header, data, index) = data::open(effect)?;
     let mut listing = Listing { header, data, index, text: String::new(), diagnostics };
@@ -53,12 +53,12 @@ pub fn print_fxc(effect: Reader<'_>, sink: &mut dyn TokenSink, diagnostics: &mut
     Ok(())
 }
 
-/// The effect of a container.
+/// Returns the effect of a container.
 pub fn effect<'a>(container: &Container<'a>) -> Option<Reader<'a>> {
     container.find(PART).map(|part| part.data)
 }
 
-/// A string as FXC writes it, as it is, unless that is not safe to show.
+/// Quotes a string as FXC does: unescaped, unless it is unsafe to show.
 fn quoted(text: &[u8]) -> String {
     let is_safe = |c: char| unshade_core::escape::is_plain(c) || matches!(c, '\n' | '\t');
     match str::from_utf8(text) {
@@ -155,7 +155,7 @@ impl Listing<'_, '_> {
         self.check_length()
     }
 
-    /// How many elements there are, and the semantic.
+    /// Appends the number of elements and the semantic.
     fn extent(&self, line: &mut String, data_type: &Type<'_>, semantic: u32) -> Result<()> {
         if data_type.elements > 0 {
             let _ = write!(line, "[{}]", data_type.elements);
@@ -170,7 +170,7 @@ impl Listing<'_, '_> {
         Ok(shown(self.data.string(offset)?).into_owned())
     }
 
-    /// Annotations in angle brackets, the last one closed if `closed`; whether there are any.
+    /// Writes annotations in angle brackets, with the closing one if `closed`. Returns whether there are any.
     fn annotations(&mut self, indent: usize, closed: bool) -> Result<bool> {
         let count = self.index.next()?;
         if count == 0 {
@@ -199,7 +199,7 @@ impl Listing<'_, '_> {
         Ok(true)
     }
 
-    /// The strings of an object or annotation.
+    /// Returns the strings of an object or annotation.
     fn strings(&mut self, data_type: &Type<'_>) -> Result<String> {
         let mut all = Vec::new();
         for _ in 0..data_type.elements.max(1) {
@@ -251,7 +251,7 @@ impl Listing<'_, '_> {
         Ok(())
     }
 
-    /// The line with the name of a technique or pass; gives how many things it has.
+    /// Writes the line with the name of a technique or pass, and returns the number of its items.
     fn named(&mut self, indent: usize, word: &str) -> Result<u32> {
         let (name, count) = (self.index.next()?, self.index.next()?);
         let name = self.name(name)?;

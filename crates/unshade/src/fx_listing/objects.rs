@@ -1,4 +1,4 @@
-//! Objects of an effect, and what is assigned to them and in passes.
+//! Lists the objects of an effect, and assignments in state blocks and passes.
 
 use super::Listing;
 use super::data::{Component, Type};
@@ -9,13 +9,13 @@ use std::fmt::Write;
 use unshade_core::{Error, ErrorKind, Result};
 use unshade_dxcontainer::container::Container;
 
-/// Kinds of objects that have more than a name.
+/// Kinds of objects with more data than a name.
 mod kind {
     pub(super) const STRING: u32 = 1;
     pub(super) const BLEND: u32 = 2;
     pub(super) const DEPTH_STENCIL: u32 = 3;
     pub(super) const RASTERIZER: u32 = 4;
-    /// The first of the shaders, which go on with those for vertices and of geometry.
+    /// The first shader kind; vertex and geometry shaders follow.
     pub(super) const PIXEL_SHADER: u32 = 5;
     pub(super) const GEOMETRY_SHADER_WITH_STREAMS: u32 = 8;
     pub(super) const SAMPLER: u32 = 0x15;
@@ -23,7 +23,7 @@ mod kind {
     pub(super) const LAST_SHADER_5: u32 = 0x1e;
 }
 
-/// How a value is given that is assigned.
+/// Kinds of assigned values.
 mod given {
     pub(super) const CONSTANT: u32 = 1;
     pub(super) const VARIABLE: u32 = 2;
@@ -65,7 +65,7 @@ impl Listing<'_, '_> {
             }
             _ => {}
         }
-        // Annotations are told behind what belongs to the object, but stand before it.
+        // In the index annotations follow the object's data; in the listing they come before it.
         let body = self.text.split_off(start);
         self.line(0, &line);
         let has_annotations = self.annotations(0, false)?;
@@ -82,7 +82,7 @@ impl Listing<'_, '_> {
         self.check_length()
     }
 
-    /// The blocks of states of an object, up to what ends the last one.
+    /// Writes the state blocks of an object, without the end of the last one.
     fn blocks(&mut self, data_type: &Type<'_>) -> Result<()> {
         if data_type.elements == 0 {
             return self.block(0);
@@ -111,7 +111,7 @@ impl Listing<'_, '_> {
         Error::new(ErrorKind::Unsupported, self.index.offset(), format!("{what}, whose text is not known"))
     }
 
-    /// The shaders of an object, up to what ends the last one.
+    /// Writes the shaders of an object, without the end of the last one.
     fn shaders(&mut self, data_type: &Type<'_>) -> Result<()> {
         let is_array = data_type.elements > 0;
         if is_array {
@@ -133,7 +133,7 @@ impl Listing<'_, '_> {
         Ok(())
     }
 
-    /// A shader, and which of its outputs go into streams.
+    /// Writes a shader and its stream output declaration.
     fn shader(&mut self, offset: u32, streams: u32, indent: usize) -> Result<()> {
         if offset == 0 {
             self.text.push_str("NULL");
@@ -149,7 +149,7 @@ impl Listing<'_, '_> {
             self.line(inside, line);
             self.check_length()?;
         }
-        // FXC indents the end of the text, and then the brace behind it.
+        // FXC indents the end of the text, and then the closing brace.
         let _ = write!(self.text, "{:inside$}{:indent$}\n{:indent$}}}", "", "", "");
         if streams != 0 {
             let declaration = self.name(streams)?;
@@ -159,7 +159,7 @@ impl Listing<'_, '_> {
         Ok(())
     }
 
-    /// An assignment in a block of states or in a pass.
+    /// Writes an assignment in a state block or pass.
     pub(super) fn assignment(&mut self, indent: usize) -> Result<()> {
         let (number, element) = (self.index.next()?, self.index.next()?);
         let (given, value) = (self.index.next()?, self.index.next()?);
@@ -196,7 +196,7 @@ impl Listing<'_, '_> {
         self.check_length()
     }
 
-    /// A constant: how many numbers, and each with its type.
+    /// Formats a constant: a count, then type and value of each number.
     fn constant(&self, form: Form, offset: u32) -> Result<String> {
         let count = self.data.word(offset)?;
         let words = self.data.words(offset.saturating_add(4), count.saturating_mul(2))?;
@@ -230,7 +230,7 @@ impl Listing<'_, '_> {
     }
 }
 
-/// What a constant of some type is.
+/// Returns the component type of a constant.
 fn component(data_type: u32) -> Component {
     match data_type {
         1 => Component::Float,

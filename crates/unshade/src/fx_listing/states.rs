@@ -1,9 +1,9 @@
-//! What can be assigned in blocks of states and in passes, by number.
+//! The table of states that can be assigned in state blocks and passes, by number.
 //!
-//! Source: Wine's table of properties for the numbers; words and forms were seen in the text of FXC for effects that
-//! assign each.
+//! Source: Wine's table of properties for the numbers; FXC's listings of effects that assign each state for names and
+//! formats.
 
-/// How a value is written.
+/// The format of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     /// An object.
@@ -13,25 +13,25 @@ pub(super) enum Form {
     Unsigned,
     Byte,
     Bool,
-    /// A number that has a word.
+    /// A number with a name.
     Named(&'static [&'static str]),
     /// The filter of a sampler.
     Filter,
 }
 
-/// Something that can be assigned.
+/// A state that can be assigned.
 pub(super) struct State {
     pub(super) name: &'static str,
     pub(super) form: Form,
-    /// Whether there is one for each render target.
+    /// Whether there is one per render target.
     pub(super) is_array: bool,
 }
 
-const fn one(name: &'static str, form: Form) -> State {
+const fn single(name: &'static str, form: Form) -> State {
     State { name, form, is_array: false }
 }
 
-const fn each(name: &'static str, form: Form) -> State {
+const fn per_target(name: &'static str, form: Form) -> State {
     State { name, form, is_array: true }
 }
 
@@ -76,7 +76,7 @@ const BLEND: Form = Form::Named(&[
 const BLEND_OPERATION: Form = Form::Named(&["", "ADD", "SUBTRACT", "REV_SUBTRACT", "MIN", "MAX"]);
 const ADDRESS: Form = Form::Named(&["", "WRAP", "MIRROR", "CLAMP", "BORDER", "MIRROR_ONCE"]);
 
-/// Words of filters.
+/// Names of filters.
 pub(super) const FILTERS: [(u32, &str); 18] = [
     (0, "MIN_MAG_MIP_POINT"),
     (0x01, "MIN_MAG_POINT_MIP_LINEAR"),
@@ -98,65 +98,65 @@ pub(super) const FILTERS: [(u32, &str); 18] = [
     (0xd5, "COMPARISON_ANISOTROPIC"),
 ];
 
-/// By number, from zero on.
+/// States by number, from 0.
 pub(super) const STATES: [State; 59] = [
-    one("RasterizerState", Form::Object),
-    one("DepthStencilState", Form::Object),
-    one("BlendState", Form::Object),
-    one("RenderTargets", Form::Object),
-    one("DepthStencilView", Form::Object),
-    one("GenerateMips", Form::Object),
-    one("VertexShader", Form::Object),
-    one("PixelShader", Form::Object),
-    one("GeometryShader", Form::Object),
-    one("DS_StencilRef", Form::Unsigned),
-    one("AB_BlendFactor", Form::Floats),
-    one("AB_SampleMask", Form::Unsigned),
-    one("FillMode", FILL),
-    one("CullMode", CULL),
-    one("FrontCounterClockwise", Form::Bool),
-    one("DepthBias", Form::Unsigned),
-    one("DepthBiasClamp", Form::Float),
-    one("SlopeScaledDepthBias", Form::Float),
-    one("DepthClipEnable", Form::Bool),
-    one("ScissorEnable", Form::Bool),
-    one("MultisampleEnable", Form::Bool),
-    one("AntialiasedLineEnable", Form::Bool),
-    one("DepthEnable", Form::Bool),
-    one("DepthWriteMask", WRITE),
-    one("DepthFunc", COMPARISON),
-    one("StencilEnable", Form::Bool),
-    one("StencilReadMask", Form::Byte),
-    one("StencilWriteMask", Form::Byte),
-    one("FrontFaceStencilFail", STENCIL),
-    one("FrontFaceStencilDepthFail", STENCIL),
-    one("FrontFaceStencilPass", STENCIL),
-    one("FrontFaceStencilFunc", COMPARISON),
-    one("BackFaceStencilFail", STENCIL),
-    one("BackFaceStencilDepthFail", STENCIL),
-    one("BackFaceStencilPass", STENCIL),
-    one("BackFaceStencilFunc", COMPARISON),
-    one("AlphaToCoverageEnable", Form::Bool),
-    each("BlendEnable", Form::Bool),
-    each("SrcBlend", BLEND),
-    each("DestBlend", BLEND),
-    each("BlendOp", BLEND_OPERATION),
-    each("SrcBlendAlpha", BLEND),
-    each("DestBlendAlpha", BLEND),
-    each("BlendOpAlpha", BLEND_OPERATION),
-    each("RenderTargetWriteMask", Form::Byte),
-    one("Filter", Form::Filter),
-    one("AddressU", ADDRESS),
-    one("AddressV", ADDRESS),
-    one("AddressW", ADDRESS),
-    one("MipLODBias", Form::Float),
-    one("MaxAnisotropy", Form::Unsigned),
-    one("ComparisonFunc", COMPARISON),
-    one("BorderColor", Form::Floats),
-    one("MinLOD", Form::Float),
-    one("MaxLOD", Form::Float),
-    one("Texture", Form::Object),
-    one("HullShader", Form::Object),
-    one("DomainShader", Form::Object),
-    one("ComputeShader", Form::Object),
+    single("RasterizerState", Form::Object),
+    single("DepthStencilState", Form::Object),
+    single("BlendState", Form::Object),
+    single("RenderTargets", Form::Object),
+    single("DepthStencilView", Form::Object),
+    single("GenerateMips", Form::Object),
+    single("VertexShader", Form::Object),
+    single("PixelShader", Form::Object),
+    single("GeometryShader", Form::Object),
+    single("DS_StencilRef", Form::Unsigned),
+    single("AB_BlendFactor", Form::Floats),
+    single("AB_SampleMask", Form::Unsigned),
+    single("FillMode", FILL),
+    single("CullMode", CULL),
+    single("FrontCounterClockwise", Form::Bool),
+    single("DepthBias", Form::Unsigned),
+    single("DepthBiasClamp", Form::Float),
+    single("SlopeScaledDepthBias", Form::Float),
+    single("DepthClipEnable", Form::Bool),
+    single("ScissorEnable", Form::Bool),
+    single("MultisampleEnable", Form::Bool),
+    single("AntialiasedLineEnable", Form::Bool),
+    single("DepthEnable", Form::Bool),
+    single("DepthWriteMask", WRITE),
+    single("DepthFunc", COMPARISON),
+    single("StencilEnable", Form::Bool),
+    single("StencilReadMask", Form::Byte),
+    single("StencilWriteMask", Form::Byte),
+    single("FrontFaceStencilFail", STENCIL),
+    single("FrontFaceStencilDepthFail", STENCIL),
+    single("FrontFaceStencilPass", STENCIL),
+    single("FrontFaceStencilFunc", COMPARISON),
+    single("BackFaceStencilFail", STENCIL),
+    single("BackFaceStencilDepthFail", STENCIL),
+    single("BackFaceStencilPass", STENCIL),
+    single("BackFaceStencilFunc", COMPARISON),
+    single("AlphaToCoverageEnable", Form::Bool),
+    per_target("BlendEnable", Form::Bool),
+    per_target("SrcBlend", BLEND),
+    per_target("DestBlend", BLEND),
+    per_target("BlendOp", BLEND_OPERATION),
+    per_target("SrcBlendAlpha", BLEND),
+    per_target("DestBlendAlpha", BLEND),
+    per_target("BlendOpAlpha", BLEND_OPERATION),
+    per_target("RenderTargetWriteMask", Form::Byte),
+    single("Filter", Form::Filter),
+    single("AddressU", ADDRESS),
+    single("AddressV", ADDRESS),
+    single("AddressW", ADDRESS),
+    single("MipLODBias", Form::Float),
+    single("MaxAnisotropy", Form::Unsigned),
+    single("ComparisonFunc", COMPARISON),
+    single("BorderColor", Form::Floats),
+    single("MinLOD", Form::Float),
+    single("MaxLOD", Form::Float),
+    single("Texture", Form::Object),
+    single("HullShader", Form::Object),
+    single("DomainShader", Form::Object),
+    single("ComputeShader", Form::Object),
 ];

@@ -1,15 +1,15 @@
-//! Numbers as FXC writes them in effects.
+//! Formats numbers as FXC does in effects.
 
 use super::data::{Component, Type};
 use std::fmt::Write;
 
-/// Up to this magnitude integers are decimal.
+/// Maximum magnitude of integers that are written in decimal.
 const DECIMAL: u32 = 10_000;
 
-/// The value of a variable or annotation.
+/// Formats the value of a variable or annotation.
 pub(super) fn initializer(data_type: &Type<'_>, words: &[u32]) -> String {
     let component = data_type.component();
-    // One number is written for many that are the same.
+    // Equal numbers are written as one.
     let shown = match words {
         [first, rest @ ..] if rest.iter().all(|word| word == first) => words.get(..1).unwrap_or_default(),
         _ => words,
@@ -18,7 +18,7 @@ pub(super) fn initializer(data_type: &Type<'_>, words: &[u32]) -> String {
     if words.len() == 1 { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
 }
 
-/// A number.
+/// Formats a number.
 pub(super) fn number(component: Component, word: u32) -> String {
     match component {
         Component::Float => float(f32::from_bits(word)),
@@ -29,7 +29,7 @@ pub(super) fn number(component: Component, word: u32) -> String {
     }
 }
 
-/// `%.9g` of the C library of FXC, whose exponents have three digits.
+/// Formats as `%.9g` in FXC's C library, whose exponents have three digits.
 fn float(value: f32) -> String {
     const DIGITS: i32 = 9;
     if !value.is_finite() {

@@ -1,10 +1,10 @@
-//! What is bound: textures, samplers, views, buffers.
+//! Writes resource bindings: textures, samplers, views, buffers.
 
 use super::shown;
 use std::fmt::Write;
 use unshade_dxcontainer::rdef::{Binding, InputType, ResourceDefinitions};
 
-/// The bit of a sampler that compares.
+/// Flag of a comparison sampler.
 const COMPARES: u32 = 2;
 
 pub(super) fn write(text: &mut String, resources: &ResourceDefinitions) {
@@ -56,7 +56,7 @@ fn row(text: &mut String, binding: &Binding) {
     };
 }
 
-/// What reading it gives.
+/// Returns the format of its elements.
 fn format(binding: &Binding) -> String {
     let fields = &binding.fields;
     match fields.input_type {
@@ -82,7 +82,7 @@ fn format(binding: &Binding) -> String {
     }
 }
 
-/// Its dimension, or how it is accessed.
+/// Returns its dimension, or its kind of access.
 fn dimension(binding: &Binding) -> String {
     let fields = &binding.fields;
     let name = match fields.input_type {

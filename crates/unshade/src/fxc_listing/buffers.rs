@@ -1,17 +1,17 @@
-//! Constant buffers and the elements of structured buffers, down to the members of their structures.
+//! Writes constant buffers and the elements of structured buffers, including members of structures.
 
 use super::shown;
 use std::borrow::Cow;
 use std::fmt::Write;
 use unshade_dxcontainer::rdef::{Buffer, DataType, ResourceDefinitions, Variable};
 
-/// The column at which the comments stand.
+/// Column of the comments.
 const COLUMN: usize = 40;
-/// The bit of a variable that is used.
+/// Flag of a used variable.
 const USED: u32 = 2;
-/// How deep structures are followed: those of hostile files may contain themselves.
+/// Maximum nesting depth of structures: in hostile files they may contain themselves.
 const MAX_DEPTH: usize = 16;
-/// How long the table gets at most: structures of hostile files may share members without end.
+/// Maximum size of the table: in hostile files structures may expand exponentially.
 const MAX_TEXT: usize = 16 << 20;
 /// Classes of types.
 const SCALAR: u16 = 0;
@@ -75,14 +75,14 @@ impl Writer<'_> {
         }
     }
 
-    /// A variable or member, up to its offset.
+    /// Writes a variable or member, up to its offset.
     fn declaration(&mut self, type_offset: u32, name: &str, start: u32, depth: usize, is_first: bool) {
         let Some(data_type) = self.resources.data_type(type_offset) else { return };
         let indent = " ".repeat(2 + 4 * depth);
         let is_structure = matches!(data_type.fields.class, STRUCTURE | CLASS);
         let mut line = format!("// {indent}");
         if is_structure && depth < MAX_DEPTH && self.text.len() < MAX_TEXT {
-            // Types have names from Shader Model 5 on.
+            // Types have names since Shader Model 5.
             let class = data_type.name.as_ref().map(|_| format!(" {}", type_name(data_type, "<unnamed>")));
             let class = class.unwrap_or_default();
             if !is_first {
@@ -100,7 +100,7 @@ impl Writer<'_> {
         } else {
             let _ = write!(line, "{} {name}", type_text(data_type));
         }
-        // FXC shows an array of one as what it is an array of.
+        // FXC shows an array with one element as its element.
         if data_type.fields.elements > 1 {
             let _ = write!(line, "[{}]", data_type.fields.elements);
         }
@@ -109,7 +109,7 @@ impl Writer<'_> {
     }
 }
 
-/// The name of a type of a class, a structure or an interface.
+/// Returns the name of a class, structure or interface, or `otherwise` if it has none.
 fn type_name<'a>(data_type: &'a DataType, otherwise: &'a str) -> Cow<'a, str> {
     match &data_type.name {
         Some(name) if !name.0.is_empty() => shown(&name.0),
@@ -117,7 +117,7 @@ fn type_name<'a>(data_type: &'a DataType, otherwise: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// A type as HLSL has it.
+/// Returns a type in HLSL syntax.
 fn type_text(data_type: &DataType) -> Cow<'_, str> {
     let fields = &data_type.fields;
     let base = base_name(fields.base);
@@ -132,7 +132,7 @@ fn type_text(data_type: &DataType) -> Cow<'_, str> {
     }
 }
 
-/// The name of a component's type.
+/// Returns the name of a component type.
 pub(super) fn base_name(base: u16) -> &'static str {
     match base {
         0 => "void",

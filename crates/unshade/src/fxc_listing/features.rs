@@ -1,10 +1,10 @@
-//! What the device has to be able to do: from SFI0 and from the flags of the program.
+//! Writes required device features, from SFI0 and the flags of the program.
 
 use std::fmt::Write;
 use unshade_dxbc::opcode::{Controls, Opcode};
 use unshade_dxcontainer::container::Container;
 
-/// Bits of SFI0, bits of the program's flags, words.
+/// Bit of SFI0, bit of the program's flags, description.
 const FEATURES: [(Option<u32>, Option<u32>, &str); 14] = [
     (Some(0), Some(12), "Double-precision floating point"),
     (None, Some(13), "Early depth-stencil"),
@@ -29,8 +29,8 @@ pub(super) fn write(
     opcode_tokens: impl Iterator<Item = u32>,
 ) {
     let digest = container.header().digest;
-    // A digest takes as long as most of the listing.
-    if digest.sign().is_none() && digest != container.computed_digest() {
+    // Computing the digest takes as long as most of the listing, so it is only done if needed.
+    if digest.marker().is_none() && digest != container.computed_digest() {
         text.push_str("//\n// Note: SHADER WILL ONLY WORK WITH THE DEBUG SDK LAYER ENABLED.\n//\n");
     }
     let flags = opcode_tokens

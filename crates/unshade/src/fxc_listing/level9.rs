@@ -1,4 +1,4 @@
-//! The program for feature level 9, and the tables of what its constants and samplers are taken from.
+//! Writes the program for feature level 9, and the tables that map its constants and samplers.
 
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
@@ -6,16 +6,17 @@ use unshade_dxbc::d3d9::Level9;
 use unshade_dxbc::d3d9::level9::Scalar;
 use unshade_dxbc::d3d9::listing::print_code;
 
-/// How components are converted, by number.
+/// Names of component conversions, by number.
 const CONVERSIONS: [&str; 4] = ["FLT", "BOOL", "INT", "UINT"];
-/// What the runtime makes, by number.
-const MADE: [&str; 2] = ["Vertex Shader position offset", "Instance ID"];
+/// Names of constants that the runtime generates, by number.
+const GENERATED: [&str; 2] = ["Vertex Shader position offset", "Instance ID"];
 
-/// Parts that hold such a program, and what FXC calls it. The other two are of compilers for feature level 9.0; the
-/// text for XNAP was not seen.
+/// Parts with such a program, and FXC's name for it. XNAS and XNAP come from compilers for feature level 9.0; FXC's
+/// text
+/// for XNAP has not been observed.
 pub(super) const PARTS: [(&[u8; 4], &str); 3] = [(b"Aon9", "Level9"), (b"XNAS", "XNA"), (b"XNAP", "XNA")];
 
-/// Writes a part. `what` is what FXC calls the program.
+/// Writes a part. `what` is FXC's name for the program.
 ///
 /// # Errors
 /// If its header or its program can't be read.
@@ -33,7 +34,7 @@ pub(super) fn write(
         text.push_str("// Target Reg                               Constant Description\n");
         text.push_str("// ---------- --------------------------------------------------\n");
         for constant in &part.runtime_constants {
-            let what = MADE.get(usize::from(constant.kind)).unwrap_or(&"Unknown Value");
+            let what = GENERATED.get(usize::from(constant.kind)).unwrap_or(&"Unknown Value");
             let _ = writeln!(text, "// {:10} {what:>50}", format!("c{}", constant.target));
         }
         text.push_str("//\n");

@@ -1,11 +1,11 @@
-//! Inputs, outputs, patch constants; the parameters of a library's function.
+//! Writes signatures: inputs, outputs, patch constants, and parameters of library functions.
 
 use super::{DOMAIN_SHADER, PIXEL, Parts, shown};
 use std::fmt::Write;
 use unshade_dxcontainer::library::{FunctionSignature, Parameter};
 use unshade_dxcontainer::signature::{ComponentType, Element, MinPrecision, Signature, SystemValue};
 
-/// What system values are called, by number.
+/// Names of system values, by number.
 const SYSTEM_VALUES: [(u32, &str); 23] = [
     (1, "POS"),
     (2, "CLIPDST"),
@@ -32,7 +32,7 @@ const SYSTEM_VALUES: [(u32, &str); 23] = [
     (70, "INNERCOV"),
 ];
 
-/// Values without a register: semantic, number, what stands for the register. FXC aligns one of them otherwise.
+/// Values without a register: semantic, number, text in the register column. FXC aligns one of them differently.
 const SPECIAL: [(&str, u32, &str); 7] = [
     ("SV_Target", 64, ""),
     ("SV_Depth", 65, "oDepth"),
@@ -43,7 +43,7 @@ const SPECIAL: [(&str, u32, &str); 7] = [
     ("SV_InnerCoverage", 70, ""),
 ];
 
-/// Which of the masks of an element tells what is used.
+/// Direction of a signature, which decides how the mask of used components is read.
 #[derive(Clone, Copy)]
 enum Direction {
     Read,
@@ -107,7 +107,7 @@ fn row(text: &mut String, element: &Element, streams: bool, direction: Direction
     };
 }
 
-/// The components of a mask, each in its place.
+/// Returns the components of a mask, with spaces for missing ones.
 fn letters(mask: u8) -> &'static str {
     const LETTERS: [&str; 16] = [
         "    ", "x   ", " y  ", "xy  ", "  z ", "x z ", " yz ", "xyz ", "   w", "x  w", " y w", "xy w",
@@ -133,7 +133,7 @@ fn special_register(element: &Element) -> &'static str {
 
 fn system_value(element: &Element, kind: u32) -> &'static str {
     let mut number = element.core.system_value.0;
-    // FXC stores none of what pixel shaders put out.
+    // FXC stores no system values for outputs of pixel shaders.
     if number == 0 && kind == PIXEL {
         number = special(element).map_or(0, |(_, number, _)| *number);
     }

@@ -1,19 +1,20 @@
-//! Kernels of cubins as programs that Ghidra imports: `NAME.xml`, which its XML loader reads, and `NAME.bytes` beside it.
+//! Exports kernels of cubins as programs for Ghidra: `NAME.xml` for its XML loader, and `NAME.bytes` next to it.
 //!
-//! Each code section is a program of its own, at address 0 of space `ram` in the language of its chip, with
+//! Each code section becomes one program at address 0 of space `ram`, in the language of its chip:
 //!
-//! | of the cubin | in the program |
+//! | cubin | Ghidra program |
 //! |---|---|
 //! | the code | block `.text`, disassembled |
-//! | functions in it | functions by their demangled names, with the mangled ones in comments |
-//! | constant banks | blocks `constant0` … of space `constant`; bank 0 has no contents, as the driver writes it |
-//! | parameters | the kernel's prototype and labels at their places in bank 0 |
+//! | functions in it | functions with demangled names, and mangled ones in comments |
+//! | constant banks | blocks `constant0` … of space `constant`; bank 0 has no contents, because the driver writes it |
+//! | parameters | the kernel's prototype, and labels in bank 0 |
 //! | shared and local memory | blocks without contents |
 //! | relocations | comments that name the symbols |
-//! | the stack of addresses | where `.S`, BRK and CONT go, in the field `goes_to` of the language's context |
+//! | stack of branch targets | targets of `.S`, BRK and CONT, in the context field `goes_to` |
 //!
-//! The elements are those of Ghidra's `PROGRAM.DTD`, as its classes in `ghidra.app.util.xml` read them. Names come from
-//! files: in XML they are escaped, and where Ghidra wants identifiers they become such.
+//! The elements follow Ghidra's `PROGRAM.DTD` and the classes in `ghidra.app.util.xml` that read it. Names from files
+//! are
+//! escaped in XML, and converted to identifiers where Ghidra requires them.
 
 mod prototype;
 
@@ -30,26 +31,26 @@ use unshade_sass::table::Isa;
 use crate::demangle;
 use crate::sass_listing::instruction_set;
 
-/// Shared memory of a block on Kepler.
+/// Maximum bytes of shared memory per block on Kepler.
 const SHARED: u64 = 0xc000;
-/// The bytes of a constant bank.
+/// Maximum size of a constant bank in bytes.
 const BANK: u64 = 0x1_0000;
-/// Bank 0 has what the driver tells before the parameters.
-const BEFORE_PARAMETERS: u64 = 0x140;
+/// Offset of the parameters in bank 0; before them are values of the driver.
+const PARAMETERS_OFFSET: u64 = 0x140;
 
-/// A code section as Ghidra imports it.
+/// A code section as a Ghidra program.
 #[derive(Clone, Debug)]
 pub struct ImportProgram<'a> {
-    /// The mangled name of the function that the section is of.
+    /// Mangled name of the section's function.
     pub name: &'a [u8],
-    /// What goes into the file beside the XML.
+    /// Contents of the file next to the XML.
     pub bytes: Vec<u8>,
     language: String,
     elements: String,
 }
 
 impl ImportProgram<'_> {
-    /// The XML; it says that its bytes are in a file of this name beside it.
+    /// Returns the XML. `bytes_file` is the name of the file with the bytes, next to it.
     pub fn xml(&self, bytes_file: &str) -> String {
         let name = attribute(&Escaped(self.name).to_string());
         let elements = self.elements.replace(BYTES_FILE, &attribute(bytes_file));
@@ -62,10 +63,10 @@ impl ImportProgram<'_> {
     }
 }
 
-/// Stands for the name of the file with the bytes until that is known; no text in an attribute has this character.
+/// Placeholder for the name of the file with the bytes. This character can't occur in attributes.
 const BYTES_FILE: &str = "\u{1}";
 
-/// The code sections whose functions are wanted, as programs to import.
+/// Returns the code sections with a selected function, as programs.
 pub fn programs<'a>(
     cubin: &Cubin<'a>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -98,7 +99,7 @@ struct Writer<'c, 'a> {
     isa: &'static Isa,
     out: String,
     bytes: Vec<u8>,
-    /// What is in constant banks.
+    /// Contents of constant banks.
     banks: Vec<(u64, &'a [u8])>,
 }
 
@@ -122,7 +123,7 @@ impl<'a> Writer<'_, 'a> {
         self.functions(function, &labels, size);
     }
 
-    /// A block; its bytes are appended to the file of bytes, or stand there already.
+    /// Writes a memory block. `contents` is the offset of its bytes in the file of bytes.
     fn block(&mut self, name: &str, place: &str, length: u64, permissions: &str, contents: Option<u64>) {
         if length == 0 {
             return;
@@ -152,7 +153,7 @@ impl<'a> Writer<'_, 'a> {
             .map(|section| (false, section))
             .chain(common.map(|section| (true, section)))
         {
-            // Those of other functions are in their own programs.
+            // Banks of other functions belong to their programs.
             if let (Role::Constant(bank), owner) = Role::of(&section)
                 && (!is_common || owner.is_empty())
                 && !banks.iter().any(|entry| entry.0 == bank)
@@ -162,11 +163,11 @@ impl<'a> Writer<'_, 'a> {
         }
         banks.sort_by_key(|entry| entry.0);
         let parameters = banks.iter().find(|entry| entry.0 == 0).map_or(0, |entry| entry.2.size);
-        self.block("constant0", "constant:00000000", parameters.clamp(BEFORE_PARAMETERS, BANK), "rw", None);
+        self.block("constant0", "constant:00000000", parameters.clamp(PARAMETERS_OFFSET, BANK), "rw", None);
         for (bank, is_common, section) in banks.iter().filter(|entry| entry.0 != 0) {
             let place = format!("constant:{bank:04x}0000");
             let name = format!("constant{bank}");
-            // What all functions share is `__constant__`, which the host may write.
+            // Shared banks hold `__constant__` variables, which the host may write.
             let permissions = if *is_common { "rw" } else { "r" };
             let contents = self.cubin.elf().bytes(section).ok().filter(|_| section.has_bytes());
             match contents.and_then(|contents| contents.data().get(..section.size.min(BANK) as usize)) {
@@ -186,7 +187,7 @@ impl<'a> Writer<'_, 'a> {
         self.out.push_str("  </MEMORY_MAP>\n");
     }
 
-    /// Where what takes an address from the stack goes, if that is one place.
+    /// Writes the targets of instructions that pop an address, where there is only one.
     fn contexts(&mut self, code: &[u8]) {
         let function = listing::Function { name: "", isa: self.isa, bytes: code, address: 0, file_offset: 0 };
         let constant = |bank| self.banks.iter().find(|entry| entry.0 == bank).map(|entry| entry.1);
@@ -293,16 +294,16 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
-/// A function's words in the section.
+/// A function in the section.
 struct Entry<'a> {
     start: u64,
     end: u64,
-    /// The name that a programmer gave it, mangled.
+    /// Its own name from the source, mangled.
     name: &'a [u8],
     is_kernel: bool,
 }
 
-/// The functions of a section, none of them in another.
+/// Returns the functions of a section, without overlaps.
 fn labels<'a>(function: &Function<'a>, cubin: &Cubin<'a>, size: u64) -> Vec<Entry<'a>> {
     let mut found: Vec<Label<'a>> = function.labels(cubin);
     found.retain(|label| label.offset < size && label.offset.is_multiple_of(8));
@@ -323,7 +324,7 @@ fn labels<'a>(function: &Function<'a>, cubin: &Cubin<'a>, size: u64) -> Vec<Entr
         .collect()
 }
 
-/// A name as Ghidra takes it for a symbol, and C for an identifier.
+/// Converts a name to one that is valid as a Ghidra symbol and a C identifier.
 fn identifier(name: &[u8]) -> String {
     let mut text: String = name
         .iter()
@@ -336,7 +337,7 @@ fn identifier(name: &[u8]) -> String {
     text
 }
 
-/// A name for people: demangled, if it is mangled, and escaped.
+/// Returns a readable name: demangled if it is mangled, and escaped.
 fn readable(name: &[u8]) -> String {
     demangle(name).map_or_else(|| Escaped(name).to_string(), |text| Escaped(text.as_bytes()).to_string())
 }
@@ -349,7 +350,7 @@ fn comment(name: &[u8], demangled: Option<&str>) -> String {
     }
 }
 
-/// Text of an element: what XML can't have at all is escaped as everywhere.
+/// Escapes the text of an element. Characters that XML does not allow are escaped as in other output.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -369,7 +370,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Text of an attribute, where lines can't end.
+/// Escapes the text of an attribute, which can't contain line breaks.
 fn attribute(text: &str) -> String {
     escaped(text).replace('\n', "\\n")
 }

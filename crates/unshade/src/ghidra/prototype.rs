@@ -1,8 +1,8 @@
-//! Prototypes of kernels as C, from their parameters' places and sizes and from their mangled names.
+//! Builds C prototypes of kernels, from the offsets and sizes of their parameters and from their mangled names.
 //!
-//! A cubin tells of each parameter the offset and the size, and the mangled name its type in C++. Ghidra gives parameters
-//! places one after another, each aligned to its size and no less than 4 bytes; so that all of them come to their own
-//! places, what is no number of 4 or 8 bytes is told as the words that it is made of.
+//! A cubin gives the offset and size of each parameter, and the mangled name its C++ type. Ghidra places parameters one
+//! after another, each aligned to its size and to at least 4 bytes. To make all of them land at their own offsets,
+//! everything but numbers of 4 or 8 bytes is declared as the words that it consists of.
 
 use unshade_nv::info::Parameter;
 
@@ -140,7 +140,7 @@ pub(super) fn prototype(
     for (index, (offset, parameter)) in parameters.iter().enumerate() {
         let end = offset.saturating_add(u32::from(parameter.size));
         let name = parameter_name(parameter);
-        // Smaller ones beside one another are told by the word that they are in.
+        // Adjacent smaller parameters are declared as the word that contains them.
         while at < *offset && offset.saturating_sub(at) >= 4 {
             arguments.push(format!("unsigned int unused_{at:x}"));
             at = at.saturating_add(4);

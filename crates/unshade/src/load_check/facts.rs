@@ -1,5 +1,5 @@
-//! What a loader looks at, gathered from a library: its header, the versions of its functions, and of every module
-//! the target triple and the kind of pointers.
+//! Gathers what a loader looks at from a library: the header, the versions of functions, and the target triple and kind
+//! of pointers of every module.
 
 use super::target::parse_version;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use unshade_metallib::function_list::{FunctionVersions, ShortVersion};
 use unshade_metallib::header::{Header, Platform, Version};
 use unshade_metallib::{Function, Library};
 
-/// The operating systems that triples name, without what stands behind for simulators and Catalyst.
+/// Names of operating systems in triples, for devices. The environment distinguishes simulators and Catalyst.
 const SYSTEMS: &[(&str, Platform)] = &[
     ("macosx", Platform::MACOS),
     ("macos", Platform::MACOS),
@@ -24,16 +24,16 @@ const SYSTEMS: &[(&str, Platform)] = &[
 /// A module's target triple, such as `air64_v26-apple-macosx14.0.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Triple {
-    /// As it stands in the module, escaped.
+    /// Text as in the module, escaped.
     pub text: String,
-    /// The platform; [`Platform::UNKNOWN`] if the triple has none that is known.
+    /// Platform, or [`Platform::UNKNOWN`] if the triple names no known one.
     pub platform: Platform,
-    /// The version of its OS, where the triple tells.
+    /// Version of the OS, if the triple has one.
     pub version: Option<Version>,
 }
 
 impl Triple {
-    /// Takes a triple apart: `ARCHITECTURE-VENDOR-SYSTEM[-ENVIRONMENT]`.
+    /// Parses a triple: `ARCHITECTURE-VENDOR-SYSTEM[-ENVIRONMENT]`.
     pub fn new(text: &[u8]) -> Self {
         let text = unshade_core::Escaped(text).to_cow().into_owned();
         let mut parts = text.split('-').skip(2);
@@ -56,18 +56,18 @@ impl Triple {
     }
 }
 
-/// How a module's pointers are written.
+/// Kind of pointer types in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pointers {
-    /// There are none.
+    /// The module has no pointers.
     None,
-    /// They say what they point to, as Apple's compiler writes them.
+    /// Pointers with a pointee type, as Apple's compiler writes them.
     Typed,
-    /// They don't, as in LLVM 15 and newer.
+    /// Opaque pointers, as in LLVM 15 and newer.
     Opaque,
 }
 
-/// What a module tells.
+/// Properties of a module that matter for loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleFacts {
     /// Its target.
@@ -77,7 +77,7 @@ pub struct ModuleFacts {
 }
 
 impl ModuleFacts {
-    /// Reads the tables of a function's module; `None` if there is no module, or if it can't be read.
+    /// Reads a function's module, without bodies. `None` if there is no module, or if it can't be read.
     pub fn read(library: &Library<'_>, function: &Function<'_>) -> Option<Self> {
         let module = library.module(function).ok()??;
         let module = unshade_llvm::Module::parse(module.bytes(), module.range().start).ok()?;
@@ -94,12 +94,12 @@ impl ModuleFacts {
     }
 }
 
-/// Functions that have something in common: how many, and the first.
+/// Functions with a common property: how many, and the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// How many there are.
+    /// Number of functions.
     pub count: u64,
-    /// The name of the first of them.
+    /// Name of the first function.
     pub first: String,
 }
 
@@ -112,36 +112,36 @@ impl fmt::Display for Group {
     }
 }
 
-/// Functions by what they have in common.
+/// Functions grouped by a property.
 pub(super) type Groups<K> = BTreeMap<K, Group>;
 
-/// What a library tells. See the module.
+/// Properties of a library that matter for loading; see the module.
 #[derive(Clone, Debug)]
 pub struct LibraryFacts {
     pub(super) header: Header,
-    /// The size that is there.
+    /// Size of the file in bytes.
     pub(super) size: u64,
     pub(super) function_count: u64,
-    /// The versions of the first function, which stand for the library when it is loaded.
+    /// Versions of the first function, which the loader takes as those of the library.
     pub(super) first_versions: Option<FunctionVersions>,
     pub(super) languages: Groups<ShortVersion>,
     pub(super) airs: Groups<ShortVersion>,
     pub(super) triples: Groups<Triple>,
-    /// Functions with opaque pointers by their version of AIR.
+    /// Functions with opaque pointers, by version of AIR.
     pub(super) opaque: Groups<Option<ShortVersion>>,
     /// Functions whose module can't be read.
     pub(super) unreadable: Option<Group>,
 }
 
 impl LibraryFacts {
-    /// Reads everything, one module after the other. Where there are many, read them on several threads with
-    /// [`ModuleFacts::read`], and hand them to [`LibraryFacts::new`].
+    /// Reads a library and its modules, one after the other. To use several threads, read the modules with
+    /// [`ModuleFacts::read`] and pass them to [`LibraryFacts::new`].
     pub fn read(library: &Library<'_>) -> Self {
         let functions = library.functions().map_while(Result::ok);
         Self::new(library, functions.map(|function| (ModuleFacts::read(library, &function), function)))
     }
 
-    /// Puts together what the functions tell, given in their order.
+    /// Combines the properties of a library's functions, given in their order.
     pub fn new<'a>(
         library: &Library<'_>,
         functions: impl IntoIterator<Item = (Option<ModuleFacts>, Function<'a>)>,
@@ -183,7 +183,7 @@ impl LibraryFacts {
                 }
                 add_to(&mut self.triples, module.triple, name);
             }
-            // A stub has declarations only.
+            // A stub contains only declarations.
             None if self.header.is_stub() => {}
             None => put(&mut self.unreadable),
         }
@@ -191,7 +191,7 @@ impl LibraryFacts {
     }
 }
 
-/// A hostile library may have a triple of its own in every module.
+/// Maximum number of groups: a hostile library may have a different triple in every module.
 const MAX_GROUPS: usize = 1_000;
 
 fn add_to<K: Ord>(groups: &mut Groups<K>, key: K, name: impl Fn() -> String) {

@@ -1,11 +1,11 @@
-//! Will a Metal library load on a given OS, and if not, why?
+//! Checks whether a Metal library loads on a given OS, and if not, why.
 //!
-//! [`LibraryFacts`] are what a loader looks at; [`RULES`] is the table of what it asks of them, each with its source
-//! and how sure it is; [`check`] applies the table to a [`Target`]. Apple documents none of this: rules say themselves
-//! whether they are known, measured or inferred, and where a message of the loader is known, a finding has its words.
+//! [`LibraryFacts`] holds what a loader looks at. [`RULES`] is the table of its requirements, each with its source and
+//! certainty. [`check`] applies the table to a [`Target`]. Apple documents none of this: each rule says whether it is
+//! known, measured or inferred, and a finding quotes the loader's message where that is known.
 //!
-//! Metal refuses in two steps. What is wrong with the library as a whole ends `makeLibrary`; what is wrong with a
-//! function shows when a pipeline is made of it ([`Step`]).
+//! Metal checks at two times. A fault of the library as a whole makes `makeLibrary` fail; a fault of a function appears
+//! when a pipeline is made from it ([`Step`]).
 //!
 //! ```
 //! use unshade::load_check::{LibraryFacts, Outcome, Target, check, minimum};
@@ -33,30 +33,30 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use unshade_metallib::header::{Platform, Version};
 
-/// When a rule is enforced.
+/// The time at which a rule is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
-    /// When the library is loaded: none of its functions can be had.
+    /// When the library is loaded. A fault makes all of its functions unavailable.
     Load,
-    /// When a pipeline is made of a function: the others are not concerned.
+    /// When a pipeline is made from a function. A fault does not affect other functions.
     Pipeline,
 }
 
-/// How sure a rule is.
+/// How certain a rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// Told by Apple, by the loader's own message, or by its code.
+    /// Documented by Apple, or known from the loader's messages or code.
     Known,
-    /// Tried out by somebody on a real system.
+    /// Tested on a real system.
     Measured,
     /// Concluded from real files and from the other rules.
     Inferred,
 }
 
 impl Certainty {
-    /// The word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Known => "known",
@@ -66,64 +66,64 @@ impl Certainty {
     }
 }
 
-/// What a loader asks of a library.
+/// A requirement of the loader.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name, a heading of `docs/check.md`.
+    /// Name, which is a heading in `docs/check.md`.
     pub name: &'static str,
-    /// What it says.
+    /// The requirement as a sentence.
     pub says: &'static str,
     /// When it is enforced.
     pub step: Step,
-    /// How sure it is.
+    /// How certain it is.
     pub certainty: Certainty,
-    /// Where it is known from.
+    /// Where the knowledge comes from.
     pub source: &'static str,
     judge: fn(&LibraryFacts, Target) -> Judgement,
 }
 
-/// Whether a rule is kept.
+/// Whether a library satisfies a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It is.
+    /// It does.
     Pass,
-    /// It can't be told from the file alone, or nobody knows what the loader does.
+    /// The file alone does not say, or the loader's behaviour is unknown.
     Unclear,
-    /// It is not.
+    /// It does not.
     Fail,
 }
 
-/// What a rule comes to for one library and one target.
+/// The result of a rule for one library and one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Judgement {
     status: Status,
     found: String,
     expected: String,
-    /// What the loader says, where its words are known.
+    /// The loader's message, if known.
     message: Option<String>,
     hint: Option<String>,
 }
 
-/// What a rule comes to.
+/// The result of a rule, with the rule's properties.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// The rule's name.
     pub rule: &'static str,
-    /// Whether it is kept.
+    /// Whether the library satisfies it.
     pub status: Status,
     /// When it is enforced.
     pub step: Step,
-    /// How sure the rule is.
+    /// How certain the rule is.
     pub certainty: Certainty,
-    /// Where it is known from.
+    /// Where the knowledge comes from.
     pub source: &'static str,
     /// What is in the library.
     pub found: String,
-    /// What the target takes; empty if there is nothing to compare with.
+    /// What the target accepts; empty if there is nothing to compare with.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub expected: String,
-    /// What the loader says, in its own words, where they are known.
+    /// The loader's own message, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// What to do.
@@ -131,39 +131,39 @@ pub struct Finding {
     pub hint: Option<String>,
 }
 
-/// What all rules come to.
+/// The result of all rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Every rule is kept.
+    /// Every rule is satisfied.
     Loads,
-    /// No rule is broken, but some can't be judged.
+    /// No rule is broken, but some are unclear.
     Unclear,
-    /// It loads, but pipelines can't be made of some functions.
+    /// It loads, but pipelines can't be made from some functions.
     Partly,
     /// It does not load.
     Refused,
 }
 
 impl Outcome {
-    /// Whether a rule is broken.
+    /// Returns whether a rule is broken.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Partly | Self::Refused)
     }
 }
 
-/// What became of a library and a target.
+/// The result of checking a library for a target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The target.
     pub target: Target,
-    /// What all rules come to.
+    /// The result of all rules.
     pub outcome: Outcome,
-    /// What each comes to, in the order of [`RULES`].
+    /// The result of each rule, in the order of [`RULES`].
     pub findings: Vec<Finding>,
 }
 
-/// Applies every rule.
+/// Applies every rule to a library and a target.
 pub fn check(facts: &LibraryFacts, target: Target) -> Report {
     let findings: Vec<Finding> = RULES
         .iter()
@@ -186,7 +186,7 @@ pub fn check(facts: &LibraryFacts, target: Target) -> Report {
     Report { target, outcome, findings }
 }
 
-/// The oldest version of a platform's OS on which no rule is broken; `None` if there is none that is known.
+/// Returns the oldest version of a platform's OS on which no rule is broken, or `None` if no known version qualifies.
 pub fn minimum(facts: &LibraryFacts, platform: Platform) -> Option<Target> {
     let releases = RELEASES.iter().filter_map(|release| release.os(platform));
     let triples = facts.triples.keys().filter(|triple| triple.platform == platform);
@@ -198,8 +198,8 @@ pub fn minimum(facts: &LibraryFacts, platform: Platform) -> Option<Target> {
     targets.into_iter().find(|&target| !check(facts, target).outcome.is_failure())
 }
 
-/// The platform and OS that a library was made for: the newest that its modules name, or its header, whose OS may be
-/// newer than theirs.
+/// Returns the platform and OS that a library was built for: the newest in its modules, or that of its header if that
+/// is newer or the modules name none.
 pub fn made_for(facts: &LibraryFacts) -> Option<Target> {
     let triples = facts.triples.keys().filter_map(|triple| Some((triple.version?, triple.platform)));
     let header = facts.header.os_version().map(|version| (version, facts.header.platform()));
@@ -213,7 +213,7 @@ pub fn made_for(facts: &LibraryFacts) -> Option<Target> {
 }
 
 impl Finding {
-    /// Whether another rule says the same of the whole library that this one says of functions.
+    /// Returns whether another finding says the same about the whole library that this one says about functions.
     pub fn is_told_by(&self, other: &Self) -> bool {
         other.status == self.status && self.rule.strip_prefix("function-") == Some(other.rule)
     }

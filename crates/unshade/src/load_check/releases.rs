@@ -1,20 +1,20 @@
-//! What each year's systems accept: the newest version of the Metal language, of AIR and of the container.
+//! Lists what each year's OS releases accept: the newest version of the Metal language, of AIR and of the container.
 //!
-//! Sources: the language from the availability of `MTLLanguageVersion` in Apple's documentation; AIR and container
-//! from what Apple's linker writes for that deployment target, in 531 real files and in Metal.jl's table. For macOS 27
-//! they come from one library (kiwi-array-metal 0.4.1).
+//! Sources: for the language, the availability of `MTLLanguageVersion` in Apple's documentation; for AIR and container,
+//! what Apple's linker writes for that deployment target, in 531 real files and in Metal.jl's table. For macOS 27 they
+//! come from one library (kiwi-array-metal 0.4.1).
 
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::header::{Platform, Version};
 
-/// One year's systems.
+/// The OS releases of one year.
 #[derive(Clone, Copy, Debug)]
 pub struct Release {
     /// macOS.
     macos: (u16, u16),
     /// iOS, tvOS, Mac Catalyst, and their simulators.
     ios: u16,
-    /// visionOS; 0 before there was one.
+    /// visionOS; 0 before its first release.
     visionos: u16,
     /// The newest version of the Metal language.
     pub language: ShortVersion,
@@ -40,7 +40,7 @@ const fn row(
     Release { macos, ios, visionos, language, air, container_patch }
 }
 
-/// By age.
+/// All known releases, oldest first.
 #[rustfmt::skip]
 pub const RELEASES: &[Release] = &[
     //  macOS     iOS visionOS language AIR             container 1.2.x
@@ -59,8 +59,8 @@ pub const RELEASES: &[Release] = &[
 ];
 
 impl Release {
-    /// The version of a platform's OS in this year; `None` for platforms that are not for apps with Metal, or if there
-    /// was none yet.
+    /// Returns the version of a platform's OS in this year, or `None` for platforms without Metal apps and before the
+    /// first release.
     pub fn os(&self, platform: Platform) -> Option<Version> {
         let (major, minor) = match platform {
             Platform::MACOS => self.macos,
@@ -75,12 +75,12 @@ impl Release {
         Some(Version { major, minor, patch: 0 })
     }
 
-    /// The oldest release of a platform that is known.
+    /// Returns the oldest known release of a platform.
     pub fn oldest(platform: Platform) -> Option<&'static Self> {
         RELEASES.iter().find(|release| release.os(platform).is_some())
     }
 
-    /// The release that a version of an OS belongs to; `None` if it is older than all that are known.
+    /// Returns the release that a version of an OS belongs to, or `None` if it is older than all known releases.
     pub fn of(platform: Platform, version: Version) -> Option<&'static Self> {
         RELEASES.iter().rev().find(|release| release.os(platform).is_some_and(|first| first <= version))
     }

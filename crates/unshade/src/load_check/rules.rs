@@ -1,4 +1,4 @@
-//! The rules, and how each is judged.
+//! The table of rules, and the function that judges each.
 
 use super::Status::{Fail, Pass, Unclear};
 use super::facts::{Group, Groups};
@@ -7,14 +7,14 @@ use super::{Certainty, Judgement, LibraryFacts, Release, Rule, Status, Step, Tar
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::header::{LibraryType, Platform};
 
-/// Every rule, in the order in which a loader comes to them.
+/// Every rule, in the order in which the loader applies them.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "file",
         says: "The header gives the size that the file has.",
         step: Step::Load,
         certainty: Certainty::Known,
-        source: "the loader's code, as MetalLibraryArchive's author tells of it",
+        source: "the loader's code, as MetalLibraryArchive's author describes it",
         judge: file,
     },
     Rule {
@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
         says: "Bit 15 of the container version is set for macOS and Mac Catalyst, and for nothing else.",
         step: Step::Load,
         certainty: Certainty::Known,
-        source: "the loader's code, as MetalLibraryArchive's author tells of it; public error reports",
+        source: "the loader's code, as MetalLibraryArchive's author describes it; public error reports",
         judge: platform_flag,
     },
     Rule {
@@ -54,7 +54,7 @@ pub const RULES: &[Rule] = &[
         says: "The container version is one that Apple's linker writes for this OS, or the modules were made for it.",
         step: Step::Load,
         certainty: Certainty::Inferred,
-        source: "real files, of which some have a newer container than their OS; nobody has told what is refused",
+        source: "real files, of which some have a newer container than their OS; what is refused is not known",
         judge: container_version,
     },
     Rule {
@@ -141,12 +141,12 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// What the loader says of a library for another platform, or of one it does not understand.
+/// The loader's message for a library of another platform or an unknown format.
 const WRONG_FORMAT: &str =
     "This library format is not supported on this platform (or was built with an old version of the tools)";
-/// What the compiler says of a module for another OS.
+/// The compiler's message for a module of another OS.
 const WRONG_OS: &str = "Target OS is incompatible.";
-/// The same, of a module for devices in a simulator.
+/// The compiler's message for a device module in a simulator.
 const NOT_FOR_SIMULATOR: &str = "Target OS is incompatible: library was not compiled for the simulator";
 
 impl Judgement {
@@ -154,13 +154,13 @@ impl Judgement {
         Self { status, found: found.into(), expected: expected.into(), message: None, hint: None }
     }
 
-    /// The words of the loader, if it refuses.
+    /// Adds the loader's message, if the rule fails.
     fn message(mut self, words: impl Into<String>) -> Self {
         self.message = (self.status == Fail).then(|| words.into());
         self
     }
 
-    /// Advice, unless all is well.
+    /// Adds advice, unless the rule passes.
     fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = (self.status != Pass).then(|| hint.into());
         self
@@ -171,7 +171,7 @@ fn file(facts: &LibraryFacts, _: Target) -> Judgement {
     let status = if facts.header.file_size == facts.size { Pass } else { Fail };
     Judgement::new(status, format!("{} bytes", facts.size), format!("{} bytes", facts.header.file_size))
         .message("Invalid library file")
-        .hint("`unshade verify` tells more")
+        .hint("`unshade verify` reports the details")
 }
 
 fn container_major(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -189,15 +189,15 @@ fn platform_flag(facts: &LibraryFacts, target: Target) -> Judgement {
     let (found, expected) = (facts.header.macos_flag(), is_mac(target.platform));
     let status = match (found == expected, facts.function_count) {
         (true, _) => Pass,
-        // Old empty libraries for iOS have the flag, too.
+        // Old empty libraries for iOS also have the flag.
         (false, 0) if found => Unclear,
         (false, _) => Fail,
     };
     Judgement::new(status, shown(found), shown(expected)).message(WRONG_FORMAT)
 }
 
-/// Whether an app for `made` can run where `target` is, so that its libraries are loaded there, too.
-fn may_stand_in(made: Platform, target: Platform) -> bool {
+/// Returns whether apps for platform `made` can run on `target`, so that their libraries are loaded there.
+fn runs_apps_of(made: Platform, target: Platform) -> bool {
     matches!(
         (made, target),
         (Platform::MACOS, Platform::MAC_CATALYST)
@@ -210,7 +210,7 @@ fn may_stand_in(made: Platform, target: Platform) -> bool {
 fn compare_platforms(made: Platform, target: Platform) -> Status {
     if made == target {
         Pass
-    } else if may_stand_in(made, target) {
+    } else if runs_apps_of(made, target) {
         Unclear
     } else {
         Fail
@@ -250,18 +250,18 @@ fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
     let (status, hint) = match kind {
         _ if facts.header.is_stub() => (Fail, "a stub has declarations only, to be linked against"),
         LibraryType::SYMBOL_COMPANION => (Unclear, "a companion is for debuggers; the library is beside it"),
-        kind if kind.name().is_none() => (Unclear, "nobody has told of this type"),
+        kind if kind.name().is_none() => (Unclear, "this type is not known"),
         _ => (Pass, ""),
     };
     let stub = if facts.header.is_stub() { ", stub" } else { "" };
     Judgement::new(status, format!("{kind}{stub}"), "").hint(hint)
 }
 
-/// The release that the target belongs to, or why nothing can be said of it.
+/// Returns the release that the target belongs to, or a judgement that says why it is unknown.
 fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
     Release::of(target.platform, target.version).ok_or_else(|| {
         Judgement::new(Unclear, found, "").hint(match Release::oldest(target.platform) {
-            Some(_) => format!("nothing is known of {target}, which is older than all that are"),
+            Some(_) => format!("nothing is known about {target}, which is older than every known release"),
             None => format!("Metal is not for apps on {}", target.platform),
         })
     })
@@ -276,11 +276,11 @@ fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
     let Some(newest) = release.container_patch else {
         return Judgement::new(Pass, found, "");
     };
-    // Newer tools write their container for older systems, too.
-    let is_made_for =
+    // Newer tools also write their container version for older systems.
+    let supports_target =
         |triple: &super::Triple| triple.version.is_some_and(|version| version <= target.version);
-    let is_meant = !facts.triples.is_empty() && facts.triples.keys().all(is_made_for);
-    let status = if facts.header.patch <= newest || is_meant { Pass } else { Unclear };
+    let is_built_for_target = !facts.triples.is_empty() && facts.triples.keys().all(supports_target);
+    let status = if facts.header.patch <= newest || is_built_for_target { Pass } else { Unclear };
     Judgement::new(status, found, format!("up to 1.2.{newest}"))
         .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
 }
@@ -289,7 +289,7 @@ fn too_new(target: Target) -> String {
     format!("compile with a deployment target of {target} or older")
 }
 
-/// What the newest version that a target takes is, of the language or of AIR.
+/// A version limit of a target: for the language or for AIR.
 struct Limit {
     of: &'static str,
     newest: fn(&Release) -> Option<ShortVersion>,
@@ -301,12 +301,12 @@ const AIR: Limit = Limit { of: "AIR", newest: |release| release.air };
 impl Limit {
     fn judge(&self, found: Option<ShortVersion>, target: Target) -> Judgement {
         let Some(version) = found else {
-            return Judgement::new(Pass, "no function tells", "");
+            return Judgement::new(Pass, "no function states a version", "");
         };
         let text = format!("{} {version}", self.of);
         let release = match release(target, &text) {
             Ok(release) => release,
-            // What even the oldest system that is known does not take, an older one does not either.
+            // What the oldest known release does not accept, an older one does not accept either.
             Err(unclear) => match Release::oldest(target.platform).and_then(self.newest) {
                 Some(newest) if version > newest => {
                     return Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target));
@@ -317,12 +317,12 @@ impl Limit {
         match (self.newest)(release) {
             Some(newest) if version <= newest => Judgement::new(Pass, text, format!("up to {newest}")),
             Some(newest) => Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target)),
-            None if RELEASES_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
+            None if NEWEST_KNOWN_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
             None => Judgement::new(Unclear, text, "").hint(format!("what {target} takes is not known")),
         }
     }
 
-    /// Of all functions: how many are too new, and one of them.
+    /// Judges all functions, and returns those that are too new as a group.
     fn judge_all(&self, groups: &Groups<ShortVersion>, target: Target) -> (Judgement, Option<Group>) {
         let newest = groups.last_key_value();
         let judgement = self.judge(newest.map(|(version, _)| *version), target);
@@ -335,8 +335,8 @@ impl Limit {
     }
 }
 
-/// The newest version of AIR that is known of any release.
-const RELEASES_AIR: Option<ShortVersion> = {
+/// The newest known version of AIR of any release.
+const NEWEST_KNOWN_AIR: Option<ShortVersion> = {
     let mut newest = None;
     let mut index = 0;
     while index < super::RELEASES.len() {
@@ -396,7 +396,7 @@ fn header_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
     }
     let status = if version <= target.version { Pass } else { Unclear };
     Judgement::new(status, short(version), format!("up to {}", short(target.version)))
-        .hint("the loader was seen not to look at it")
+        .hint("the loader was observed to ignore it")
 }
 
 fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -404,7 +404,7 @@ fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
         None if facts.header.is_stub() => Judgement::new(Pass, "none: a stub", ""),
         None => Judgement::new(Pass, "readable", ""),
         Some(group) => Judgement::new(Fail, format!("no readable module: {group}"), "LLVM bitcode")
-            .hint("`unshade verify` tells more"),
+            .hint("`unshade verify` reports the details"),
     }
 }
 
@@ -436,7 +436,7 @@ fn triple_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
     let status = if version <= target.version {
         Pass
     } else if year(version).is_some() && year(version) == year(target.version) {
-        // The same system but for an update.
+        // An update of the same release.
         Unclear
     } else {
         Fail
@@ -446,13 +446,13 @@ fn triple_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
 }
 
 fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
-    /// From this version on no upgrader comes before the compiler.
-    const TAKES_OPAQUE: ShortVersion = ShortVersion { major: 2, minor: 8 };
+    /// The first version of AIR that is compiled without an upgrader, which refuses opaque pointers.
+    const FIRST_WITH_OPAQUE: ShortVersion = ShortVersion { major: 2, minor: 8 };
     let Some((air, group)) = facts.opaque.first_key_value() else {
         return Judgement::new(Pass, "typed", "");
     };
     let (status, hint) = match air {
-        Some(air) if *air >= TAKES_OPAQUE => {
+        Some(air) if *air >= FIRST_WITH_OPAQUE => {
             (Unclear, "AIR 2.8 was seen to work on an M3, and not on a virtual GPU")
         }
         _ => (Fail, "write typed pointers, as Apple's compiler does"),
@@ -462,7 +462,7 @@ fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
 
 fn architecture(facts: &LibraryFacts, _: Target) -> Judgement {
     if facts.header.raw_platform == 0 || facts.header.is_64_bit() {
-        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not told" }, "");
+        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not stated" }, "");
     }
     Judgement::new(Unclear, "air32", "air64").hint("compile for air64")
 }

@@ -1,4 +1,4 @@
-//! Where a library is to be loaded: a platform and the version of its OS.
+//! The target that a library is to be loaded on: a platform and the version of its OS.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Target {
     pub version: Version,
 }
 
-/// What platforms are called on a command line.
+/// Names of platforms on the command line; the first for each platform is the usual one.
 const NAMES: &[(&str, Platform)] = &[
     ("macos", Platform::MACOS),
     ("macosx", Platform::MACOS),
@@ -45,14 +45,14 @@ const NAMES: &[(&str, Platform)] = &[
 ];
 
 impl Target {
-    /// The names that a target is written with, one for each platform.
+    /// Returns the usual name of each platform.
     pub fn platform_names() -> impl Iterator<Item = &'static str> {
         let is_first =
             |at: usize, platform: Platform| NAMES.iter().position(|row| row.1 == platform) == Some(at);
         NAMES.iter().enumerate().filter(move |(at, row)| is_first(*at, row.1)).map(|(_, row)| row.0)
     }
 
-    /// As a command line has it: `macos-13.0`.
+    /// Returns the target as written on the command line: `macos-13.0`.
     pub fn argument(self) -> String {
         let name =
             NAMES.iter().find(|(_, platform)| *platform == self.platform).map_or("unknown", |row| row.0);
@@ -66,14 +66,14 @@ impl fmt::Display for Target {
     }
 }
 
-/// As a command line has it.
+/// Serializes the target as written on the command line.
 impl Serialize for Target {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.argument())
     }
 }
 
-/// A version without a third number that is 0.
+/// Formats a version, without the third number if that is 0.
 pub(crate) fn short(version: Version) -> String {
     match version {
         Version { major, minor, patch: 0 } => format!("{major}.{minor}"),
@@ -81,7 +81,7 @@ pub(crate) fn short(version: Version) -> String {
     }
 }
 
-/// Up to three numbers between points.
+/// Parses up to three numbers separated by dots.
 pub(crate) fn parse_version(text: &str) -> Option<Version> {
     let mut numbers = [0u16; 3];
     for (place, part) in text.split('.').enumerate() {
@@ -108,7 +108,7 @@ impl FromStr for Target {
                 let known: Vec<&str> = Self::platform_names().collect();
                 Err(format!("no platform {name:?}; known are {}", known.join(", ")))
             }
-            (_, None) => Err(format!("expected a version behind the platform, such as {name}-17.0")),
+            (_, None) => Err(format!("expected a version after the platform, such as {name}-17.0")),
         }
     }
 }

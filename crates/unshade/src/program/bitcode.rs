@@ -16,11 +16,10 @@ use crate::select::Selection;
 use crate::{air, demangle};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
-use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
-use unshade_llvm::Module;
+use unshade_core::{Diagnostics, Escaped, OutlineSink, Reader, Result, TokenKind, TokenSink};
+use unshade_llvm::facts::{DebugFacts, FunctionFacts, ModuleFacts, Wrapper, functions};
 use unshade_llvm::global::Function;
-use unshade_llvm::print::{Dialect, TypeNames};
-use unshade_llvm::types::Type;
+use unshade_llvm::{Module, outline, verify};
 
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
 const NOT_WRITTEN: &str = "LLVM bitcode is not written yet";
@@ -32,7 +31,6 @@ pub(super) static FORMAT: Format = Format {
     kinds: &["function", "declaration", "module"],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::CodeAsJson, "listings have no JSON here; `--stats --json` and `--cfg json` have"),
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::AssembleInto, NOT_WRITTEN),
@@ -53,8 +51,9 @@ const COLUMNS: &[Column] = &[
     Column::left("linkage", "linkage"),
     Column::left("air", "AIR"),
     Column::left("metal", "Metal"),
-    Column::left("result", "returns"),
-    Column::left("parameters", "parameters"),
+    Column::right("size", "body"),
+    Column::right("offset", "offset"),
+    Column::left("signature", "signature"),
 ];
 
 const MODULES: &[Column] = &[
@@ -81,18 +80,26 @@ struct ModuleJson {
     index: u32,
     producer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<u64>,
+    /// The compiler of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiler: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     triple: String,
     data_layout: String,
     /// The version of its records.
     version: u32,
-    definitions: u64,
-    declarations: u64,
-    globals: u64,
-    aliases: u64,
-    /// Whether it has debug information.
-    debug_info: bool,
-    /// The AIR and Metal versions of a module for Apple's GPUs.
+    definitions: usize,
+    declarations: usize,
+    globals: usize,
+    aliases: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debug_info: Option<String>,
+    /// The SHA-1 that it states of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    /// The AIR and Metal versions of a module for Apple GPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     air: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,10 +129,11 @@ struct FunctionJson {
     linkage: String,
     /// The signature in LLVM's syntax.
     signature: String,
-    #[serde(skip)]
-    result: String,
-    #[serde(skip)]
-    parameters: String,
+    /// The bytes of its body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     air: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,45 +157,32 @@ impl<'a> Bitcode<'a> {
         Ok(Self { data: find.data, base, path: find.path.to_string(), modules, diagnostics, options })
     }
 
-    /// Visits the functions of all modules: index in the stream, module, index in the module.
-    fn each_function(&self, mut visit: impl FnMut(u32, u32, usize, &Function)) {
-        let mut index = 0;
-        for (number, module) in (0..).zip(&self.modules) {
-            for (at, function) in module.functions.iter().enumerate() {
-                visit(index, number, at, function);
-                index += 1;
-            }
+    /// Visits the functions of all modules, with the index in the stream and the number of the module.
+    fn each_function(&self, mut visit: impl FnMut(u32, u32, &Function)) {
+        let modules = (0..).zip(&self.modules);
+        let all = modules.flat_map(|(number, module)| module.functions.iter().map(move |one| (number, one)));
+        for (index, (number, function)) in (0..).zip(all) {
+            visit(index, number, function);
         }
     }
 
     /// Returns the selected functions.
     fn functions(&self, selection: &Selection) -> Vec<FunctionJson> {
-        let mut functions = Vec::new();
-        let mut context: Option<(u32, TypeNames, AirFunctions)> = None;
-        self.each_function(|index, number, _, function| {
-            let Some(module) = self.modules.get(number as usize) else { return };
-            if !selection.matches_name(index, &function.symbol.name) || selection.has_source {
-                return;
-            }
-            let (_, types, air) = match &mut context {
-                Some(context) if context.0 == number => context,
-                other => {
-                    other.insert((number, TypeNames::new(module, dialect(module)), AirFunctions::new(module)))
+        let mut found = Vec::new();
+        let mut index = 0;
+        for (number, module) in (0..).zip(&self.modules) {
+            let air = AirFunctions::new(module);
+            for (function, facts) in module.functions.iter().zip(functions(module)) {
+                let kind = air.kind(function);
+                let name = &function.symbol.name;
+                if selection.matches(&ItemName { index, name, kind: Some(&kind), has_source: false }) {
+                    found.push(function_json(index, number, facts, &air, kind));
                 }
-            };
-            let kind = air.kind(function);
-            if selection.kinds.is_empty() || selection.kinds.contains(&kind) {
-                functions.push(function_json(index, number, module, function, types, air, kind));
+                index += 1;
             }
-        });
-        functions
+        }
+        found
     }
-}
-
-/// The dialect in which the types of a module are written: with opaque pointers if it has any.
-fn dialect(module: &Module<'_>) -> Dialect {
-    let has_opaque = module.types.find(Type::OpaquePointer { address_space: 0 }).is_some();
-    if has_opaque { Dialect::Llvm19 } else { Dialect::Llvm14 }
 }
 
 /// What an AIR module says of its functions.
@@ -214,90 +209,93 @@ impl AirFunctions {
 
 fn function_json(
     index: u32,
-    number: u32,
-    module: &Module<'_>,
-    function: &Function,
-    types: &TypeNames,
+    module: u32,
+    facts: FunctionFacts,
     air: &AirFunctions,
     kind: String,
 ) -> FunctionJson {
-    let symbol = &function.symbol;
-    let (result, parameters) = signature(module, symbol.ty, types);
-    let name = Escaped(&symbol.name).to_string();
-    let linkage = symbol.linkage.keyword();
-    let versions = air.versions.clone().filter(|_| kind != "declaration");
-    let (air, metal) = versions.unzip();
+    let linkage = facts.linkage.keyword();
+    let (versions_air, metal) = air.versions.clone().filter(|_| kind != "declaration").unzip();
     FunctionJson {
         index,
-        module: number,
-        signature: format!("{result} @{}({parameters})", if name.is_empty() { "0" } else { &name }),
-        demangled: demangle(&symbol.name),
-        name,
+        module,
+        signature: Escaped(facts.signature.as_bytes()).to_string(),
+        demangled: demangle(&facts.name),
+        name: Escaped(&facts.name).to_string(),
         kind,
         linkage: if linkage.is_empty() { "external" } else { linkage }.to_owned(),
-        result,
-        parameters,
-        air,
+        offset: facts.body.as_ref().map(|body| body.start),
+        size: facts.body.map(|body| body.end.saturating_sub(body.start)),
+        air: versions_air,
         metal,
     }
 }
 
-/// The result and the parameters of a function type, as text.
-fn signature(module: &Module<'_>, ty: unshade_llvm::TypeId, types: &TypeNames) -> (String, String) {
-    let Type::Function { result, parameters, variadic } = module.types.get(ty) else {
-        return (types.get(ty).to_owned(), String::new());
-    };
-    let parameters = module.types.elements(parameters).iter().map(|parameter| types.get(*parameter));
-    let parameters: Vec<&str> = parameters.chain(variadic.then_some("...")).collect();
-    (types.get(result).to_owned(), parameters.join(", "))
-}
-
 fn module_json(index: u32, module: &Module<'_>) -> ModuleJson {
     let text = |bytes: &[u8]| Escaped(bytes).to_string();
-    let definitions = module.functions.iter().filter(|function| !function.declaration).count() as u64;
+    let facts = ModuleFacts::new(module);
     let versions = air::versions(module);
     ModuleJson {
         index,
-        producer: text(&module.producer),
-        source: module.source_filename.as_deref().map(text),
-        triple: text(&module.triple),
-        data_layout: text(&module.data_layout_text),
-        version: module.version,
-        definitions,
-        declarations: module.functions.len() as u64 - definitions,
-        globals: module.globals.len() as u64,
-        aliases: module.aliases.len() as u64,
-        debug_info: !module.named(b"llvm.dbg.cu").is_empty(),
+        producer: text(&facts.producer),
+        epoch: facts.epoch,
+        compiler: facts.compiler.as_deref().map(text),
+        source: facts.source_file.as_deref().map(text),
+        triple: text(&facts.triple),
+        data_layout: text(&facts.data_layout),
+        version: facts.version,
+        definitions: facts.definitions,
+        declarations: facts.declarations,
+        globals: facts.globals,
+        aliases: facts.aliases + facts.indirect_functions,
+        debug_info: facts.debug.as_ref().map(debug_text),
+        hash: facts.hash.map(|words| words.iter().map(|word| format!("{word:08x}")).collect()),
         air: versions.map(|versions| versions.air.to_string()),
         metal: versions.map(|versions| versions.language.to_string()),
     }
 }
 
-/// The facts that people look for first.
-fn module_facts(module: &ModuleJson, identifier: Option<&[u8]>) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let mut text = |label: &'static str, value: &str| {
-        if !value.is_empty() {
-            facts.push(Fact::new(label, value));
-        }
+fn debug_text(debug: &DebugFacts) -> String {
+    let format = match (debug.dwarf_version, debug.code_view) {
+        (Some(version), _) => format!("DWARF {version}, "),
+        (None, true) => "CodeView, ".to_owned(),
+        (None, false) => String::new(),
     };
-    text("target", &module.triple);
-    text("producer", &module.producer);
-    text("compiler", &Escaped(identifier.unwrap_or_default()).to_string());
-    text("source", module.source.as_deref().unwrap_or_default());
+    format!("{format}{}", counted(debug.compile_units as u64, "compile unit"))
+}
+
+/// The facts that people look for first.
+fn module_facts(module: &ModuleJson) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut text = |label: &'static str, value: Option<&String>| {
+        facts.extend(value.filter(|value| !value.is_empty()).map(|value| Fact::new(label, value)));
+    };
+    text("target", Some(&module.triple));
+    let epoch = module.epoch.map(|epoch| format!("{}, epoch {epoch}", module.producer));
+    text("producer", Some(epoch.as_ref().unwrap_or(&module.producer)));
+    text("compiler", module.compiler.as_ref());
+    text("source", module.source.as_ref());
     if let (Some(air), Some(metal)) = (&module.air, &module.metal) {
         facts.push(Fact::new("language", format!("Metal {metal}, AIR {air}")));
     }
-    let declared = counted(module.declarations, "declaration");
-    facts.push(Fact::new("functions", format!("{}, and {declared}", grouped(module.definitions))));
-    let counts = [(module.globals, "variable"), (module.aliases, "alias or ifunc")];
-    for (count, noun) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        facts.push(Fact::new("globals", counted(count, noun)));
+    let declared = counted(module.declarations as u64, "declaration");
+    facts.push(Fact::new("functions", format!("{}, and {declared}", grouped(module.definitions as u64))));
+    let names = |count: usize, one: &str, more: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{} {more}", grouped(count as u64))),
+    };
+    let globals = [
+        names(module.globals, "variable", "variables"),
+        names(module.aliases, "alias", "aliases and ifuncs"),
+    ];
+    let globals: Vec<String> = globals.into_iter().flatten().collect();
+    if !globals.is_empty() {
+        facts.push(Fact::new("globals", globals.join(" · ")));
     }
-    facts.push(Fact::new("debug info", if module.debug_info { "yes" } else { "none" }));
-    if !module.data_layout.is_empty() {
-        facts.push(Fact::new("layout", module.data_layout.clone()));
-    }
+    facts.push(Fact::new("debug info", module.debug_info.as_deref().unwrap_or("none")));
+    facts.extend((!module.data_layout.is_empty()).then(|| Fact::new("layout", &module.data_layout)));
+    facts.extend(module.hash.iter().map(|hash| Fact::new("SHA-1", hash)));
     facts
 }
 
@@ -362,7 +360,8 @@ impl Program for Bitcode<'_> {
     }
 
     fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
-        let units = vec![self.unit(piece.index as usize)];
+        let module = piece.index as usize;
+        let units = vec![self.unit(module, self.first_function(module))];
         Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
     }
 
@@ -376,7 +375,7 @@ impl Program for Bitcode<'_> {
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
-        self.each_function(|index, _, _, function| {
+        self.each_function(|index, _, function| {
             visit(ItemName { index, name: &function.symbol.name, kind: None, has_source: false });
         });
     }
@@ -401,9 +400,11 @@ impl Program for Bitcode<'_> {
                 Cell::text(one.linkage.clone()),
                 Cell::text(one.air.clone()),
                 Cell::text(one.metal.clone()),
-                Cell::text(one.result.clone()),
-                Cell::text(one.parameters.clone()),
+                Cell::size(one.size),
+                Cell::offset(one.offset),
+                Cell::text(one.signature.clone()),
             ],
+            range: one.offset.zip(one.size).map(|(start, size)| start..start.saturating_add(size)),
             ..Row::default()
         };
         let rows = functions.iter().map(row).collect();
@@ -420,17 +421,16 @@ impl Program for Bitcode<'_> {
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
         diagnostics.append(self.diagnostics.clone());
-        let count = self.modules.len();
-        let has_selected = |number: usize| {
-            let mut found = false;
-            self.each_function(|index, module, _, function| {
-                found |=
-                    module as usize == number && request.selection.matches_name(index, &function.symbol.name);
-            });
-            found
-        };
-        let indices = (0..count).filter(|number| request.selection.is_everything() || has_selected(*number));
-        let units = indices.map(|index| self.unit(index)).collect();
+        let mut units = Vec::new();
+        let mut first_function = 0;
+        for (index, module) in self.modules.iter().enumerate() {
+            let mut functions = (first_function..).zip(&module.functions);
+            let is_selected = request.selection.is_everything()
+                || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name));
+            units.extend(is_selected.then(|| self.unit(index, first_function)));
+            first_function =
+                first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+        }
         Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
 
@@ -450,30 +450,39 @@ impl Program for Bitcode<'_> {
     }
 
     fn verify(&self, _runner: &dyn Runner) -> Verdict {
-        let mut diagnostics = self.diagnostics.clone();
-        for module in &self.modules {
-            diagnostics.append(module.diagnostics.clone());
-        }
-        Verdict { hashes: None, diagnostics }
+        Verdict { hashes: None, diagnostics: verify::bitcode(Reader::at(self.data, self.base)) }
     }
 
-    fn outline(&self, _sink: &mut dyn OutlineSink) {}
+    fn outline(&self, sink: &mut dyn OutlineSink) {
+        outline::bitcode(Reader::at(self.data, self.base), sink, &mut Diagnostics::new());
+    }
 }
 
-const WRAPPER: [u8; 4] = [0xde, 0xc0, 0x17, 0x0b];
-
 impl Bitcode<'_> {
-    fn unit(&self, index: usize) -> Unit<'_> {
-        Unit::File { name: &self.path, bytes: self.data, base: self.base, index, count: self.modules.len() }
+    fn unit(&self, index: usize, first_function: u32) -> Unit<'_> {
+        let (name, bytes, base, count) = (self.path.as_str(), self.data, self.base, self.modules.len());
+        Unit::File { name, bytes, base, index, first_function, count }
+    }
+
+    /// Returns the index of a module's first function in the stream.
+    fn first_function(&self, module: usize) -> u32 {
+        let count = self.modules.iter().take(module).map(|one| one.functions.len()).sum::<usize>();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     fn section(&self, index: u32, module: &Module<'_>) -> Section {
-        let wrapped = if self.data.starts_with(&WRAPPER) { ", wrapped" } else { "" };
+        let wrapped = match Wrapper::read(self.data) {
+            Some(wrapper) if !wrapper.cpu_name().is_empty() => {
+                format!(", wrapped for {}", wrapper.cpu_name())
+            }
+            Some(_) => ", wrapped".to_owned(),
+            None => String::new(),
+        };
         let heading = match self.modules.len() {
             1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
             count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
         };
-        Section { heading, facts: module_facts(&module_json(index, module), module.ident()) }
+        Section { heading, facts: module_facts(&module_json(index, module)) }
     }
 
     /// Everything known of a function.
@@ -481,12 +490,7 @@ impl Bitcode<'_> {
         let mut card = Card::default();
         card.put(TokenKind::Keyword, if function.kind == "declaration" { "declare" } else { "define" });
         card.put(TokenKind::Space, " ");
-        card.put(TokenKind::Type, &function.result);
-        card.put(TokenKind::Space, " ");
-        card.put(TokenKind::Function, &format!("@{}", function.name));
-        card.put(TokenKind::Punctuation, "(");
-        card.put(TokenKind::Type, &function.parameters);
-        card.put(TokenKind::Punctuation, ")");
+        card.put(TokenKind::Text, &function.signature);
         let facts = &mut card.facts;
         facts.push(Fact::new("index", format!("#{}", function.index)));
         if let Some(demangled) = &function.demangled {
@@ -499,6 +503,10 @@ impl Bitcode<'_> {
         facts.push(Fact::new("linkage", function.linkage.clone()));
         if let (Some(air), Some(metal)) = (&function.air, &function.metal) {
             facts.push(Fact::new("language", format!("Metal {metal}, AIR {air}")));
+        }
+        if let (Some(offset), Some(size)) = (function.offset, function.size) {
+            let text = format!("{} bytes at {offset:#x}", grouped(size));
+            facts.push(Fact::new("body", text).at(offset, size));
         }
         card
     }

@@ -51,7 +51,6 @@ pub(super) static FORMAT: Format = Format {
     ],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::CodeAsJson, "listings have no JSON here; `--stats --json` and `--cfg json` have"),
         (Verb::Decompile, "DXIL and DXBC are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),
@@ -536,7 +535,7 @@ fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
         card.facts.push(Fact::new("mangled", entry.mangled));
     }
     let Some(export) = entry.export else {
-        card.facts.extend(view.profile.iter().map(|profile| Fact::new("profile", profile)));
+        card.facts.push(Fact::new("profile", summary(view)));
         card.facts.extend(first_facts(view, true));
         return card;
     };

@@ -43,6 +43,7 @@ use crate::carve::{self, Find};
 use crate::select::Selection;
 use crate::source_files::SourceFile;
 use std::ops::{ControlFlow, Range};
+use std::sync::{PoisonError, RwLock};
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 
 /// A value that can be written as JSON.
@@ -192,7 +193,7 @@ pub enum Writable {
 }
 
 /// A program, opened. Each format implements it once.
-pub trait Program: Sync {
+pub trait Program: Send + Sync {
     /// Returns what the program is in a few words.
     fn brief(&self) -> Brief;
 
@@ -280,6 +281,24 @@ pub trait Program: Sync {
     }
 }
 
+/// Formats that were registered by callers.
+static REGISTERED: RwLock<Vec<&'static Format>> = RwLock::new(Vec::new());
+
+/// Adds a format of the caller's, which has to be [`carve::format::Format::Registered`]. A program does so once, before it
+/// opens its first file.
+pub fn register(format: &'static Format) {
+    if let carve::format::Format::Registered(signature) = format.format {
+        carve::format::register(signature);
+    }
+    REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
+}
+
+/// Returns all formats: the built-in ones, then those that were registered.
+pub fn formats() -> Vec<&'static Format> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    FORMATS.iter().chain(registered.iter()).copied().collect()
+}
+
 /// Returns the offset of a program's first byte in the file, or in the member that was unpacked.
 fn base(find: &Find<'_>) -> u64 {
     find.file_offset.unwrap_or(find.path.offset())
@@ -292,7 +311,10 @@ pub fn format_of(find: &Find<'_>) -> &'static Format {
 
 /// Returns what is known of a format.
 pub fn format(format: carve::format::Format) -> &'static Format {
-    FORMATS.iter().find(|known| known.format == format).copied().unwrap_or(&bitcode::FORMAT)
+    let built_in = FORMATS.iter().find(|known| known.format == format).copied();
+    let found = built_in.or_else(|| formats().into_iter().find(|known| known.format == format));
+    // A registered signature comes with its format.
+    found.unwrap_or(&bitcode::FORMAT)
 }
 
 /// Returns the error that a piece could not be read again.

@@ -1,20 +1,20 @@
-//! The blocks and records of LLVM bitcode as an outline: what they are called, and their first operands.
+//! Outlines LLVM bitcode: the names of its blocks and records, and their first operands.
 
 use unshade_core::outline::UNKNOWN;
 use unshade_core::{Field, OutlineSink, Result, Value};
 use unshade_llvm::bitstream::{self, Cursor, Entry, Record};
 use unshade_llvm::{block_name, record_name};
 
-/// So many operands of a record are told.
+/// Names of the operands of a record that are counted; further operands are ignored.
 const OPERANDS: [&str; 6] = ["operand 0", "operand 1", "operand 2", "operand 3", "operand 4", "operand 5"];
 
-/// The block that describes abbreviations of others.
+/// ID of the block that defines abbreviations of other blocks.
 const BLOCKINFO: u32 = 0;
 
-/// Emits the blocks and records of a module. Ranges are of whole bytes, so that those of neighbours may overlap.
+/// Emits the blocks and records of a module. Ranges are whole bytes, so those of neighbours may overlap.
 ///
 /// # Errors
-/// What is wrong with the stream; what stands before it was emitted.
+/// If the stream is damaged. Everything before the fault has been emitted.
 pub(super) fn outline(bytes: &[u8], base: u64, sink: &mut dyn OutlineSink) -> Result<()> {
     let range = bitstream::locate(bytes, base)?;
     let start = base.saturating_add(range.start as u64);
@@ -68,7 +68,7 @@ fn emit(block: u32, id: u32, record: &Record, range: std::ops::Range<u64>, sink:
         Some(name) => name.to_owned(),
         None => format!("{UNKNOWN} record {:#x}", record.code),
     };
-    // The number makes a record of it.
+    // A name with a number makes this field a record.
     sink.open(Field::group(format!("{name} 0"), range.clone()));
     let mut number = |name: &'static str, value: u64| {
         sink.leaf(Field::new(name, Value::Number(value), range.start..range.start));

@@ -1,34 +1,34 @@
-//! Counts what an outline tells.
+//! Counts the fields, values and records of outlines.
 //!
-//! A *record* is a field with a number in its name or meaning, such as a function, and what stands in it, or else the
-//! whole program. Of each record the combination of its values is counted: its *signature*. Real files have few
-//! different signatures, and all that is asked of values that go together can be answered from them, so that memory
-//! is bounded however many records there are.
+//! A *record* is a field with a number in its name or meaning, such as a function, together with its children; the
+//! program itself is also one. The *signature* of a record is the combination of its values. Each distinct signature is
+//! counted. Real files have few, and they are enough to find all dependencies between values, so memory is bounded for
+//! any number of records.
 
-use super::values::{OTHERS, Values};
+use super::field_values::{OTHERS, Values};
 use std::collections::HashMap;
 use unshade_core::outline::{UNKNOWN, is_layout, unnumbered};
 use unshade_core::{Field, OutlineSink, Value};
 
-/// So many different fields are told apart; the others are counted together.
+/// Maximum number of distinct fields; the others are only counted.
 pub const MAX_FIELDS: usize = 1 << 14;
-/// So many different signatures are kept.
+/// Maximum number of distinct signatures that are kept.
 pub const MAX_SIGNATURES: usize = 1 << 14;
-/// So many fields make a signature.
+/// Maximum number of fields of a signature.
 const MAX_FEATURES: usize = 256;
-/// A field with more different values is only looked at for whether it is there.
+/// Maximum number of distinct values of a categorical field; of other fields only the presence counts.
 pub(super) const MAX_CATEGORIES: usize = 16;
-/// So much of a name is kept, in bytes.
+/// Maximum length of a name in bytes; longer names are truncated.
 const MAX_NAME: usize = 64;
-/// How deep fields are told apart.
+/// Maximum nesting depth of distinct fields.
 const MAX_DEPTH: usize = 64;
 
-/// In a signature: the field is there, whatever its value.
+/// Value in a signature: the field is present, with any value.
 pub(super) const PRESENT: u32 = u32::MAX - 1;
-/// In a signature: the field is there several times, with different values.
+/// Value in a signature: the field is present several times, with different values.
 pub(super) const SEVERAL: u32 = u32::MAX - 2;
 
-/// A field of some format, wherever it stands in files.
+/// A field of a format, with counts over all files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) parent: Option<u32>,
@@ -38,7 +38,7 @@ pub(super) struct Entry {
     pub(super) programs: u64,
     last_program: u64,
     pub(super) bytes: u64,
-    /// Bytes that no field inside of it has.
+    /// Bytes that none of its children covers.
     pub(super) uncovered: u64,
     pub(super) is_group: bool,
     pub(super) is_layout: bool,
@@ -46,13 +46,13 @@ pub(super) struct Entry {
     pub(super) values: Values,
 }
 
-/// The fields of a record with their values, by the number of the field.
+/// The fields of a record: pairs of field number and value number, sorted by field.
 type Features = Vec<(u32, u32)>;
 
-/// How often a combination of values was seen, by the kind of record.
+/// Number of records by kind and combination of values.
 pub(super) type Signatures = HashMap<(u32, Features), u64>;
 
-/// What was counted.
+/// Counts over any number of files and programs.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     pub(super) files: u64,
@@ -61,21 +61,26 @@ pub struct Survey {
     pub(super) entries: Vec<Entry>,
     roots: HashMap<String, u32>,
     pub(super) signatures: Signatures,
-    /// Whether there is nothing left to make room with.
+    /// Whether merging signatures can't free enough room any more.
     is_full: bool,
-    /// Records whose signature was not kept.
+    /// Number of records whose signature was not kept.
     pub(super) dropped: u64,
-    /// Fields that were not told apart.
+    /// Number of fields beyond the limits.
     pub(super) dropped_fields: u64,
 }
 
 impl Survey {
-    /// Counts a program of a format, whose outline `walk` emits.
+    /// Counts a program of a format. `walk` emits its outline.
     pub fn program(&mut self, format: &str, size: u64, walk: impl FnOnce(&mut dyn OutlineSink)) {
         self.programs += 1;
         self.bytes += size;
-        let mut sink =
-            Sink { survey: self, open: Vec::new(), records: Vec::new(), context: Vec::new(), skipped: 0 };
+        let mut sink = SurveySink {
+            survey: self,
+            open: Vec::new(),
+            records: Vec::new(),
+            context: Vec::new(),
+            skipped: 0,
+        };
         sink.open(Field::group(format.to_owned(), 0..size));
         walk(&mut sink);
         while !sink.open.is_empty() {
@@ -83,12 +88,12 @@ impl Survey {
         }
     }
 
-    /// Counts a file, in which there may be any number of programs.
+    /// Counts a file. Its programs are counted by themselves.
     pub fn file(&mut self) {
         self.files += 1;
     }
 
-    /// Adds what another survey counted. The order matters only where limits are reached.
+    /// Adds the counts of another survey. The order of merges matters only where limits are reached.
     pub fn merge(&mut self, other: Self) {
         self.files += other.files;
         self.bytes += other.bytes;
@@ -98,7 +103,7 @@ impl Survey {
         let mut values = Vec::with_capacity(other.entries.len());
         for entry in other.entries {
             let parent = entry.parent.map(|parent| numbers.get(parent as usize).copied().flatten());
-            // A field of a field that is not told apart is not told apart either.
+            // Children of a field beyond the limit are beyond it as well.
             let own = match parent {
                 Some(None) => None,
                 Some(Some(parent)) => self.find(Some(parent), &entry.name),
@@ -117,7 +122,7 @@ impl Survey {
             own.is_group |= entry.is_group;
             own.is_layout |= entry.is_layout;
             own.is_record |= entry.is_record;
-            // Programs of another survey are none of this one.
+            // Program numbers of another survey mean nothing here.
             own.last_program = 0;
             values.push(own.values.merge(entry.values));
         }
@@ -167,8 +172,8 @@ impl Survey {
             return;
         }
         if self.signatures.len() >= MAX_SIGNATURES && !self.is_full {
-            // Fields that have turned out to have many values make signatures of no use. Where they leave little
-            // room, it is not tried again: all signatures would be gone through for every record.
+            // Drop the values of fields that turned out to have many, which merges signatures. If that frees too
+            // little room, it is not tried again: it would visit all signatures for every record.
             self.signatures = self.categorical();
             self.is_full = self.signatures.len() > MAX_SIGNATURES / 2;
         }
@@ -179,7 +184,7 @@ impl Survey {
         }
     }
 
-    /// The signatures without the values of fields that have many.
+    /// Returns the signatures, with values only for categorical fields.
     pub(super) fn categorical(&self) -> Signatures {
         let mut merged = Signatures::new();
         for ((kind, features), count) in &self.signatures {
@@ -193,18 +198,18 @@ impl Survey {
         merged
     }
 
-    /// Whether a field is inside of another one, however deep.
+    /// Returns whether a field is inside another one, at any depth.
     pub(super) fn is_inside(&self, field: u32, outer: u32) -> bool {
         let parent = |field: u32| self.entries.get(field as usize).and_then(|entry| entry.parent);
         std::iter::successors(parent(field), |&at| parent(at)).any(|at| at == outer)
     }
 
-    /// The names of a field from the outside in.
+    /// Returns the path of a field: names from the outermost to its own.
     pub(super) fn path(&self, field: u32) -> String {
         self.path_below(field, None)
     }
 
-    /// The same, from below an outer field on if it is inside of that.
+    /// Returns the path of a field relative to an outer field, or the whole path if it is not inside that.
     pub(super) fn path_below(&self, field: u32, outer: Option<u32>) -> String {
         let mut names = Vec::new();
         let mut at = Some(field);
@@ -220,26 +225,26 @@ impl Survey {
 }
 
 impl Entry {
-    /// Whether its values are few enough to be looked at one by one.
+    /// Returns whether it has few enough values to compare them individually.
     pub(super) fn is_categorical(&self) -> bool {
         !self.is_layout && !self.values.overflows() && (1..=MAX_CATEGORIES).contains(&self.values.len())
     }
 }
 
-/// A name that is not too long.
+/// Truncates a name to the maximum length.
 fn cut(name: &str) -> &str {
     let end = (0..=MAX_NAME.min(name.len())).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     name.get(..end).unwrap_or_default()
 }
 
-/// A record that is open.
-struct Record {
+/// A record that is not complete yet.
+struct OpenRecord {
     kind: u32,
     features: Features,
 }
 
-/// A field that is open.
-struct Open {
+/// A field that was opened and not closed yet.
+struct OpenField {
     field: u32,
     is_record: bool,
     size: u64,
@@ -247,19 +252,19 @@ struct Open {
     has_children: bool,
 }
 
-/// Takes the outline of one program.
-struct Sink<'s> {
+/// Receives the outline of one program and adds it to a survey.
+struct SurveySink<'s> {
     survey: &'s mut Survey,
-    open: Vec<Open>,
-    records: Vec<Record>,
-    /// What the header says, which all records of the program have in common.
+    open: Vec<OpenField>,
+    records: Vec<OpenRecord>,
+    /// Values of the header, which count for every record of the program.
     context: Features,
-    /// How many open fields are inside of one that is not told apart.
+    /// Number of open fields that are beyond the limits.
     skipped: usize,
 }
 
-impl Sink<'_> {
-    /// The field of this name in the innermost open one, counted.
+impl SurveySink<'_> {
+    /// Counts a child of the innermost open field and returns its number.
     fn count(&mut self, name: &str, field: &Field<'_>) -> Option<u32> {
         let size = field.range.end.saturating_sub(field.range.start);
         if let Some(open) = self.open.last_mut() {
@@ -295,13 +300,13 @@ impl Sink<'_> {
     }
 
     fn end_record(&mut self) {
-        let Some(Record { kind, mut features }) = self.records.pop() else { return };
+        let Some(OpenRecord { kind, mut features }) = self.records.pop() else { return };
         if !self.records.is_empty() {
             features.extend_from_slice(&self.context);
         }
         features.sort_unstable();
         features.dedup();
-        // A field with several values has one that says so.
+        // A field with several values gets the value `SEVERAL`.
         let mut plain: Features = Vec::with_capacity(features.len());
         for (field, value) in features {
             match plain.last_mut() {
@@ -313,12 +318,12 @@ impl Sink<'_> {
     }
 }
 
-/// A name without what tells fields of the same kind apart.
+/// Returns a name without numbers, which is the same for all fields of a kind.
 fn kind_of(name: &str) -> &str {
     if name.starts_with('[') && name.ends_with(']') { "[]" } else { unnumbered(name) }
 }
 
-impl OutlineSink for Sink<'_> {
+impl OutlineSink for SurveySink<'_> {
     fn open(&mut self, field: Field<'_>) {
         let name = kind_of(&field.name);
         let number = if self.skipped > 0 { None } else { self.count(name, &field) };
@@ -337,9 +342,9 @@ impl OutlineSink for Sink<'_> {
             entry.is_record |= is_record;
         }
         let size = field.range.end.saturating_sub(field.range.start);
-        self.open.push(Open { field: number, is_record, size, covered: 0, has_children: false });
+        self.open.push(OpenField { field: number, is_record, size, covered: 0, has_children: false });
         if is_record {
-            self.records.push(Record { kind: number, features: Vec::new() });
+            self.records.push(OpenRecord { kind: number, features: Vec::new() });
         }
     }
 
@@ -363,8 +368,7 @@ impl OutlineSink for Sink<'_> {
         if self.skipped > 0 {
             return;
         }
-        // Fields without others in them that are told apart by number alone differ in more than their place, up to a
-        // point: `slot 3` is not `slot 4`.
+        // A leaf with a small number in its name keeps it: `slot 3` is not `slot 4`.
         let kind = kind_of(&field.name);
         let name = if field.name.len() <= kind.len() + 3 && kind != "[]" { &field.name } else { kind };
         let Some(number) = self.count(name, &field) else { return };
@@ -379,7 +383,7 @@ impl OutlineSink for Sink<'_> {
     }
 }
 
-/// Whether a field says something by its value.
+/// Returns whether a field has a value or a meaning.
 fn has_value(field: &Field<'_>) -> bool {
     field.value != Value::None || !field.meaning.is_empty()
 }

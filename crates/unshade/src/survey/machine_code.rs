@@ -1,5 +1,6 @@
-//! The instructions of NVIDIA's machine code as an outline: each a record of its guard, form and modifiers, and words
-//! that steer the scheduler with their codes.
+//! Outlines the instructions of NVIDIA machine code: one record per instruction, with its guard, form and modifiers,
+//! and
+//! one per scheduling word, with its control codes.
 
 use crate::sass_code::FunctionCode;
 use std::ops::Range;
@@ -16,14 +17,15 @@ pub(super) fn outline(functions: &[FunctionCode<'_>], sink: &mut dyn OutlineSink
         for (address, word) in words.words() {
             let start = words.file_offset.saturating_add(address.wrapping_sub(words.address));
             let range = start..start.saturating_add(words.isa.word_bytes as u64);
-            // The number makes a record of it.
+            // A name with a number makes this field a record.
             match word {
                 Word::Instruction(instruction) => emit(&instruction, range, sink),
                 Word::Schedule(bits) => {
                     sink.open(Field::group("scheduling word 0".to_owned(), range.clone()));
                     for code in control::codes(words.isa, bits) {
                         let text = code.describe();
-                        let field = Field::new("told", Value::Hex(code.0.into()), range.start..range.start);
+                        let field =
+                            Field::new("control", Value::Hex(code.0.into()), range.start..range.start);
                         sink.leaf(field.meaning(text));
                     }
                     sink.close();

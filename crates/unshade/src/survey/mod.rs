@@ -1,19 +1,19 @@
-//! What many files have in common: for every field the values seen, how often, and what goes together.
+//! Surveys many files: which values each field has, how often, and which fields depend on each other.
 //!
-//! This is "test-driven guessing" as a tool: make files with different options, survey them, and see which field
-//! followed the option; or survey all files at hand to see which rule about a field has no exception. It is driven by
-//! the outlines that all formats have, so it knows every format that can be dumped, and nothing of any of them.
+//! A survey helps to explore formats: make files with different options and see which field follows the option, or
+//! survey all available files and see which rule about a field has no exception. It reads outlines, so it works for
+//! every format that can be dumped and needs no knowledge of any.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | `collect` | counts what an outline tells |
-//! | `values` | the values of a field |
-//! | `together` | which values go together |
-//! | `bitcode` | blocks and records of LLVM bitcode as an outline |
-//! | `machine_code` | instructions of NVIDIA's machine code as an outline |
-//! | `token_code` | instructions of Direct3D's token programs as an outline |
+//! | `collect` | counts fields, values and records |
+//! | `field_values` | the values of one field |
+//! | `dependencies` | finds dependencies between fields |
+//! | `bitcode` | outlines blocks and records of LLVM bitcode |
+//! | `machine_code` | outlines instructions of NVIDIA machine code |
+//! | `token_code` | outlines instructions of Direct3D token programs |
 //!
-//! Memory is bounded: fields, values and combinations past a limit are counted, not kept.
+//! Memory is bounded: fields, values and combinations beyond a limit are counted, not kept.
 //!
 //! ```
 //! use unshade::metallib::{Library, outline};
@@ -35,16 +35,16 @@
 
 mod bitcode;
 mod collect;
+mod dependencies;
+mod field_values;
 mod machine_code;
 #[cfg(test)]
 mod tests;
-mod together;
 mod token_code;
-mod values;
 
 pub use collect::{MAX_FIELDS, MAX_SIGNATURES, Survey};
-pub use together::{Case, Dependency, RecordReport};
-pub use values::MAX_VALUES;
+pub use dependencies::{Case, Dependency, RecordReport};
+pub use field_values::MAX_VALUES;
 
 use crate::disassembly::{TokenSource, token_programs};
 use crate::sass_code::{Code, FunctionCode};
@@ -55,38 +55,38 @@ use unshade_core::outline::UNKNOWN;
 use unshade_nv::Cubin;
 use unshade_sass::isa;
 
-/// What a report is to show.
+/// Which fields a report shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
     /// Everything.
     All,
-    /// What nobody has named yet, and what goes together with it.
+    /// Fields with an unknown meaning, and dependencies that involve them.
     Unknown,
 }
 
-/// What was counted, in words.
+/// The results of a survey.
 #[derive(Clone, Debug, Serialize)]
 pub struct SurveyReport {
-    /// The version of these shapes.
+    /// Version of the JSON schema.
     pub schema: u32,
-    /// How many files were read.
+    /// Number of files.
     pub files: u64,
-    /// How many programs were in them.
+    /// Number of programs in the files.
     pub programs: u64,
-    /// How many bytes these have.
+    /// Total bytes of the programs.
     pub bytes: u64,
-    /// How many of them are in fields named `unknown`.
+    /// Bytes in fields named `unknown`.
     pub unknown_bytes: u64,
-    /// How many of them no field has.
+    /// Bytes that no field covers.
     pub uncovered_bytes: u64,
-    /// Every field, those inside of another one behind it.
+    /// Every field, each followed by its children.
     pub fields: Vec<FieldReport>,
-    /// What goes together.
+    /// Dependencies between the fields of each kind of record.
     pub records: Vec<RecordReport>,
-    /// Records past the limit, which are missing from `records`.
+    /// Number of records beyond the limit, which are missing from `records`.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped_records: u64,
-    /// Fields past the limit, which are missing from `fields`.
+    /// Number of fields beyond the limit, which are missing from `fields`.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped_fields: u64,
 }
@@ -98,32 +98,32 @@ fn is_zero(count: &u64) -> bool {
 /// A field.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FieldReport {
-    /// Its names from the outside in, without the numbers of elements.
+    /// Names from the outermost field to its own, without element numbers.
     pub path: String,
-    /// How deep it is.
+    /// Nesting depth.
     pub depth: usize,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: u64,
-    /// In how many programs.
+    /// Number of programs that contain it.
     pub programs: u64,
-    /// How many bytes it has in all.
+    /// Total bytes.
     pub bytes: u64,
-    /// How many of its bytes no field inside of it has.
+    /// Bytes that none of its children covers.
     #[serde(skip_serializing_if = "is_zero")]
     pub uncovered_bytes: u64,
-    /// Whether nobody has named it, or some of its values.
+    /// Whether its meaning or that of some values is unknown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
-    /// Whether it only says where other things stand or how long they are.
+    /// Whether it only holds the offset or size of other data.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub layout: bool,
-    /// The least and the greatest number.
+    /// Minimum and maximum, for numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
     /// The values, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueReport>,
-    /// How often it had a value past the limit.
+    /// Number of occurrences of values beyond the limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub other_values: u64,
 }
@@ -131,36 +131,37 @@ pub struct FieldReport {
 /// A value of a field.
 #[derive(Clone, Debug, Serialize)]
 pub struct ValueReport {
-    /// The value, and what it means.
+    /// The value and its meaning.
     pub value: String,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: u64,
-    /// Whether nobody has named it.
+    /// Whether its meaning is unknown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
 }
 
-/// What modules are counted as.
+/// Format name for modules.
 const BITCODE: &str = "LLVM bitcode";
 
-/// What instructions of cubins are counted as.
+/// Prefix of the format name for instructions of cubins.
 const MACHINE_CODE: &str = "machine code";
 
-/// What instructions of token programs are counted as.
+/// Prefix of the format name for instructions of token programs.
 const TOKEN_PROGRAM: &str = "token program";
 
-/// Whether the words for a value say that nobody knows it. Types and tags without a name are shown so everywhere.
+/// Returns whether a meaning says that the value is unknown, in any wording that the formats use.
 fn says_unknown(meaning: &str) -> bool {
     meaning.contains("(unknown)")
         || meaning.contains("nobody has described")
         || meaning.contains("not described")
+        || meaning.contains("undocumented")
 }
 
 impl Survey {
     /// Counts the blocks and records of a module of LLVM bitcode.
     ///
     /// # Errors
-    /// What is wrong with the stream; what stands before it was counted.
+    /// If the stream is damaged. Everything before the fault has been counted.
     pub fn bitcode(&mut self, bytes: &[u8], base: u64) -> unshade_core::Result<()> {
         let mut result = Ok(());
         self.program(BITCODE, bytes.len() as u64, |sink| result = bitcode::outline(bytes, base, sink));
@@ -179,14 +180,14 @@ impl Survey {
 
     /// Counts the instructions of the token programs of a file or container.
     pub fn token_programs(&mut self, source: &TokenSource<'_>) {
-        // What can't be read is for `dis` to tell.
+        // `dis` reports what can't be read.
         for (_, program) in token_programs("", source, &mut Diagnostics::new()).unwrap_or_default() {
             let format = format!("{TOKEN_PROGRAM} {}", program.profile());
             self.program(&format, 0, |sink| token_code::outline(&program, sink));
         }
     }
 
-    /// Puts what was counted into words.
+    /// Returns the results.
     pub fn report(&self, show: Show) -> SurveyReport {
         let mut fields = Vec::new();
         let mut order = Vec::new();
@@ -199,8 +200,8 @@ impl Survey {
         }
         let is_unknown = |field: u32| self.is_unknown(field);
         let records = match show {
-            Show::All => together::records(self, None),
-            Show::Unknown => together::records(self, Some(&is_unknown)),
+            Show::All => dependencies::records(self, None),
+            Show::Unknown => dependencies::records(self, Some(&is_unknown)),
         };
         let unknown = self.entries.iter().filter(|entry| entry.name == UNKNOWN);
         SurveyReport {
@@ -217,7 +218,7 @@ impl Survey {
         }
     }
 
-    /// All fields, those inside of one behind it, in the order in which they were met.
+    /// Lists all fields with their depth, each followed by its children, in the order of first occurrence.
     fn in_order(&self, order: &mut Vec<(u32, usize)>) {
         let mut roots = Vec::new();
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.entries.len()];
@@ -243,7 +244,7 @@ impl Survey {
         is_named_so || entry.values.by_count().iter().any(|known| says_unknown(&known.meaning))
     }
 
-    /// Bytes of a field that no field in it has. In bitcode, whose items are of bits, fields have no bytes.
+    /// Returns the bytes of a field that no child covers. 0 for bitcode and machine code, whose ranges are not exact.
     fn uncovered(&self, field: u32) -> u64 {
         let Some(entry) = self.entries.get(field as usize) else { return 0 };
         let mut root = entry;

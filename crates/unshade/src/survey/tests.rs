@@ -1,4 +1,4 @@
-//! Surveys of outlines that are made up.
+//! Tests surveys on synthetic outlines.
 
 use super::*;
 use unshade_core::{Field, Value};
@@ -55,7 +55,7 @@ fn values_are_counted() {
 }
 
 #[test]
-fn what_goes_together_is_found() {
+fn dependencies_are_found() {
     let report = sample().report(Show::All);
     let items = report.records.iter().find(|record| record.record == "test/list/item").unwrap();
     assert_eq!((items.count, items.signatures), (200, 4));
@@ -73,7 +73,7 @@ fn what_goes_together_is_found() {
 }
 
 #[test]
-fn exceptions_are_told() {
+fn exceptions_are_counted() {
     let mut survey = Survey::default();
     for round in 0..1_000 {
         let flag = if round == 500 { 5 } else { 3 };
@@ -86,7 +86,7 @@ fn exceptions_are_told() {
 }
 
 #[test]
-fn unknown_things_are_found() {
+fn unknown_fields_are_found() {
     let report = sample().report(Show::Unknown);
     let paths: Vec<&str> = report.fields.iter().map(|field| field.path.as_str()).collect();
     assert_eq!(paths, ["test/list", "test/list/item", "test/list/item/unknown", "test/list/item/flag"]);
@@ -95,7 +95,7 @@ fn unknown_things_are_found() {
 }
 
 #[test]
-fn merging_is_counting_together() {
+fn merging_equals_counting_at_once() {
     let whole = sample().report(Show::All);
     let mut merged = Survey::default();
     for round in 0..40 {

@@ -1,5 +1,5 @@
-//! The instructions of Direct3D's token programs as an outline: each a record of its mnemonic, with its controls, and how
-//! its operands are given.
+//! Outlines the instructions of Direct3D token programs: one record per instruction, named by mnemonic, with its
+//! controls and the kinds of its operands.
 
 use crate::disassembly::TokenProgram;
 use unshade_core::outline::UNKNOWN;
@@ -35,7 +35,7 @@ fn emit<'k>(
     kinds: impl Iterator<Item = (u64, &'k str)>,
     sink: &mut dyn OutlineSink,
 ) {
-    // The number makes a record of it.
+    // A name with a number makes this field a record.
     sink.open(Field::group(format!("{} 0", mnemonic.unwrap_or(UNKNOWN)), 0..0));
     if controls != 0 {
         sink.leaf(Field::new("controls", Value::Hex(controls.into()), 0..0));

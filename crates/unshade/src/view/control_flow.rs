@@ -1,4 +1,4 @@
-//! The control flow of one function: as data, and in the language of Graphviz.
+//! Describes the control flow of one function, as data and in Graphviz's DOT language.
 
 use super::shown;
 use crate::demangle;
@@ -12,85 +12,85 @@ use unshade_llvm::control_flow::{ControlFlow, Edge, EdgeKind};
 use unshade_llvm::print::{self, Dialect, Entity, PrintOptions};
 use unshade_llvm::{BlockId, FunctionBody, Module};
 
-/// What leads along an edge that needs no word.
+/// Kinds of edges that are shown without a label.
 const ALWAYS: [&str; 2] = ["always", "next"];
 
 /// The control flow of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ControlFlowView {
-    /// The function's place in the module.
+    /// Index of the function in the module.
     pub index: u32,
-    /// The function's name as it stands in the file.
+    /// Name of the function as in the file.
     pub function: String,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
-    /// The basic blocks in the order of the file; the first is the entry.
+    /// Basic blocks in file order; the first is the entry.
     pub blocks: Vec<BlockView>,
-    /// The natural loops, outer ones before those in them.
+    /// Natural loops, outer before inner ones.
     pub loops: Vec<LoopView>,
-    /// Edges back into a cycle that has several ways in, which is no natural loop: from, to.
+    /// Back edges of irreducible cycles, which have several entries and are not natural loops: from, to.
     pub irreducible: Vec<[u32; 2]>,
 }
 
 /// A basic block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockView {
-    /// Its place among the blocks.
+    /// Index of the block.
     pub index: u32,
-    /// Its label as a listing has it, or the number that it would have there.
+    /// Label as in a listing, or the number that it would have there.
     pub label: String,
-    /// How many instructions it has.
+    /// Number of instructions.
     pub instructions: u64,
-    /// Whether the entry leads to it.
+    /// Whether it is reachable from the entry.
     pub reached: bool,
-    /// The blocks that lead to it, each once.
+    /// Predecessors, each once.
     pub predecessors: Vec<u32>,
-    /// The last block before it that stands on every way from the entry.
+    /// Immediate dominator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub immediate_dominator: Option<u32>,
-    /// In how many loops it is.
+    /// Number of loops that contain it.
     pub loop_depth: u32,
     /// Whether it is the header of a loop.
     pub loop_header: bool,
-    /// Where it leads.
+    /// Outgoing edges.
     pub edges: Vec<EdgeView>,
-    /// How the function is left in it, of machine code.
+    /// How it leaves the function, for machine code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<LeaveView>,
-    /// The address of its first word, of machine code.
+    /// Address of its first word, for machine code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
-    /// Its instructions as a listing has them, a line each or more.
+    /// Lines of its instructions as in a listing; at least one per instruction.
     pub lines: Vec<String>,
 }
 
-/// A way to another block.
+/// An edge to another block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EdgeView {
-    /// The block that is entered.
+    /// Target block.
     pub to: u32,
-    /// What leads there.
+    /// Kind of the edge.
     pub kind: String,
-    /// The constant of a `case`.
+    /// Value of a `case`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Whether it leads back to the header of its loop.
+    /// Whether it is a back edge to the header of its loop.
     pub back: bool,
 }
 
-/// How a function is left.
+/// An exit of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeaveView {
-    /// How.
+    /// Kind of exit.
     pub kind: String,
-    /// The address that is branched to, if it is outside of the function.
+    /// Target address, if it is outside the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
 }
 
 impl LeaveView {
-    /// Whether an instruction says so by itself.
+    /// Returns whether the instruction itself shows the exit.
     fn is_plain(&self) -> bool {
         matches!(self.kind.as_str(), "exit" | "return")
     }
@@ -99,19 +99,19 @@ impl LeaveView {
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopView {
-    /// The block through which it is entered.
+    /// Header block, through which the loop is entered.
     pub header: u32,
-    /// The blocks that lead back to the header.
+    /// Latches: blocks with an edge back to the header.
     pub latches: Vec<u32>,
-    /// The place among the loops of the one around it.
+    /// Index of the enclosing loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
-    /// How many loops it is in, itself included.
+    /// Nesting depth; 1 for an outermost loop.
     pub depth: u32,
 }
 
 impl LoopView {
-    /// The loops of a graph.
+    /// Describes the loops of a graph.
     pub(super) fn all(loops: &Loops) -> Vec<Self> {
         let view = |one: &unshade_core::graph::Loop| Self {
             header: one.header,
@@ -124,7 +124,7 @@ impl LoopView {
 }
 
 impl ControlFlowView {
-    /// Describes the functions of a module that `wanted` names by their index. What can't be read is told.
+    /// Describes the functions of a module whose index `wanted` accepts. Reports bodies that can't be read.
     ///
     /// ```
     /// use unshade::view::ControlFlowView;
@@ -145,7 +145,7 @@ impl ControlFlowView {
         let mut views = Vec::new();
         let mut places = vec![None; module.functions.len()];
         for (index, function) in module.functions.iter().enumerate() {
-            // Printing the module tells what is wrong with bodies.
+            // Printing the module reports faults in bodies.
             if !function.declaration
                 && wanted(index)
                 && let Ok(body) = module.body(index)
@@ -177,13 +177,13 @@ impl ControlFlowView {
         }
     }
 
-    /// The name that people read: demangled if it is mangled.
+    /// Returns the demangled name, or the name itself if it is not mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.function)
     }
 
-    /// The graph in the language of Graphviz: blocks are boxes with their instructions, edges say when they are taken,
-    /// those that close a loop are dashed. Names are escaped; what blocks are called there follows from their number.
+    /// Returns the graph in Graphviz's DOT language: blocks are boxes with their instructions, edges are labelled with
+    /// their condition, back edges are dashed. Names from the file are escaped, and nodes are named by block number.
     pub fn dot(&self) -> String {
         let mut dot = String::from("digraph ");
         push_quoted(&mut dot, [self.function.as_str()], "");
@@ -200,7 +200,7 @@ impl ControlFlowView {
         for block in &self.blocks {
             for edge in &block.edges {
                 let _ = write!(dot, "  b{} -> b{}", block.index, edge.to);
-                // What always happens needs no word.
+                // Unconditional edges need no label.
                 if !ALWAYS.contains(&edge.kind.as_str()) {
                     dot.push_str(" [label=");
                     push_quoted(&mut dot, [edge.value.as_deref().unwrap_or(&edge.kind)], "");
@@ -221,8 +221,8 @@ impl ControlFlowView {
     }
 }
 
-/// Appends text in quotes, each line of it with `end` behind it, so that Graphviz shows it as it is: neither its
-/// escapes nor its character entities nor anything that can't be shown get through.
+/// Appends quoted lines, each followed by `end`. Escapes everything that Graphviz would interpret: its own escapes,
+/// character entities, and unprintable characters.
 fn push_quoted<'a>(dot: &mut String, lines: impl IntoIterator<Item = &'a str>, end: &str) {
     dot.push('"');
     for line in lines {
@@ -274,14 +274,14 @@ impl BlockView {
     }
 }
 
-/// Takes from a listing the lines of blocks.
+/// Collects the lines of each block from a listing.
 struct BlockLines<'v> {
     views: &'v mut [ControlFlowView],
-    /// By function, which view is of it.
+    /// Index of the view, by function.
     places: &'v [Option<usize>],
-    /// The view and block that lines belong to.
+    /// Current view and block.
     at: Option<(usize, u32)>,
-    /// Whether the rest of the line is the label's.
+    /// Whether the rest of the current line belongs to the label.
     skips: bool,
     line: String,
 }
@@ -290,7 +290,7 @@ impl BlockLines<'_> {
     fn begin(&mut self, function: u32, block: u32, has_label: bool) {
         let view = self.places.get(function as usize).copied().flatten();
         self.at = view.map(|view| (view, block));
-        // Behind the label of a block stands a comment, and there it does even without a label, but for the entry.
+        // Each block but the entry starts with a line that has a comment, with or without a label.
         self.skips = has_label || block != 0;
         self.line.clear();
     }
@@ -339,7 +339,7 @@ impl TokenSink for BlockLines<'_> {
         blocks.for_each(|block| block.lines.clear());
     }
 
-    /// What is put in late belongs to no block.
+    /// Inserted text belongs to no block.
     fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         self.at = None;
         write(self);

@@ -1,4 +1,4 @@
-//! A DirectX container as it is shown.
+//! Describes a DirectX container.
 
 use super::shown;
 use serde::Serialize;
@@ -17,64 +17,64 @@ pub struct ContainerView {
     /// The target profile, such as `ps_6_0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What the program is written in: `DXIL 1.6` or `DXBC`.
+    /// Language of the program: `DXIL 1.6` or `DXBC`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The name of the entry point, where it is told.
+    /// Name of the entry point, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// The digest as it stands in the file.
+    /// The digest in the file.
     pub digest: String,
     /// `right`, `wrong`, `unsigned`, `bypass` or `preview bypass`.
     pub digest_is: String,
-    /// The size that the container says it has.
+    /// Size in the container's header, in bytes.
     pub size: u32,
-    /// The compiler, where it is told.
+    /// The compiler, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// The version of the validator that the program is for.
+    /// Version of the validator that the program targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validator: Option<String>,
-    /// Threads of a group.
+    /// Threads per group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<[u32; 3]>,
-    /// Lanes of a wave, least and most, if the program asks for some.
+    /// Minimum and maximum lanes per wave, if the program requires them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave_lanes: Option<[u32; 2]>,
-    /// What the stage has of its own, such as `MaxVertexCount`.
+    /// Properties that are specific to the stage, such as `MaxVertexCount`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stage: Vec<(String, u32)>,
-    /// The features that it needs, in words.
+    /// Names of the required features.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
-    /// What else the flags of the module say, in words.
+    /// Names of the module's other flags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// Functions of a library.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<ExportView>,
-    /// What is bound.
+    /// Bound resources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ResourceView>,
-    /// The elements of all signatures.
+    /// Elements of all signatures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<SignatureView>,
-    /// The clauses of the root signature, as HLSL writes them.
+    /// Clauses of the root signature in HLSL's syntax.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub root_signature: Vec<String>,
     /// The version of the root signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_signature_version: Option<String>,
-    /// The name of the file with the debug information.
+    /// Name of the file with debug information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_name: Option<String>,
-    /// Names of the sources inside.
+    /// Names of embedded sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// The arguments of the compiler.
+    /// Arguments of the compiler.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// The parts in their order.
+    /// Parts in file order.
     pub parts: Vec<PartView>,
 }
 
@@ -83,33 +83,33 @@ pub struct ContainerView {
 pub struct PartView {
     /// Its name.
     pub name: String,
-    /// Where its bytes stand in the file.
+    /// Offset of its data in the file.
     pub offset: u64,
-    /// How many there are.
+    /// Size of its data in bytes.
     pub size: u64,
-    /// What it is, in words.
+    /// Description.
     pub what: String,
 }
 
 /// A function of a library.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ExportView {
-    /// Its name, not mangled.
+    /// Unmangled name.
     pub name: String,
-    /// Its name as the linker has it.
+    /// Mangled name, as the linker uses it.
     pub mangled: String,
-    /// What it is for.
+    /// Kind of shader.
     pub kind: String,
-    /// Threads of a group.
+    /// Threads per group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<[u32; 3]>,
-    /// Bytes of a ray's payload.
+    /// Bytes of the ray payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_size: Option<u32>,
-    /// Bytes of a ray's attributes.
+    /// Bytes of the ray attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute_size: Option<u32>,
-    /// What it is as a node of a work graph.
+    /// Properties as a node of a work graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeView>,
 }
@@ -117,44 +117,44 @@ pub struct ExportView {
 /// A function as a node of a work graph.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NodeView {
-    /// How it is launched: `broadcasting`, `coalescing` or `thread`.
+    /// Launch type: `broadcasting`, `coalescing` or `thread`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launch: Option<String>,
     /// Its name and index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Whether work may start there.
+    /// Whether it is a program entry.
     pub is_program_entry: bool,
-    /// Groups that are launched.
+    /// Dispatch grid in groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispatch_grid: Option<[u32; 3]>,
-    /// Groups that are launched at most.
+    /// Maximum dispatch grid in groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_dispatch_grid: Option<[u32; 3]>,
 }
 
-/// A resource that is bound.
+/// A bound resource.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ResourceView {
-    /// Its name, where it is told.
+    /// Name, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// What is bound, such as `SRVTyped`.
+    /// Kind of resource, such as `SRVTyped`.
     pub kind: String,
-    /// Its shape, such as `Texture2D`; empty if it is not told.
+    /// Shape, such as `Texture2D`; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub shape: String,
-    /// The registers, such as `t0` or `t0–t3`.
+    /// Registers, such as `t0` or `t0–t3`.
     pub registers: String,
     /// The register space.
     pub space: u32,
-    /// The type of its elements, such as `f32`, where it is told.
+    /// Element type, such as `f32`, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub element: Option<String>,
-    /// Bytes of a constant buffer, or of each element of a structured one, where they are told.
+    /// Bytes of a constant buffer, or of each element of a structured buffer, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u32>,
-    /// What else is told of it, in words.
+    /// Names of further properties.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -166,17 +166,17 @@ pub struct SignatureView {
     pub part: String,
     /// Name and index.
     pub name: String,
-    /// The type of its components.
+    /// Component type.
     pub component_type: String,
     /// The register, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<u32>,
-    /// The components, such as `xyz`.
+    /// Components, such as `xyz`.
     pub mask: String,
-    /// What the pipeline takes it for; empty for nothing.
+    /// System value; empty for none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub system_value: String,
-    /// How it is interpolated; empty if it is not told.
+    /// Interpolation mode; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub interpolation: String,
     /// The stream of a geometry shader.
@@ -189,10 +189,10 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl ContainerView {
-    /// What is shown of a container.
+    /// Describes a container.
     pub fn new(container: &Container<'_>) -> Self {
         let header = container.header();
-        let digest_is = match header.digest.sign() {
+        let digest_is = match header.digest.marker() {
             Some(sign) => sign,
             None if header.digest == container.computed_digest() => "right",
             None => "wrong",
@@ -234,7 +234,7 @@ impl ContainerView {
                 }
                 return;
             }
-            // A second program, which is larger than all the rest.
+            // The program in STAT is larger than all the rest, and not needed here.
             b"STAT" => return,
             _ => {}
         }
@@ -242,7 +242,7 @@ impl ContainerView {
         match read {
             PartData::Version(version) => self.compiler = Some(format!("DXC {}", shown(&version.version.0))),
             PartData::Features(features) => {
-                let text = |(bit, feature): (u32, Option<&unshade_dxcontainer::small::Feature>)| {
+                let text = |(bit, feature): (u32, Option<&unshade_dxcontainer::simple_parts::Feature>)| {
                     feature.map_or_else(|| format!("bit {bit}"), |feature| feature.text.into())
                 };
                 self.features = features.features().map(text).collect();
@@ -360,7 +360,7 @@ impl ContainerView {
     }
 }
 
-/// The last of so many registers; the highest number for no bound.
+/// Returns the last register of a range, or the highest number if it is unbounded.
 fn last(first: u32, count: u32) -> u32 {
     match count {
         0 => u32::MAX,

@@ -1,5 +1,5 @@
-//! What the module of a DirectX container adds to what its parts tell: names of resources, interpolation, the
-//! properties of entry points.
+//! Adds information from the module of a DirectX container that its parts do not have: names of resources,
+//! interpolation modes, and properties of entry points.
 
 use super::dxcontainer::{ContainerView, ExportView, NodeView, ResourceView};
 use super::shown;
@@ -11,10 +11,10 @@ use unshade_dxcontainer::program::{ShaderKind, bitcode};
 use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
 use unshade_llvm::Module;
 
-/// The signatures of an entry point by the part that has them.
+/// Parts with the signatures of an entry point, in the order of [`EntryPoint::signatures`].
 const SIGNATURES: [&str; 3] = ["ISG1", "OSG1", "PSG1"];
 
-/// What flags of a module say that SFI0 does not.
+/// Flags of a module that SFI0 does not contain.
 const FLAGS: &[(u32, &str)] = &[
     (0, "optimizations disabled"),
     (1, "refactoring of math disabled"),
@@ -23,8 +23,9 @@ const FLAGS: &[(u32, &str)] = &[
     (33, "resources do not alias"),
 ];
 
-/// Adds what the module tells: that of STAT, which has the names, or the program itself. One that can't be read is for
-/// `dis` to tell of.
+/// Adds information from the module in STAT, which has names, or else from the program. `dis` reports modules that
+/// can't
+/// be read.
 pub(super) fn add(container: &Container<'_>, view: &mut ContainerView) {
     let Some(part) = main_part(container) else { return };
     let Ok((_, program)) = bitcode(part.data) else { return };
@@ -84,7 +85,7 @@ fn add_entries(dxil: &DxilModule, view: &mut ContainerView) {
     }
 }
 
-/// Says of the rows of a part how they are interpolated.
+/// Adds interpolation modes to the rows of a part.
 fn add_interpolation(part: &str, elements: &[SignatureElement], view: &mut ContainerView) {
     let mut known = HashMap::new();
     for element in elements.iter().filter(|element| element.interpolation != Interpolation::UNDEFINED) {
@@ -114,7 +115,7 @@ fn add_properties(entry: &EntryPoint, function: &mut ExportView) {
     });
 }
 
-/// What is bound, in the words of PSV0.
+/// Returns the kind of a resource as PSV0 names it.
 fn kind_of(resource: &Resource) -> &'static str {
     match (resource.class, resource.kind) {
         (ResourceClass::SAMPLER, _) => "Sampler",

@@ -1,20 +1,20 @@
-//! A finding of a check.
+//! Describes a finding of a check.
 
 use serde::Serialize;
 use unshade_core::{Diagnostic, Error};
 
-/// A finding of a check.
+/// Describes a finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FindingView {
     /// `error`, `warning` or `note`.
     pub severity: String,
-    /// The rule, to be looked up in `docs/verify.md`.
+    /// The rule, which `docs/verify.md` describes.
     pub rule: String,
-    /// Where, from the outside in: names of parts of the file.
+    /// Path to the fault: names of parts of the file, outermost first.
     pub path: Vec<String>,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// The offset in the file.
+    /// Offset in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// What was expected.
@@ -23,13 +23,13 @@ pub struct FindingView {
     /// What was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// What to do, or what probably happened.
+    /// What to do, or the probable cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl FindingView {
-    /// A finding that an error is.
+    /// Converts an error to a finding.
     pub fn from_error(severity: impl ToString, rule: &str, error: &Error) -> Self {
         Self {
             severity: severity.to_string(),

@@ -1,4 +1,4 @@
-//! One function: a row of a listing, or everything that is known of it.
+//! Describes functions of a Metal library: as a row of a list, or in full.
 
 use super::{FindingView, hex, shown};
 use crate::demangle;
@@ -7,12 +7,12 @@ use unshade_core::{Error, Severity};
 use unshade_metallib::reflection::{Argument, FunctionReflection, Reflection, Return, print_signature};
 use unshade_metallib::{Function, Library};
 
-/// A row of a listing.
+/// A row of a function list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionRow {
-    /// Its place in the library, from 0; `#index` selects it.
+    /// Index in the library, from 0; `#index` selects it.
     pub index: u32,
-    /// Its name as it stands in the file.
+    /// Its name as in the file.
     pub name: String,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,10 +26,10 @@ pub struct FunctionRow {
     /// The version of the Metal language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metal: Option<String>,
-    /// The size of its module in bytes.
+    /// Size of its module in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Where its module is in the file.
+    /// Offset of its module in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// Whether its source is embedded.
@@ -37,7 +37,7 @@ pub struct FunctionRow {
 }
 
 impl FunctionRow {
-    /// Reads the row. The bitcode is touched only where the file gives no size for the module.
+    /// Reads a row. Reads bitcode only if the file does not give the size of the module.
     pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
         let module = library.module(function).ok().flatten().map(|module| module.range());
         Self {
@@ -55,52 +55,52 @@ impl FunctionRow {
         }
     }
 
-    /// The name that people read: demangled if it is mangled.
+    /// Returns the demangled name, or the name itself if it is not mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Everything that is known of a function.
+/// All details of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionView {
-    /// What a listing shows of it.
+    /// Its row in a function list.
     #[serde(flatten)]
     pub row: FunctionRow,
     /// Its declaration in the Metal language, from its reflection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// The SHA-256 that the library has for its module.
+    /// SHA-256 of its module, as the library states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Whether that is the module's.
+    /// Whether the hash matches the module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_matches: Option<bool>,
-    /// The size of the bitcode in the module, without wrapper and padding.
+    /// Size of the bitcode, without wrapper and padding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bitcode_size: Option<u64>,
-    /// The bytes of its group in the function list.
+    /// Size of its group in the function list, in bytes.
     pub group: (u64, u64),
-    /// How it takes patches.
+    /// Tessellation: how it processes patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tessellation: Option<String>,
     /// The type of its `render_target_array_index`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer_type: Option<String>,
-    /// What its public and private metadata hold.
+    /// Contents of its public and private metadata.
     pub metadata: MetadataView,
-    /// The id of the archive that its source is in.
+    /// ID of the archive with its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_archive: Option<String>,
-    /// What its reflection holds.
+    /// Contents of its reflection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reflection: Option<ReflectionView>,
-    /// What could not be read.
+    /// Faults found while reading it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingView>,
 }
 
-/// What public and private metadata hold.
+/// Contents of public and private metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MetadataView {
     /// Vertex attributes.
@@ -109,16 +109,16 @@ pub struct MetadataView {
     /// Function constants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub function_constants: Vec<ConstantView>,
-    /// The line of the function in its source.
+    /// Line of the function in its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The path of its source.
+    /// Path of its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_path: Option<String>,
-    /// The `.air` files that it was linked from.
+    /// `.air` files that it was linked from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// Tags that are kept as bytes: code and hex digits.
+    /// Tags that are not decoded: code and hex digits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<(String, String)>,
 }
@@ -149,19 +149,19 @@ pub struct ConstantView {
     /// Its type, as Metal spells it.
     #[serde(rename = "type")]
     pub data_type: String,
-    /// Whether the function uses it (`CNST`), or demands a value (reflection).
+    /// Whether the function uses it (`CNST`) or requires a value (reflection).
     pub active: bool,
 }
 
-/// What a reflection holds of a function.
+/// Contents of a function's reflection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReflectionView {
-    /// The version of the reflection's schema.
+    /// Version of the reflection's schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its arguments, in the order of the declaration.
+    /// Arguments, in order of declaration.
     pub arguments: Vec<ArgumentView>,
-    /// What it returns.
+    /// Returned values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<ArgumentView>,
     /// Function constants.
@@ -173,7 +173,7 @@ pub struct ReflectionView {
     /// `[[required_threads_per_threadgroup(x, y, z)]]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_threads: Option<[u32; 3]>,
-    /// Threadgroup memory that the function has of its own, in bytes.
+    /// Static threadgroup memory of the function, in bytes.
     pub static_threadgroup_memory: u64,
 }
 
@@ -183,26 +183,26 @@ pub struct ArgumentView {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What sort of argument it is.
+    /// Kind of argument.
     pub kind: String,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// Its attribute, without the brackets.
+    /// Attribute, without the brackets.
     pub attribute: String,
     /// Its index.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
-    /// How it is accessed.
+    /// Access mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<String>,
-    /// The address space, for buffers.
+    /// Address space, for buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_space: Option<String>,
-    /// The size of an element in bytes, for buffers.
+    /// Element size in bytes, for buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub element_size: Option<u32>,
-    /// Whether the function does not use it.
+    /// Whether it is unused.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub unused: bool,
 }
@@ -240,7 +240,7 @@ impl From<&Return<'_>> for ArgumentView {
 }
 
 impl FunctionView {
-    /// Reads everything, the module included.
+    /// Reads all details, including the module.
     pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
         let mut findings = Findings::default();
         if let Some(fault) = &function.fault {
@@ -278,7 +278,7 @@ impl FunctionView {
     }
 }
 
-/// What could not be read on the way.
+/// Collects faults found while reading.
 #[derive(Default)]
 struct Findings(Vec<FindingView>);
 

@@ -1,48 +1,48 @@
-//! A library as a whole.
+//! Describes a Metal library as a whole.
 
 use super::{shown, uuid};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unshade_metallib::{Function, Library};
 
-/// A library as a whole.
+/// Describes a Metal library as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LibraryView {
     /// The container version, such as `1.2.7`.
     pub container_version: String,
     /// `executable`, `dynamic`, `Core Image`, `symbol companion`.
     pub library_type: String,
-    /// Declarations only.
+    /// Whether it contains only declarations.
     pub stub: bool,
-    /// `macOS 14.0`, as exactly as the file tells.
+    /// `macOS 14.0`, as precisely as the file states it.
     pub target: String,
-    /// The platform by its name.
+    /// Name of the platform.
     pub platform: String,
-    /// The version of the target OS.
+    /// Version of the target OS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_version: Option<String>,
     /// Bit 15 of the container version.
     pub macos_flag: bool,
-    /// `air64` or `air32`; files older than 1.2.6 do not tell.
+    /// `air64` or `air32`; absent in containers before 1.2.6.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<String>,
     /// `linker` or `legacy tool`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writer: Option<String>,
-    /// The size that the header gives.
+    /// Size in the header, in bytes.
     pub stated_size: u64,
-    /// The size that is there.
+    /// Size of the file, in bytes.
     pub size: u64,
     /// The UUID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// How many functions the list says that it has.
+    /// Number of functions that the list states.
     pub function_count: u32,
-    /// How many there are of each type.
+    /// Number of functions by type.
     pub function_types: Vec<TypeCount>,
-    /// How many there are of each pair of versions.
+    /// Number of functions by versions.
     pub versions: Vec<VersionCount>,
-    /// The sum of the modules' sizes; modules that are shared count once for each function.
+    /// Total size of modules; a shared module counts once per function.
     pub module_bytes: u64,
     /// Embedded sources.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,86 +50,86 @@ pub struct LibraryView {
     /// Names for linking.
     #[serde(skip_serializing_if = "LinkView::is_empty")]
     pub link: LinkView,
-    /// How many reflection buffers there are.
+    /// Number of reflection buffers.
     pub reflection_buffers: u32,
-    /// How many hashes match, where they were checked.
+    /// Number of matching hashes, if they were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hashes: Option<HashesView>,
 }
 
-/// How many functions there are of a type.
+/// Number of functions of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TypeCount {
     /// The type's name.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How many.
+    /// Number of functions.
     pub count: u64,
 }
 
-/// How many functions there are of a pair of versions.
+/// Number of functions of a pair of versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VersionCount {
     /// The version of AIR.
     pub air: String,
     /// The version of the Metal language.
     pub metal: String,
-    /// How many.
+    /// Number of functions.
     pub count: u64,
 }
 
 /// Embedded sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SourcesView {
-    /// The command line of the link.
+    /// Command line of the linker.
     pub link_command: String,
-    /// The directory in which the link ran.
+    /// Working directory of the linker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
-    /// The ids of the archives.
+    /// IDs of the archives.
     pub archives: Vec<String>,
-    /// The packed size of all archives.
+    /// Compressed size of all archives, in bytes.
     pub packed_size: u64,
 }
 
 /// Names for linking.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LinkView {
-    /// The name by which others find this library.
+    /// Install name of this library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install_name: Option<String>,
-    /// The names of the libraries that it needs.
+    /// Names of imported libraries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub linked_libraries: Vec<String>,
-    /// The symbols that it needs.
+    /// Imported symbols.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub imported_symbols: Vec<String>,
-    /// The variables that it offers.
+    /// Exported variables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exported_variables: Vec<String>,
 }
 
 impl LinkView {
-    /// Whether there is nothing to tell.
+    /// Returns whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How many hashes match.
+/// Number of matching hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HashesView {
-    /// How many functions' hashes match their module.
+    /// Number of functions whose hash matches their module.
     pub matching: u64,
-    /// How many functions there are.
+    /// Number of functions.
     pub total: u64,
 }
 
-/// How many names of a kind are listed in a view.
+/// Maximum number of names in a list.
 const MAX_NAMES: usize = 100_000;
 
 impl LibraryView {
-    /// Reads everything but the bitcode.
+    /// Reads the library, without bitcode.
     pub fn new(library: &Library<'_>, functions: &[Function<'_>]) -> Self {
         let header = library.header();
         let mut types = BTreeMap::new();
@@ -194,7 +194,7 @@ impl LibraryView {
     }
 }
 
-/// The size of a module that only its wrapper tells.
+/// Returns the size of a module from its wrapper.
 fn measured_size(library: &Library<'_>, function: &Function<'_>) -> Option<u64> {
     let module = library.module(function).ok()??;
     Some(module.bytes().len() as u64)

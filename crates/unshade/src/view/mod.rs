@@ -1,7 +1,7 @@
-//! What is shown of a file, as plain data: the terminal prints it, `--json` serialises it, so that both say the same.
+//! Describes files as plain data. The terminal prints it and `--json` serializes it, so both show the same.
 //!
-//! The shapes are versioned by [`SCHEMA`] and told in `docs/json.md`. Offsets and sizes are exact numbers of bytes;
-//! names that are no UTF-8, or that hold characters that can't be shown, are escaped.
+//! [`SCHEMA`] is the version of the JSON schema, which `docs/json.md` describes. Offsets and sizes are exact numbers of
+//! bytes. Names that are not UTF-8 or contain unprintable characters are escaped.
 
 mod control_flow;
 mod dxcontainer;
@@ -25,20 +25,20 @@ pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, Ver
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
 pub use token_program::{ConstantRow, Direct3d9View, TokenStatisticsView};
 
-/// The version of the shapes. It goes up when a field changes its meaning or goes away, not when one is added.
+/// Version of the JSON schema. It increases when a field is removed or changes its meaning, not when one is added.
 pub const SCHEMA: u32 = 1;
 
-/// Text from a file, escaped where it has to be.
+/// Escapes text from a file where necessary.
 fn shown(text: &[u8]) -> String {
     unshade_core::Escaped(text).to_cow().into_owned()
 }
 
-/// Bytes as hex digits.
+/// Formats bytes as hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A UUID in its usual form.
+/// Formats a UUID in its usual form.
 pub fn uuid(bytes: &[u8; 16]) -> String {
     let digits = hex(bytes).to_uppercase();
     [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]).join("-")

@@ -1,4 +1,4 @@
-//! NVIDIA's programs as they are shown: fat binaries and their entries, cubins, PTX, kernels.
+//! Describes NVIDIA programs: fat binaries and their entries, cubins, PTX, kernels.
 
 use super::{FindingView, shown};
 use crate::demangle;
@@ -15,7 +15,7 @@ use unshade_nv::{Cubin, Ptx};
 /// A fat binary, a cubin or PTX.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NvidiaView {
-    /// The entries of a fat binary; of a cubin or PTX the one that it is.
+    /// Entries of a fat binary; a cubin or PTX file is one unit.
     pub units: Vec<UnitView>,
 }
 
@@ -24,61 +24,61 @@ pub struct NvidiaView {
 pub struct UnitView {
     /// `cubin` or `PTX`.
     pub kind: String,
-    /// What it is for: `sm_90a`, `compute_90a`.
+    /// Target: `sm_90a`, `compute_90a`.
     pub target: String,
-    /// How it stands in a fat binary.
+    /// Its entry in a fat binary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryView>,
-    /// What a cubin is.
+    /// Properties of a cubin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cubin: Option<CubinView>,
-    /// What PTX says of itself.
+    /// Properties of PTX.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptx: Option<PtxView>,
 }
 
-/// How a unit stands in a fat binary.
+/// An entry of a fat binary.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct EntryView {
-    /// Its place, from 0.
+    /// Index, from 0.
     pub index: u32,
-    /// The name that the compiler was given for it.
+    /// Name that was passed to the compiler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The options of ptxas.
+    /// Options of ptxas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<String>,
     /// Names and values of compatibility records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compatibility: Vec<(String, String)>,
-    /// The flags that are set, in words.
+    /// Names of the flags that are set.
     pub flags: Vec<String>,
     /// All flags as a number.
     pub raw_flags: u64,
     /// `none`, `LZ4` or `Zstandard`.
     pub compression: String,
-    /// The version that the entry states.
+    /// Version of the entry.
     pub version: String,
-    /// Where the entry is in the file.
+    /// Offset of the entry in the file.
     pub offset: u64,
-    /// Where the payload is in the file.
+    /// Offset of the payload in the file.
     pub payload_offset: u64,
-    /// The size of the payload in the file, with padding.
+    /// Size of the payload in the file, with padding.
     pub payload_size: u64,
-    /// The size when unpacked.
+    /// Uncompressed size.
     pub size: u64,
 }
 
-/// What a cubin is.
+/// Properties of a cubin.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CubinView {
-    /// The chip of the PTX that it was compiled from.
+    /// Chip of the PTX that it was compiled from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_target: Option<String>,
-    /// The version of the toolkit.
+    /// Version of the toolkit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
-    /// The tool, its version and options, where the cubin tells.
+    /// Tool, version and options, if the cubin has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolView>,
     /// 7 or 8.
@@ -89,123 +89,124 @@ pub struct CubinView {
     pub flags: u32,
     /// 64 or 32.
     pub address_bits: u32,
-    /// How many kernels there are.
+    /// Number of kernels.
     pub kernels: u64,
-    /// How many device functions there are, those inside of others included.
+    /// Number of device functions, including those inside others.
     pub device_functions: u64,
-    /// The size of all code.
+    /// Total size of code in bytes.
     pub code_size: u64,
-    /// The size of all variables.
+    /// Total size of variables in bytes.
     pub global_memory: u64,
-    /// Bank and size of constants for all functions.
+    /// Bank and size of the constants shared by all functions.
     pub constants: Vec<(u8, u64)>,
-    /// How many sections there are.
+    /// Number of sections.
     pub sections: u32,
-    /// How many symbols there are.
+    /// Number of symbols.
     pub symbols: u32,
-    /// How many rows the line table has.
+    /// Number of rows of the line table.
     pub line_rows: u64,
 }
 
-/// The tool that made a cubin.
+/// The tool that produced a cubin.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ToolView {
     /// `ptxas`.
     pub name: String,
-    /// Its version, in words.
+    /// Its version string.
     pub version: String,
-    /// The options that it was given.
+    /// Its options.
     pub arguments: String,
 }
 
-/// What PTX says of itself.
+/// Properties of PTX.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PtxView {
-    /// The version of the language.
+    /// Version of the language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// `64` or `32`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_size: Option<String>,
-    /// How many kernels there are.
+    /// Number of kernels.
     pub kernels: u64,
-    /// The size of the text.
+    /// Size of the text in bytes.
     pub size: u64,
 }
 
-/// A row of a listing.
+/// A row of a kernel list.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct KernelRow {
-    /// Its place in the program, from 0; `#index` selects it.
+    /// Index in the program, from 0; `#index` selects it.
     pub index: u32,
-    /// The entry of the fat binary that it is in.
+    /// Index of its entry in the fat binary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<u32>,
-    /// What it is for.
+    /// Target chip.
     pub target: String,
-    /// `kernel`, `device`, `inner`, or `PTX` for a text that was not unpacked.
+    /// `kernel`, `device`, `inner`, or `PTX` for an entry that was not unpacked.
     pub kind: String,
-    /// Its name as it stands in the file.
+    /// Its name as in the file.
     pub name: String,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
-    /// Registers of a thread.
+    /// Registers per thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread, with what it calls.
+    /// Bytes of stack per thread, including called functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<u32>,
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory per block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<u64>,
-    /// Bytes of local memory of a thread besides the stack.
+    /// Bytes of local memory per thread, without the stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<u64>,
-    /// Barriers of a block.
+    /// Barriers per block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barriers: Option<u32>,
-    /// Constant banks, and the bytes in each.
+    /// Constant banks and their sizes in bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<(u8, u64)>,
-    /// The number of parameters.
+    /// Number of parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter_count: Option<u32>,
-    /// The size of the code in bytes; of PTX that of the text.
+    /// Size of the code in bytes; for PTX, of the text.
     pub size: u64,
-    /// Where the code is in the file, if it did not have to be unpacked.
+    /// Offset of the code in the file, if it is not compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }
 
 impl KernelRow {
-    /// Demangles the name: of `$kernel$function` what follows the second mark. That takes longer than everything else of a
-    /// row, so that whoever has many rows does it on several threads, or not at all.
+    /// Demangles the name; for `$kernel$function`, the part after the second `$`. This takes longer than the rest of a
+    /// row,
+    /// so for many rows callers use several threads or skip it.
     pub fn demangle(&mut self) {
         self.demangled = demangle(self.own_name().as_bytes());
     }
 
-    /// The name that is demangled.
+    /// Returns the part of the name that is demangled.
     pub fn own_name(&self) -> &str {
         let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.to_string());
         own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name)
     }
 
-    /// The name that people read: demangled if it is mangled.
+    /// Returns the demangled name, or the name itself if it is not mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Everything that is known of a function.
+/// All details of a function.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct KernelView {
-    /// What a listing shows of it.
+    /// Its row in a kernel list.
     #[serde(flatten)]
     pub row: KernelRow,
-    /// Its place in the cubin, from 0.
+    /// Index in the cubin, from 0.
     pub place: u32,
-    /// Where its code is in the cubin.
+    /// Offset of its code in the cubin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_offset: Option<u64>,
     /// Its parameters.
@@ -217,45 +218,45 @@ pub struct KernelView {
     /// `.reqntid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_threads: Option<[u32; 3]>,
-    /// Blocks of a cluster.
+    /// Blocks per cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<[u32; 3]>,
-    /// The most registers that the compiler was to use.
+    /// Maximum number of registers that the compiler was allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_registers: Option<u16>,
-    /// Bytes of stack of a thread that are the function's own.
+    /// Bytes of the function's own stack frame per thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_size: Option<u32>,
-    /// The most stack of a thread with what it calls.
+    /// Maximum stack per thread in bytes, including called functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_stack: Option<u32>,
-    /// Bytes of the stack of calls and joins.
+    /// Bytes of the call and convergence stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_stack: Option<u32>,
     /// Textures, surfaces and samplers: kind and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<(String, String)>,
-    /// The sections that belong to it.
+    /// Sections that belong to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<SectionView>,
-    /// Names inside of its code, its own left out.
+    /// Labels in its code, without its own name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<LabelView>,
-    /// Its records: name and value.
+    /// Attributes: name and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<(String, String)>,
-    /// Its relocations: offset, type and symbol.
+    /// Relocations: offset, type and symbol.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relocations: Vec<RelocationView>,
-    /// The first line of its source.
+    /// First line of its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How many rows of the line table are of it.
+    /// Number of its rows in the line table.
     pub line_rows: u64,
     /// Directives of PTX.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directives: Vec<String>,
-    /// What could not be read.
+    /// Faults found while reading it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingView>,
 }
@@ -263,12 +264,12 @@ pub struct KernelView {
 /// A parameter.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ParameterView {
-    /// Its place, from 0.
+    /// Index, from 0.
     pub ordinal: u32,
-    /// Its name and type, where PTX tells.
+    /// Name, if PTX gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its type, where PTX tells.
+    /// Type, if PTX gives it.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
     /// Its offset among the parameters.
@@ -292,18 +293,18 @@ pub struct SectionView {
     /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is in the cubin.
+    /// Offset in the cubin.
     pub offset: u64,
     /// Its size.
     pub size: u64,
 }
 
-/// A name inside of code.
+/// A label in code.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LabelView {
-    /// The offset in the code section.
+    /// Offset in the code section.
     pub offset: u64,
-    /// How many bytes it names.
+    /// Size in bytes.
     pub size: u64,
     /// The name.
     pub name: String,
@@ -312,29 +313,29 @@ pub struct LabelView {
 /// A relocation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RelocationView {
-    /// The index of the section that it is of.
+    /// Index of the section that it applies to.
     pub section: u32,
-    /// The offset in it.
+    /// Offset in that section.
     pub offset: u64,
-    /// What is to be put there.
+    /// Relocation type.
     #[serde(rename = "type")]
     pub kind: String,
     /// The symbol.
     pub symbol: String,
-    /// What is added.
+    /// Addend.
     pub addend: i64,
 }
 
-/// How many items of a list a view holds.
+/// Maximum number of items in a list.
 const MAX_LIST: usize = 10_000;
 
-/// A version times ten, in words.
+/// Formats a version that is stored times ten.
 fn version(number: u32) -> String {
     format!("{}.{}", number / 10, number % 10)
 }
 
 impl NvidiaView {
-    /// Reads an NVIDIA program.
+    /// Describes an NVIDIA program.
     pub fn new(program: &Nvidia<'_>, diagnostics: &mut Diagnostics) -> Self {
         let mut view = Self::default();
         each_unit(program, true, diagnostics, &mut |entry, unit| {
@@ -363,7 +364,7 @@ impl UnitView {
     }
 }
 
-/// The kind of a unit, and what it is for.
+/// Returns the kind of a unit and its target.
 fn names_of(entry: Option<&Entry<'_>>, unit: &Unit<'_>) -> (String, String) {
     if let Some(entry) = entry {
         return (entry.kind.to_string(), entry.target());
@@ -450,8 +451,9 @@ impl PtxView {
     }
 }
 
-/// Calls `visit` with a row for each function that `wanted` takes by its index and name, which is not demangled yet. PTX in
-/// a fat binary is one row, and is not unpacked unless `unpack_ptx`.
+/// Calls `visit` with a row for each function whose index and mangled name `wanted` accepts. Names are not demangled
+/// yet.
+/// PTX in a fat binary is one row, unless `unpack_ptx` is set.
 pub fn kernel_rows(
     program: &Nvidia<'_>,
     unpack_ptx: bool,
@@ -469,7 +471,7 @@ pub fn kernel_rows(
     });
 }
 
-/// Calls `visit` with everything that is known of each function that `wanted` takes.
+/// Calls `visit` with all details of each function that `wanted` accepts.
 pub fn kernels(
     program: &Nvidia<'_>,
     diagnostics: &mut Diagnostics,
@@ -478,7 +480,7 @@ pub fn kernels(
 ) {
     let mut index = 0_u32;
     each_unit(program, true, diagnostics, &mut |entry, unit| {
-        // Read once for all functions of a cubin, if one is wanted.
+        // Read once per cubin, when the first function is selected.
         let mut lines = None;
         each_function(entry, unit, &mut index, &mut |row_index, one| {
             if wanted(row_index, one.name()) {
@@ -504,35 +506,37 @@ pub(crate) fn kernel_at(
     found
 }
 
-/// A function of whatever unit.
-enum One<'d, 'c> {
+/// A function of any kind of unit.
+enum UnitFunction<'d, 'c> {
     Cubin(&'c Cubin<'d>, Function<'d>),
     Ptx(unshade_nv::ptx::PtxFunction<'d>, Option<String>),
     Unread,
 }
 
-/// Rows count on over the units; PTX that was not unpacked is one of them.
+/// Numbers functions across units; PTX that was not unpacked counts as one.
 fn each_function(
     entry: Option<&Entry<'_>>,
     unit: &Unit<'_>,
     index: &mut u32,
-    visit: &mut dyn FnMut(u32, One<'_, '_>),
+    visit: &mut dyn FnMut(u32, UnitFunction<'_, '_>),
 ) {
-    let mut next = |one: One<'_, '_>| {
+    let mut next = |one: UnitFunction<'_, '_>| {
         visit(*index, one);
         *index = index.saturating_add(1);
     };
     match unit {
-        Unit::Cubin(cubin) => cubin.functions().for_each(|function| next(One::Cubin(cubin, function))),
+        Unit::Cubin(cubin) => {
+            cubin.functions().for_each(|function| next(UnitFunction::Cubin(cubin, function)))
+        }
         Unit::Ptx(ptx) if entry.is_none() => {
             let target = ptx.target().map(|target| shown(target).replace("sm_", "compute_"));
-            ptx.functions().for_each(|function| next(One::Ptx(function, target.clone())));
+            ptx.functions().for_each(|function| next(UnitFunction::Ptx(function, target.clone())));
         }
-        _ => next(One::Unread),
+        _ => next(UnitFunction::Unread),
     }
 }
 
-impl One<'_, '_> {
+impl UnitFunction<'_, '_> {
     fn name(&self) -> &[u8] {
         match self {
             Self::Cubin(_, function) => function.name(),
@@ -697,7 +701,7 @@ impl KernelView {
         let range = function.symbol.value..function.symbol.value.saturating_add(function.symbol.size);
         let is_inside = |row: &&LineRow| row.section == section && range.contains(&row.offset) && !row.is_end;
         self.line_rows = lines.rows.iter().filter(is_inside).count() as u64;
-        self.source = lines.rows.iter().find(is_inside).map(|row| lines.place(row));
+        self.source = lines.rows.iter().find(is_inside).map(|row| lines.source_location(row));
     }
 
     fn take_ptx(&mut self, function: &unshade_nv::ptx::PtxFunction<'_>) {
@@ -719,7 +723,7 @@ impl KernelView {
     }
 }
 
-/// The rows of a line table, and the paths of the files.
+/// The rows of a line table and the paths of its files.
 struct LineRows {
     files: Vec<String>,
     rows: Vec<LineRow>,
@@ -741,8 +745,8 @@ impl LineRows {
         Some(Self { files: table.files.iter().map(path).collect(), rows: table.rows })
     }
 
-    /// The place of a row in the sources.
-    fn place(&self, row: &LineRow) -> String {
+    /// Returns the file and line of a row.
+    fn source_location(&self, row: &LineRow) -> String {
         let file = row.file.and_then(|file| self.files.get(file as usize));
         format!("{}:{}", file.map_or("?", String::as_str), row.line)
     }

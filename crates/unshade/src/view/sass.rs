@@ -1,4 +1,4 @@
-//! NVIDIA's machine code, instruction by instruction.
+//! Describes NVIDIA machine code, instruction by instruction.
 
 use super::shown;
 use crate::demangle;
@@ -14,36 +14,36 @@ use unshade_sass::{Instruction, isa, print};
 /// A function of a cubin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SassFunctionView {
-    /// Its place among the functions of the cubin.
+    /// Index among the functions of the cubin.
     pub index: u32,
-    /// Its name as it stands in the file.
+    /// Its name as in the file.
     pub name: String,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
     /// The address of its first word in its section.
     pub address: u64,
-    /// Where that stands in the cubin.
+    /// Offset of that word in the cubin.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size: u64,
-    /// The most registers at a time, if that was asked for.
+    /// Register pressure, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressure: Option<PressureView>,
     /// Its words.
     pub instructions: Vec<InstructionView>,
 }
 
-/// The most registers and predicates at a time, and where.
+/// Maximum number of live registers and predicates, and where it occurs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PressureView {
-    /// Registers.
+    /// Maximum number of live registers.
     pub registers: u32,
-    /// The first address that has so many.
+    /// First address with this number.
     pub registers_at: u64,
-    /// Predicates.
+    /// Maximum number of live predicates.
     pub predicates: u32,
-    /// The first address that has so many.
+    /// First address with this number.
     pub predicates_at: u64,
 }
 
@@ -58,38 +58,38 @@ impl From<Pressure> for PressureView {
     }
 }
 
-/// A word of machine code: an instruction, one that steers the scheduler, or neither.
+/// A word of machine code: an instruction, a scheduling word, or an undecodable word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InstructionView {
     /// Its address.
     pub address: u64,
     /// The word, in hexadecimal.
     pub word: String,
-    /// As a listing has it, without a semicolon; left out of words that steer the scheduler.
+    /// Text as in a listing, without a semicolon; absent for scheduling words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What a word that steers the scheduler tells of each of the instructions behind it.
+    /// Control of each instruction after a scheduling word.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<String>,
-    /// The mnemonic; left out where no instruction has the word.
+    /// The mnemonic; absent if the word can't be decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'static str>,
-    /// The predicate that it is executed under, if there is one: `P0` or `!P0`.
+    /// The guard predicate, if there is one: `P0` or `!P0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
-    /// Its modifiers, those without a spelling left out.
+    /// Its modifiers, without those that have no spelling.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modifiers: Vec<ModifierView>,
     /// Its operands in the order of the tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<OperandView>,
-    /// The address that it branches to or pushes.
+    /// Address that it branches to or pushes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u64>,
-    /// What the scheduler is told of it.
+    /// Its scheduling control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<String>,
-    /// What lives in registers, if that was asked for.
+    /// Liveness of registers, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life: Option<LifeView>,
 }
@@ -97,22 +97,22 @@ pub struct InstructionView {
 /// A modifier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModifierView {
-    /// What it chooses.
+    /// The name of the modifier.
     pub slot: &'static str,
     /// The name of its value.
     pub value: &'static str,
-    /// How it is spelled.
+    /// Its spelling in listings.
     pub text: &'static str,
 }
 
 /// An operand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OperandView {
-    /// Which it is of its operation.
+    /// Its role in the operation.
     pub slot: &'static str,
     /// `register`, `predicate`, `constant`, `memory`, `integer`, `float` or `address`.
     pub kind: &'static str,
-    /// As a listing has it.
+    /// Text as in a listing.
     pub text: String,
     /// Whether it is read.
     pub read: bool,
@@ -121,45 +121,45 @@ pub struct OperandView {
     /// Its type: `b32`, `f64`, `pred` ….
     #[serde(skip_serializing_if = "str::is_empty", rename = "type")]
     pub ty: &'static str,
-    /// The number of the register or predicate, or of that of an address; left out of those that are constant.
+    /// Number of the register or predicate, or of an address register; absent for constant ones (`RZ`, `PT`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<u64>,
     /// The constant bank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bank: Option<i64>,
-    /// The offset in the bank, or of the address.
+    /// Offset in the bank or from the address register.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<i64>,
-    /// The number.
+    /// The value of an immediate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
 }
 
-/// What lives in registers while an instruction runs.
+/// Liveness of registers at an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LifeView {
-    /// How many registers are occupied.
+    /// Number of live registers.
     pub registers: u32,
-    /// How many predicates.
+    /// Number of live predicates.
     pub predicates: u32,
-    /// Whether the condition code is.
+    /// Whether the condition code is live.
     pub condition_code: bool,
-    /// What begins to live.
+    /// Registers that become live.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub begins: Vec<String>,
-    /// What is read for the last time.
+    /// Registers that are read for the last time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<String>,
 }
 
-/// The names of what is in a set: registers, predicates, `CC`.
+/// Returns the names of the members of a set: registers, predicates, `CC`.
 pub fn names(set: Set) -> Vec<String> {
     let registers = set.registers().map(|number| format!("R{number}"));
     let predicates = set.predicates().map(|number| format!("P{number}"));
     registers.chain(predicates).chain(set.has_condition_code().then(|| String::from("CC"))).collect()
 }
 
-/// What begins to live at an instruction, and what ends.
+/// Returns the registers whose live ranges start and end at an instruction.
 pub fn begins_and_ends(row: &LiveRow) -> (Set, Set) {
     let Effect { writes, .. } = row.effect;
     let begins = row.after.union(writes).without(row.before);
@@ -181,10 +181,10 @@ impl LifeView {
 }
 
 impl SassFunctionView {
-    /// Describes a function, with the lives of its registers if there are some. Words that no instruction has are told.
+    /// Describes a function, with liveness if `rows` is given. Reports words that can't be decoded.
     pub fn new(function: &FunctionCode<'_>, rows: Option<&[LiveRow]>, diagnostics: &mut Diagnostics) -> Self {
         let words = function.words();
-        crate::sass_code::tell_undecoded(&words, diagnostics);
+        crate::sass_code::report_undecoded(&words, diagnostics);
         let mut instructions = Vec::new();
         let mut codes: Vec<Code> = Vec::new();
         let mut rows_left = rows.unwrap_or_default().iter();
@@ -274,7 +274,7 @@ impl OperandView {
             ..Self::default()
         };
         let number = |part: u16| (part != NONE).then(|| instruction.number(part));
-        // All ones is the register or predicate that is constant.
+        // All ones is the constant register or predicate.
         let register = |part: u16| {
             let field = instruction.isa.fields.get(usize::from(part))?;
             let zero = 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1);
@@ -318,7 +318,7 @@ impl OperandView {
     }
 }
 
-/// The type of an operand; that of one whose modifier says it, by the name of the modifier's value.
+/// Returns the type of an operand. If a modifier decides the type, looks it up by the name of the modifier's value.
 fn type_of(instruction: &Instruction, role: &Role) -> &'static str {
     match role.ty.strip_prefix('?') {
         Some(slot) => instruction.modifier(slot).unwrap_or(role.ty),

@@ -1,4 +1,4 @@
-//! The control flow of NVIDIA's machine code.
+//! Describes the control flow of NVIDIA machine code.
 
 use super::control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 use super::shown;

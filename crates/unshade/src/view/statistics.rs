@@ -1,4 +1,4 @@
-//! What functions are made of, counted and named: of one function, or of all functions of a library.
+//! Counts instructions, blocks, loops, calls and memory accesses of one function, or of all functions of a library.
 
 use crate::demangle;
 use crate::sass_code::{Code, FunctionCode};
@@ -13,7 +13,7 @@ use unshade_llvm::uses::Callee;
 use unshade_llvm::{FunctionBody, Module};
 use unshade_sass::listing::Word;
 
-/// Counts by name, of any number of modules.
+/// Counts by name, over any number of modules.
 ///
 /// ```
 /// use unshade::llvm::print::Dialect;
@@ -42,10 +42,10 @@ pub struct Tally {
     types: BTreeMap<String, u64>,
 }
 
-/// The kind of access, the number of the address space and its name.
+/// Kind of access, number of the address space and its name.
 type MemoryKey = (&'static str, u32, Option<&'static str>);
 
-/// What is called.
+/// The callee.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CallName {
     Function { name: Vec<u8>, operation: Option<Cow<'static, str>> },
@@ -65,8 +65,8 @@ fn add_access(memory: &mut BTreeMap<MemoryKey, AccessCount>, key: MemoryKey, cou
 }
 
 impl Tally {
-    /// Counts all functions that a module defines, with types as a dialect writes them; bodies that can't be read are
-    /// told.
+    /// Counts all functions that a module defines, with types as a dialect writes them. Reports bodies that can't be
+    /// read.
     pub fn of_module(module: &Module<'_>, dialect: Dialect, diagnostics: &mut Diagnostics) -> Self {
         let mut statistics = Statistics::new(module);
         for (index, function) in module.functions.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Tally {
         Self::new(module, &statistics, &TypeNames::new(module, dialect))
     }
 
-    /// Counts one function of a module, given the names of its types.
+    /// Counts one function of a module. `names` holds the names of the module's types.
     pub fn of_body(module: &Module<'_>, names: &TypeNames, body: &FunctionBody) -> Self {
         let mut statistics = Statistics::new(module);
         statistics.add(module, body);
@@ -139,7 +139,7 @@ impl Tally {
         tally
     }
 
-    /// Adds the counts of others.
+    /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Self) {
         self.functions = self.functions.saturating_add(other.functions);
         self.blocks = self.blocks.saturating_add(other.blocks);
@@ -149,7 +149,7 @@ impl Tally {
         self.stack_bytes = self.stack_bytes.saturating_add(other.stack_bytes);
         other.opcodes.iter().for_each(|(name, count)| add(&mut self.opcodes, *name, *count));
         other.memory.iter().for_each(|(key, count)| add_access(&mut self.memory, *key, *count));
-        // Most names are known already, and need no copy.
+        // Most names exist already and need no copy.
         for (name, count) in &other.calls {
             match self.calls.get_mut(name) {
                 Some(sum) => *sum = sum.saturating_add(*count),
@@ -164,7 +164,7 @@ impl Tally {
         }
     }
 
-    /// What is shown: the most frequent first, equals by name.
+    /// Returns the counts, most frequent first, ties by name.
     pub fn view(&self) -> StatisticsView {
         let named = |(name, count): (&str, &u64)| NameCount { name: name.to_owned(), count: *count };
         let mut view = StatisticsView {
@@ -188,7 +188,7 @@ impl Tally {
     }
 }
 
-/// What an operation of DXIL is called.
+/// Returns the name of a DXIL operation.
 fn operation_name(number: u32) -> Cow<'static, str> {
     match dxil_operation(number) {
         Some((name, _)) => name.into(),
@@ -196,9 +196,9 @@ fn operation_name(number: u32) -> Cow<'static, str> {
     }
 }
 
-/// What the language of a target calls an address space.
+/// Returns the name of an address space in the target's language.
 ///
-/// Knowledge: the arguments of functions in AIR by observation; `DxilConstants.h` of DirectXShaderCompiler.
+/// Source: for AIR, arguments of functions in real modules; for DXIL, `DxilConstants.h` of DirectXShaderCompiler.
 fn address_space(triple: &[u8], space: u32) -> Option<&'static str> {
     const AIR: [&str; 7] =
         ["thread", "device", "constant", "threadgroup", "threadgroup_imageblock", "ray_data", "object_data"];
@@ -221,53 +221,53 @@ fn address_space(triple: &[u8], space: u32) -> Option<&'static str> {
     names.get(space as usize).copied()
 }
 
-/// What functions are made of.
+/// Counts of functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatisticsView {
-    /// How many functions have a body.
+    /// Number of functions with a body.
     pub functions: u64,
-    /// How many basic blocks they have.
+    /// Number of basic blocks.
     pub blocks: u64,
-    /// How many instructions.
+    /// Number of instructions.
     pub instructions: u64,
-    /// How many natural loops.
+    /// Number of natural loops.
     pub loops: u64,
-    /// How many loops nest at most.
+    /// Maximum nesting depth of loops.
     pub loop_depth: u32,
-    /// How many bytes `alloca` instructions of a known size take.
+    /// Total bytes of `alloca` instructions with a known size.
     pub stack_bytes: u64,
     /// Instructions by opcode.
     pub opcodes: Vec<NameCount>,
-    /// Accesses to memory by kind and address space.
+    /// Memory accesses by kind and address space.
     pub memory: Vec<MemoryCount>,
-    /// Calls by what is called.
+    /// Calls by callee.
     pub calls: Vec<CallCount>,
-    /// Types of what instructions compute or store.
+    /// Types of values that instructions compute or store.
     pub types: Vec<NameCount>,
 }
 
-/// How often something of a name occurs.
+/// A name and its number of occurrences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NameCount {
     /// The name.
     pub name: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// How often memory is used in one way.
+/// Memory accesses of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryCount {
     /// `load`, `store` or `atomic`.
     pub access: String,
     /// The number of the address space.
     pub address_space: u32,
-    /// What the target calls it.
+    /// Name of the address space in the target's language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How many instructions.
+    /// Number of instructions.
     pub count: u64,
-    /// The sum of the sizes of what they load or store.
+    /// Total bytes that they load or store.
     pub bytes: u64,
 }
 
@@ -283,21 +283,21 @@ impl MemoryCount {
     }
 }
 
-/// How often something is called.
+/// Calls of one callee.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallCount {
-    /// `function`, `assembly` (inline) or `indirect` (known when the program runs).
+    /// `function`, `assembly` (inline) or `indirect` (known only at run time).
     pub kind: String,
-    /// The function's name as it stands in the file.
+    /// Name of the function as in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its demangled name, if it is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demangled: Option<String>,
-    /// The operation of DXIL that the call asks for.
+    /// The DXIL operation, for calls of operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
@@ -317,7 +317,7 @@ impl CallCount {
         }
     }
 
-    /// What people read: the demangled name, the operation and its family, or what kind of call it is.
+    /// Returns a readable name: the demangled name, the operation and its family, or the kind of call.
     pub fn readable(&self) -> String {
         let name = self.demangled.as_ref().or(self.name.as_ref());
         match (name, &self.operation) {

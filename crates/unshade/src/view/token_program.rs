@@ -1,4 +1,4 @@
-//! Token programs as they are shown: what they are made of, and what one of Shader Model 1 to 3 tells of itself.
+//! Describes token programs: their counts, and the properties of programs of Shader Model 1 to 3.
 
 use super::{NameCount, shown};
 use crate::disassembly::TokenProgram;
@@ -8,18 +8,18 @@ use unshade_dxbc::d3d9::{self, ConstantTable, DebugInfo};
 use unshade_dxbc::statistics::Statistics;
 use unshade_dxcontainer::stat::COUNTERS;
 
-/// The counts of a token program.
+/// Counts of a token program.
 #[derive(Clone, Debug, Serialize)]
 pub struct TokenStatisticsView {
-    /// Where it is.
+    /// Path of the program.
     pub path: String,
     /// The target profile, such as `ps_5_0`.
     pub profile: String,
-    /// Blocks of its control-flow graph.
+    /// Number of blocks of its control-flow graph.
     pub blocks: u64,
-    /// Counts by name, those with any.
+    /// Counters by name, without those that are 0.
     pub counters: Vec<NameCount>,
-    /// Instructions by what sort of thing they do.
+    /// Instructions by category.
     pub classes: Vec<NameCount>,
     /// Instructions by mnemonic, most frequent first.
     pub opcodes: Vec<NameCount>,
@@ -57,15 +57,15 @@ impl TokenStatisticsView {
     }
 }
 
-/// What a program of Shader Model 1 to 3 tells of itself.
+/// Properties of a program of Shader Model 1 to 3.
 #[derive(Clone, Debug, Serialize)]
 pub struct Direct3d9View {
     /// The target profile, such as `ps_2_0`.
     pub profile: String,
-    /// The compiler, where it is told.
+    /// The compiler, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// Instructions, without declarations.
+    /// Number of instructions, without declarations.
     pub instructions: u32,
     /// Slots of arithmetic instructions.
     pub arithmetic_slots: u32,
@@ -74,7 +74,7 @@ pub struct Direct3d9View {
     /// Constants and samplers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<ConstantRow>,
-    /// Source files, where debug information tells them.
+    /// Source files, from debug information.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
 }
@@ -86,15 +86,15 @@ pub struct ConstantRow {
     pub name: String,
     /// Its type, such as `float4x4`.
     pub data_type: String,
-    /// The registers, such as `c4` or `c4–c7`.
+    /// Registers, such as `c4` or `c4–c7`.
     pub registers: String,
 }
 
 impl Direct3d9View {
-    /// What a program tells.
+    /// Describes a program.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the data is not such a program.
     pub fn new(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Self> {
         let program = d3d9::decode(data, diagnostics)?;
         let counted = d3d9::statistics::Statistics::of(&program);

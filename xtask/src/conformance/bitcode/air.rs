@@ -1,4 +1,4 @@
-//! AIR: every module of the libraries that were carved and of `metallib/` of UNSHADE_CORPUS, each once.
+//! AIR: every distinct module of the carved libraries and of `metallib/` in UNSHADE_CORPUS.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,8 @@ use unshade::metallib::Library;
 use super::super::metallib;
 use super::{Input, Place};
 
-/// The modules of all libraries, by content. A sample takes those whose hashes come first, which is as good as any.
+/// Returns the distinct modules of all libraries, sorted by hash. A sample takes the first, which is arbitrary but
+/// reproducible.
 pub(super) fn modules(sample: Option<usize>) -> Result<Vec<Input>> {
     let mut modules = BTreeMap::new();
     for path in metallib::collect()? {
@@ -23,7 +24,7 @@ pub(super) fn modules(sample: Option<usize>) -> Result<Vec<Input>> {
                 place: Place::Memory(found.bytes().to_vec()),
             };
             modules.entry(found.sha256()).or_insert_with(input);
-            // So that a sample of a large corpus does not need all of it in memory.
+            // A sample of a large corpus must not hold all of it in memory.
             if sample.is_some_and(|sample| modules.len() > sample) {
                 modules.pop_last();
             }

@@ -1,8 +1,8 @@
-//! C files of Debian source packages, compiled with the clang of each version: modules that nobody tuned for.
+//! C files of Debian source packages, compiled with each version of clang: modules for which unshade was not tuned.
 //!
-//! The packages are those of the set `c` in `xtask/corpus.tsv`. Nothing is configured: the files that compile with
-//! every version at every level, just as they are, are taken, in an order that depends on their paths alone. What is
-//! compiled stays in `compiled/` of the cache folder; a package that has its list there is not compiled again.
+//! The packages are the set `c` in `xtask/corpus.tsv`. Nothing is configured: files that compile unmodified with every
+//! version at every level are used, in an order that only depends on their paths. Compiled modules are cached in
+//! `compiled/` of the cache folder; a package with a list there is not compiled again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use rayon::prelude::*;
 use super::{Input, Place};
 use crate::{corpus, sh};
 
-/// So many files are compared, of all packages.
+/// Maximum number of files to compare, over all packages.
 const FILES: usize = 500;
 
-/// So many of one package at most, so that no package rules the set.
+/// Maximum number of files per package, so that no package dominates.
 const OF_ONE_PACKAGE: usize = 40;
 
-/// The versions of clang that compile.
+/// The versions of clang.
 const VERSIONS: [&str; 2] = ["14", "19"];
 
-/// A level of optimisation.
+/// An optimisation level.
 pub(super) struct Level {
-    /// What the report calls it.
+    /// The name in the report.
     pub(super) set: &'static str,
     file: &'static str,
     options: &'static [&'static str],
@@ -38,7 +38,7 @@ pub(super) const LEVELS: [&Level; 3] = [
     &Level { set: "c -O2 -g", file: "O2g", options: &["-O2", "-g"] },
 ];
 
-/// What makes old C pass: there are no headers of a configured build, and what is warned of does not matter.
+/// Options that let old C compile: there are no headers from a configured build, and warnings do not matter.
 const OPTIONS: &[&str] = &[
     "-c",
     "-emit-llvm",
@@ -48,7 +48,7 @@ const OPTIONS: &[&str] = &[
     "-Wno-error=implicit-int",
     "-Wno-error=int-conversion",
     "-Wno-error=incompatible-function-pointer-types",
-    // So that the bitcode does not hang on where the cache is.
+    // The bitcode must not depend on the location of the cache.
     "-fdebug-compilation-dir=.",
     "-D_GNU_SOURCE",
     "-I.",
@@ -57,7 +57,7 @@ const OPTIONS: &[&str] = &[
     "-Ilib",
 ];
 
-/// The modules of one version and level.
+/// Returns the modules for one version and level.
 pub(super) fn modules(version: &str, level: &Level, sample: Option<usize>) -> Result<Vec<Input>> {
     let input = |file: &CompiledFile| Input {
         name: file.name.clone(),
@@ -66,7 +66,7 @@ pub(super) fn modules(version: &str, level: &Level, sample: Option<usize>) -> Re
     Ok(files()?.iter().take(sample.unwrap_or(FILES)).map(input).collect())
 }
 
-/// A file that compiles, and where its modules are, without version, level and extension.
+/// A file that compiles, and the common part of the paths of its modules, without version, level and extension.
 struct CompiledFile {
     name: String,
     stem: PathBuf,
@@ -78,7 +78,7 @@ fn module_path(stem: &Path, version: &str, level: &Level) -> PathBuf {
     name.into()
 }
 
-/// The files of all packages, compiled now where that was not done.
+/// Returns the files of all packages, compiling those that are not cached.
 fn files() -> Result<Vec<CompiledFile>> {
     let packages = corpus::cached_set(corpus::Set::C)?;
     for version in VERSIONS {
@@ -97,7 +97,7 @@ fn files() -> Result<Vec<CompiledFile>> {
     Ok(files)
 }
 
-/// Compiles files of a package until there are enough; the list of them is written last.
+/// Compiles files of a package until there are enough. The list of them is written last, to mark completion.
 fn compile_package(name: &str, archive: &Path) -> Result<Vec<CompiledFile>> {
     let cache = corpus::cache_dir(None)?;
     let folder = cache.join("compiled").join(name);
@@ -120,12 +120,12 @@ fn compile_package(name: &str, archive: &Path) -> Result<Vec<CompiledFile>> {
     Ok(paths.iter().map(file).collect())
 }
 
-/// A path as the name of a file in one folder.
+/// Flattens a path to a file name.
 fn stem(path: &str) -> String {
     path.replace('/', "+")
 }
 
-/// Compiles a file with every version at every level; whether all of them took it.
+/// Compiles a file with every version at every level. Returns whether all succeeded.
 fn compile_file(root: &Path, path: &str, stem: &Path) -> bool {
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let includes = folder.ancestors().map(|folder| format!("-I./{}", folder.display()));
@@ -147,7 +147,7 @@ fn compile_file(root: &Path, path: &str, stem: &Path) -> bool {
     true
 }
 
-/// Unpacks an archive, or the members of it that match, unless that was done; gives the one folder in it.
+/// Unpacks an archive, or its members that match, unless cached. Returns the single folder in it.
 pub(super) fn unpack(archive: &Path, into: &Path, members: &[&str]) -> Result<PathBuf> {
     let target = into.join(archive.file_name().unwrap_or_default());
     if !target.exists() {
@@ -162,11 +162,11 @@ pub(super) fn unpack(archive: &Path, into: &Path, members: &[&str]) -> Result<Pa
     }
     let mut folders = fs::read_dir(&target)?.filter_map(|entry| Some(entry.ok()?.path()));
     let root = folders.next().with_context(|| format!("{} is empty", target.display()))?;
-    ensure!(folders.next().is_none(), "{} has more than one folder in it", target.display());
+    ensure!(folders.next().is_none(), "{} contains more than one folder", target.display());
     Ok(root)
 }
 
-/// The files of an extension below a folder, by their paths below `root`.
+/// Collects the files with an extension below a folder, as paths relative to `root`.
 pub(super) fn find_files(root: &Path, folder: &Path, extension: &str, files: &mut Vec<String>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let entry = entry?;

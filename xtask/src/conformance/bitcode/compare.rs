@@ -1,4 +1,4 @@
-//! One set beside one other program: what came out for every module.
+//! Compares one set of modules with one other program.
 
 use std::collections::BTreeSet;
 
@@ -10,70 +10,70 @@ use super::ours::{self, Failure, Printed};
 use super::{Contest, Input};
 use crate::sh;
 
-/// What must be so for a set to pass.
+/// The criteria for a set to pass.
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
-    /// The least share of identical texts, in percent of the modules that the other program reads without a warning.
+    /// The minimum percentage of identical texts, among the modules that the other program accepts without a warning.
     pub(super) identical: f64,
-    /// What we do with modules that the other program refuses or warns of.
+    /// How unshade must treat modules that the other program rejects or warns about.
     pub(super) refused: Refused,
 }
 
-/// What we do with modules that the other program refuses.
+/// How unshade must treat modules that the other program rejects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// Print them: they are of use, and wrong in the eyes of that program only.
+    /// Print them: they are useful, and only the other program considers them invalid.
     Printed,
-    /// Tell what is wrong with them, with or without a text: they are broken.
+    /// Report errors, with or without a text: the modules are invalid.
     Told,
-    /// Anything but crash: it may be the other program that is too old for them.
+    /// Anything but crash: the other program may be too old for them.
     Any,
 }
 
 impl Expected {
-    /// Everything is identical, and what is refused prints all the same.
+    /// All texts must be identical, and rejected modules must be printed.
     pub(super) const ALL: Self = Self { identical: 100.0, refused: Refused::Printed };
-    /// What nobody tuned for: 99.2 % and more was identical at the first try.
+    /// Modules for which unshade was not tuned: at least 99.2 % were identical from the start.
     pub(super) const C: Self = Self { identical: 99.0, refused: Refused::Printed };
-    /// Tests beside the newest version: what it refuses is broken on purpose. How much of the rest is identical is
-    /// measured only, as they hold what LLVM wrote in twenty years.
+    /// LLVM's tests, compared with the newest version: what it rejects is invalid on purpose. The percentage of
+    /// identical texts is only measured, because the tests contain the output of twenty years of LLVM.
     pub(super) const TESTS: Self = Self { identical: 0.0, refused: Refused::Told };
-    /// Tests beside an older version, which refuses what came after it too.
+    /// LLVM's tests, compared with an older version, which also rejects newer modules.
     pub(super) const LATER_TESTS: Self = Self { identical: 0.0, refused: Refused::Any };
 }
 
-/// What we do with a module where there is no text to compare with.
+/// The result of unshade for a module without a text to compare with.
 pub(super) enum Alone {
-    /// We print it and have nothing to say.
+    /// Printed without findings.
     Silent,
-    /// We print what is sound, and tell of this.
+    /// Printed as far as possible, with a finding.
     Findings(String),
-    /// There is no text.
+    /// Not printed.
     Failed(Failure),
 }
 
-/// What came out for a module.
+/// The result of comparing a module.
 pub(super) enum Outcome {
     Identical {
-        /// What we complain about in a module that the other program has nothing against.
+        /// Our finding for a module that the other program accepts silently.
         finding: Option<String>,
     },
     Different {
         /// The first line that differs.
         theirs: String,
         ours: String,
-        /// Whether `llvm-as` accepts our text; nothing where it was not asked, or does not accept theirs.
+        /// Whether `llvm-as` accepts our text; absent if it was not asked, or does not accept the other text.
         assembles: Option<bool>,
     },
-    /// The other program reads it, and we do not.
+    /// The other program accepts the module, but unshade does not.
     Failed(Failure),
-    /// The other program leaves out what it finds wrong, and says so.
+    /// The other program drops what it considers invalid, with a warning.
     Warned { message: String, ours: Alone, same_as_keeping: bool },
-    /// The other program does not read it.
+    /// The other program rejects the module.
     Refused { message: String, ours: Alone },
 }
 
-/// What came out for a set.
+/// The results for a set.
 pub(super) struct Group {
     pub(super) set: &'static str,
     pub(super) program: &'static str,
@@ -81,8 +81,8 @@ pub(super) struct Group {
     pub(super) outcomes: Vec<(String, Outcome)>,
 }
 
-/// Compares all modules of a set. `keeping` is the program whose text those are compared with of which the other one
-/// leaves something out.
+/// Compares all modules of a set. `keeping` is a program that keeps what `oracle` drops with a warning; those modules
+/// are compared with its text.
 pub(super) fn compare(contest: &Contest<'_>, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Group> {
     let one = |input: &Input| {
         let outcome = beside(input, oracle, keeping).with_context(|| input.name.clone())?;
@@ -97,14 +97,14 @@ fn beside(input: &Input, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Ou
     let verdict = oracle.verdict(&bytes)?;
     let ours = ours::print(bytes.clone(), oracle.dialect, Some(STDIN));
     let Verdict { text: Some(hash), message } = verdict else {
-        return Ok(Outcome::Refused { message: verdict.message, ours: alone(ours) });
+        return Ok(Outcome::Refused { message: verdict.message, ours: without_reference(ours) });
     };
     if !message.is_empty() {
         let same_as_keeping = match keeping {
             Some(keeping) => same_text(keeping, &bytes)?,
             None => false,
         };
-        return Ok(Outcome::Warned { message, ours: alone(ours), same_as_keeping });
+        return Ok(Outcome::Warned { message, ours: without_reference(ours), same_as_keeping });
     }
     let (ours, findings) = match ours {
         Ok(printed) => (printed.text, printed.findings),
@@ -123,7 +123,7 @@ fn beside(input: &Input, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Ou
     Ok(Outcome::Different { theirs: their_line, ours: our_line, assembles })
 }
 
-fn alone(ours: Result<Printed, Failure>) -> Alone {
+fn without_reference(ours: Result<Printed, Failure>) -> Alone {
     match ours {
         Ok(printed) => match printed.findings.into_iter().next() {
             Some(finding) => Alone::Findings(finding),
@@ -133,7 +133,7 @@ fn alone(ours: Result<Printed, Failure>) -> Alone {
     }
 }
 
-/// Whether our text is that of a program that has no objection.
+/// Returns whether our text equals that of a program that accepts the module silently.
 fn same_text(oracle: &Oracle, bytes: &[u8]) -> Result<bool> {
     let verdict = oracle.verdict(bytes)?;
     let ours = ours::print(bytes.to_vec(), oracle.dialect, Some(STDIN));
@@ -141,7 +141,7 @@ fn same_text(oracle: &Oracle, bytes: &[u8]) -> Result<bool> {
     Ok(verdict.message.is_empty() && verdict.text.is_some() && verdict.text == hash)
 }
 
-/// The first lines of two texts that differ, shortened to what is around the difference.
+/// Returns the first lines of two texts that differ, shortened to the surroundings of the difference.
 pub(super) fn first_difference(theirs: &str, ours: &str) -> Outcome {
     let end = "(end of the text)";
     let (mut their_lines, mut our_lines) = (theirs.lines(), ours.lines());
@@ -156,7 +156,7 @@ pub(super) fn first_difference(theirs: &str, ours: &str) -> Outcome {
     }
 }
 
-/// What two lines have around the place where they part.
+/// Returns the surroundings of the first difference of two lines.
 fn around_difference(theirs: &str, ours: &str) -> (String, String) {
     const BEFORE: usize = 60;
     const BEHIND: usize = 80;
@@ -169,7 +169,7 @@ fn around_difference(theirs: &str, ours: &str) -> (String, String) {
     (window(theirs), window(ours))
 }
 
-/// A line in which numbers and names stand for all of their kind, so that causes can be counted.
+/// Masks the numbers and names in a line, so that causes can be grouped.
 pub(super) fn masked(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
@@ -188,19 +188,19 @@ pub(super) fn masked(line: &str) -> String {
 }
 
 impl Group {
-    /// How many modules there are for which `is` holds.
+    /// Returns the number of modules with an outcome.
     pub(super) fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
         self.outcomes.iter().filter(|(_, outcome)| is(outcome)).count()
     }
 
-    /// The share of identical texts among those that can be compared.
+    /// Returns the percentage of identical texts among those that can be compared.
     pub(super) fn share(&self) -> f64 {
         let identical = self.count(|outcome| matches!(outcome, Outcome::Identical { .. }));
         let compared = self.count(Outcome::is_compared);
         if compared == 0 { 100.0 } else { identical as f64 * 100.0 / compared as f64 }
     }
 
-    /// What does not pass, in words.
+    /// Returns the criteria that are not met.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let of = format!("{} beside {}", self.set, self.program);
@@ -220,38 +220,38 @@ impl Group {
             _ => false,
         });
         if unprinted > 0 && self.expected.refused == Refused::Printed {
-            faults.push(format!("{of}: {unprinted} modules that it refuses are not printed by us"));
+            faults.push(format!("{of}: {unprinted} modules that it rejects are not printed by unshade"));
         }
         let silent = self.count(|outcome| matches!(outcome, Outcome::Refused { ours: Alone::Silent, .. }));
         if silent > 0 && self.expected.refused == Refused::Told {
-            faults.push(format!("{of}: {silent} modules that it refuses are printed with nothing to say"));
+            faults.push(format!("{of}: {silent} modules that it rejects are printed without a finding"));
         }
         let complaints = self.count(|outcome| matches!(outcome, Outcome::Identical { finding: Some(_) }));
-        // Tests are broken on purpose, some in ways that one version overlooks.
+        // Tests are invalid on purpose, some in ways that a given version does not detect.
         if complaints > 0 && self.expected.refused == Refused::Printed {
-            faults.push(format!("{of}: {complaints} modules in which nothing is wrong are complained about"));
+            faults.push(format!("{of}: {complaints} valid modules have findings"));
         }
         let unassembled =
             self.count(|outcome| matches!(outcome, Outcome::Different { assembles: Some(false), .. }));
         if unassembled > 0 && self.expected.identical >= 100.0 {
-            faults.push(format!("{of}: {unassembled} of our texts are refused by llvm-as"));
+            faults.push(format!("{of}: {unassembled} of our texts are rejected by llvm-as"));
         }
         faults
     }
 
-    /// The names of all modules of a cause.
+    /// Returns the names of all modules with an outcome.
     pub(super) fn names(&self, is: impl Fn(&Outcome) -> bool) -> BTreeSet<&str> {
         self.outcomes.iter().filter(|(_, outcome)| is(outcome)).map(|(name, _)| name.as_str()).collect()
     }
 }
 
 impl Outcome {
-    /// Whether there were two texts, or there should have been.
+    /// Returns whether there are two texts, or should be.
     pub(super) fn is_compared(&self) -> bool {
         matches!(self, Self::Identical { .. } | Self::Different { .. } | Self::Failed(_))
     }
 
-    /// Why we have no text, if we have none.
+    /// Returns why there is no text of ours, if there is none.
     fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) => Some(failure),

@@ -1,8 +1,8 @@
-//! DXIL: the containers in `dx/` of UNSHADE_CORPUS, found by the part directory alone.
+//! DXIL: the containers in `dx/` of UNSHADE_CORPUS, parsed only as far as the part directory.
 //!
-//! Every part that holds bitcode is compared with `llvm-dis`: DXIL, ILDB (with debug information) and STAT (what
-//! reflection is read from). DXC's text stands beside a container as `.dxc.ll`; the tables of comments that DXC puts
-//! before a module are left out on both sides.
+//! Every part with bitcode is compared with `llvm-dis`: DXIL, ILDB (with debug information) and STAT (for reflection).
+//! DXC's text is next to each container as `.dxc.ll`; the tables in comments that DXC prints before a module are
+//! ignored on both sides.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,20 +16,20 @@ use super::compare::{Expected, Group, Outcome, first_difference};
 use super::{Input, Place, ours};
 use crate::sh;
 
-/// Files that were damaged on purpose.
+/// The folder of intentionally damaged files.
 const DAMAGED: &str = "mut";
 
-/// The parts that hold bitcode.
+/// The parts that contain bitcode.
 const PARTS: [&[u8]; 3] = [b"DXIL", b"ILDB", b"STAT"];
 
-/// The containers, by path.
+/// The containers, sorted by path.
 pub(super) struct Containers {
     root: PathBuf,
     paths: Vec<PathBuf>,
 }
 
 impl Containers {
-    /// The containers of the corpus, or of the head of it.
+    /// Returns the containers of the corpus, or the first of them.
     pub(super) fn find(sample: Option<usize>) -> Result<Option<Self>> {
         let Some(corpus) = sh::env_path("UNSHADE_CORPUS") else { return Ok(None) };
         let root = corpus.join("dx");
@@ -40,7 +40,7 @@ impl Containers {
         Ok(Some(Self { root, paths }))
     }
 
-    /// The bitcode of all containers, each module once.
+    /// Returns the distinct modules of all containers.
     pub(super) fn modules(&self) -> Vec<Input> {
         let mut modules = BTreeMap::new();
         for path in &self.paths {
@@ -56,7 +56,7 @@ impl Containers {
         modules.into_values().collect()
     }
 
-    /// Our text of what DXC disassembles (ILDB if it is there, or DXIL) beside DXC's.
+    /// Compares our text of the module that DXC disassembles (ILDB if present, otherwise DXIL) with DXC's.
     pub(super) fn beside_dxc(&self) -> Result<Group> {
         let with_text = self.paths.par_iter().filter(|path| dxc_text(path).exists());
         let outcomes =
@@ -83,7 +83,7 @@ fn find_containers(folder: &Path, containers: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Where DXC's text of a container is.
+/// Returns the path of DXC's text for a container.
 fn dxc_text(container: &Path) -> PathBuf {
     let mut name = container.as_os_str().to_owned();
     name.push(".dxc.ll");
@@ -106,7 +106,7 @@ fn beside_dxc(path: &Path) -> Result<Outcome> {
     })
 }
 
-/// The bitcode in a part of a container.
+/// Returns the bitcode in a part of a container.
 fn part<'a>(container: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let word = |at: usize| Some(u32::from_le_bytes(*container.get(at..)?.first_chunk()?) as usize);
     if !container.starts_with(b"DXBC") {
@@ -118,13 +118,13 @@ fn part<'a>(container: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
             return None;
         }
         let data = container.get(start + 8..)?.get(..word(start + 4)?)?;
-        // The program header has 8 bytes; offset and size of the bitcode stand in the bitcode header behind it.
+        // The program header has 8 bytes and is followed by the bitcode header with the offset and size of the bitcode.
         let is_bitcode = data.get(8..12)? == b"DXIL";
         data.get(8 + word(start + 24)?..)?.get(..word(start + 28)?).filter(|_| is_bitcode)
     })
 }
 
-/// A text without the comments and blank lines before its first other line.
+/// Returns a text without the comments and blank lines at its start.
 fn without_tables(text: &str) -> &str {
     let head = text.split_inclusive('\n').take_while(|line| line.starts_with(';') || line.trim().is_empty());
     text.get(head.map(str::len).sum()..).unwrap_or_default()

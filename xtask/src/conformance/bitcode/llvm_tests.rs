@@ -1,5 +1,5 @@
-//! What stands in LLVM's own tests, of the source packages of the set `llvm-tests`: the bitcode files, many of them
-//! broken on purpose, and the assembly files, which `llvm-as` of their version makes bitcode of.
+//! The modules in LLVM's own tests, from the source packages of the set `llvm-tests`: the bitcode files, many of them
+//! invalid on purpose, and the assembly files, assembled with `llvm-as` of the same version.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use super::c_files::{find_files, unpack};
 use super::{Input, Place};
 use crate::{corpus, sh};
 
-/// The folders of a source tree that are read.
+/// The folders of a source tree to read.
 const FOLDERS: [&str; 2] = ["llvm/test/Bitcode", "llvm/test/Assembler"];
 
-/// The bitcode files of all versions, by content.
+/// Returns the distinct bitcode files of all versions.
 pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
     let mut modules = BTreeMap::new();
     for tree in trees()? {
@@ -29,7 +29,7 @@ pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
     Ok(modules.into_values().take(sample.unwrap_or(usize::MAX)).collect())
 }
 
-/// What `llvm-as` of a version makes of the assembly files of that version; those that it refuses are left out.
+/// Assembles the assembly files of a version with its `llvm-as`, skipping those that it rejects.
 pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Input>> {
     let program = format!("llvm-as-{version}");
     if Command::new(&program).arg("--version").output().is_err() {
@@ -45,7 +45,7 @@ pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Inpu
     files.truncate(sample.unwrap_or(usize::MAX));
     let assemble = |(name, path): &(String, PathBuf)| {
         let target = folder.join(name.replace('/', "+")).with_extension("bc");
-        // An empty file says that the text is refused.
+        // An empty file marks a rejected text.
         if !target.exists() {
             let output = Command::new(&program).arg(path).args(["-o", "-"]).output()?;
             fs::write(&target, if output.status.success() { output.stdout } else { Vec::new() })?;
@@ -76,7 +76,7 @@ fn trees() -> Result<Vec<Tree>> {
 }
 
 impl Tree {
-    /// The files of an extension, by name.
+    /// Returns the files with an extension, and their names.
     fn files(&self, extension: &str) -> Result<Vec<(String, PathBuf)>> {
         let tests = self.root.join("llvm/test");
         let mut names = Vec::new();

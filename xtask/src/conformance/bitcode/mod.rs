@@ -1,18 +1,21 @@
-//! LLVM bitcode: our text beside that of `llvm-dis` and of DXC, byte by byte.
+//! LLVM bitcode: compares our text with that of `llvm-dis` and DXC, byte by byte.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
 //! | [`air`], [`dxil`], [`c_files`], [`llvm_tests`] | the sets: where modules come from |
 //! | [`oracle`] | the other programs, and the memory of what they said |
 //! | [`ours`] | our text, made where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | one set beside one other program |
+//! | [`dump`], [`generated`] | the outline beside `llvm-bcanalyzer`, also of C that is generated |
 //! | [`server`] | running a program many times at the cost of one start |
 //! | [`report`] | the lines that are printed, and the bars |
 
 mod air;
 mod c_files;
 mod compare;
+pub(crate) mod dump;
 mod dxil;
+mod generated;
 mod llvm_tests;
 mod oracle;
 mod ours;
@@ -29,20 +32,20 @@ use self::compare::{Expected, compare};
 use self::oracle::Oracle;
 use self::report::Report;
 
-/// What is compared.
+/// The sets to compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Set {
     /// The modules of Apple's libraries.
     Air,
     /// The modules in Microsoft's containers.
     Dxil,
-    /// C files of Debian packages, which nobody tuned for.
+    /// C files of Debian packages, for which unshade was not tuned.
     C,
-    /// What stands in LLVM's own tests, much of it broken on purpose.
+    /// The modules in LLVM's own tests, many of them invalid on purpose.
     LlvmTests,
 }
 
-/// A module that is compared, and where it is from.
+/// A module to compare, with its origin.
 struct Input {
     name: String,
     place: Place,
@@ -62,7 +65,7 @@ impl Input {
     }
 }
 
-/// What is compared with one program: the name of the set, its modules, and what must be identical.
+/// A comparison with one program: the name of the set, its modules, and the criteria.
 struct Contest<'a> {
     set: &'static str,
     inputs: &'a [Input],
@@ -74,7 +77,7 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
     let mut report = Report::default();
     let old = Oracle::find("llvm-dis-14", &[], Dialect::Llvm14)?;
     let new = Oracle::find("llvm-dis-19", &[], Dialect::Llvm19)?;
-    // It keeps the debug info that the others drop with a warning.
+    // This program keeps debug info that the others drop with a warning.
     let keeping = Oracle::find("llvm-dis-19", &["-disable-auto-upgrade-debug-info"], Dialect::Llvm19)?;
     let against = |oracle: &Option<Oracle>, set: &'static str, inputs: &[Input], expected: Expected| {
         let compared = oracle
@@ -95,7 +98,7 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
                 report.add(against(&new, "dxil", &inputs, Expected::ALL)?)?;
                 report.add([containers.beside_dxc()?])?;
             }
-            None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),
+            None => println!("skipped: DXIL (UNSHADE_CORPUS is not set)"),
         }
     }
     if wanted(Set::C) {

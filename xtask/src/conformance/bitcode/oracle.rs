@@ -1,10 +1,10 @@
-//! The programs that our text is compared with, and the memory of what they said.
+//! The programs that our text is compared with, and a cache of their results.
 //!
-//! A start of `llvm-dis` takes 16 ms and more, which for all modules comes to an hour. So it is started once where
-//! that can be done ([`Servers`]), and what it says of a
-//! module is kept in `oracles.tsv` of the cache folder, one line for each: the program with its version and options,
-//! the SHA-256 of the module, the SHA-256 of the text (or `-`), and the message on standard error. A second run starts
-//! it for those modules only whose text differs from ours. Delete the file to ask anew.
+//! Starting `llvm-dis` takes at least 16 ms, an hour for all modules. So it is started once where possible
+//! ([`Servers`]), and its results are cached in `oracles.tsv` of the cache folder, one line per module: the program
+//! with its version and options, the SHA-256 of the module, the SHA-256 of the text (or `-`), and the message on
+//! standard error. A second run only needs the texts of modules that differ from ours. Delete the file to clear the
+//! cache.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -20,23 +20,23 @@ use unshade::llvm::print::Dialect;
 use super::server::Servers;
 use crate::{corpus, sh};
 
-/// The name of what comes on standard input, in LLVM's messages and in the first line of its texts.
+/// The name of standard input in LLVM's messages and in the first line of its texts.
 pub(super) const STDIN: &str = "<stdin>";
 
-/// What a program says of a module.
+/// The result of a program for a module.
 #[derive(Clone)]
 pub(super) struct Verdict {
-    /// The hash of its text; nothing if it refuses the module.
+    /// The hash of its text; none if it rejects the module.
     pub(super) text: Option<String>,
-    /// What it says on standard error; empty if it is content.
+    /// Its message on standard error; empty if there is none.
     pub(super) message: String,
 }
 
-/// A program of a given version, with its options.
+/// A program of a specific version, with its options.
 pub(super) struct Oracle {
     pub(super) program: &'static str,
     pub(super) dialect: Dialect,
-    /// The program with its version and options, as in the memory.
+    /// The program with its version and options, the key in the cache.
     key: String,
     known: HashMap<String, Verdict>,
     memory: Mutex<File>,
@@ -44,7 +44,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// The program if it is installed; otherwise that is said.
+    /// Returns the program if it is installed; otherwise prints a notice.
     pub(super) fn find(
         program: &'static str,
         options: &'static [&'static str],
@@ -69,7 +69,7 @@ impl Oracle {
         Ok(Some(Self { program, dialect, key, known, memory, servers: Servers::new(&command) }))
     }
 
-    /// What the program says of a module, from memory if it was asked before.
+    /// Returns the result for a module, from the cache if possible.
     pub(super) fn verdict(&self, module: &[u8]) -> Result<Verdict> {
         let hash = sh::sha256_hex(module);
         if let Some(verdict) = self.known.get(&hash) {
@@ -90,7 +90,7 @@ impl Oracle {
         Ok(verdict)
     }
 
-    /// The text of a module; empty if the program refuses it.
+    /// Returns the text of a module; empty if the program rejects it.
     pub(super) fn text(&self, module: &[u8]) -> Result<String> {
         Ok(self.ask(module)?.text.unwrap_or_default())
     }
@@ -100,14 +100,14 @@ impl Oracle {
         Ok(Answer::new(&output))
     }
 
-    /// Whether `llvm-as` of the same version accepts a text.
+    /// Returns whether `llvm-as` of the same version accepts a text.
     pub(super) fn assembles(&self, text: &str) -> Result<bool> {
         let assembler = self.program.replace("llvm-dis", "llvm-as");
         Ok(super::server::run_once(&[&assembler, "-", "-o", "-"], text.as_bytes())?.status.success())
     }
 }
 
-/// What a program answered.
+/// The output of a program.
 struct Answer {
     text: Option<String>,
     message: String,
@@ -119,13 +119,13 @@ impl Answer {
         if let Some(signal) = output.status.signal() {
             message = format!("signal {signal}: {message}");
         }
-        // Any bytes may stand in the text of a module; they are compared in the form in which ours are.
+        // The text of a module may contain any bytes; convert them as for our text.
         let text = output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned());
         Self { text, message }
     }
 }
 
-/// The first line that says something, without the name of the program.
+/// Returns the first nonempty line, without the name of the program.
 fn first_message(stderr: &str) -> String {
     let line = stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let line = line
@@ -158,14 +158,14 @@ mod tests {
     use super::{first_message, remembered};
 
     #[test]
-    fn messages_lose_the_name_of_the_program() {
+    fn messages_omit_the_name_of_the_program() {
         assert_eq!(first_message("\nllvm-dis-14: error: Invalid record\n"), "error: Invalid record");
         assert_eq!(first_message("warning: ignoring debug info"), "warning: ignoring debug info");
         assert_eq!(first_message(""), "");
     }
 
     #[test]
-    fn lines_of_other_versions_are_passed_over() {
+    fn lines_of_other_versions_are_ignored() {
         assert!(remembered("llvm-dis-14 14.0.6\tab\t-\tno", "llvm-dis-14 14.0.5").is_none());
         let (module, verdict) = remembered("llvm-dis-14 14.0.6\tab\t-\tno", "llvm-dis-14 14.0.6").unwrap();
         assert_eq!((module.as_str(), verdict.text, verdict.message.as_str()), ("ab", None, "no"));

@@ -1,4 +1,5 @@
-//! Our text of a module, made on a thread of its own: a panic or an endless loop is a finding, not the end of the run.
+//! Our text of a module, produced on a separate thread: a panic or an endless loop is a finding, not the end of the
+//! run.
 
 use std::sync::mpsc;
 use std::thread;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use unshade::llvm::Module;
 use unshade::llvm::print::{Dialect, PrintOptions, module};
 
-/// After this long something is taken to loop without end; the largest module takes a second.
+/// Timeout for endless loops; the largest module takes a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A text, and what was said beside it.
+/// A text, and the findings.
 pub(super) struct Printed {
     pub(super) text: String,
     pub(super) findings: Vec<String>,
@@ -18,15 +19,15 @@ pub(super) struct Printed {
 
 /// Why there is no text.
 pub(super) enum Failure {
-    /// The module was refused, with an error. For a broken file that is right.
+    /// The module was rejected with an error, which is correct for an invalid file.
     Refused(String),
     /// A panic.
     Crash(String),
-    /// No end.
+    /// A timeout.
     Hang,
 }
 
-/// Prints a module; `name` is what stands in the first line.
+/// Prints a module with `name` in the first line.
 pub(super) fn print(
     bytes: Vec<u8>,
     dialect: Dialect,
@@ -64,7 +65,7 @@ fn print_here(bytes: &[u8], dialect: Dialect, module_id: Option<&str>) -> Result
 }
 
 impl Failure {
-    /// Whether no input may lead to this.
+    /// Returns whether this must never happen for any input.
     pub(super) fn is_fatal(&self) -> bool {
         !matches!(self, Self::Refused(_))
     }

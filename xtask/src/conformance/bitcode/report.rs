@@ -1,6 +1,6 @@
-//! What is printed: the causes of each group as it comes, a line for every group at the end.
+//! The printed results: the causes of differences in each group, then a summary with a line per group.
 //!
-//! Every module that differs, is refused or warned of also gets its line in `target/conformance/bitcode.tsv`.
+//! Every module that differs, is rejected or causes a warning is also listed in `target/conformance/bitcode.tsv`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use super::compare::{Alone, Group, Outcome, masked};
 use super::ours::Failure;
 use crate::sh;
 
-/// So many causes of a group are printed, by their count; the file has all.
+/// Maximum number of causes printed per group, the most frequent first; the file has all.
 const CAUSES: usize = 25;
 
-/// What is kept until the end.
+/// The results collected for the end.
 #[derive(Default)]
 pub(super) struct Report {
     lines: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Prints what groups differ in and keeps their lines.
+    /// Prints the differences of groups and stores their summary lines.
     pub(super) fn add(&mut self, groups: impl IntoIterator<Item = Group>) -> Result<()> {
         for group in groups {
             let line = line(&group);
@@ -42,7 +42,7 @@ impl Report {
         Ok(())
     }
 
-    /// Prints the lines of all groups once more, without what is between them; returns what does not pass.
+    /// Prints the summary. Returns the criteria that are not met.
     pub(super) fn finish(self) -> Result<Vec<String>> {
         let folder = sh::root().join("target/conformance");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -54,9 +54,9 @@ impl Report {
         for line in &self.lines {
             println!("{line}");
         }
-        println!("every module that is not identical: target/conformance/bitcode.tsv");
+        println!("list of all modules that are not identical: target/conformance/bitcode.tsv");
         println!(
-            "llvm-as accepts an identical text as it accepts that of llvm-dis, so it was given the different ones only"
+            "texts that are identical to those of llvm-dis need no check with llvm-as, so it only checked the others"
         );
         Ok(self.faults)
     }
@@ -77,7 +77,7 @@ fn line(group: &Group) -> String {
     )
 }
 
-/// Prints the causes, those of most modules first.
+/// Prints the causes, the most frequent first.
 fn print_causes(group: &Group) {
     let mut causes = BTreeMap::<String, (usize, &str, String)>::new();
     for (name, outcome) in &group.outcomes {
@@ -96,13 +96,13 @@ fn print_causes(group: &Group) {
     }
     if let Some(rest) = causes.get(CAUSES..).filter(|rest| !rest.is_empty()) {
         let modules: usize = rest.iter().map(|(count, ..)| count).sum();
-        println!("  {} more causes of {modules} modules", rest.len());
+        println!("  {} more causes for {modules} modules", rest.len());
     }
     print_refused(group);
     print_assembled(group);
 }
 
-/// Prints what we do with what the other program refuses.
+/// Prints how unshade treats the modules that the other program rejects.
 fn print_refused(group: &Group) {
     let count = |is: fn(&Alone) -> bool| {
         group.count(|outcome| matches!(outcome, Outcome::Refused { ours, .. } if is(ours)))
@@ -127,12 +127,12 @@ fn print_assembled(group: &Group) {
     if group.count(asked) > 0 {
         println!("  llvm-as accepts {} of our {} different texts", group.count(accepted), group.count(asked));
         for name in group.names(refused).into_iter().take(CAUSES) {
-            println!("    refused: {name}");
+            println!("    rejected: {name}");
         }
     }
 }
 
-/// Why a module is not identical.
+/// Describes why a module is not identical.
 fn cause(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Identical { finding } => {

@@ -1,7 +1,7 @@
-//! Running a program many times with little more than the cost of one start.
+//! Runs a program many times for little more than the cost of one startup.
 //!
-//! `serve.c`, preloaded, stops the program right before its `main` and forks there for every input. Where that can't
-//! be had (it needs Linux and a C compiler), the program is started for each.
+//! `serve.c`, loaded with LD_PRELOAD, stops the program before its `main` and forks there for every input. Where that
+//! is impossible (it requires Linux and a C compiler), the program is started for each input.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 
 use crate::sh;
 
-/// The preloaded library, if it could be made.
+/// The preloaded library, if it could be compiled.
 static LIBRARY: LazyLock<Option<PathBuf>> = LazyLock::new(|| match compile() {
     Ok(library) => Some(library),
     Err(error) => {
@@ -25,10 +25,10 @@ static LIBRARY: LazyLock<Option<PathBuf>> = LazyLock::new(|| match compile() {
 });
 
 fn compile() -> Result<PathBuf> {
-    anyhow::ensure!(cfg!(target_os = "linux"), "serving is for Linux");
+    anyhow::ensure!(cfg!(target_os = "linux"), "serving requires Linux");
     let folder = sh::root().join("target/conformance");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    // Another run may be using the library of that name.
+    // Another process may be using the existing library, so replace it atomically.
     let (fresh, library) = (folder.join(format!("serve-{}.so", std::process::id())), folder.join("serve.so"));
     let source = sh::root().join("xtask/src/conformance/bitcode/serve.c");
     let mut compiler = Command::new("cc");
@@ -38,7 +38,7 @@ fn compile() -> Result<PathBuf> {
     Ok(library)
 }
 
-/// A program with its arguments, and those of its servers that nobody uses at the moment.
+/// A program with its arguments, and its idle servers.
 pub(super) struct Servers {
     command: Vec<String>,
     idle: Mutex<Vec<Server>>,
@@ -66,7 +66,7 @@ impl Servers {
     }
 }
 
-/// One program that waits before its `main`, with a folder for its files.
+/// A process that waits before its `main`, and a folder for its files.
 struct Server {
     child: Child,
     folder: PathBuf,
@@ -93,8 +93,8 @@ impl Server {
     fn run(&mut self, input: &[u8]) -> Result<Output> {
         fs::write(self.folder.join("in"), input)?;
         let mut status = [0; 4];
-        self.child.stdin.as_mut().context("no way to ask")?.write_all(b"\n")?;
-        self.child.stdout.as_mut().context("no way to answer")?.read_exact(&mut status)?;
+        self.child.stdin.as_mut().context("no pipe to the server")?.write_all(b"\n")?;
+        self.child.stdout.as_mut().context("no pipe from the server")?.read_exact(&mut status)?;
         Ok(Output {
             status: ExitStatus::from_raw(i32::from_ne_bytes(status)),
             stdout: fs::read(self.folder.join("out"))?,
@@ -105,7 +105,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The end of its input ends it. What can't be removed is only litter.
+        // The process exits at the end of its input. Files that can't be removed do no harm.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
@@ -124,7 +124,7 @@ pub(super) fn run_once(command: &[impl AsRef<str>], input: &[u8]) -> Result<Outp
         .with_context(|| format!("cannot start `{}`", words.join(" ")))?;
     let mut stdin = child.stdin.take().context("no standard input")?;
     std::thread::scope(|scope| {
-        // A program that refuses its input does not read all of it.
+        // A program that rejects its input does not read all of it.
         scope.spawn(move || stdin.write_all(input));
         Ok(child.wait_with_output()?)
     })

@@ -1,10 +1,10 @@
-//! `cargo xtask conformance decompile-run`: kernels for sm_30 of the packages, picked by a hash of their names, in the
-//! emulator and as C on this machine, on the same random inputs. Memory must be the same afterwards.
+//! `cargo xtask conformance decompile-run`: runs kernels for sm_30 from the packages, selected by a hash of their
+//! names, in the emulator and as C on the host, on the same random inputs. The resulting memory must be the same.
 //!
-//! The C's memory is at the addresses that the emulator has it at (`tests/cuda/cuda_case.h`), so pointers are the same
-//! numbers. The host runs the threads of a block one after the other between barriers, so kernels that count on warps
-//! running in step are left out: the emulator tells (`Limits::ordered`). Whatever has `MUFU` in it may differ by
-//! [`UNITS`] in the last place of a float; what is not a number agrees with what is not a number.
+//! The C runs on memory at the same addresses as in the emulator (`tests/cuda/cuda_case.h`), so pointers are equal. The
+//! host runs the threads of a block one after the other between barriers, so kernels that rely on warps running in
+//! lockstep are skipped; the emulator detects them (`Limits::ordered`). Kernels with `MUFU` may differ by [`UNITS`] in
+//! the last place of a float; all NaNs are equal.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,28 +20,28 @@ use unshade::nv::cubin::Role;
 use unshade::nv::function::Function;
 use unshade::sass::Instruction;
 use unshade_emulate::module::Variable;
-use unshade_tests::closed_loop::host::run_otherwise;
-use unshade_tests::closed_loop::placed::{Case, Verdict, Workshop};
+use unshade_tests::closed_loop::host::retry_options;
+use unshade_tests::closed_loop::same_addresses::{Case, HostCompiler, Verdict};
 
 use super::super::kernel_runs::{FILLINGS, Filling, Loaded, fields, hash, kind};
 use super::{packages, short};
 
-/// So many kernels are compared.
+/// Number of kernels to compare.
 const SAMPLE: usize = 500;
 
-/// So many kernels are prepared, compiled and run at once.
+/// Number of kernels to prepare, compile and run in one round.
 const CHUNK: usize = 96;
 
-/// So many are compiled in one program.
+/// Number of kernels per compiled program.
 const GROUP: usize = 8;
 
-/// Units in the last place of a float that kernels with `MUFU` may differ by.
+/// Allowed difference for kernels with `MUFU`, in units in the last place of a float.
 const UNITS: u64 = 4;
 
-/// A kernel that can be compared.
+/// A kernel that is ready for comparison.
 struct Prepared {
     name: String,
-    /// The C as it was written.
+    /// The output of the decompiler.
     text: String,
     case: Case,
     steps: u64,
@@ -78,9 +78,9 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
             kernels.entry(hash(&kernel.name)).or_insert((pair, kernel.name.as_str()));
         }
     }
-    ensure!(!kernels.is_empty(), "the packages are not there: `cargo xtask corpus --set cuda` fetches them");
+    ensure!(!kernels.is_empty(), "the packages are missing: run `cargo xtask corpus --set cuda`");
     println!("kernels for sm_30 by name: {}", kernels.len());
-    let workshop = Workshop::new(scratch, "-O1").map_err(anyhow::Error::msg)?;
+    let compiler = HostCompiler::new(scratch, "-O1").map_err(anyhow::Error::msg)?;
     let mut counts = Counts::default();
     let kernels: Vec<(&(Loaded, &[u8]), &str)> = kernels.into_values().collect();
     for chunk in kernels.chunks(CHUNK) {
@@ -88,7 +88,7 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
         if missing == 0 {
             break;
         }
-        // As many as are likely needed.
+        // Take as many as are probably needed.
         let chunk = &chunk[..chunk.len().min(missing.saturating_mul(4))];
         let prepared: Vec<Result<Prepared, String>> =
             chunk.par_iter().with_max_len(1).map(|(pair, name)| prepare(&pair.0, pair.1, name)).collect();
@@ -106,7 +106,7 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
             .with_max_len(1)
             .map(|(number, group)| {
                 let cases: Vec<Case> = group.iter().map(|prepared| prepared.case.clone()).collect();
-                workshop.run(&cases, *number)
+                compiler.run(&cases, *number)
             })
             .collect();
         for (prepared, verdict) in cases.iter().zip(verdicts.into_iter().flatten()) {
@@ -133,10 +133,10 @@ impl Counts {
     fn print(&self) {
         println!("kernels tried: {}", self.tried);
         println!(
-            "the emulator and the C leave the same memory behind: {} ({} instructions of warps)",
+            "the emulator and the C produce the same memory: {} ({} warp instructions)",
             self.same, self.steps
         );
-        println!("the same but for {UNITS} units in the last place, with MUFU: {}", self.near);
+        println!("equal except for {UNITS} units in the last place, with MUFU: {}", self.near);
         println!("they differ: {}", self.wrong);
         let mut skipped: Vec<_> = self.skipped.iter().collect();
         skipped.sort_by_key(|skipped| std::cmp::Reverse(skipped.1));
@@ -146,10 +146,10 @@ impl Counts {
     }
 }
 
-/// What shuffles give of lanes that take no part, when it is tried whether that matters.
+/// The values that shuffles return for inactive lanes, used to detect whether they matter.
 const ABSENT: u64 = 0x5a5a_5a5a;
 
-/// Decompiles a kernel and finds inputs that it ends on and writes something.
+/// Decompiles a kernel and finds inputs for which it terminates and writes something.
 fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String> {
     let cubin = Cubin::read(Reader::new(data)).map_err(|error| error.to_string())?;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
@@ -161,7 +161,7 @@ fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String>
         found.ok_or("there is no such function")?
     };
     let mut found = decompile(&Options::default())?;
-    if let Some(options) = run_otherwise(&found) {
+    if let Some(options) = retry_options(&found) {
         found = decompile(&options)?;
     }
     if found.unlifted > 0 {
@@ -177,7 +177,7 @@ fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String>
             Ok(()) if outcome.changed => {
                 let other = loaded.attempt(name, &fields, Filling { absent: ABSENT, ..filling }, true);
                 if other.after != outcome.after {
-                    last = "a shuffle reads from lanes that take no part, and it matters".into();
+                    last = "a shuffle depends on inactive lanes".into();
                     continue;
                 }
                 let text = found.text();
@@ -201,7 +201,7 @@ fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String>
     Err(last)
 }
 
-/// Whether an instruction of a kernel is only approximate.
+/// Returns whether a kernel contains an approximate instruction.
 fn has_mufu(cubin: &Cubin<'_>, name: &str) -> bool {
     let Some(isa) = unshade::sass_listing::instruction_set(cubin) else { return false };
     let function = cubin.functions().find(|function| function.name() == name.as_bytes());
@@ -213,7 +213,7 @@ fn has_mufu(cubin: &Cubin<'_>, name: &str) -> bool {
         .any(|instruction| instruction.operation().name.starts_with("MUFU"))
 }
 
-/// Shared memory, constant banks and variables as the host has them.
+/// Adapts shared memory, constant banks and global variables for the host.
 fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Loaded, name: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for line in text.lines() {
@@ -252,7 +252,7 @@ fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Loaded, name: &str) -> Strin
     all
 }
 
-/// What is in a constant bank when a kernel starts.
+/// Returns the content of a constant bank at the launch of a kernel.
 fn constants(cubin: &Cubin<'_>, name: &str, bank: u8) -> Vec<u8> {
     let function = cubin.functions().find(|function| function.name() == name.as_bytes());
     let own = function.into_iter().flat_map(|function| function.sections(cubin));

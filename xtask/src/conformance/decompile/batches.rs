@@ -1,5 +1,5 @@
-//! Texts, many to a compiler process: each in a namespace and under a file name of its own, so that what the compiler says
-//! is of one of them.
+//! Compiles many texts per compiler process. Each is in its own namespace and has its own file name, so that errors
+//! can be attributed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,24 +12,24 @@ use rayon::prelude::*;
 
 use crate::sh;
 
-/// A file is full with so many bytes.
+/// Maximum size of a file in bytes.
 const FULL: usize = 1 << 20;
 
-/// A text's number and place in its file.
+/// The number of a text, and its position in the file.
 struct Part {
     number: usize,
     text: std::ops::Range<usize>,
 }
 
-/// A text that the compiler refuses.
+/// A text that does not compile.
 pub(super) struct Refused {
-    /// The first thing that it said.
+    /// The first error.
     pub(super) said: String,
     /// The text.
     pub(super) text: String,
 }
 
-/// Files in a folder, each of many texts.
+/// Files in a folder, each with many texts.
 pub(super) struct Batches {
     folder: PathBuf,
     text: String,
@@ -49,7 +49,7 @@ impl Batches {
         }
     }
 
-    /// Adds a text; the result is its number.
+    /// Adds a text. Returns its number.
     pub(super) fn add(&mut self, text: &str) -> Result<usize> {
         let number = self.count;
         self.count += 1;
@@ -70,7 +70,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Compiles all; what is refused, by number.
+    /// Compiles all texts. Returns those that do not compile, by number.
     pub(super) fn compile(mut self) -> Result<BTreeMap<usize, Refused>> {
         self.spill()?;
         precompile(&self.folder)?;
@@ -87,7 +87,7 @@ impl Batches {
     }
 }
 
-/// A text in its namespace. Memory whose size the launch says is the host's.
+/// Wraps a text in its namespace, adapting dynamic shared memory to the host.
 fn wrapped(number: usize, text: &str) -> String {
     let mut all = format!("namespace f{number} {{\n#line 1 \"f{number}\"\n");
     all.push_str(&for_host(text));
@@ -95,7 +95,7 @@ fn wrapped(number: usize, text: &str) -> String {
     all
 }
 
-/// What a host compiler has to be told otherwise: memory whose size the launch says.
+/// Adapts dynamic shared memory to a host compiler.
 pub(super) fn for_host(text: &str) -> String {
     let mut all = String::with_capacity(text.len() + 64);
     for line in text.lines() {
@@ -113,8 +113,8 @@ pub(super) fn for_host(text: &str) -> String {
     all
 }
 
-/// Whether g++ takes a file; what is refused is left out and the rest tried again, so that nothing is blamed for what
-/// stands before it.
+/// Compiles a file with g++. Texts with errors are removed and the others compiled again, so that no text is blamed for
+/// errors caused by preceding ones.
 fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize, Refused>> {
     let mut refused = BTreeMap::new();
     let all = fs::read_to_string(path)?;
@@ -145,7 +145,7 @@ fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize,
     }
 }
 
-/// The header that supplies CUDA's names, made ready for many processes.
+/// Precompiles the header that declares CUDA's names.
 fn precompile(folder: &Path) -> Result<()> {
     let header = sh::root().join("tests/cuda/cuda_host.h");
     fs::copy(&header, folder.join("cuda_host.h"))?;

@@ -1,9 +1,9 @@
-//! `cargo xtask conformance decompile`: every function for sm_30 of TensorFlow and CNTK as C, counted: what is no C, what
-//! g++ refuses, and how it reads.
+//! `cargo xtask conformance decompile`: decompiles every function for sm_30 in TensorFlow and CNTK, and counts what
+//! has no C equivalent, what g++ rejects, and measures of readability.
 //!
-//! Cubins come from the packages that `cargo xtask corpus --set cuda` fetches, and from `$UNSHADE_CORPUS/cuda`, each set
-//! by itself. `--sample N` takes every N-th function. The C is compiled behind `tests/cuda/cuda_host.h`, many functions to
-//! a process; functions that differ in their names alone are compiled once.
+//! Cubins come from the packages that `cargo xtask corpus --set cuda` fetches, and from `$UNSHADE_CORPUS/cuda`; the
+//! two sets are reported separately. `--sample N` takes every N-th function. The C is compiled with
+//! `tests/cuda/cuda_host.h`, many functions per process; functions that only differ in their names are compiled once.
 
 pub(super) mod agree;
 mod batches;
@@ -30,28 +30,28 @@ use unshade::nv::Cubin;
 use self::batches::{Batches, Refused};
 use crate::sh;
 
-/// Of 1,000 functions so many are C without a comment in the place of a statement.
+/// Target: functions per 1,000 without a comment in place of a statement.
 const WHOLE: f64 = 950.0;
 
-/// Of 1,000 functions that are C so many compile.
+/// Target: functions per 1,000 complete functions that compile.
 const COMPILES: f64 = 990.0;
 
-/// Of 1,000 lines so many may be a goto.
+/// Target: maximum number of gotos per 1,000 lines.
 const GOTOS: f64 = 2.0;
 
-/// At least so many instructions make one line, in the median of the packages; of other sets, whose functions are fewer or
-/// shorter, it is told.
+/// Target: minimum number of instructions per line, as a median over the packages. For other sets, whose functions are
+/// fewer or shorter, it is only printed.
 const DENSITY: f64 = 3.0;
 
 /// The set that is large enough for a median.
 const PACKAGES: &str = "sm_30 of tensorflow-gpu and cntk-gpu";
 
-/// What is counted.
+/// The counts.
 #[derive(Default)]
 struct Tally {
     functions: usize,
     kernels: usize,
-    /// Functions without a statement that is no C.
+    /// Functions in which every statement is C.
     whole: usize,
     instructions: usize,
     lines: usize,
@@ -60,10 +60,10 @@ struct Tally {
     casts: usize,
     dispatch_loops: usize,
     density: Vec<f64>,
-    /// The same with the lines of the helpers that it needs.
+    /// The density including the lines of the required helpers.
     density_with_helpers: Vec<f64>,
     seconds: f64,
-    /// Why functions are not whole: for each cause functions, statements, and the name of one.
+    /// Causes of incomplete functions: for each, the number of functions and statements, and the name of one.
     causes: BTreeMap<String, (usize, usize, String)>,
 }
 
@@ -82,7 +82,7 @@ fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> 
     let mut met = true;
     let cubins = packages::cubins(30)?;
     if cubins.is_empty() {
-        println!("skipped: the packages are not there; `cargo xtask corpus --set cuda` fetches them");
+        println!("skipped: the packages are missing; run `cargo xtask corpus --set cuda`");
     } else {
         met &= of_cubins(PACKAGES, &cubins, sample, scratch, failures)?;
     }
@@ -97,7 +97,7 @@ fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> 
             }
         }
     }
-    ensure!(met, "an aim was missed");
+    ensure!(met, "a target was missed");
     Ok(())
 }
 
@@ -113,16 +113,16 @@ fn of_folder(folder: &Path) -> Result<Vec<Vec<u8>>> {
     files.iter().map(|path| fs::read(path).with_context(|| path.display().to_string())).collect()
 }
 
-/// Texts that go to the compiler.
+/// The texts to compile.
 struct Texts {
     batches: Batches,
-    /// The number of each text, by the hash of it without its name.
+    /// The number of each text, by the hash of its content without the name.
     seen: HashMap<u64, usize>,
-    /// Of each number, how many functions have it, and the name of the first.
+    /// By number: how many functions have this text, and the name of the first.
     functions: Vec<(usize, String)>,
 }
 
-/// What all threads share.
+/// The state shared by all threads.
 struct Shared<'a> {
     texts: Mutex<Texts>,
     sample: usize,
@@ -152,7 +152,7 @@ fn of_cubins(
     let wrong: usize =
         refused.keys().filter_map(|number| texts.functions.get(*number)).map(|text| text.0).sum();
     let share = 1000.0 * (compiled - wrong) as f64 / compiled.max(1) as f64;
-    met &= verdict("g++ takes, of what is whole", share, COMPILES, share >= COMPILES);
+    met &= verdict("complete functions that g++ accepts, per 1,000", share, COMPILES, share >= COMPILES);
     println!("    {} of {compiled} functions, {} texts", compiled - wrong, texts.functions.len());
     let mut reasons: BTreeMap<String, (usize, &str)> = BTreeMap::new();
     for (number, refused) in &refused {
@@ -237,7 +237,7 @@ impl Tally {
         if let Some(folder) = shared.failures
             && (found.unlifted > 0 || found.is_reducible && found.gotos > 0)
         {
-            fs::write(failure(folder, &function.name), &text)?;
+            fs::write(failure_path(folder, &function.name), &text)?;
         }
         if found.unlifted > 0 {
             return Ok(());
@@ -305,17 +305,17 @@ impl Tally {
         let whole = 1000.0 * self.whole as f64 / self.functions.max(1) as f64;
         let gotos = 1000.0 * self.gotos as f64 / lines;
         let needless = self.gotos_without_need as f64;
-        let mut met = verdict("whole, of 1,000 functions", whole, WHOLE, whole >= WHOLE);
-        met &= verdict("gotos of 1,000 lines", gotos, GOTOS, gotos <= GOTOS);
+        let mut met = verdict("complete, per 1,000 functions", whole, WHOLE, whole >= WHOLE);
+        met &= verdict("gotos per 1,000 lines", gotos, GOTOS, gotos <= GOTOS);
         met &= verdict("gotos where the graph is reducible", needless, 0.0, needless == 0.0);
         met &= verdict("dispatch loops", self.dispatch_loops as f64, 0.0, self.dispatch_loops == 0);
         if has_median {
-            met &= verdict("instructions for a line, in the median", median, DENSITY, median >= DENSITY);
+            met &= verdict("instructions per line, median", median, DENSITY, median >= DENSITY);
         } else {
-            println!("    {median:.2} instructions for a line, in the median");
+            println!("    {median:.2} instructions per line, median");
         }
-        println!("    {with_helpers:.2} if each function had a file with its helpers for itself");
-        println!("    {} lines, {:.3} casts a line", self.lines, self.casts as f64 / lines);
+        println!("    {with_helpers:.2} including a separate copy of the helpers for each function");
+        println!("    {} lines, {:.3} casts per line", self.lines, self.casts as f64 / lines);
         met
     }
 }
@@ -326,9 +326,9 @@ fn median(figures: &[f64]) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Prints a figure beside what it should be.
+/// Prints a figure with its target.
 fn verdict(what: &str, figure: f64, aim: f64, met: bool) -> bool {
-    println!("  {} {what:<40} {figure:>10.2}   aim {aim}", if met { "ok  " } else { "MISS" });
+    println!("  {} {what:<40} {figure:>10.2}   target {aim}", if met { "ok  " } else { "MISS" });
     met
 }
 
@@ -336,15 +336,15 @@ fn short(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// The file that a function's failure is told in.
-fn failure(folder: &Path, name: &str) -> PathBuf {
+/// Returns the path of the report on a function's failure.
+fn failure_path(folder: &Path, name: &str) -> PathBuf {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     folder.join(format!("{}_{:016x}.cu", short(name), hasher.finish()))
 }
 
 fn note_refused(folder: &Path, name: &str, refused: &Refused) -> Result<()> {
-    let path = failure(folder, name).with_extension("refused");
+    let path = failure_path(folder, name).with_extension("refused");
     let text = format!("{name}\n{}\n{}", refused.said, refused.text);
     fs::write(&path, text).with_context(|| path.display().to_string())
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask conformance decompile-nvrtc`: NVIDIA's own compiler takes what the decompiler writes, as it stands.
+//! `cargo xtask conformance decompile-nvrtc`: compiles the output of the decompiler with NVIDIA's compiler, unmodified.
 //!
-//! Kernels for sm_30 of the packages, picked by a hash of their names. NVRTC 11.7 is the package nvidia-cuda-nvrtc-cu11
-//! 11.7.99 of PyPI and needs no GPU; `UNSHADE_NVRTC` names its library, `UNSHADE_PYTHON` a python.
+//! Uses kernels for sm_30 from the packages, selected by a hash of their names. NVRTC 11.7 is in the PyPI package
+//! nvidia-cuda-nvrtc-cu11 11.7.99 and needs no GPU; `UNSHADE_NVRTC` names its library, `UNSHADE_PYTHON` a Python.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ use super::super::kernel_runs::hash;
 use super::{packages, reading, short};
 use crate::sh;
 
-/// So many kernels are compiled.
+/// Number of kernels to compile.
 const SAMPLE: usize = 200;
 
-/// So many more are tried, as some are no C throughout.
+/// Number of additional kernels to try, as some can't be decompiled completely.
 const SPARE: usize = 50;
 
 pub(in super::super) fn run(sample: Option<usize>, failures: Option<&Path>) -> Result<()> {
@@ -52,7 +52,7 @@ fn run_in(scratch: &Path, library: &Path, sample: usize, failures: Option<&Path>
             kernels.entry(hash(&name)).or_insert((cubin, name));
         }
     }
-    ensure!(!kernels.is_empty(), "the packages are not there: `cargo xtask corpus --set cuda` fetches them");
+    ensure!(!kernels.is_empty(), "the packages are missing: run `cargo xtask corpus --set cuda`");
     let kernels: Vec<(&Cubin<'_>, String)> = kernels.into_values().take(sample + SPARE).collect();
     let texts: Vec<Option<String>> = kernels.par_iter().map(|(cubin, name)| text(cubin, name)).collect();
     let mut names = BTreeMap::new();
@@ -67,7 +67,7 @@ fn run_in(scratch: &Path, library: &Path, sample: usize, failures: Option<&Path>
     fs::write(&script, include_str!("nvrtc.py"))?;
     let python = std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let output = sh::capture(Command::new(python).arg(&script).arg(library).arg(scratch))?;
-    let said = String::from_utf8(output.stdout).context("the compiler's words")?;
+    let said = String::from_utf8(output.stdout).context("the compiler's output")?;
     let mut refused: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut taken = 0;
     for line in said.lines() {
@@ -84,15 +84,15 @@ fn run_in(scratch: &Path, library: &Path, sample: usize, failures: Option<&Path>
             fs::copy(scratch.join(format!("{stem}.cu")), folder.join(format!("{}.cu", short(name))))?;
         }
     }
-    println!("NVRTC takes {taken} of {}", names.len());
+    println!("NVRTC accepts {taken} of {}", names.len());
     for (error, (count, name)) in &refused {
         println!("  {count:>4}  {error}   {}", short(name));
     }
-    ensure!(taken == names.len(), "NVRTC refuses {}", names.len() - taken);
+    ensure!(taken == names.len(), "NVRTC rejects {}", names.len() - taken);
     Ok(())
 }
 
-/// The C of a kernel, if all of it is C.
+/// Returns the C of a kernel if every statement is C.
 fn text(cubin: &Cubin<'_>, name: &str) -> Option<String> {
     let mut found = None;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();

@@ -1,4 +1,4 @@
-//! The cubins of the packages: what `cargo xtask corpus --set cuda` carved out of TensorFlow and CNTK.
+//! The cubins that `cargo xtask corpus --set cuda` carved out of TensorFlow and CNTK.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,10 +10,10 @@ use unshade::nv::fatbin::EntryKind;
 
 use crate::{corpus, sh};
 
-/// The packages, as their files begin.
+/// The prefixes of the packages' file names.
 const PACKAGES: [&str; 2] = ["tensorflow_gpu-0.12.0", "cntk_gpu-2.5"];
 
-/// The cubins for a chip of all packages, each content once, the largest first.
+/// Returns the distinct cubins for a chip in all packages, largest first.
 pub(super) fn cubins(chip: u32) -> Result<Vec<Vec<u8>>> {
     let carved = corpus::carved_folder(&corpus::cache_dir(None)?);
     let mut names = BTreeSet::new();

@@ -1,6 +1,7 @@
-//! `cargo xtask conformance decompile-random`: random kernels (`unshade_tests::random_kernels`) in the emulator and as C.
+//! `cargo xtask conformance decompile-random`: runs random kernels (`unshade_tests::random_kernels`) in the emulator
+//! and as C.
 //!
-//! Nothing may panic or hang, and where there is C and the emulator comes to an end, both have to leave the same memory.
+//! Nothing may panic or hang, and if there is C and the emulator terminates, the resulting memory must be the same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use unshade_tests::closed_loop::placed::{Case, Verdict, Workshop};
+use unshade_tests::closed_loop::same_addresses::{Case, HostCompiler, Verdict};
 use unshade_tests::random_kernels::{Shape, Skipped, case, encodings};
 
-/// So many cases.
+/// Number of cases.
 const CASES: u64 = 10_000;
 
-/// So many are compiled in one program.
+/// Number of cases per compiled program.
 const GROUP: u64 = 200;
 
-/// A case that takes longer hangs.
+/// Maximum duration; a case that takes longer hangs.
 const LONG: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
@@ -40,7 +41,7 @@ pub(in super::super) fn run(cases: Option<u64>, failures: Option<&Path>) -> Resu
 
 fn run_in(scratch: &Path, cases: u64, failures: Option<&Path>) -> Result<()> {
     let encodings = encodings();
-    let workshop = Workshop::new(scratch, "-O0").map_err(anyhow::Error::msg)?;
+    let compiler = HostCompiler::new(scratch, "-O0").map_err(anyhow::Error::msg)?;
     let groups: Vec<u64> = (0..cases.div_ceil(GROUP)).collect();
     let of_group = |group: &u64| {
         let mut counts = Counts::default();
@@ -58,7 +59,7 @@ fn run_in(scratch: &Path, cases: u64, failures: Option<&Path>) -> Result<()> {
             }
         }
         let texts: Vec<Case> = made.iter().map(|made| made.2.clone()).collect();
-        let verdicts = workshop.run(&texts, *group as usize);
+        let verdicts = compiler.run(&texts, *group as usize);
         for ((number, shape, case), verdict) in made.iter().zip(verdicts) {
             match verdict {
                 Verdict::Same => counts.same += 1,
@@ -78,8 +79,8 @@ fn run_in(scratch: &Path, cases: u64, failures: Option<&Path>) -> Result<()> {
     }
     let counts = groups.par_iter().with_max_len(1).map(of_group).reduce(Counts::default, Counts::add);
     println!("random kernels: {cases}");
-    println!("the emulator and the C leave the same memory behind: {}", counts.same + counts.near);
-    println!("  {} of them but for the bits of what is not a number", counts.near);
+    println!("the emulator and the C produce the same memory: {}", counts.same + counts.near);
+    println!("  {} of them except for the bits of NaNs", counts.near);
     for (reason, count) in &counts.skipped {
         println!("not compared: {reason}: {count}");
     }

@@ -1,10 +1,10 @@
-//! What is read off the text: comments in the place of statements, loops that dispatch.
+//! Measures of the decompiled text: comments in place of statements, dispatch loops.
 
 use std::collections::BTreeMap;
 
 use unshade::decompiler::Line;
 
-/// Causes of comments that stand for instructions, each with how many there are.
+/// Counts the causes of comments that stand for instructions.
 pub(super) fn causes(lines: &[Line]) -> BTreeMap<String, usize> {
     let mut causes = BTreeMap::new();
     for line in lines {
@@ -15,7 +15,8 @@ pub(super) fn causes(lines: &[Line]) -> BTreeMap<String, usize> {
     causes
 }
 
-/// The operation of an instruction's text, without guard, operands and modifiers; of a call also what is called.
+/// Returns the operation in an instruction's text, without guard, operands and modifiers; for calls including the
+/// callee.
 fn cause(note: &str) -> String {
     let mut words = note.split_whitespace();
     let Some(mut first) = words.next() else { return String::new() };
@@ -29,7 +30,7 @@ fn cause(note: &str) -> String {
     if name.ends_with("CAL") || name == "S2R" { String::from(note) } else { String::from(name) }
 }
 
-/// What a compiler says, without what differs from function to function.
+/// Returns a compiler's message without the parts that differ between functions.
 pub(super) fn shape(said: &str) -> String {
     let said = said.split_once("error: ").map_or(said, |parts| parts.1);
     let mut shape = String::new();
@@ -48,8 +49,8 @@ pub(super) fn shape(said: &str) -> String {
     shape.chars().take(120).collect()
 }
 
-/// Endless loops that do nothing but choose by a variable that they set to numbers: what stands for a graph that was not
-/// understood.
+/// Counts endless loops that only dispatch on a variable which they set to constants: the fallback for control flow
+/// that could not be structured.
 pub(super) fn dispatch_loops(lines: &[Line]) -> usize {
     let indent = |text: &str| text.len() - text.trim_start().len();
     let mut count = 0;

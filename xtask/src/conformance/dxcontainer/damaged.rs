@@ -1,4 +1,4 @@
-//! The damaged files of the corpus: what we say of each, beside what DXC's validator and LLVM's obj2yaml do.
+//! The damaged files of the corpus: our findings for each, next to those of DXC's validator and LLVM's obj2yaml.
 
 use unshade::check_dxcontainer;
 use unshade::core::Severity;
@@ -6,7 +6,7 @@ use unshade::dxcontainer::Container;
 
 use super::tools::Tools;
 
-/// What DXC 1.9 says of each file, all derived from one shader. Its verdicts on the header follow from its source.
+/// The results of DXC 1.9 for each file, all derived from one shader. Its results for headers follow from its source.
 const DXC: [(&str, &str); 17] = [
     ("baddigest", "accepts"),
     ("dup_isg", "refuses: more than one ISG1"),
@@ -15,19 +15,19 @@ const DXC: [(&str, &str); 17] = [
     ("no_isg", "refuses: missing part ISG1"),
     ("no_sfi", "refuses: missing part SFI0"),
     ("ok", "accepts"),
-    ("partcount", "refuses: 80aa000d, no container"),
+    ("partcount", "rejects: 80aa000d, no container"),
     ("priv_odd", "accepts"),
     ("prog_size", "not tried"),
     ("psv_flip", "refuses: PSV0 does not match"),
-    ("psv_trunc", "refuses: PSV0 is not well-formed"),
+    ("psv_trunc", "rejects: PSV0 is not well-formed"),
     ("sfi_set", "refuses: SFI0 does not match"),
-    ("size_small", "refuses: 80aa000d, no container"),
-    ("trunc", "refuses: 80aa000d, no container"),
-    ("ver2", "refuses: 80aa000d, no container"),
+    ("size_small", "rejects: 80aa000d, no container"),
+    ("trunc", "rejects: 80aa000d, no container"),
+    ("ver2", "rejects: 80aa000d, no container"),
     ("zerodigest", "accepts"),
 ];
 
-/// A damaged file and the verdicts on it.
+/// A damaged file and the results for it.
 pub(super) struct Damaged {
     name: String,
     ours: String,
@@ -35,7 +35,7 @@ pub(super) struct Damaged {
 }
 
 impl Damaged {
-    /// Looks at a file; `name` is without folder and ending.
+    /// Checks a file; `name` is its base name.
     pub(super) fn read(name: String, data: &[u8], tools: Option<&Tools>) -> Self {
         Self { name, ours: verdict(data), obj2yaml: tools.map(|tools| tools.yaml(data).is_some()) }
     }
@@ -43,7 +43,7 @@ impl Damaged {
     /// Prints the table.
     pub(super) fn print(rows: &[Self], tools: Option<&Tools>) {
         let obj2yaml = tools.map_or("obj2yaml".into(), |tools| format!("obj2yaml {}", tools.version));
-        println!("\ndamaged file, DXC 1.9, {obj2yaml}, ours");
+        println!("\ndamaged file, DXC 1.9, {obj2yaml}, unshade");
         for Self { name, ours, obj2yaml } in rows {
             let dxc =
                 DXC.iter().find(|(known, _)| known == name).map_or("not tried", |(_, verdict)| *verdict);
@@ -57,7 +57,7 @@ impl Damaged {
     }
 }
 
-/// The rules that a damaged file breaks, in the order of the file, with the first fault of each in words.
+/// Returns the rules that a damaged file violates, in file order, with the first message for each.
 fn verdict(data: &[u8]) -> String {
     let container = match Container::parse(data) {
         Ok(container) => container,

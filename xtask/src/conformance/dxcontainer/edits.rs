@@ -1,16 +1,16 @@
-//! Every kind of edit on many containers: afterwards the digest is right, and the other parts are the same bytes.
+//! All edits on many containers: afterwards the digest is correct and the other parts are unchanged.
 
 use unshade_tests::dx_edits::EDITS;
 
-/// How many containers each kind of edit is done to.
+/// Number of containers per edit.
 const WANTED: usize = 50;
 
-/// Does every kind of edit to so many containers, spread evenly over all; prints the counts and returns the faults.
+/// Performs all edits, each on containers spread evenly over all. Prints the counts and returns the faults.
 pub(super) fn check(containers: &[(String, Vec<u8>)]) -> Vec<String> {
     let mut faults = Vec::new();
-    println!("\nedit, containers, right digest and untouched parts the same");
+    println!("\nedit, containers, correct digest and other parts unchanged");
     for edit in EDITS {
-        // Those that have nothing of the kind are passed over, so that the rest is spread over all folders.
+        // Containers that can't be edited this way are skipped, so that the others are spread over all folders.
         let step = (containers.len() / WANTED).max(1);
         let order = (0..step).flat_map(|start| containers.iter().skip(start).step_by(step));
         let (mut done, mut right) = (0, 0);

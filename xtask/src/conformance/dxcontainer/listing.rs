@@ -1,7 +1,7 @@
-//! What `dis --raw --dialect dxc` writes of a container, tables and all, beside DXC's own `.dxc.ll`.
+//! Compares the output of `dis --raw --dialect dxc` for a container, including tables, with DXC's own `.dxc.ll`.
 //!
-//! Ours is the form of the newest DXC. What older ones are known to have written otherwise is put into that form on
-//! both sides, and counted by cause: see [`AGES`]. Everything else has to be the same to the byte.
+//! Ours has the form of the newest DXC. Known differences of older versions are normalised on both sides, and counted
+//! by cause: see [`OLD_FORMS`]. Everything else must be identical.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,23 +12,23 @@ use unshade::llvm::Module;
 use unshade::llvm::print::{Dialect, PrintOptions, module};
 use unshade::{dxc_tables, dxil};
 
-/// What an older DXC writes otherwise.
-struct Age {
+/// A difference of an older DXC.
+struct OldForm {
     cause: &'static str,
-    /// Whether it holds for a text.
+    /// Whether it applies to a text.
     is_so: fn(&str) -> bool,
-    /// The newest form, or what both forms have in common.
+    /// Converts a text to the newest form, or to what both forms have in common.
     renew: fn(&str) -> String,
 }
 
-const AGES: &[Age] = &[
-    Age {
-        cause: "DXC 1.6 prints no PSVRuntimeInfo",
+const OLD_FORMS: &[OldForm] = &[
+    OldForm {
+        cause: "DXC 1.6 omits PSVRuntimeInfo",
         is_so: |theirs| theirs.contains(PIPELINE) && !theirs.contains(";PSVRuntimeInfo:\n"),
         renew: without_pipeline,
     },
-    Age {
-        cause: "DXC 1.6 says \"Patch Constant signature signature\"",
+    OldForm {
+        cause: "DXC 1.6 prints \"Patch Constant signature signature\"",
         is_so: |theirs| theirs.contains("; Patch Constant signature signature:\n"),
         renew: |text| text.replacen(" signature signature:\n", " signature:\n", 1),
     },
@@ -36,26 +36,26 @@ const AGES: &[Age] = &[
 
 const PIPELINE: &str = "; Pipeline Runtime Information: \n;\n";
 
-/// A text without what stands between the title of the pipeline's table and the empty line after it.
+/// Returns a text without the content of the pipeline table.
 fn without_pipeline(text: &str) -> String {
     let Some((before, after)) = text.split_once(PIPELINE) else { return text.to_owned() };
     let rest = after.split_inclusive('\n').skip_while(|line| *line != ";\n");
     before.split_inclusive('\n').chain(rest).collect()
 }
 
-/// How texts of ours and of DXC compare.
+/// The results of comparing texts.
 #[derive(Default)]
 pub(super) struct Counts {
     compared: u64,
     identical: u64,
-    /// Identical once put into the newest form, by the causes.
-    aged: BTreeMap<String, u64>,
-    /// Different, by the table in which they first differ, with the first of them.
+    /// Identical after normalisation, by cause.
+    normalised: BTreeMap<String, u64>,
+    /// Different, by the table with the first difference, with an example.
     different: BTreeMap<String, (u64, String)>,
 }
 
 impl Counts {
-    /// Compares what is printed of a container with DXC's text, if there is one beside it.
+    /// Compares the listing of a container with DXC's text, if there is one.
     pub(super) fn compare(&mut self, path: &Path, name: &str, data: &[u8]) -> Result<()> {
         let beside = format!("{}.dxc.ll", path.display());
         let Ok(theirs) = std::fs::read_to_string(&beside) else { return Ok(()) };
@@ -67,12 +67,12 @@ impl Counts {
         }
         let (mut ours, mut renewed) = (ours, theirs.clone());
         let mut causes = Vec::new();
-        for age in AGES.iter().filter(|age| (age.is_so)(&theirs)) {
-            (ours, renewed) = ((age.renew)(&ours), (age.renew)(&renewed));
-            causes.push(age.cause);
+        for form in OLD_FORMS.iter().filter(|form| (form.is_so)(&theirs)) {
+            (ours, renewed) = ((form.renew)(&ours), (form.renew)(&renewed));
+            causes.push(form.cause);
         }
         if ours == renewed {
-            *self.aged.entry(causes.join("; ")).or_default() += 1;
+            *self.normalised.entry(causes.join("; ")).or_default() += 1;
             return Ok(());
         }
         let (table, lines) = first_difference(&ours, &renewed);
@@ -81,43 +81,43 @@ impl Counts {
         Ok(())
     }
 
-    /// The counts of both.
+    /// Adds the counts of another run.
     pub(super) fn add(&mut self, other: Self) {
         self.compared += other.compared;
         self.identical += other.identical;
-        for (cause, count) in other.aged {
-            *self.aged.entry(cause).or_default() += count;
+        for (cause, count) in other.normalised {
+            *self.normalised.entry(cause).or_default() += count;
         }
         for (table, (count, example)) in other.different {
             self.different.entry(table).or_insert((0, example)).0 += count;
         }
     }
 
-    /// Whether all are the same.
+    /// Returns a fault unless all texts are the same.
     pub(super) fn fault(&self) -> Option<String> {
         let different: u64 = self.different.values().map(|(count, _)| count).sum();
-        (different > 0).then(|| format!("{different} of {} texts are not those of DXC", self.compared))
+        (different > 0).then(|| format!("{different} of {} texts differ from DXC's", self.compared))
     }
 
     pub(super) fn print(&self) {
         if self.compared == 0 {
             return;
         }
-        let aged: u64 = self.aged.values().sum();
-        let same = self.identical + aged;
+        let normalised: u64 = self.normalised.values().sum();
+        let same = self.identical + normalised;
         let share = 100.0 * same as f64 / self.compared as f64;
-        println!("texts beside DXC's  {same} of {} the same ({share:.2} %)", self.compared);
-        println!("  {:>5}  to the byte", self.identical);
-        for (cause, count) in &self.aged {
-            println!("  {count:>5}  in the newest form: {cause}");
+        println!("texts with DXC's    {same} of {} identical ({share:.2} %)", self.compared);
+        println!("  {:>5}  exactly", self.identical);
+        for (cause, count) in &self.normalised {
+            println!("  {count:>5}  after normalisation: {cause}");
         }
         for (table, (count, example)) in &self.different {
-            println!("  {count:>5}  different in {table}, first in {example}");
+            println!("  {count:>5}  different in {table}, for example {example}");
         }
     }
 }
 
-/// What `dis --raw --dialect dxc` writes.
+/// Returns the output of `dis --raw --dialect dxc`.
 fn listing(data: &[u8]) -> Result<String> {
     let container = Container::parse(data)?;
     let part = dxil::main_part(&container).context("no program")?;
@@ -129,7 +129,7 @@ fn listing(data: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// The table, or the module, in which two texts first differ, and the lines.
+/// Returns the table or module with the first difference of two texts, and the lines.
 fn first_difference(ours: &str, theirs: &str) -> (String, String) {
     let mut table = String::from("the start");
     let (mut ours, mut theirs) = (ours.lines(), theirs.lines());

@@ -1,8 +1,8 @@
-//! Conformance of DXContainers: every container of the corpus and of the packages read, written back, verified and turned
-//! into YAML and back, with counts of what is exact.
+//! Conformance of DXContainers: every container of the corpus and of the packages is parsed, written, verified and
+//! round-tripped through YAML, with counts of exact results.
 //!
-//! A container is compared with itself: written back, it has to be the same bytes. Beside that, its digest and the hash of
-//! its program are oracles, and so are LLVM's obj2yaml and yaml2obj where they are at hand.
+//! Writing a container must reproduce its bytes. Further references are its digest, the hash of its program, and LLVM's
+//! obj2yaml and yaml2obj if available.
 
 mod damaged;
 mod edits;
@@ -20,7 +20,7 @@ use unshade::core::outline::Coverage;
 use unshade::core::{FourCc, Severity};
 use unshade::dxcontainer::file::DxFile;
 use unshade::dxcontainer::part::PartData;
-use unshade::dxcontainer::small::ShaderHash;
+use unshade::dxcontainer::simple_parts::ShaderHash;
 use unshade::dxcontainer::{Container, document, outline, part};
 
 use self::damaged::Damaged;
@@ -28,19 +28,19 @@ use self::rebuild::Rebuilt;
 use self::tools::Tools;
 use crate::{corpus, sh};
 
-/// Differences and faults that are printed; of more the number is.
+/// Maximum number of differences and faults to print; the others are only counted.
 const SHOWN: usize = 40;
 
-/// A file that is read.
+/// A file to read.
 struct Source {
-    /// The folder of the corpus or the package that it is from.
+    /// The folder of the corpus, or the package, that it comes from.
     group: String,
-    /// Its name there.
+    /// Its name in that folder or package.
     name: String,
     path: PathBuf,
 }
 
-/// What is counted for each group of files.
+/// The counts for a group of files.
 #[derive(Clone, Default)]
 struct Group {
     containers: u64,
@@ -52,27 +52,27 @@ struct Group {
     rebuilt: Rebuilt,
 }
 
-/// What is counted over all.
+/// The counts over all files.
 #[derive(Default)]
 struct Counts {
     groups: BTreeMap<String, Group>,
-    /// Where the table of YAML's sizes would go: bytes of all documents.
+    /// The total size of all YAML documents in bytes.
     yaml_bytes: u64,
     unknown_bytes: u64,
     digests: BTreeMap<String, u64>,
-    /// By part name: parts, parts that ride along raw though they have a reader, bytes, raw bytes.
+    /// By part name: parts, parts kept raw although their format is supported, bytes, raw bytes.
     parts: BTreeMap<String, [u64; 4]>,
-    /// Findings by rule and severity.
+    /// Findings, by rule and severity.
     findings: BTreeMap<String, u64>,
-    /// Keys of our own document, other than part and name.
+    /// Keys of our own document, except part and name.
     own_keys: BTreeMap<String, u64>,
-    /// Documents of obj2yaml by who wrote them: all, read, equal in meaning to ours.
+    /// Documents of obj2yaml, by version: all, parsed, equivalent to ours.
     theirs: BTreeMap<String, [u64; 3]>,
-    /// Documents that yaml2obj accepts, by its version; of how many.
+    /// Documents that yaml2obj accepts, by version, and their total.
     accepted: BTreeMap<u32, (u64, u64)>,
-    /// What is printed of them, beside what DXC prints.
+    /// The listings compared with DXC's.
     listings: listing::Counts,
-    /// Parts that are not the same when built anew.
+    /// Parts that differ when rebuilt.
     differ: Vec<String>,
     faults: Vec<String>,
 }
@@ -105,7 +105,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Every container once, by its content, in the order of their groups; and the damaged ones.
+/// Returns all distinct containers, sorted by group; and the damaged ones.
 fn collect() -> Result<(Vec<Source>, Vec<Source>)> {
     let mut sources = Vec::new();
     match sh::env_path("UNSHADE_CORPUS") {
@@ -129,7 +129,7 @@ fn collect() -> Result<(Vec<Source>, Vec<Source>)> {
     let mut seen = BTreeSet::new();
     let mut failure = Ok(());
     sources.retain(|source| match std::fs::read(&source.path) {
-        // A package's containers count for the package, though another one has them as well.
+        // A container counts for every package that has it.
         Ok(data) => data.starts_with(b"DXBC") && seen.insert((source.group.clone(), sh::sha256_hex(&data))),
         Err(error) => {
             failure = Err(error).with_context(|| source.path.display().to_string());
@@ -139,14 +139,14 @@ fn collect() -> Result<(Vec<Source>, Vec<Source>)> {
     failure.map(|()| (sources, mutated))
 }
 
-/// The files of the corpus's folders and of those in them.
+/// Collects the files of the corpus's folders and subfolders.
 fn of_folder(corpus: &Path, sources: &mut Vec<Source>) -> Result<()> {
     let mut paths = Vec::new();
     sh::files_below(corpus, &mut paths)?;
     paths.sort();
     for path in paths {
         let name = path.strip_prefix(corpus).unwrap_or(&path).display().to_string();
-        // Of compiled shaders the second folder tells the compiler.
+        // For compiled shaders, the second folder names the compiler.
         let depth = if name.starts_with("gen/") { 2 } else { 1 };
         let folders: Vec<&str> = name.split('/').collect();
         let group = folders[..depth.min(folders.len() - 1)].join("/");
@@ -175,7 +175,7 @@ impl Counts {
         group.bytes += data.len() as u64;
         let container = Container::parse(&data)?;
         let digest = container.header().digest;
-        let verdict = match digest.sign() {
+        let verdict = match digest.marker() {
             Some(sign) => sign,
             None if digest == container.computed_digest() => "right",
             None => "wrong",
@@ -197,7 +197,7 @@ impl Counts {
         ensure!(faults.is_empty(), "outline: {faults:?}");
         let file = DxFile::parse(&data)?;
         ensure!(file.layout.is_none(), "unusual layout");
-        ensure!(file.write()? == data, "written back otherwise");
+        ensure!(file.write()? == data, "writing changes the file");
         group.exact += 1;
         let hash = file.parts.iter().find_map(|part| match &part.data {
             PartData::Hash(hash) if hash.flags & ShaderHash::INCLUDES_SOURCE == 0 => Some(hash),
@@ -209,7 +209,7 @@ impl Counts {
         }
         self.count_parts(&file, &container);
         self.differ.extend(group.rebuilt.container(&file));
-        // First, so that what is wrong with YAML does not leave texts out.
+        // Before YAML, so that a fault there does not skip the listings.
         self.listings.compare(&source.path, &source.name, &data)?;
         self.yaml(&data, &file, source, tools)?;
         group.yaml_exact += 1;
@@ -229,11 +229,11 @@ impl Counts {
         }
     }
 
-    /// YAML both ways, and LLVM's beside ours.
+    /// Round-trips YAML, and compares it with LLVM's.
     fn yaml(&mut self, data: &[u8], file: &DxFile, source: &Source, tools: &[Tools]) -> Result<()> {
         let text = document::to_yaml(file)?;
         self.yaml_bytes += text.len() as u64;
-        ensure!(document::from_yaml(&text)?.write()? == data, "comes back from YAML otherwise");
+        ensure!(document::from_yaml(&text)?.write()? == data, "a round trip through YAML changes the file");
         let (main, own) = text.split_once("--- !unshade").unwrap_or((&text, ""));
         for line in own.lines() {
             let key =
@@ -247,7 +247,7 @@ impl Counts {
             let text = document::to_yaml_for(file, llvm)?;
             ensure!(
                 document::from_yaml(&text)?.write()? == data,
-                "comes back from the YAML for {version} otherwise"
+                "a round trip through the YAML for {version} changes the file"
             );
             let row = self.accepted.entry(version).or_default();
             row.0 += u64::from(tools.accepts(&text));
@@ -265,16 +265,16 @@ impl Counts {
         Ok(())
     }
 
-    /// A document of obj2yaml beside the one of ours that is meant for LLVM.
+    /// Compares a document of obj2yaml with our document for LLVM.
     fn beside(&mut self, whose: &str, theirs: &str, ours: &str) -> Result<()> {
         let row = self.theirs.entry(whose.into()).or_default();
         row[0] += 1;
         let (theirs, ours) = (document::from_yaml(theirs)?, document::from_yaml(ours)?);
         row[1] += 1;
         for (theirs, ours) in theirs.parts.iter().zip(&ours.parts) {
-            ensure!(theirs.data.write()? == ours.data.write()?, "obj2yaml says otherwise of {}", ours.name);
+            ensure!(theirs.data.write()? == ours.data.write()?, "obj2yaml differs in {}", ours.name);
         }
-        ensure!(theirs.write()? == ours.write()?, "obj2yaml says otherwise");
+        ensure!(theirs.write()? == ours.write()?, "obj2yaml differs");
         row[2] += 1;
         Ok(())
     }
@@ -309,7 +309,7 @@ impl Counts {
     fn print(&self) {
         let mut all = Group::default();
         println!(
-            "from, containers, bytes, written back exactly, YAML and back exactly, HASH right of checked"
+            "source, containers, bytes, rewritten exactly, exact round trip through YAML, correct HASH of checked"
         );
         for (name, group) in &self.groups {
             all.add(group);
@@ -318,14 +318,14 @@ impl Counts {
         all.print("all");
         println!("\nYAML                  {:>9} bytes", self.yaml_bytes);
         println!("bytes unaccounted for {:>9}", self.unknown_bytes);
-        println!("\ndocuments, read, equal in meaning to ours");
+        println!("\ndocuments, parsed, equivalent to ours");
         for (whose, [count, read, equal]) in &self.theirs {
             println!("  {whose:<28} {count:>9} {read:>9} {equal:>9}");
         }
         for (version, (accepted, of)) in &self.accepted {
             println!("accepted by yaml2obj {version:<9} {accepted:>9} of {of}");
         }
-        println!("\nbuilt anew from typed fields, the same: from, containers, PSV0, signatures, RDAT");
+        println!("\nrebuilt exactly from typed fields: source, containers, PSV0, signatures, RDAT");
         for (name, group) in &self.groups {
             println!("  {name:<22}{}", group.rebuilt.line());
         }
@@ -336,7 +336,7 @@ impl Counts {
         print_counts("key of our document, parts", &self.own_keys);
         print_counts("digest, containers", &self.digests);
         print_counts("finding, count", &self.findings);
-        println!("\npart, count, not taken apart, bytes from typed fields, bytes carried along raw");
+        println!("\npart, count, not parsed, bytes from typed fields, raw bytes");
         let mut sum = [0; 4];
         for (name, row) in &self.parts {
             let what = part::describe(FourCc(name.as_bytes().try_into().unwrap_or_default()));

@@ -1,5 +1,5 @@
-//! Names, tables and offsets built anew from what the typed fields mean, beside those of the compiler that wrote the
-//! file: nothing of the file's own buffers is used.
+//! Rebuilds names, tables and offsets from the typed fields only, without using the file's own buffers, and compares
+//! them with the output of the compiler that wrote the file.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use unshade::dxcontainer::part::PartData;
 use unshade::dxcontainer::psv0::Psv0;
 use unshade::dxcontainer::signature::{Form, NamePolicy, Signature};
 
-/// Parts that came out the same, of how many, by what they are; the last is of containers with any.
+/// Parts that are identical when rebuilt, and their total, by kind; the last is for containers with any such part.
 #[derive(Clone, Default)]
 pub(super) struct Rebuilt {
     counts: BTreeMap<&'static str, (u64, u64)>,
 }
 
 impl Rebuilt {
-    /// Builds everything of a container anew and returns which parts differ.
+    /// Rebuilds all parts of a container. Returns the parts that differ.
     pub(super) fn container(&mut self, file: &DxFile) -> Vec<String> {
         let mut differ = Vec::new();
         let mut any = false;
@@ -60,7 +60,7 @@ impl Rebuilt {
         }
     }
 
-    /// The counts in one line.
+    /// Formats the counts on one line.
     pub(super) fn line(&self) -> String {
         let column = |what| {
             let (same, of) = self.counts.get(what).copied().unwrap_or_default();
@@ -86,8 +86,8 @@ fn psv0_is_same(psv0: &Psv0) -> bool {
     built == *psv0
 }
 
-/// The order of the names is the order of declaration, which a signature does not tell otherwise; that of the file is
-/// kept.
+/// Rebuilds a signature. The order of the names is the order of declaration, which the signature does not store, so it
+/// is taken from the file.
 fn signature_is_same(signature: &Signature) -> bool {
     let order = signature.name_order();
     NamePolicy::ALL.iter().any(|(policy, _)| {

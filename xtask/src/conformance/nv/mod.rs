@@ -1,6 +1,6 @@
-//! NVIDIA's programs: every fat binary, cubin and PTX of the corpus read, checked, outlined and unpacked, and what is
-//! read compared with what cuobjdump prints: resource usage, sections, symbols, records, parameters, relocations, and
-//! the bytes of every entry.
+//! NVIDIA's programs: every fat binary, cubin and PTX of the corpus is parsed, checked, outlined and unpacked, and the
+//! result compared with the output of cuobjdump: resource usage, sections, symbols, records, parameters, relocations,
+//! and the bytes of every entry.
 
 mod oracle;
 
@@ -30,7 +30,7 @@ use unshade::sass_listing::instruction_set;
 use self::oracle::{ElfText, Scratch, Tool};
 use crate::{corpus, sh};
 
-/// What one file, or all of them, came to.
+/// The counts for one file, or for all.
 #[derive(Default)]
 struct Counts {
     bytes: u64,
@@ -50,31 +50,31 @@ struct Counts {
     texts: u64,
     text_kernels: u64,
     unknown_bytes: u64,
-    /// Findings by rule and severity.
+    /// Findings, by rule and severity.
     findings: BTreeMap<String, u64>,
-    /// What is compared: equal, of how many.
+    /// By kind of comparison: equal, and total.
     compared: BTreeMap<&'static str, (u64, u64)>,
     not_known: u64,
-    /// By chip: instructions and words that none has.
+    /// By chip: instructions, and words that are none.
     code: BTreeMap<u32, (u64, u64)>,
     blocks: u64,
-    /// Ways out of functions that are no end of a thread and no return, by what they are.
+    /// By kind: exits of functions other than the end of a thread and returns.
     leaves: BTreeMap<&'static str, u64>,
-    /// Functions that were not walked with every stack.
+    /// Functions whose control flow was not explored with every stack.
     cut: u64,
     faults: Vec<String>,
 }
 
-/// What all threads share.
+/// The state shared by all threads.
 struct Shared {
     tools: Vec<Tool>,
-    /// Hashes of the cubins that were read already.
+    /// Hashes of the cubins that were already processed.
     seen: Mutex<BTreeSet<String>>,
 }
 
 pub(crate) fn run() -> Result<()> {
     let files = collect()?;
-    println!("files: {}, by content", files.len());
+    println!("distinct files: {}", files.len());
     let shared = Shared { tools: oracle::find_all(), seen: Mutex::default() };
     let read = |path: &PathBuf| {
         let mut counts = Counts::default();
@@ -86,18 +86,18 @@ pub(crate) fn run() -> Result<()> {
     };
     let counts = files.par_iter().map(read).reduce(Counts::default, Counts::add);
     counts.print();
-    ensure!(counts.cubins > 0, "there is nothing to read: `cargo xtask corpus --set cuda` fetches packages");
+    ensure!(counts.cubins > 0, "there is nothing to read: run `cargo xtask corpus --set cuda`");
     ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
     Ok(())
 }
 
-/// Every file once, by its content.
+/// Returns all distinct files.
 pub(super) fn collect() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let carved = corpus::carved_folder(&corpus::cache_dir(None)?);
     walk(&carved, &mut files);
     if files.is_empty() {
-        println!("skipped: nothing in {}; `cargo xtask corpus --set cuda` fills it", carved.display());
+        println!("skipped: {} is empty; run `cargo xtask corpus --set cuda`", carved.display());
     }
     match sh::env_path("UNSHADE_CORPUS") {
         Some(shared) => walk(&shared.join("cuda"), &mut files),
@@ -110,7 +110,7 @@ pub(super) fn collect() -> Result<Vec<PathBuf>> {
     Ok(hashed.into_iter().filter(|(hash, _)| seen.insert(hash.clone())).map(|(_, path)| path).collect())
 }
 
-/// The files below a folder that can be programs of NVIDIA's.
+/// Collects the files below a folder that may be NVIDIA programs.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -231,7 +231,7 @@ impl Counts {
         self.beside(cubin, data, name, shared)
     }
 
-    /// Decodes every word of a chip whose encoding is known, and walks the control flow of every function.
+    /// Decodes every word for chips with a known encoding, and explores the control flow of every function.
     fn machine_code(&mut self, cubin: &Cubin<'_>, name: &str) {
         if isa::by_architecture(cubin.arch()).is_none() {
             return;
@@ -264,7 +264,7 @@ impl Counts {
         }
     }
 
-    /// What cuobjdump prints of a cubin, beside ours.
+    /// Compares our results for a cubin with the output of cuobjdump.
     fn beside(&mut self, cubin: &Cubin<'_>, data: &[u8], name: &str, shared: &Shared) -> Result<()> {
         if shared.tools.is_empty() {
             return Ok(());
@@ -284,7 +284,7 @@ impl Counts {
         let mut theirs = oracle::usages(&usage);
         let mut ours = our_usages(cubin);
         for usages in [&mut theirs, &mut ours] {
-            // The order of functions and of constant banks is of no meaning.
+            // The order of functions and of constant banks is irrelevant.
             usages.sort();
             for (_, values) in usages {
                 if !tool.counts_textures() {
@@ -296,14 +296,14 @@ impl Counts {
         self.compare("functions, resource usage", name, &ours, &theirs);
         let (_, text) = run(&["-elf"], "Sections:").context("no ELF listing")?;
         let (mut theirs, mut ours) = (oracle::elf_text(&text), our_elf(cubin));
-        // Nor is that of sections of relocations.
+        // So is that of relocation sections.
         theirs.relocations.sort();
         ours.relocations.sort();
         self.compare("sections", name, &ours.sections, &theirs.sections);
         self.compare("symbols", name, &ours.symbols, &theirs.symbols);
         self.compare("parameters", name, &ours.parameters, &theirs.parameters);
         self.compare("relocations", name, &ours.relocations, &theirs.relocations);
-        // An older version does not know the attributes of a newer one.
+        // An older version does not know the attributes of newer ones.
         let mut names = ours.attributes;
         for (ours, theirs) in names.iter_mut().zip(&theirs.attributes) {
             if theirs.1 == "unknown Attribute" {
@@ -314,7 +314,7 @@ impl Counts {
         Ok(())
     }
 
-    /// The cubins and texts that cuobjdump extracts, beside ours.
+    /// Compares our entries with the cubins and texts that cuobjdump extracts.
     fn extracted(
         &mut self,
         ours: &[(EntryKind, String, Vec<u8>)],
@@ -325,7 +325,7 @@ impl Counts {
         if shared.tools.is_empty() {
             return Ok(());
         }
-        // In the order in which cuobjdump numbers them: by kind.
+        // cuobjdump numbers them by kind.
         for (kind, list, option, what) in [
             (EntryKind::ELF, "-lelf", "-xelf", "cubins extracted"),
             (EntryKind::PTX, "-lptx", "-xptx", "texts extracted"),
@@ -360,7 +360,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts what is equal of two lists; the first difference is a fault.
+    /// Counts the equal elements of two lists; the first difference is a fault.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &'static str,
@@ -435,7 +435,7 @@ impl Counts {
             "fat binaries       {:>10}   {} entries, packed: {:?}",
             self.fatbins, self.entries, self.packed
         );
-        println!("cubins             {:>10}   different ones", self.cubins);
+        println!("distinct cubins    {:>10}", self.cubins);
         println!("kernels            {:>10}   {} parameters", self.kernels, self.parameters);
         println!("device functions   {:>10}", self.device_functions);
         println!("PTX texts          {:>10}   {} kernels", self.texts, self.text_kernels);
@@ -445,26 +445,28 @@ impl Counts {
             println!("  sm_{chip:<14} {cubins:>8}   {kernels} kernels");
         }
         for (chip, (instructions, unknown)) in &self.code {
-            println!("machine code of sm_{chip}: {instructions} instructions decoded, {unknown} words not");
+            println!(
+                "machine code of sm_{chip}: {instructions} instructions decoded, {unknown} unknown words"
+            );
         }
         println!(
-            "basic blocks       {:>10}   ways out: {:?}; functions cut: {}",
+            "basic blocks       {:>10}   exits: {:?}; functions not fully explored: {}",
             self.blocks, self.leaves, self.cut
         );
         println!("toolkits: {:?}", self.toolkits);
         println!("attributes: {:?}", self.attributes);
         println!("findings: {:?}", self.findings);
         for (what, (equal, total)) in &self.compared {
-            println!("{what:<28} {equal:>10} of {total} as cuobjdump has them");
+            println!("{what:<28} {equal:>10} of {total} equal to cuobjdump's");
         }
-        println!("not known to any cuobjdump   {:>10}", self.not_known);
+        println!("unknown to all cuobjdumps    {:>10}", self.not_known);
         for fault in self.faults.iter().take(40) {
             println!("FAULT {}", fault.chars().take(600).collect::<String>());
         }
     }
 }
 
-/// What cuobjdump counts of each function with a section of its own, and of the whole.
+/// Returns the resource usage of each function with its own section, and of the whole cubin, as in cuobjdump.
 fn our_usages(cubin: &Cubin<'_>) -> Vec<oracle::Usage> {
     let mut common = vec![("GLOBAL".to_owned(), cubin.global_memory())];
     let mut banks: Vec<(u8, u64)> = cubin.common_constants().collect();
@@ -493,7 +495,7 @@ fn our_usages(cubin: &Cubin<'_>) -> Vec<oracle::Usage> {
     usages
 }
 
-/// What cuobjdump lists of a cubin, read by us.
+/// Returns the data of a cubin that cuobjdump lists, as parsed by unshade.
 fn our_elf(cubin: &Cubin<'_>) -> ElfText {
     let elf = cubin.elf();
     let mut text = ElfText::default();

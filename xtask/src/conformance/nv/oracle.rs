@@ -1,7 +1,7 @@
-//! NVIDIA's cuobjdump, of whatever versions there are, and what it prints, taken apart.
+//! Runs NVIDIA's cuobjdump, in all available versions, and parses its output.
 //!
-//! `UNSHADE_CUDA_TOOLS` names folders with a `cuobjdump` in each, separated as in `PATH`, which is searched as well. No
-//! version knows every chip: the first that says something of a file is asked.
+//! `UNSHADE_CUDA_TOOLS` lists folders with a `cuobjdump` in each, separated as in `PATH`, which is searched as well. No
+//! version knows every chip: the first one with output for a file is used.
 
 use std::env;
 use std::fs;
@@ -13,14 +13,14 @@ use anyhow::{Context as _, Result};
 
 use crate::sh;
 
-/// The tools of one toolkit.
+/// The tools of a toolkit.
 pub(super) struct Tool {
     folder: PathBuf,
-    /// Such as `V11.2.152`.
+    /// The version, such as `V11.2.152`.
     pub(super) version: String,
 }
 
-/// Every version that can be found; says what there is.
+/// Returns all available versions, and prints them.
 pub(super) fn find_all() -> Vec<Tool> {
     let mut tools: Vec<Tool> = Vec::new();
     for variable in ["UNSHADE_CUDA_TOOLS", "PATH"] {
@@ -34,7 +34,7 @@ pub(super) fn find_all() -> Vec<Tool> {
             });
             let Some(version) = version else { continue };
             if tools.iter().all(|tool| tool.version != version) {
-                println!("beside: cuobjdump {version}");
+                println!("comparing with cuobjdump {version}");
                 tools.push(Tool { folder, version });
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn find_all() -> Vec<Tool> {
     tools
 }
 
-/// A folder that goes away with the value.
+/// A temporary folder, removed on drop.
 pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Scratch {
@@ -60,26 +60,27 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left behind does no harm.
+        // Remaining files do no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 impl Tool {
-    /// Whether its version came after the chip: an older one reads what it can, and counts some of it otherwise.
+    /// Returns whether the tool is newer than the chip: an older one reads what it can, but counts some of it
+    /// differently.
     pub(super) fn knows(&self, chip: u32) -> bool {
         chip <= if self.version.starts_with("V11.") { 86 } else { u32::MAX }
     }
 
-    /// Whether its resource usage counts textures, surfaces and samplers: from 12 on it prints 0 for every function,
-    /// though its listing has the relocations that 11 counted.
+    /// Returns whether its resource usage counts textures, surfaces and samplers: since version 12 it prints 0 for
+    /// every function, even if the listing has the relocations that version 11 counted.
     pub(super) fn counts_textures(&self) -> bool {
         self.version.starts_with("V11.")
     }
 
-    /// What it prints of a file; nothing if it does not know what that is.
+    /// Returns its output for a file; none if it does not recognise the file.
     pub(super) fn run(&self, arguments: &[&str], file: &Path, folder: &Path) -> Option<String> {
-        // Its helpers are looked for in PATH.
+        // It looks for its helper programs in PATH.
         let mut path = self.folder.clone().into_os_string();
         if let Some(rest) = env::var_os("PATH") {
             path.push(":");
@@ -92,10 +93,10 @@ impl Tool {
     }
 }
 
-/// A function of `--dump-resource-usage`, or `Common`: name, and each key with its number.
+/// A function in `--dump-resource-usage`, or `Common`: the name, and the number for each key.
 pub(super) type Usage = (String, Vec<(String, u64)>);
 
-/// The functions of `--dump-resource-usage`, `Common` first.
+/// Parses `--dump-resource-usage`: functions, with `Common` first.
 pub(super) fn usages(text: &str) -> Vec<Usage> {
     let mut usages: Vec<Usage> = Vec::new();
     for line in text.lines() {
@@ -112,7 +113,7 @@ pub(super) fn usages(text: &str) -> Vec<Usage> {
     usages
 }
 
-/// What `-elf` prints of a cubin.
+/// The parsed output of `-elf` for a cubin.
 #[derive(Default)]
 pub(super) struct ElfText {
     /// Offset, size, entry size, alignment, flags, link, info and name of each section.
@@ -127,7 +128,7 @@ pub(super) struct ElfText {
     pub(super) relocations: Vec<(String, u64, String, String)>,
 }
 
-/// A number with `0x` in front of it, or a decimal one.
+/// Parses a number with prefix `0x`, or a decimal one.
 fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -135,7 +136,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Takes apart what `-elf` prints.
+/// Parses the output of `-elf`.
 pub(super) fn elf_text(text: &str) -> ElfText {
     let mut elf = ElfText::default();
     let mut section = String::new();
@@ -205,7 +206,7 @@ impl ElfText {
     }
 }
 
-/// `Index Offset Size ES Align Type Flags Link Info Name`, in hexadecimal; a type can have two words.
+/// Parses `Index Offset Size ES Align Type Flags Link Info Name`, in hexadecimal; a type may consist of two words.
 fn section_row(words: &[&str]) -> Option<([u64; 7], String)> {
     let hex = |word: &str| u64::from_str_radix(word, 16).ok();
     let (numbers, rest) = words.split_at_checked(5)?;
@@ -224,7 +225,7 @@ mod tests {
     use super::{elf_text, usages};
 
     #[test]
-    fn resource_usage_is_taken_apart() {
+    fn resource_usage_is_parsed() {
         let text =
             "\nResource usage:\n Common:\n  GLOBAL:16 CONSTANT[3]:1088\n Function cst:\n  REG:13 STACK:0\n";
         let found = usages(text);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_elf_listing_is_taken_apart() {
+    fn elf_listing_is_parsed() {
         let text = "Sections:\nIndex Offset   Size ES Align        Type        Flags Link     Info Name\n\
             \x20   6  308  d0  8  8    CUDA_RELOCINFO       0    0        0 .nv.rel.action\n\
             \x20  17 1b90  1b0 18  8   UNKNOWN: 133 10000000    2        a .nv.merc.symtab\n\

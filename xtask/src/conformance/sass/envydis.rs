@@ -1,14 +1,14 @@
-//! What we read of sm_30, in the words of envydis, beside what envydis reads.
+//! Compares our decoding of sm_30 with that of envydis.
 //!
-//! Our decoded instruction, its operands and modifiers, is written in envydis' syntax and compared as a whole. Where the
-//! two say different things on purpose:
+//! Our decoded instruction, with operands and modifiers, is printed in the syntax of envydis and compared as a whole.
+//! Known differences:
 //!
-//! - `$r63` is `0x0` to envydis, but `$r63d` in pairs.
+//! - envydis prints `$r63` as `0x0`, but `$r63d` in pairs.
 //! - CCTL: envydis shows bits 14 to 19 as a register, which nothing writes.
-//! - BAR: envydis shows a register and a predicate of results, which B2R reads.
-//! - ISETP and the like of envydis leave out `and $p7`; PSETP and PSET leave out `and $p0`, which compilers write for
-//!   `$p0 and $p0` as they write `$p1 and $p1`.
-//! - Whatever envydis marks as unknown is left out.
+//! - BAR: envydis shows a register and a predicate as results, which B2R reads.
+//! - For ISETP and similar instructions, envydis omits `and $p7`; for PSETP and PSET it omits `and $p0`, although
+//!   compilers write `$p0 and $p0` just like `$p1 and $p1`.
+//! - Everything that envydis marks as unknown is skipped.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use unshade::sass::{Instruction, isa, print};
 
 use super::{Tally, words};
 
-/// Reads every word of the list.
+/// Compares every word of the list.
 pub(super) fn sm_30(corpus: &Path) -> Result<u64> {
     let isa = isa::by_architecture(30).context("the table of sm_30")?;
     let rows = words::rows(&corpus.join("words/sm_30_A_tensorflow_cntk.envydis.tsv.gz"))?;
@@ -42,25 +42,25 @@ pub(super) fn sm_30(corpus: &Path) -> Result<u64> {
     }
     println!("sm_30 instructions of the corpus that decode: {} of {}", weight.0, weight.1);
     Ok(decoded.report("sm_30 words that decode")
-        + agreed.report("sm_30 words that envydis reads without unknowns, read alike")
-        + fields.report("sm_30 words made again of their fields")
-        + assembled.report("sm_30 words made again of their texts"))
+        + agreed.report("sm_30 words without unknown parts in envydis, equal text")
+        + fields.report("sm_30 words encoded from their fields")
+        + assembled.report("sm_30 words assembled from their text"))
 }
 
-/// `*` stands for one word of envydis that says nothing.
+/// Compares texts; `*` matches one word of envydis without meaning.
 fn same(ours: &str, theirs: &str) -> bool {
     let mut theirs = theirs.split(' ');
     ours.split_whitespace().all(|word| theirs.next().is_some_and(|other| word == "*" || word == other))
         && theirs.next().is_none()
 }
 
-/// An instruction in the words of envydis.
+/// An instruction in the syntax of envydis.
 struct Envy<'a> {
     instruction: &'a Instruction,
     address: u64,
 }
 
-/// How many bits a register operand has.
+/// The size of a register operand.
 #[derive(Clone, Copy, PartialEq)]
 enum Width {
     Single,
@@ -163,7 +163,7 @@ impl Envy<'_> {
         }
     }
 
-    /// A template, with each name in braces replaced by what it says and a space behind it.
+    /// Returns a template with each name in braces replaced by its text and a space.
     fn fill(&self, template: &str) -> String {
         let mut out = String::new();
         let mut rest = template;
@@ -178,7 +178,7 @@ impl Envy<'_> {
             rest = behind;
         }
         out.push_str(rest);
-        // Brackets around a product stand close.
+        // There are no spaces inside the brackets of a product.
         out.replace(" )", ")").replace(')', ") ").trim_end().to_owned()
     }
 
@@ -269,7 +269,7 @@ impl Envy<'_> {
         self.instruction.operation().name.starts_with('D')
     }
 
-    /// Values that have other names.
+    /// Returns values with different names in envydis.
     fn renamed(&self, slot: &str) -> String {
         let value = self.instruction.modifier(slot).unwrap_or_default();
         let renamed = match (slot, value) {
@@ -320,7 +320,7 @@ impl Envy<'_> {
     fn psrc(&self) -> String {
         let a = predicate_text(self.predicate("a"));
         match (self.instruction.modifier("bool1").unwrap_or_default(), self.predicate("b")) {
-            // envydis takes zeros for nothing, and leaves out `and $p0`.
+            // envydis prints nothing for zeros, and omits `and $p0`.
             ("and", (0, false)) => a,
             (operation, predicate) => format!("{a} {operation} {}", predicate_text(predicate)),
         }
@@ -332,7 +332,7 @@ impl Envy<'_> {
         String::from(if sign == Some(&b's') { "s32" } else { "u32" })
     }
 
-    /// Whether the sum is a difference, and which way.
+    /// Returns the add or subtract operation, depending on the signs.
     fn addop(&self) -> String {
         let negated = |slot| {
             self.instruction.operand(slot).is_some_and(|operand| self.instruction.flag(operand.negate))
@@ -351,7 +351,7 @@ impl Envy<'_> {
         })
     }
 
-    /// Whether the text has the second source before the first.
+    /// Returns whether the text has the second source first.
     fn writes_b_first(&self) -> bool {
         let b = self.instruction.operand("b");
         let kinds = b.is_some_and(|b| b.kind != Kind::Register);
@@ -390,7 +390,7 @@ impl Envy<'_> {
         if narrower { self.renamed("rnd") } else { String::new() }
     }
 
-    /// The number of the part of the register, for narrow sources.
+    /// Returns the selected part of the register, for narrow sources.
     fn half(&self) -> String {
         let Some(a) = self.instruction.operand("a").filter(|a| a.select != NONE) else {
             return String::new();
@@ -456,7 +456,7 @@ impl Envy<'_> {
         String::from(if set { text } else { "" })
     }
 
-    /// An operand, with its signs before it if they are wanted.
+    /// Returns an operand, optionally with its signs.
     fn operand(&self, slot: &str, with_signs: bool) -> String {
         let Some(operand) = self.instruction.operand(slot) else { return format!("{slot}?") };
         let mut out = String::new();
@@ -493,7 +493,7 @@ impl Envy<'_> {
         out
     }
 
-    /// Immediates of 32 bits have no sign to envydis.
+    /// Returns whether it is a 32-bit immediate, which has no sign in envydis.
     fn is_wide_immediate(&self) -> bool {
         self.instruction.operation().name.ends_with("32I")
     }
@@ -509,7 +509,7 @@ impl Envy<'_> {
         format!("{space}[{inside}]")
     }
 
-    /// `$r2d+0x4`, `$r2d`, `0x4`
+    /// Formats an address: `$r2d+0x4`, `$r2d`, `0x4`.
     fn address_text(&self, operand: &Operand, width: Width) -> String {
         let base = self.instruction.number(operand.base);
         let offset = self.instruction.number(operand.offset);
@@ -521,7 +521,7 @@ impl Envy<'_> {
         }
     }
 
-    /// Whether an operand is a register, a pair or four.
+    /// Returns the width of a register operand.
     fn width(&self, slot: &str) -> Width {
         let pair = |yes: bool| if yes { Width::Pair } else { Width::Single };
         let operation = self.instruction.operation();

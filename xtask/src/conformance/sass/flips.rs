@@ -1,7 +1,8 @@
-//! Single-bit flips of words, valid or not as nvdisasm 11.2 says.
+//! Single-bit flips of words, compared with nvdisasm 11.2: valid or not, and the text.
 //!
-//! nvdisasm prints nothing at all if a word is bad, and names the addresses of all that are: they are noted, replaced, and
-//! it is run again. It refuses scheduling words among the instructions of a bundle as a whole, so those flips are left out.
+//! nvdisasm prints nothing but error addresses if any word is invalid: those words are recorded, replaced, and
+//! nvdisasm is run again. It rejects a whole bundle if scheduling words are among its instructions, so these flips are
+//! skipped.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,10 +19,10 @@ const SCHEDULE: u64 = 0x0800_0000_0000_0000;
 const NOP: u64 = 0x8580_0000_001c_3c02;
 const SCHEDULE_MASK: u64 = 0xf800_0000_0000_0003;
 
-/// The flips of so many words, from all over the list.
+/// Compares the flips of a number of words, spread over the list.
 pub(super) fn run(corpus: &Path, count: usize) -> Result<u64> {
     let Some(nvdisasm) = program() else {
-        println!("single-bit flips: left out, there is no nvdisasm");
+        println!("single-bit flips: skipped, nvdisasm is not installed");
         return Ok(0);
     };
     let isa = isa::by_architecture(35).context("the table of sm_35")?;
@@ -43,11 +44,11 @@ pub(super) fn run(corpus: &Path, count: usize) -> Result<u64> {
             texts.count(ours.trim_end() == theirs.trim_end(), || format!("{word:016x} {ours} | {theirs}"));
         }
     }
-    Ok(texts.report("single-bit flips, text as nvdisasm 11.2 has it")
-        + valid.report("single-bit flips, valid or not as nvdisasm 11.2 says"))
+    Ok(texts.report("single-bit flips, text equal to nvdisasm 11.2")
+        + valid.report("single-bit flips, validity equal to nvdisasm 11.2"))
 }
 
-/// The address of an instruction, when each bundle has seven.
+/// Returns the address of an instruction in bundles of seven.
 fn address_of(index: usize) -> u64 {
     let index = index as u64;
     (index / 7 * 8 + index % 7 + 1) * 8
@@ -60,7 +61,7 @@ fn program() -> Option<PathBuf> {
     })
 }
 
-/// Texts by address; bad words have none.
+/// Returns the text at each address; invalid words have none.
 fn read(nvdisasm: &Path, words: &[u64]) -> Result<HashMap<u64, String>> {
     let folder = env::temp_dir().join(format!("unshade-flips-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
@@ -84,7 +85,7 @@ fn read(nvdisasm: &Path, words: &[u64]) -> Result<HashMap<u64, String>> {
         for address in message.lines().filter_map(|line| line.split("at address 0x").nth(1)) {
             let address = u64::from_str_radix(address.trim(), 16)?;
             bad.insert(address);
-            *bundles.get_mut(usize::try_from(address / 8)?).context("an address of ours")? = NOP;
+            *bundles.get_mut(usize::try_from(address / 8)?).context("an unexpected address")? = NOP;
         }
         if bad.len() == before {
             bail!("{}: {message}", nvdisasm.display());

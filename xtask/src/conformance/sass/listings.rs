@@ -1,4 +1,4 @@
-//! Whole cubins: our `--raw` beside `cuobjdump -sass` 11.2.
+//! Whole cubins: compares our `--raw` with `cuobjdump -sass` 11.2.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use unshade::sass_listing::{self, SassOptions};
 
 use super::Tally;
 
-/// Every cubin of sm_35 and sm_37 with a listing beside it; every cubin of sm_30 for words that no instruction has.
+/// Compares every cubin of sm_35 and sm_37 that has a listing; also checks that every word of sm_30, sm_35 and sm_37
+/// decodes.
 pub(super) fn run(corpus: &Path) -> Result<u64> {
     let mut same = Tally::default();
     for folder in ["kernels/sm_35", "kernels/sm_37"] {
@@ -30,8 +31,8 @@ pub(super) fn run(corpus: &Path) -> Result<u64> {
             decoded.count(diagnostics.is_empty(), || format!("{}: {first:?}", path.display()));
         }
     }
-    Ok(same.report("cubins of sm_35 and sm_37 as cuobjdump 11.2 lists them")
-        + decoded.report("cubins of sm_30, sm_35 and sm_37 of which every word decodes"))
+    Ok(same.report("cubins of sm_35 and sm_37 with listings equal to cuobjdump 11.2")
+        + decoded.report("cubins of sm_30, sm_35 and sm_37 in which every word decodes"))
 }
 
 fn cubins(folder: &Path) -> Result<Vec<PathBuf>> {

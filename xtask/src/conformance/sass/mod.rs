@@ -1,7 +1,7 @@
-//! `cargo xtask conformance sass`: every word and every listing at hand, beside what other tools read there.
+//! `cargo xtask conformance sass`: compares every available word and listing with the output of other tools.
 //!
-//! Real files come from `$UNSHADE_CORPUS/cuda`: word lists (`words/*.tsv.gz`), cubins and cuobjdump's listings of them.
-//! With nvdisasm 11.2 on the `PATH`, or in `UNSHADE_NVDISASM`, random words and single-bit flips are compared as well.
+//! Real files come from `$UNSHADE_CORPUS/cuda`: word lists (`words/*.tsv.gz`), and cubins with listings of cuobjdump.
+//! If nvdisasm 11.2 is on the `PATH` or in `UNSHADE_NVDISASM`, random words and single-bit flips are compared as well.
 
 mod envydis;
 mod flips;
@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::sh;
 
-/// How many of something are as they should be.
+/// The number of correct and wrong results.
 #[derive(Default)]
 struct Tally {
     right: u64,
@@ -22,7 +22,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts one, and shows the first few that are wrong.
+    /// Counts a result, and prints the first few wrong ones.
     fn count(&mut self, right: bool, show: impl FnOnce() -> String) {
         const SHOWN: u64 = 8;
         if right {
@@ -43,19 +43,19 @@ impl Tally {
 
 pub(super) fn run(sample: Option<usize>) -> Result<()> {
     let Some(corpus) = corpus() else {
-        bail!("UNSHADE_CORPUS/cuda is not there");
+        bail!("UNSHADE_CORPUS/cuda does not exist");
     };
     let mut wrong = words::sm_35(&corpus)?;
     wrong += envydis::sm_30(&corpus)?;
     wrong += listings::run(&corpus)?;
     wrong += flips::run(&corpus, sample.unwrap_or(2_000))?;
     if wrong > 0 {
-        bail!("{wrong} differ");
+        bail!("{wrong} differences");
     }
     Ok(())
 }
 
-/// Every distinct word of the lists of a generation; none if there is no list.
+/// Returns all distinct words in the lists of a generation; none if there is no list.
 pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u64>>> {
     let Some(folder) = corpus().map(|folder| folder.join("words")).filter(|folder| folder.is_dir()) else {
         return Ok(None);
@@ -71,7 +71,7 @@ pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u64>>> {
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// The folder of CUDA files.
+/// Returns the folder of CUDA files.
 fn corpus() -> Option<PathBuf> {
     let folder = sh::env_path("UNSHADE_CORPUS")?.join("cuda");
     folder.is_dir().then_some(folder)

@@ -1,4 +1,4 @@
-//! Word lists: tab-separated `hex, count, address, text`, packed with gzip.
+//! Word lists: tab-separated `hex, count, address, text`, compressed with gzip.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,23 +11,23 @@ use unshade::sass::{Instruction, assemble, isa};
 
 use super::Tally;
 
-/// A line of a list.
-pub(super) struct Row {
+/// A line of a word list.
+pub(super) struct ListedWord {
     pub(super) word: u128,
     pub(super) count: u64,
     pub(super) address: u64,
     pub(super) text: String,
 }
 
-/// All lines of a list.
-pub(super) fn rows(path: &Path) -> Result<Vec<Row>> {
+/// Returns all lines of a list.
+pub(super) fn rows(path: &Path) -> Result<Vec<ListedWord>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut rows = Vec::new();
     for line in BufReader::new(GzDecoder::new(file)).lines().skip(1) {
         let line = line?;
         let mut parts = line.splitn(4, '\t');
         let mut next = || parts.next().context("a list has four columns");
-        rows.push(Row {
+        rows.push(ListedWord {
             word: u128::from_str_radix(next()?, 16)?,
             count: next()?.parse()?,
             address: u64::from_str_radix(next()?, 16)?,
@@ -37,7 +37,8 @@ pub(super) fn rows(path: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Texts as nvdisasm 11.2 prints them; words made of their fields and of their texts.
+/// Compares texts with those of nvdisasm 11.2; also encodes words from their fields and assembles them from their
+/// texts.
 pub(super) fn sm_35(corpus: &Path) -> Result<u64> {
     let isa = isa::by_architecture(35).context("the table of sm_35")?;
     let rows = rows(&corpus.join("words/sm_35.nvdisasm-11.2.tsv.gz"))?;
@@ -45,19 +46,19 @@ pub(super) fn sm_35(corpus: &Path) -> Result<u64> {
     for row in &rows {
         let instruction = Instruction::decode(isa, row.word);
         let text = instruction.map(|instruction| instruction.text(row.address)).unwrap_or_default();
-        // The list has no white space at the ends of lines.
+        // The list has no trailing spaces.
         texts.count(text.trim_end() == row.text, || format!("{:016x} {text} | {}", row.word, row.text));
         round_trips(isa, row, &text, &mut fields, &mut assembled);
     }
-    Ok(texts.report("sm_35 words, text as nvdisasm 11.2 has it")
-        + fields.report("sm_35 words made again of their fields")
-        + assembled.report("sm_35 words made again of their texts"))
+    Ok(texts.report("sm_35 words, text equal to nvdisasm 11.2")
+        + fields.report("sm_35 words encoded from their fields")
+        + assembled.report("sm_35 words assembled from their text"))
 }
 
-/// Whether a word is made again of its fields, and of its text with the bits that mean nothing.
+/// Checks that a word can be encoded from its fields, and assembled from its text and its meaningless bits.
 pub(super) fn round_trips(
     isa: &'static unshade::sass::table::Isa,
-    row: &Row,
+    row: &ListedWord,
     text: &str,
     fields: &mut Tally,
     assembled: &mut Tally,

@@ -1,4 +1,4 @@
-//! An interpreter of Ghidra's p-code as pypcode prints it.
+//! An interpreter for Ghidra's p-code, as printed by pypcode.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use unshade::sass::table::{Isa, Kind};
 
 use super::{Random, mixed};
 
-/// An instruction's p-code.
+/// The p-code of an instruction.
 pub(super) struct Machine {
     ops: Vec<Op>,
 }
@@ -27,19 +27,19 @@ struct Node {
     bytes: usize,
 }
 
-/// Memory and functions whose answers are made of the question, and what was done to them.
-pub(super) struct Outside {
+/// Memory and functions whose results are hashes of the arguments, with a record of accesses.
+pub(super) struct HashedMemory {
     seed: u64,
     pub(super) events: Vec<(String, Vec<u64>)>,
 }
 
-impl Outside {
+impl HashedMemory {
     pub(super) fn new(seed: u64) -> Self {
         Self { seed, events: Vec::new() }
     }
 }
 
-impl Host for Outside {
+impl Host for HashedMemory {
     fn load(&mut self, space: Space, address: u64, width: u8) -> Result<u64, Fault> {
         let mut value = 0;
         for byte in (0..u64::from(width / 8)).rev() {
@@ -60,7 +60,7 @@ impl Host for Outside {
     }
 }
 
-/// A state of random numbers, some of them such as matter: zero, ones, the ends of ranges, floating-point numbers.
+/// Returns a random state. Some numbers are special values: zero, ones, the limits of ranges, floating-point numbers.
 pub(super) fn random_state(random: &mut Random, isa: &Isa) -> State {
     let mut state = State::default();
     let zero = zero_register(isa);
@@ -87,23 +87,23 @@ fn zero_register(isa: &Isa) -> usize {
     (1 << width) - 1
 }
 
-/// The first register or flag that is not the same.
+/// Describes the first register or flag that differs.
 pub(super) fn difference(ours: &State, theirs: &State) -> String {
     let registers = ours.registers.iter().zip(&theirs.registers).enumerate().find(|(_, (a, b))| a != b);
     let flags = ours.flags.iter().zip(&theirs.flags).zip(semantics::table::FLAGS).find(|((a, b), _)| a != b);
     match (registers, flags) {
-        (Some((number, (a, b))), _) => format!("R{number} is {a:#x} and {b:#x}"),
+        (Some((number, (a, b))), _) => format!("R{number}: {a:#x} and {b:#x}"),
         (None, Some(((a, b), name))) => format!("{name} is {a} and {b}"),
         _ => String::new(),
     }
 }
 
 const PREDICATES: u64 = 0x1000;
-/// Where flags and predicates stand in SLEIGH's registers, in our order.
+/// The offsets of flags and predicates in SLEIGH's registers, in our order.
 const FLAG_OFFSETS: [u64; 11] = [8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6];
 
 impl Machine {
-    /// One for each instruction.
+    /// Parses the p-code of each instruction.
     pub(super) fn parse(text: &str) -> Result<Vec<Self>> {
         let mut machines: Vec<Self> = Vec::new();
         for line in text.lines() {
@@ -120,21 +120,25 @@ impl Machine {
             let name = words.next().context("an operation")?.to_owned();
             let output = words.next().filter(|word| *word != "-").map(node).transpose()?;
             let inputs = words.map(node).collect::<Result<_>>()?;
-            machines.last_mut().context("an instruction")?.ops.push(Op { name, output, inputs });
+            machines.last_mut().context("no instruction before the operation")?.ops.push(Op {
+                name,
+                output,
+                inputs,
+            });
         }
         Ok(machines)
     }
 
-    /// What it does to a state, where it goes on, and what it does outside.
+    /// Runs the p-code on a state. Returns the next address and the accesses.
     pub(super) fn run(
         &self,
         start: &State,
         address: u64,
         seed: u64,
         isa: &Isa,
-    ) -> Result<(State, Next, Outside)> {
+    ) -> Result<(State, Next, HashedMemory)> {
         let zero = zero_register(isa);
-        let mut running = Running { bytes: HashMap::new(), outside: Outside::new(seed) };
+        let mut running = Running { bytes: HashMap::new(), host: HashedMemory::new(seed) };
         for (number, value) in start.registers.iter().enumerate().take(zero) {
             running.set("register", number as u64 * 4, u64::from(*value), 4);
         }
@@ -149,16 +153,16 @@ impl Machine {
         for (offset, flag) in FLAG_OFFSETS.iter().zip(&mut state.flags) {
             *flag = running.get("register", PREDICATES + offset, 1) != 0;
         }
-        Ok((state, next, running.outside))
+        Ok((state, next, running.host))
     }
 }
 
 fn node(text: &str) -> Result<Node> {
     let mut parts = text.split(':');
     let (Some(space), Some(offset), Some(bytes)) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("'{text}' is no varnode");
+        bail!("'{text}' is not a varnode");
     };
-    // The space of a load is a name, and no number.
+    // The space of a load is a name, not a number.
     let (space, offset) = match offset.parse() {
         Ok(number) => (space.to_owned(), number),
         Err(_) => (offset.to_owned(), 0),
@@ -168,7 +172,7 @@ fn node(text: &str) -> Result<Node> {
 
 struct Running {
     bytes: HashMap<(String, u64), u8>,
-    outside: Outside,
+    host: HashedMemory,
 }
 
 impl Running {
@@ -188,7 +192,7 @@ impl Running {
         Ok(match node.space.as_str() {
             "const" => node.offset & mask(node.bytes),
             "register" | "unique" => self.get(&node.space, node.offset, node.bytes),
-            name => self.outside.load(space(name)?, node.offset, node.bytes as u8 * 8).map_err(fault)?,
+            name => self.host.load(space(name)?, node.offset, node.bytes as u8 * 8).map_err(fault)?,
         })
     }
 
@@ -224,7 +228,7 @@ impl Running {
                     let to = self.read(first.context("a target")?)?;
                     return Ok(Next::Call(to));
                 }
-                // The second of the two registers that addresses to return to are in.
+                // The second of the two registers that hold return addresses.
                 "RETURN" => {
                     return Ok(if first.is_some_and(|node| node.offset % 16 == 8) {
                         Next::Exit
@@ -250,7 +254,7 @@ impl Running {
             "LOAD" => {
                 let address = self.read(&op.inputs[1])?;
                 return self
-                    .outside
+                    .host
                     .load(space(&op.inputs[0].space)?, address, bits(out))
                     .map(Some)
                     .map_err(fault);
@@ -258,7 +262,7 @@ impl Running {
             "STORE" => {
                 let (address, value) = (self.read(&op.inputs[1])?, self.read(&op.inputs[2])?);
                 let width = bits(op.inputs[2].bytes);
-                self.outside.store(space(&op.inputs[0].space)?, address, value, width).map_err(fault)?;
+                self.host.store(space(&op.inputs[0].space)?, address, value, width).map_err(fault)?;
                 return Ok(None);
             }
             _ => {}
@@ -268,7 +272,7 @@ impl Running {
             let function = functions().get(values[0] as usize).context("a function")?;
             let result = match functions::call(function.name, &values[1..]) {
                 Some(result) if function.pure => result,
-                _ => self.outside.call(function.name, &values[1..]).map_err(fault)?,
+                _ => self.host.call(function.name, &values[1..]).map_err(fault)?,
             };
             return Ok(Some(if function.output == 1 { result & 1 } else { result }));
         }
@@ -296,11 +300,11 @@ fn space(name: &str) -> Result<Space> {
         "shared" => Space::Shared,
         "constant" => Space::Constant,
         "special" => Space::Special,
-        _ => bail!("there is no space '{name}'"),
+        _ => bail!("unknown space '{name}'"),
     })
 }
 
-/// Ghidra's names of the operators.
+/// Maps Ghidra's operator names to ours.
 fn operator(name: &str) -> Option<Code> {
     Some(match name {
         "COPY" => Code::Copy,

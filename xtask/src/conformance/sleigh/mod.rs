@@ -1,12 +1,13 @@
-//! `cargo xtask conformance sleigh`: the Ghidra module against our own decoder, printer and semantics.
+//! `cargo xtask conformance sleigh`: compares the Ghidra module with our own decoder, printer and semantics.
 //!
-//! pypcode carries Ghidra's `sleigh` compiler, decoder and lifter. The module in `ghidra/` is compiled with it, without a
-//! warning; every distinct word of the corpus is disassembled by it, and its text, brought into Ghidra's form, must be
-//! ours; and of every encoding, words with random fields are lifted by both: what the p-code does to random states must be
-//! the same, in registers, predicates, the condition code, memory and calls. Addresses where threads meet again are kept in
-//! Ghidra's context there, not on a stack: a program tells whether what pops them goes there.
+//! pypcode contains Ghidra's `sleigh` compiler, decoder and lifter. It compiles the module in `ghidra/`, without
+//! warnings; disassembles every distinct word of the corpus, and the text, converted to Ghidra's form, must equal
+//! ours; and for every encoding, lifts words with random fields: the effect of the p-code on random states must equal
+//! ours, in registers, predicates, the condition code, memory and calls. The module keeps reconvergence addresses in
+//! Ghidra's context instead of on a stack: a test program checks that the instructions which pop an address continue
+//! there.
 //!
-//! Needs python3 with pypcode 3.3.3; `UNSHADE_PYTHON` names another python.
+//! Requires python3 with pypcode 3.3.3; `UNSHADE_PYTHON` names a different Python.
 
 mod machine;
 mod text;
@@ -21,16 +22,16 @@ use unshade::sass::table::{Flow, Isa, Kind, NONE};
 use unshade::sass::{Instruction, assemble, isa};
 
 use crate::sh;
-use machine::{Machine, Outside};
+use machine::{HashedMemory, Machine};
 
-/// States that each word is run on.
+/// Number of states per word.
 const STATES: u64 = 4;
-/// Words of each encoding.
+/// Number of words per encoding.
 const WORDS: u64 = 24;
 
 pub(crate) fn run() -> Result<()> {
     let Some(python) = python() else {
-        println!("sleigh: python3 with pypcode is not there (pip install pypcode==3.3.3): nothing compared");
+        println!("sleigh: skipped, python3 with pypcode is missing (pip install pypcode==3.3.3)");
         return Ok(());
     };
     let folder = std::env::temp_dir().join(format!("unshade-sleigh-{}", std::process::id()));
@@ -39,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
     result
 }
 
-/// A python that has pypcode.
+/// Returns a Python that has pypcode.
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let found = Command::new(&python).args(["-c", "import pypcode"]).output().ok()?;
@@ -58,7 +59,7 @@ fn compare(python: &Path, folder: &Path) -> Result<()> {
     if faults > 0 { bail!("{faults} differences") } else { Ok(()) }
 }
 
-/// Compiles the module in a folder of its own; a warning is a fault.
+/// Compiles the module in a separate folder. A warning is an error.
 fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
     let languages = folder.join("languages");
     fs::create_dir_all(&languages)?;
@@ -73,9 +74,9 @@ fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
         let said =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
-            bail!("{}: sleigh is not content:\n{said}", isa.name);
+            bail!("{}: sleigh reports:\n{said}", isa.name);
         }
-        println!("{}: sleigh compiles it without a warning", isa.name);
+        println!("{}: sleigh compiles the module without warnings", isa.name);
     }
     Ok(languages)
 }
@@ -88,10 +89,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What pypcode prints of words at addresses from 0.
+    /// Returns pypcode's output for words at addresses from 0.
     fn read(&self, words: &[u64], p_code: bool) -> Result<String> {
         let script = self.folder.join("pypcode.py");
-        // Not under the name of the package that it imports.
+        // The file must not have the name of the package that it imports.
         let script = script.with_file_name("read_words.py");
         fs::write(&script, include_str!("pypcode.py"))?;
         let path = self.folder.join("words");
@@ -113,7 +114,7 @@ impl Reader<'_> {
 /// Compares the text of every distinct word of the corpus.
 fn texts(reader: &Reader<'_>) -> Result<usize> {
     let Some(words) = super::sass::distinct_words(reader.isa.name)? else {
-        println!("{}: no list of words (UNSHADE_CORPUS): texts not compared", reader.isa.name);
+        println!("{}: texts not compared, no word list (UNSHADE_CORPUS)", reader.isa.name);
         return Ok(0);
     };
     let read = reader.read(&words, false)?;
@@ -140,11 +141,11 @@ fn texts(reader: &Reader<'_>) -> Result<usize> {
             }
         }
     }
-    println!("{}: {same} of {} distinct words read the same", reader.isa.name, words.len());
+    println!("{}: equal text for {same} of {} distinct words", reader.isa.name, words.len());
     Ok(different)
 }
 
-/// Compares what words of every encoding do.
+/// Compares the effects of words of every encoding.
 fn meanings(reader: &Reader<'_>) -> Result<usize> {
     let mut random = Random(0x5eed);
     let mut words = Vec::new();
@@ -172,7 +173,7 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
             );
         }
     }
-    // Those that push change what is read of the words after them.
+    // Words that push an address change how the following words are decoded.
     words.sort_by_key(|word| {
         Instruction::decode(reader.isa, u128::from(*word)).is_some_and(|read| pushes(&read))
     });
@@ -198,7 +199,7 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
     let operations: std::collections::BTreeSet<u16> =
         reader.isa.encodings.iter().map(|encoding| encoding.operation).collect();
     println!(
-        "{}: {same} of {} words of {} encodings of {} operations do the same, on {STATES} states each",
+        "{}: equal effects for {same} of {} words of {} encodings of {} operations, on {STATES} states each",
         reader.isa.name,
         words.len(),
         reader.isa.encodings.len(),
@@ -207,16 +208,16 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
     Ok(different)
 }
 
-/// Functions that push an address; of one that stands in the word, Ghidra's context keeps it instead.
+/// Functions that push an address. If the address is in the word, the module keeps it in Ghidra's context instead.
 const PUSHES: [&str; 3] = ["push_reconvergence", "push_break", "push_continue"];
 
-/// Whether the context keeps what an instruction pushes.
+/// Returns whether the context keeps the address that an instruction pushes.
 fn pushes(read: &Instruction) -> bool {
     read.operation().flow == Flow::Push
         && read.operand("t").is_some_and(|operand| operand.kind == Kind::Relative)
 }
 
-/// A program of stacks in each other, and where each line goes on: an address, or where a function says.
+/// A program with nested stacks, and the continuation of each line: an address, or a function that returns it.
 const STACKS: [(&str, Result<u64, &str>); 11] = [
     ("SSY 0x48", Ok(0x8)),
     ("PBK 0x38", Ok(0x10)),
@@ -231,7 +232,7 @@ const STACKS: [(&str, Result<u64, &str>); 11] = [
     ("CONT", Err("pop_continue")),
 ];
 
-/// Whether what pops goes where what pushes said, and only between them.
+/// Checks that instructions that pop continue at the pushed address, and only between push and pop.
 fn stacks(reader: &Reader<'_>) -> Result<usize> {
     let mut words = Vec::new();
     for (index, (text, _)) in STACKS.iter().enumerate() {
@@ -242,8 +243,8 @@ fn stacks(reader: &Reader<'_>) -> Result<usize> {
     let mut faults = 0;
     for (index, ((text, expected), machine)) in STACKS.iter().zip(&machines).enumerate() {
         let address = index as u64 * 8;
-        let (_, next, outside) = machine.run(&State::default(), address, 0, reader.isa)?;
-        let function = outside.events.first().map(|event| event.0.as_str());
+        let (_, next, host) = machine.run(&State::default(), address, 0, reader.isa)?;
+        let function = host.events.first().map(|event| event.0.as_str());
         let to = match next {
             Next::Following => Some(address + 8),
             Next::Goto(to) => Some(to),
@@ -254,12 +255,12 @@ fn stacks(reader: &Reader<'_>) -> Result<usize> {
             Err(name) => function == Some(*name),
         };
         if !same {
-            println!("{address:#x} {text}: goes on {next:x?}, calls {function:?}");
+            println!("{address:#x} {text}: continues at {next:x?}, calls {function:?}");
             faults += 1;
         }
     }
     println!(
-        "{}: {} of {} lines of stacks go on where they should",
+        "{}: {} of {} lines of stacks continue at the right address",
         reader.isa.name,
         STACKS.len() - faults,
         STACKS.len()
@@ -267,7 +268,7 @@ fn stacks(reader: &Reader<'_>) -> Result<usize> {
     Ok(faults)
 }
 
-/// Guards and predicates true more often than chance would have it.
+/// Makes guards and predicates true more often than random bits would.
 fn tamed(isa: &'static Isa, word: u64, random: &mut Random) -> u64 {
     let Some(read) = Instruction::decode(isa, u128::from(word)) else { return word };
     let guard = read.operands().find(|operand| operand.kind == Kind::Guard);
@@ -282,7 +283,7 @@ fn tamed(isa: &'static Isa, word: u64, random: &mut Random) -> u64 {
     word
 }
 
-/// The last register before the one that is zero has no pair.
+/// Returns whether it uses the last register before RZ as a pair, which does not exist.
 fn has_last_register(read: &Instruction) -> bool {
     read.operands().any(|operand| {
         let registers = [
@@ -313,13 +314,13 @@ fn differs(isa: &'static Isa, word: u64, address: u64, machine: &mut Machine) ->
     for seed in 0..STATES {
         let mut random = Random(seed * 77 + word);
         let start = machine::random_state(&mut random, isa);
-        let (mut ours, mut outside) = (start.clone(), Outside::new(seed));
-        let next = match execute(&lifted, &mut ours, &mut outside) {
+        let (mut ours, mut host) = (start.clone(), HashedMemory::new(seed));
+        let next = match execute(&lifted, &mut ours, &mut host) {
             Ok(Next::Goto(to)) if to == address + 8 => Next::Following,
             Ok(next) => next,
             Err(fault) => return Some(format!("we can't run it: {fault:?}")),
         };
-        let (theirs, their_next, their_outside) = match machine.run(&start, address, seed, isa) {
+        let (theirs, their_next, their_host) = match machine.run(&start, address, seed, isa) {
             Ok(result) => result,
             Err(fault) => return Some(format!("theirs can't be run: {fault}")),
         };
@@ -327,19 +328,19 @@ fn differs(isa: &'static Isa, word: u64, address: u64, machine: &mut Machine) ->
             return Some(machine::difference(&ours, &theirs));
         }
         if next != their_next {
-            return Some(format!("goes on {next:x?} and {their_next:x?}"));
+            return Some(format!("continues at {next:x?} and {their_next:x?}"));
         }
         if pushes(&read) {
-            outside.events.retain(|event| !PUSHES.contains(&event.0.as_str()));
+            host.events.retain(|event| !PUSHES.contains(&event.0.as_str()));
         }
-        if outside.events != their_outside.events {
-            return Some(format!("does {:x?} and {:x?}", outside.events, their_outside.events));
+        if host.events != their_host.events {
+            return Some(format!("accesses {:x?} and {:x?}", host.events, their_host.events));
         }
     }
     None
 }
 
-/// Numbers that are the same in every run.
+/// A reproducible random number generator.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -349,7 +350,7 @@ impl Random {
     }
 }
 
-/// A number that looks like chance, of another.
+/// Hashes a number.
 pub(super) fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,9 +1,9 @@
-//! Our text in Ghidra's form: the guard is a part of the mnemonic, floating-point immediates are their bits.
+//! Our text in Ghidra's form: the guard is part of the mnemonic, floating-point immediates are shown as bits.
 
 use unshade::sass::table::{Kind, Piece};
 use unshade::sass::{Instruction, isa, print};
 
-/// An instruction at an address.
+/// Returns an instruction at an address.
 pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
     let isa = instruction.isa;
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
                 let mut shown = String::new();
                 match operand.kind {
                     Kind::Float16 | Kind::Float32 | Kind::Float64 => {
-                        // The same suffixes behind another number.
+                        // The same suffixes after a different number.
                         let hexadecimal = unshade::sass::table::Operand { kind: Kind::Integer, ..*operand };
                         print::operand(instruction, &hexadecimal, address, &mut shown);
                     }

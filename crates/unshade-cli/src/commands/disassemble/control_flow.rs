@@ -163,7 +163,8 @@ fn graphs_of(
         Unit::Part(_) | Unit::File { .. } => {
             let wanted = |at: usize| {
                 let function = module.functions.get(at);
-                function.is_some_and(|function| selection.matches_name(at as u32, &function.symbol.name))
+                function
+                    .is_some_and(|function| selection.matches_name(unit.index_of(at), &function.symbol.name))
             };
             let graphs = ControlFlowView::of_module(&module, dialect, wanted, &mut diagnostics);
             graphs.into_iter().map(GraphsJson::of_one).collect()

@@ -10,14 +10,14 @@
 //! Of several files, or of those in folders ([`many`]), each has a listing.
 //!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
-//! ([`machine_json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
+//! ([`json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
 
 mod byte_lines;
 mod code;
 mod control_flow;
+mod json;
 mod json_stream;
 mod liveness;
-mod machine_json;
 mod many;
 mod nvidia;
 mod statistics;
@@ -35,8 +35,8 @@ use byte_lines::ByteLines;
 use code::{Opened, Request, each_code_quietly, in_batches};
 use std::path::Path;
 use unshade::carve::Limits;
-use unshade::core::Diagnostics;
-use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_module};
+use unshade::core::{Diagnostics, TokenSink};
+use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_functions, print_module};
 use unshade::llvm::print::Dialect;
 use unshade::program::{Code, Verb};
 use unshade::select::Selection;
@@ -99,7 +99,7 @@ fn other_form(
     if let Some(format) = args.cfg {
         return Some(control_flow::run(input, selection, format, args, global));
     }
-    global.json.then(|| machine_json::run(input, selection, args, global))
+    global.json.then(|| json::run(input, selection, args, global))
 }
 
 /// Lists all that is selected of an input. What is odd about the file goes to `carving`.
@@ -175,13 +175,20 @@ fn write_token_program(
 
 fn print_unit(
     unit: &Unit<'_>,
-    _selection: &Selection,
+    selection: &Selection,
     args: &DisassembleArgs,
     in_color: bool,
 ) -> unshade::core::Result<Made<Text>> {
     let parsed = unit.open()?;
     let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
     let mut diagnostics = parsed.diagnostics.clone();
+    if !selection.is_everything() && matches!(unit, Unit::Part(_) | Unit::File { .. }) {
+        let mut text =
+            if in_color { Printed::Colored(PaintedTokens::default()) } else { Printed::Plain(String::new()) };
+        let (found, _) = print_functions(unit, &parsed, options, selection, text.sink());
+        diagnostics.append(found);
+        return Ok(Made { content: Text::Plain(text.finish()), diagnostics });
+    }
     let size = unit.bytes()?.0.len();
     if args.raw
         && !in_color
@@ -212,6 +219,28 @@ fn print_unit(
         text
     };
     Ok(Made { content: Text::Plain(text), diagnostics })
+}
+
+/// Text in colour or not.
+enum Printed {
+    Plain(String),
+    Colored(PaintedTokens),
+}
+
+impl Printed {
+    fn sink(&mut self) -> &mut dyn TokenSink {
+        match self {
+            Self::Plain(text) => text,
+            Self::Colored(tokens) => tokens,
+        }
+    }
+
+    fn finish(self) -> String {
+        match self {
+            Self::Plain(text) => text,
+            Self::Colored(tokens) => tokens.0,
+        }
+    }
 }
 
 /// Whose text of a module is printed.

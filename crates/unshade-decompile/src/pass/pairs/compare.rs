@@ -1,15 +1,15 @@
-//! Comparisons of 64 bits.
+//! 64-bit comparisons.
 
 use super::Pairs;
 use crate::ir::{Id, Op, Value};
 
 impl Pairs<'_> {
-    /// A comparison of upper halves that goes on from one of the lower halves.
+    /// Recognises a comparison of upper halves that continues one of the lower halves.
     pub fn comparison(&mut self, id: Id) -> Option<Id> {
         let like = self.function.values[id as usize];
         let (a, b) = (self.input(id, 0), self.input(id, 1));
         match like.op {
-            // Upper smaller, or the difference of the uppers smaller than what was borrowed.
+            // Upper halves smaller, or their difference smaller than the borrow.
             Op::BoolOr => {
                 let (first, second) =
                     if self.op(a) == Op::Less && self.op(b) == Op::Less { (a, b) } else { return None };
@@ -22,7 +22,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// The halves below of `!(b <= a)`: what was borrowed.
+    /// Returns the lower halves of `!(b <= a)`, the borrow.
     fn borrow(&self, id: Id) -> Option<(Id, Id)> {
         let mut at = id;
         if self.op(at) == Op::ZeroExtend {
@@ -97,7 +97,7 @@ impl Pairs<'_> {
         None
     }
 
-    /// `x - y - borrow == 0` above and `a == b` below.
+    /// Recognises `x - y - borrow == 0` above and `a == b` below.
     fn equal(&mut self, like: Value, upper: Id, lower: Id) -> Option<Id> {
         if self.op(upper) != Op::Equal || self.op(lower) != Op::Equal {
             return None;

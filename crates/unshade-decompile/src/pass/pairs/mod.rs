@@ -1,8 +1,8 @@
-//! 64-bit arithmetic out of its halves.
+//! Recognises 64-bit arithmetic from its halves.
 //!
-//! A compiler for a machine with 32-bit registers makes a sum of 64 bits of `lo = a + b` with a carry, and
-//! `hi = c + d + carry`. Both halves meet where the sum is used, in a [`Op::Concat`]. Here the halves of such a value are
-//! looked at together; `Pairs::join` knows what makes two halves one value, and each module the halves of some operators.
+//! On a machine with 32-bit registers, a 64-bit sum is `lo = a + b` with a carry, and `hi = c + d + carry`. Both
+//! halves meet in a [`Op::Concat`] where the sum is used. The passes here examine the halves of such values together:
+//! `Pairs::join` knows when two halves form one value, and each module handles some operators.
 
 mod compare;
 mod product;
@@ -11,7 +11,7 @@ mod sum;
 
 use crate::ir::{Function, Id, NONE, Op, Value};
 
-/// Looks at halves of values in one function.
+/// The state of recognising pairs in a function.
 pub struct Pairs<'a> {
     /// The function.
     pub function: &'a mut Function,
@@ -38,7 +38,7 @@ impl Pairs<'_> {
         self.function.number(id)
     }
 
-    /// What a concatenation is, if it is something simpler.
+    /// Returns a simpler form of a concatenation.
     pub fn concat(&mut self, id: Id) -> Option<Id> {
         let like = self.function.values[id as usize];
         let (high, low) = (self.input(id, 0), self.input(id, 1));
@@ -59,7 +59,7 @@ impl Pairs<'_> {
             .or_else(|| self.bitwise(like, high, low))
     }
 
-    /// The value whose halves these are, if that is plain to see.
+    /// Returns the value of two halves, if it is apparent.
     fn join(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let (h, l) = (self.op(high), self.op(low));
         if h == Op::High && l == Op::Low && self.input(high, 0) == self.input(low, 0) {
@@ -106,7 +106,8 @@ impl Pairs<'_> {
         None
     }
 
-    /// Whether two halves are plainly those of one value: what `join` makes one without another pair behind it.
+    /// Returns whether two halves are apparently those of one value: `join` would join them without examining another
+    /// pair.
     fn joins(&self, high: Id, low: Id) -> bool {
         let source = self.input(high, 0);
         match (self.op(high), self.op(low)) {
@@ -118,7 +119,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// Whether a value is all ones where another is negative, and else 0.
+    /// Returns whether a value is all ones if another is negative, and otherwise 0.
     fn is_sign(&self, id: Id, of: Id) -> bool {
         let condition = self.input(id, 0);
         match self.op(id) {
@@ -134,7 +135,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// Whether a value is the lower half of a product or sum of 64 bits, computed apart.
+    /// Returns whether a value is the lower half of a 64-bit product or sum, computed separately.
     fn is_low_of(&self, whole: Id, low: Id) -> bool {
         let (op, width) = (self.op(whole), self.function.width(whole));
         if width != 64 {
@@ -155,37 +156,40 @@ impl Pairs<'_> {
             Op::Mul => self.same(a, x) && self.same(b, y) || self.same(a, y) && self.same(b, x),
             Op::Shl => {
                 let power = self.number(y).filter(|shift| *shift < 32).map(|shift| 1_u64 << shift);
-                let is_power = |part: Part| matches!(part, Part::Number(number) if Some(number) == power);
+                let is_power =
+                    |part: LowPart| matches!(part, LowPart::Number(number) if Some(number) == power);
                 self.same(a, x) && is_power(b) || self.same(b, x) && is_power(a)
             }
-            Op::Constant(number) => matches!((a, b), (Part::Number(a), Part::Number(b))
+            Op::Constant(number) => matches!((a, b), (LowPart::Number(a), LowPart::Number(b))
                 if a.wrapping_mul(b) as u32 == number as u32),
             _ => match (a, b) {
-                (Part::Value(value), Part::Number(1)) | (Part::Number(1), Part::Value(value)) => value == low,
+                (LowPart::Value(value), LowPart::Number(1)) | (LowPart::Number(1), LowPart::Value(value)) => {
+                    value == low
+                }
                 _ => false,
             },
         }
     }
 
-    fn same(&self, part: Part, id: Id) -> bool {
+    fn same(&self, part: LowPart, id: Id) -> bool {
         match part {
-            Part::Value(value) => value == id,
-            Part::Number(number) => self.number(id) == Some(number),
+            LowPart::Value(value) => value == id,
+            LowPart::Number(number) => self.number(id) == Some(number),
         }
     }
 
-    /// What was extended to 64 bits.
-    fn low_part(&self, id: Id) -> Option<Part> {
+    /// Returns the lower half of a value extended to 64 bits.
+    fn low_part(&self, id: Id) -> Option<LowPart> {
         match self.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(self.input(id, 0)) == 32 => {
-                Some(Part::Value(self.input(id, 0)))
+                Some(LowPart::Value(self.input(id, 0)))
             }
-            Op::Constant(number) => Some(Part::Number(number & 0xffff_ffff)),
+            Op::Constant(number) => Some(LowPart::Number(number & 0xffff_ffff)),
             _ => None,
         }
     }
 
-    /// Two phis of a block become one of pairs.
+    /// Joins two phis of a block into a 64-bit phi.
     fn phis(&mut self, high: Id, low: Id) -> Option<Id> {
         let block = self.function.values[high as usize].block;
         let like = self.function.values[low as usize];
@@ -196,10 +200,10 @@ impl Pairs<'_> {
         self.function.blocks[block as usize].phis.push(phi);
         let mut inputs = Vec::new();
         for index in 0..self.function.inputs(high).len() {
-            let before = self.function.blocks[block as usize].before.get(index).copied()?;
+            let predecessor = self.function.blocks[block as usize].predecessors.get(index).copied()?;
             let pair = [self.input(high, index), self.input(low, index)];
             let address = self.function.values[pair[1] as usize].address;
-            inputs.push(self.function.raw(Op::Concat, 64, before, address, &pair));
+            inputs.push(self.function.raw(Op::Concat, 64, predecessor, address, &pair));
         }
         self.function.set_inputs(phi, &inputs);
         let upper = self.function.raw(Op::High, 32, block, like.address, &[phi]);
@@ -209,7 +213,7 @@ impl Pairs<'_> {
         Some(phi)
     }
 
-    /// The same operation on bits in both halves.
+    /// Recognises the same bitwise operation in both halves.
     fn bitwise(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let op = self.op(low);
         if !matches!(op, Op::And | Op::Or | Op::Xor | Op::Not) {
@@ -219,7 +223,7 @@ impl Pairs<'_> {
         let (mut x, mut y) = match self.op(high) {
             other if other == op => (self.input(high, 0), self.input(high, 1)),
             Op::Constant(0) if op == Op::And => (zero, zero),
-            // Of a sum that is masked, all bits above are kept.
+            // For a masked sum, all upper bits are kept.
             _ if op == Op::And && self.is_sum_of(high, self.input(low, 0)) => {
                 let ones = self.function.constant(0xffff_ffff, 32);
                 (high, ones)
@@ -245,9 +249,9 @@ impl Pairs<'_> {
     }
 }
 
-/// A half: a value or a number.
+/// A half: a value or a constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum LowPart {
     Value(Id),
     Number(u64),
 }

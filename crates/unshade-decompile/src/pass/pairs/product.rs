@@ -1,10 +1,10 @@
-//! Products of 64 bits, and the upper halves of products of 128.
+//! 64-bit products, and the upper halves of 128-bit products.
 
 use super::Pairs;
 use crate::ir::{Id, Intrinsic, NONE, Op, Value};
 
 impl Pairs<'_> {
-    /// `a * b` below, `high(a * b) + a * d + c * b` above.
+    /// Recognises `a * b` below and `high(a * b) + a * d + c * b` above.
     pub(super) fn product(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let (a, b) = match self.op(low) {
             Op::Mul => (self.input(low, 0), self.input(low, 1)),
@@ -33,7 +33,7 @@ impl Pairs<'_> {
                 return None;
             }
         }
-        // Of a product with itself, both are of the same.
+        // For a square, both mixed products are the same value.
         let zero = self.function.constant(0, 32);
         let (c, d) = (if c == NONE { zero } else { c }, if d == NONE { zero } else { d });
         let left = self.make(like, Op::Concat, 64, &[c, a]);
@@ -41,7 +41,7 @@ impl Pairs<'_> {
         Some(self.make(like, Op::Mul, 64, &[left, right]))
     }
 
-    /// The upper 64 bits of a product of two values of 64 bits, as compilers make it of the products of their halves:
+    /// Recognises the upper 64 bits of the product of two 64-bit values, computed from the products of their halves:
     /// with `t = xl * yl >> 32` and `u = xl * yh + t`, it is `xh * yh + (u >> 32) + (xh * yl + low(u) >> 32)`.
     pub(super) fn high_product(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         if self.op(low) != Op::Add {
@@ -56,7 +56,7 @@ impl Pairs<'_> {
             terms.iter().find_map(|term| carries(self, *term).filter(|it| self.is_carry(*it, low)))?;
         let top = *terms.iter().find(|term| carries(self, **term).is_none())?;
         let (xh, yh) = self.upper_product(top)?;
-        // The middle: what both mixed products give to the upper half.
+        // The middle: the carries of both mixed products into the upper half.
         let middle = [0, 1].into_iter().find_map(|index| {
             let other = self.input(low, 1 - index);
             (self.is_product(other, xh, yh)).then(|| self.input(low, index))
@@ -67,12 +67,12 @@ impl Pairs<'_> {
         })?;
         let last = if self.input(middle, 0) == part { self.input(middle, 1) } else { self.input(middle, 0) };
         let last = carries(self, last)?;
-        // `part` is `high(xh * yl) + t'`; which of the factors is which is found by trying.
+        // `part` is `high(xh * yl) + t'`; try all assignments of the factors.
         for index in [0, 1] {
             let (mixed, rest) = (self.input(part, index), self.input(part, 1 - index));
             let Some((a, b)) = self.upper_product(mixed) else { continue };
             for (x, y, p, q) in [(xh, yh, a, b), (xh, yh, b, a), (yh, xh, a, b), (yh, xh, b, a)] {
-                // `p` is the upper half of one factor, `q` the lower one of the other.
+                // `p` is the upper half of one factor, `q` the lower half of the other.
                 if !self.is_same(p, x) {
                     continue;
                 }
@@ -88,8 +88,8 @@ impl Pairs<'_> {
         None
     }
 
-    /// The lower half of the factor whose upper half is `x`, if the rest is `high(xl * yh) + carry` and the last carry that
-    /// of `x * q` with what `xl * yh` and `high(xl * q)` leave below.
+    /// Returns the lower half of the factor with the upper half `x`, if the rest is `high(xl * yh) + carry`, and the
+    /// last carry is that of `x * q` plus the lower parts of `xl * yh` and `high(xl * q)`.
     fn lower_factor(&self, rest: Id, last: Id, (x, y): (Id, Id), q: Id) -> Option<Id> {
         if self.op(rest) != Op::Add || self.op(last) != Op::Carry {
             return None;
@@ -123,7 +123,7 @@ impl Pairs<'_> {
         (ends(a, b) || ends(b, a)).then_some(lower)
     }
 
-    /// The factors of a product of two values without a sign whose upper half this is.
+    /// Returns the factors of the unsigned product whose upper half this is.
     fn upper_product(&self, id: Id) -> Option<(Id, Id)> {
         let whole = self.input(id, 0);
         if self.op(id) != Op::High || self.op(whole) != Op::Mul {
@@ -143,12 +143,12 @@ impl Pairs<'_> {
             && (self.is_same(x, a) && self.is_same(y, b) || self.is_same(x, b) && self.is_same(y, a))
     }
 
-    /// Whether two are one value or one number.
+    /// Returns whether two are the same value or constant.
     fn is_same(&self, a: Id, b: Id) -> bool {
         a == b || self.number(a).is_some() && self.number(a) == self.number(b)
     }
 
-    /// A number that was widened, as a half.
+    /// Narrows a widened constant to a half.
     fn narrow(&mut self, id: Id) -> Id {
         match self.number(id) {
             Some(number) if self.width(id) == 64 => self.function.constant(number, 32),

@@ -1,11 +1,11 @@
-//! Shifts of 64 bits.
+//! 64-bit shifts.
 
-use super::{Pairs, Part};
+use super::{LowPart, Pairs};
 use crate::ir::{Id, Op, Value};
 
 impl Pairs<'_> {
-    /// Both halves of a value that is shifted: to the left `high(x << n)` and `low(x) << n`; to the right `high(x) >> n`
-    /// and `low(x >> n)`.
+    /// Recognises the halves of a shifted value: for a left shift `high(x << n)` and `low(x) << n`; for a right shift
+    /// `high(x) >> n` and `low(x >> n)`.
     pub(super) fn shift(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         if self.op(high) == Op::High && self.op(low) == Op::Shl {
             let whole = self.input(high, 0);
@@ -31,8 +31,8 @@ impl Pairs<'_> {
         None
     }
 
-    pub(super) fn amount(&self, id: Id) -> Part {
-        self.number(id).map_or(Part::Value(id), Part::Number)
+    pub(super) fn amount(&self, id: Id) -> LowPart {
+        self.number(id).map_or(LowPart::Value(id), LowPart::Number)
     }
 
     fn low_is(&self, whole: Id, low: Id) -> bool {
@@ -51,7 +51,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// What a value is a multiple of, if the factor is a power of two: that, and its logarithm.
+    /// Returns what a value is a power-of-two multiple of, and the exponent.
     pub(super) fn scaled(&self, id: Id) -> Option<(Id, u64)> {
         let number = self.number(self.input(id, 1))?;
         let shift = match self.op(id) {
@@ -62,7 +62,7 @@ impl Pairs<'_> {
         (1..32).contains(&shift).then(|| (self.input(id, 0), shift))
     }
 
-    /// Whether the upper half has the bits that a shifted lower half loses, with its sign or without.
+    /// Returns whether the upper half has the bits that a shifted lower half loses, and with which extension.
     pub(super) fn is_lost(&self, high: Id, low: Id) -> Option<Op> {
         let (source, shift) = self.scaled(low)?;
         let op = match self.op(high) {
@@ -75,7 +75,7 @@ impl Pairs<'_> {
         is_rest.then_some(op)
     }
 
-    /// Shifts by a number to the left: `(h << n) + (l >> 32 - n)` above, `l << n` below.
+    /// Recognises left shifts by a constant: `(h << n) + (l >> 32 - n)` above, `l << n` below.
     pub(super) fn shift_left(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let (source, shift) = self.scaled(low)?;
         if !matches!(self.op(high), Op::Add | Op::Or | Op::Xor) {
@@ -93,7 +93,7 @@ impl Pairs<'_> {
         None
     }
 
-    /// Shifts by a number to the right: `h >> n` above, `(h << 32 - n) + (l >> n)` below.
+    /// Recognises right shifts by a constant: `h >> n` above, `(h << 32 - n) + (l >> n)` below.
     pub(super) fn shift_right(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let (op, upper) = (self.op(high), self.input(high, 0));
         let shift = self.number(self.input(high, 1)).filter(|shift| (1..32).contains(shift))?;
@@ -114,8 +114,8 @@ impl Pairs<'_> {
         None
     }
 
-    /// Shifts by a value: `n <= 32 ? (l >> n) + (h << 32 - n) : h >> n - 32` below and `h >> n` above; to the left with
-    /// both halves exchanged.
+    /// Recognises right shifts by a value: `n <= 32 ? (l >> n) + (h << 32 - n) : h >> n - 32` below and `h >> n`
+    /// above; left shifts have both halves exchanged.
     pub(super) fn shift_by_value(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let (op, choice, plain) = match (self.op(high), self.op(low)) {
             (Op::Shr | Op::Sar, Op::Select) => (self.op(high), low, high),
@@ -156,7 +156,8 @@ impl Pairs<'_> {
                 && self.input(rest, 1) == amount
             {
                 let other = self.input(inner, 0);
-                // What moves over is of the half that the plain shift has; to the left that is the lower one.
+                // The bits that cross over come from the half of the plain shift; for a left shift that is the lower
+                // one.
                 let pair = if op == Op::Shl { [other, outer] } else { [outer, other] };
                 let whole = self.make(like, Op::Concat, 64, &pair);
                 return Some(self.make(like, op, 64, &[whole, amount]));

@@ -1,25 +1,25 @@
-//! Sums and differences of 64 bits.
+//! 64-bit sums and differences.
 //!
-//! Of `a + b` below there is a carry above, and of `a - b` that nothing was borrowed. So the lower half is taken apart as
-//! far as the upper one has the carries; what else stands above are the upper halves of these summands, in whatever order
-//! the compiler has put them. Any of them may be put to any summand; they are put where they belong to be read.
+//! `a + b` below has a carry above, and `a - b` a "no borrow". So the lower half is split into terms as long as the
+//! upper half has their carries. The other terms above are the upper halves of these, in whatever order the compiler
+//! put them. Any assignment of them would be correct; the one that reads best is chosen.
 
 use super::Pairs;
 use crate::ir::{Id, NONE, Op, Value};
 
-/// So many summands of an upper half are looked at.
+/// Maximum number of terms of an upper half.
 const MAX_TERMS: usize = 16;
 
-/// A summand of 64 bits, in halves.
+/// A 64-bit term, in halves.
 struct Summand {
-    /// What is above; none if that is not known yet.
+    /// The upper half; `None` until it is assigned.
     high: Option<Id>,
     low: Id,
     is_negative: bool,
 }
 
 impl Pairs<'_> {
-    /// The summands of an upper half.
+    /// Returns the terms of an upper half.
     pub(super) fn terms(&self, id: Id) -> Vec<Id> {
         let mut terms = Vec::with_capacity(MAX_TERMS);
         self.any_term(id, |term| {
@@ -29,7 +29,7 @@ impl Pairs<'_> {
         terms
     }
 
-    /// Whether one of the summands of an upper half is of a kind.
+    /// Returns whether any term of an upper half has a property.
     fn any_term(&self, id: Id, mut is_wanted: impl FnMut(Id) -> bool) -> bool {
         let mut list = [id; MAX_TERMS + 2];
         let (mut waiting, mut taken) = (1, 0);
@@ -49,7 +49,7 @@ impl Pairs<'_> {
         false
     }
 
-    /// The condition that a summand counts.
+    /// Returns the condition that a term adds as 0 or 1.
     fn counted(&self, id: Id) -> Option<Id> {
         matches!(self.op(id), Op::ZeroExtend).then(|| self.input(id, 0))
     }
@@ -59,13 +59,13 @@ impl Pairs<'_> {
         x == a && y == b || x == b && y == a
     }
 
-    /// Whether a condition is the carry of a sum.
+    /// Returns whether a condition is the carry of a sum.
     pub(super) fn is_carry(&self, carry: Id, sum: Id) -> bool {
         matches!((self.op(carry), self.op(sum)), (Op::Carry, Op::Add))
             && self.has_inputs(sum, self.input(carry, 0), self.input(carry, 1))
     }
 
-    /// Whether a condition is the carry of a sum of three, of which one is a sum: that of either.
+    /// Returns the inner sum of a sum of three, if a condition is the carry of either addition.
     pub(super) fn carry_of_three(&self, either: Id, sum: Id) -> Option<Id> {
         if self.op(either) != Op::BoolOr || self.op(sum) != Op::Add {
             return None;
@@ -78,7 +78,7 @@ impl Pairs<'_> {
         })
     }
 
-    /// Whether an upper half has the carry of this lower half in it.
+    /// Returns whether an upper half contains the carry of this lower half.
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
         matches!(self.op(low), Op::Add)
             && high != NONE
@@ -89,7 +89,7 @@ impl Pairs<'_> {
             })
     }
 
-    /// Whether two values look like halves of one that is not found yet.
+    /// Returns whether two values look like the halves of a value that is not recognised yet.
     fn fits(&self, high: Id, low: Id) -> bool {
         match (self.op(high), self.op(low)) {
             (Op::Add, Op::Add) | (Op::Phi, Op::Phi) | (Op::Load(_), Op::Load(_)) => {
@@ -101,10 +101,10 @@ impl Pairs<'_> {
         }
     }
 
-    /// `a + b` below, `c + d + carry(a, b)` above; and any sum and difference of such.
+    /// Recognises `a + b` below and `c + d + carry(a, b)` above, and nested sums and differences.
     pub(super) fn sum(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         match self.op(low) {
-            // Neither a carry nor a sum that has one.
+            // Neither a carry nor a sum that contains one.
             Op::Add if !matches!(self.op(high), Op::Add | Op::ZeroExtend) => None,
             Op::Add => self.sum_of_two(like, high, low).or_else(|| self.sum_of_many(like, high, low)),
             Op::Sub => {
@@ -130,7 +130,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// The value of two halves, of which the upper one may be none.
+    /// Returns the value of two halves; the upper one may be [`NONE`].
     fn pair(&mut self, like: Value, high: Id, low: Id) -> Id {
         if high == NONE {
             return match self.number(low) {
@@ -144,9 +144,9 @@ impl Pairs<'_> {
         }
     }
 
-    /// Takes the nearest summand of a kind out of sums; what stood beside it on the way there stays.
+    /// Removes the nearest matching term from sums; the terms beside it on the path stay.
     fn take_term(&self, above: &mut Vec<Id>, is_wanted: &dyn Fn(&Self, Id) -> bool) -> Option<Id> {
-        // Each with where it comes from: the place of its sum in this list.
+        // Each value with the index of its sum in this list.
         let mut seen: Vec<(Id, usize)> = Vec::with_capacity(2 * MAX_TERMS + 2);
         seen.extend(above.iter().map(|id| (*id, usize::MAX)));
         let roots = seen.len();
@@ -165,7 +165,7 @@ impl Pairs<'_> {
         let mut beside = Vec::new();
         let mut from = at;
         while from >= roots {
-            // Both inputs of a sum stand side by side.
+            // Both inputs of a sum are adjacent.
             let other = if (from - roots).is_multiple_of(2) { from + 1 } else { from - 1 };
             beside.push(seen[other].0);
             from = seen[from].1;
@@ -176,7 +176,7 @@ impl Pairs<'_> {
         Some(found)
     }
 
-    /// How much speaks for two halves being of one value.
+    /// Returns how well two halves fit together.
     fn belongs(&self, high: Id, low: Id) -> u32 {
         if high == NONE {
             0
@@ -193,7 +193,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// Whether an upper half has in it that nothing was borrowed below.
+    /// Returns whether an upper half contains the "no borrow" of a lower half.
     fn is_difference_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Sub
             && self.any_term(high, |term| {
@@ -205,7 +205,7 @@ impl Pairs<'_> {
             })
     }
 
-    /// Whether an upper half has what a product or a shifted value below carries over.
+    /// Returns whether an upper half contains the carry of a product or shift below.
     fn is_mixed(&self, high: Id, low: Id) -> bool {
         let is_scaled = self.scaled(low).is_some();
         (is_scaled || self.op(low) == Op::Mul)
@@ -213,7 +213,7 @@ impl Pairs<'_> {
             && self.any_term(high, |term| self.joins(term, low))
     }
 
-    /// A sum whose upper half is put together of the upper halves of both summands, and nothing else.
+    /// Recognises a sum whose upper half is composed of the upper halves of both operands only.
     fn sum_of_two(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let mut above = vec![high];
         self.take_term(&mut above, &|this, term| {
@@ -237,7 +237,7 @@ impl Pairs<'_> {
             [x, y] => best(self, x, y),
             _ => return None,
         };
-        // The carry of a summand stands with the other: the compiler has put these sums together anew.
+        // The carry of one operand is with the other: the compiler reassociated these sums.
         let is_of = |high: Id, low: Id| {
             let has_half = || self.number(low).is_none() && self.any_term(high, |term| self.joins(term, low));
             high != NONE && (self.is_sum_of(high, low) || has_half())
@@ -251,7 +251,7 @@ impl Pairs<'_> {
         Some(self.make(like, Op::Add, 64, &[left, right]))
     }
 
-    /// The same where the compiler has put the sums together in another order.
+    /// Recognises reassociated sums.
     fn sum_of_many(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let mut above = self.terms(high);
         let mut summands = self.summands(low, &mut above);
@@ -259,7 +259,7 @@ impl Pairs<'_> {
             return None;
         }
         self.assign(like, &mut summands, &mut above);
-        // What is left above has nothing below.
+        // Terms left above have no lower half.
         if !above.is_empty() {
             let zero = self.function.constant(0, 32);
             let rest = self.added(like, &above);
@@ -282,8 +282,8 @@ impl Pairs<'_> {
         Some(total)
     }
 
-    /// The summands of a lower half, as far as there are their carries above; these are taken out there. What is
-    /// subtracted has its upper half already.
+    /// Splits a lower half into terms as long as their carries are above, and removes the carries. A subtrahend
+    /// already has its upper half.
     fn summands(&self, low: Id, above: &mut Vec<Id>) -> Vec<Summand> {
         let mut found = Vec::new();
         let mut list = vec![low];
@@ -301,9 +301,9 @@ impl Pairs<'_> {
                 let rest = if this.input(low, 0) == part { this.input(low, 1) } else { this.input(low, 0) };
                 Some(vec![rest, this.input(part, 1), this.input(part, 0)])
             };
-            let sum = above.iter().enumerate().find_map(|(place, term)| Some((place, carries(self, *term)?)));
-            if let Some((place, parts)) = sum {
-                above.remove(place);
+            let sum = above.iter().enumerate().find_map(|(index, term)| Some((index, carries(self, *term)?)));
+            if let Some((index, parts)) = sum {
+                above.remove(index);
                 list.extend(parts);
                 continue;
             }
@@ -317,8 +317,8 @@ impl Pairs<'_> {
         found
     }
 
-    /// Of a difference below: both sides and the upper half of what is subtracted, which is taken out above together with
-    /// the carry.
+    /// Splits a difference below: returns both sides and the upper half of the subtrahend, which is removed above
+    /// together with the carry.
     fn subtracted(&self, low: Id, above: &mut Vec<Id>) -> Option<(Id, Id, Id)> {
         if self.op(low) != Op::Sub {
             return None;
@@ -340,27 +340,28 @@ impl Pairs<'_> {
         Some((a, b, high))
     }
 
-    /// Puts upper halves to lower ones: first where both are halves of one value, then where they look like it.
+    /// Assigns upper halves to lower ones: first where they are apparently halves of one value, then where they look
+    /// like it.
     fn assign(&mut self, like: Value, summands: &mut [Summand], above: &mut Vec<Id>) {
         let free = |summand: &&mut Summand| summand.high.is_none();
         for summand in summands.iter_mut().filter(free) {
-            let Some(place) = above.iter().position(|high| self.joins(*high, summand.low)) else { continue };
-            let mut high = above.remove(place);
-            // The other parts of a product, or of what is shifted.
-            while let Some(place) = above.iter().position(|part| self.is_part(*part, summand.low)) {
-                let part = above.remove(place);
+            let Some(index) = above.iter().position(|high| self.joins(*high, summand.low)) else { continue };
+            let mut high = above.remove(index);
+            // The other parts of a product or shift.
+            while let Some(index) = above.iter().position(|part| self.is_part(*part, summand.low)) {
+                let part = above.remove(index);
                 high = self.make(like, Op::Add, 32, &[high, part]);
             }
             summand.high = Some(high);
         }
         for summand in summands.iter_mut().filter(free) {
-            if let Some(place) = above.iter().position(|high| self.fits(*high, summand.low)) {
-                summand.high = Some(above.remove(place));
+            if let Some(index) = above.iter().position(|high| self.fits(*high, summand.low)) {
+                summand.high = Some(above.remove(index));
             }
         }
     }
 
-    /// Whether a summand above is one of those that a product or a shifted value below has besides what is carried over.
+    /// Returns whether a term above is part of the product or shift below, besides its carry.
     fn is_part(&self, part: Id, low: Id) -> bool {
         match (self.op(low), self.op(part)) {
             (Op::Mul, Op::Mul) => {
@@ -382,14 +383,14 @@ impl Pairs<'_> {
         sum
     }
 
-    /// `a - b` below, `c + ~d + (b <= a)` above.
+    /// Recognises `a - b` below and `c + ~d + (b <= a)` above.
     pub(super) fn difference(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         if !matches!(self.op(low), Op::Sub | Op::Neg | Op::Add) {
             return None;
         }
         let is_kept =
             |term: Id| self.counted(term).is_some_and(|kept| matches!(self.op(kept), Op::LessEqual));
-        // There is none in most.
+        // Most values have none, so check that first.
         if !self.any_term(high, is_kept) {
             return None;
         }
@@ -461,7 +462,7 @@ mod tests {
     use crate::ir::{End, Function, Space};
 
     #[test]
-    fn halves_of_a_sum_of_three_are_found_in_any_order() {
+    fn halves_of_a_sum_of_three_match_in_any_order() {
         let mut function = Function::default();
         let block = function.block(0);
         let [a, b, c] = [0, 8, 16].map(|offset| function.raw(Op::Parameter(offset), 64, block, NONE, &[]));
@@ -483,7 +484,7 @@ mod tests {
         let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
         function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function, &mut crate::pass::Tried::default());
+        crate::pass::run(&mut function, &mut crate::pass::Cache::default());
         let sum = function.input(function.blocks[0].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];

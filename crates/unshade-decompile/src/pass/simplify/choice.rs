@@ -1,24 +1,24 @@
-//! Choices: those that are conditions, one of the other, the smaller or the larger.
+//! Selects: those that equal a condition, one of their inputs, a minimum or a maximum.
 
 use super::Rewriter;
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, Op};
 use crate::pass::graph::decided;
 
-/// A choice between a value and a phi that went by the same condition: one input of the phi is never chosen, and the value
-/// takes its place.
-pub(super) fn choice_of_ways(function: &mut Function, graph: &Graph, id: Id) -> Option<Id> {
+/// Simplifies a select between a value and a phi that depends on the same condition: one input of the phi is never
+/// selected, and the value replaces it.
+pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: Id) -> Option<Id> {
     let condition = function.input(id, 0);
     let sides = [function.input(id, 1), function.input(id, 2)];
-    let place = sides.iter().position(|side| function.op(*side) == Op::Phi)?;
-    let (phi, other) = (sides[place], sides[1 - place]);
+    let index = sides.iter().position(|side| function.op(*side) == Op::Phi)?;
+    let (phi, other) = (sides[index], sides[1 - index]);
     let (decided, yes) = decided(function, graph, phi)?;
     let block = function.values[phi as usize].block;
-    // Where the condition holds the choice takes its first side.
-    let (kept, given) = if place == 0 { (yes, 1 - yes) } else { (1 - yes, yes) };
-    let way = function.blocks[block as usize].before[given];
+    // If the condition holds, the select takes its first side.
+    let (kept, given) = if index == 0 { (yes, 1 - yes) } else { (1 - yes, yes) };
+    let source = function.blocks[block as usize].predecessors[given];
     let from = function.values[other as usize].block;
-    if decided != condition || !graph.is_reached(from) || !graph.dominates(from, way) {
+    if decided != condition || !graph.is_reached(from) || !graph.dominates(from, source) {
         return None;
     }
     let mut inputs = [other; 2];
@@ -64,7 +64,7 @@ impl Rewriter<'_> {
             }
             _ => {}
         }
-        // A choice by the same condition inside of one side.
+        // A select by the same condition inside one side.
         if self.op(yes) == Op::Select && self.input(yes, 0) == condition {
             let inner = self.input(yes, 1);
             return Some(self.make(Op::Select, width, &[condition, inner, no]));
@@ -79,7 +79,7 @@ impl Rewriter<'_> {
         self.smaller_or_larger(width, condition, yes, no)
     }
 
-    /// `a < b ? a : b` and its like, and `a < 0 ? -a : a`.
+    /// Recognises `a < b ? a : b` and similar, and `a < 0 ? -a : a`.
     fn smaller_or_larger(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
         let op = self.op(condition);
         let (a, b) = (self.input(condition, 0), self.input(condition, 1));

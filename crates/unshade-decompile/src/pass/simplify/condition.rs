@@ -1,4 +1,4 @@
-//! Comparisons and what is made of truth values.
+//! Comparisons and boolean operators.
 
 use super::Rewriter;
 use super::integer::WINDOW;
@@ -8,7 +8,7 @@ use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
     pub(super) fn comparison(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
-        // What the thread is told of its place is small: it is the same with a sign and without.
+        // Thread and block indices are small, so their sign does not matter.
         let is_small = |this: &Self, id: Id| match this.op(id) {
             Op::Special(special) => special.is_small(),
             Op::Constant(number) => number < 1 << 31,
@@ -59,7 +59,7 @@ impl Rewriter<'_> {
             };
             return Some(if holds { condition } else { self.make(Op::BoolNot, 1, &[condition]) });
         }
-        // A number extended, compared with one that fits.
+        // An extended number compared with one that fits the narrow type.
         if self.op(a) == Op::ZeroExtend
             && is_equality
             && let Some(y) = y
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
             let number = self.constant(y, self.width(inner));
             return Some(self.make(op, 1, &[inner, number]));
         }
-        // A single truth value that stands at some bit.
+        // A single boolean at some bit.
         if is_equality
             && let Some(y) = y
             && self.op(a) == Op::Shl
@@ -98,7 +98,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A comparison of what was widened the same way is one of what it was before.
+    /// Narrows a comparison of values that were widened in the same way.
     fn narrower(&mut self, op: Op, a: Id, b: Id) -> Option<Id> {
         let extension = match op {
             Op::SignedLess | Op::SignedLessEqual => Op::SignExtend,
@@ -145,7 +145,7 @@ impl Rewriter<'_> {
                 let inputs = if swapped { [right, left] } else { [left, right] };
                 return Some(self.make(other, 1, &inputs));
             }
-            // Not of both: one or the other not, where these are comparisons that turn round.
+            // De Morgan, if both operands are comparisons that can be negated.
             if matches!(self.op(a), Op::BoolAnd | Op::BoolOr) {
                 let (left, right) = (self.input(a, 0), self.input(a, 1));
                 let turns =
@@ -193,28 +193,28 @@ impl Rewriter<'_> {
         }
     }
 
-    /// `a < b || a == b`.
+    /// Recognises `a < b || a == b`.
     fn less_or_equal(&mut self, less: Id, equal: Id) -> Option<Id> {
         let op = match self.op(less) {
             Op::Less => Op::LessEqual,
             Op::SignedLess => Op::SignedLessEqual,
             _ => return None,
         };
-        (self.op(equal) == Op::Equal).then(|| self.of_the_same(op, less, equal))?
+        (self.op(equal) == Op::Equal).then(|| self.compare_shared_operands(op, less, equal))?
     }
 
-    /// `a <= b && a != b`.
+    /// Recognises `a <= b && a != b`.
     fn less_and_unequal(&mut self, less: Id, unequal: Id) -> Option<Id> {
         let op = match self.op(less) {
             Op::LessEqual => Op::Less,
             Op::SignedLessEqual => Op::SignedLess,
             _ => return None,
         };
-        (self.op(unequal) == Op::NotEqual).then(|| self.of_the_same(op, less, unequal))?
+        (self.op(unequal) == Op::NotEqual).then(|| self.compare_shared_operands(op, less, unequal))?
     }
 
-    /// A comparison of the two values that two others are of.
-    fn of_the_same(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
+    /// Returns a comparison of the two operands that two comparisons share.
+    fn compare_shared_operands(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
         let (a, b) = (self.input(one, 0), self.input(one, 1));
         let (x, y) = (self.input(other, 0), self.input(other, 1));
         (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))

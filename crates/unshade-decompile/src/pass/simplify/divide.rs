@@ -1,4 +1,4 @@
-//! Quotients and remainders out of what compilers make of them.
+//! Quotients and remainders from the sequences that compilers emit for them.
 
 use super::Rewriter;
 use crate::ir::fold::masked;
@@ -12,9 +12,9 @@ impl Rewriter<'_> {
             .or_else(|| self.remainder(b, a))
     }
 
-    /// The upper half of a product with a magic number, shifted to the right, is a quotient. With `m` the number, `s` the
-    /// shift and `d` the divisor, that holds for all numbers of 32 bits if `m * d - 2^(32 + s)` is at least 0 and at most
-    /// `2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+    /// Recognises the upper half of a product with a magic number, shifted right, as a quotient. With the magic
+    /// number `m`, the shift `s` and the divisor `d`, it is one for all 32-bit numbers if `0 <= m * d - 2^(32 + s) <=
+    /// 2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
     pub(super) fn divided(&mut self, high: Id, shift: u64) -> Option<Id> {
         let product = self.input(high, 0);
         if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 32 {
@@ -32,7 +32,7 @@ impl Rewriter<'_> {
         self.quotient(Op::Udiv, factor, found)
     }
 
-    /// The same with a sign: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
+    /// Recognises the signed form: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
     fn divided_signed(&mut self, a: Id, b: Id) -> Option<Id> {
         let (high, shift) = match self.op(a) {
             Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
@@ -65,7 +65,7 @@ impl Rewriter<'_> {
         self.quotient(Op::Sdiv, factor, found)
     }
 
-    /// A number that was widened to be multiplied, divided by what the product stands for.
+    /// Returns the quotient of a value that was widened for the multiplication.
     fn quotient(&mut self, op: Op, widened: Id, divisor: u128) -> Option<Id> {
         let number = self.input(widened, 0);
         if !(3..1 << 31).contains(&divisor) || self.width(number) != 32 {
@@ -75,15 +75,14 @@ impl Rewriter<'_> {
         Some(self.make(op, 32, &[number, divisor]))
     }
 
-    /// A number with a sign that is shifted to the right, and rounded to zero by what was added to it before, is a quotient by
-    /// a power of two.
+    /// Recognises a signed value that is rounded towards zero and shifted right as a quotient by a power of two.
     pub(super) fn shifted_quotient(&mut self, width: u8, sum: Id, shift: u64) -> Option<Id> {
         let number = self.rounded_to_zero(width, sum, shift)?;
         let divisor = self.constant(1 << shift, width);
         Some(self.make(Op::Sdiv, width, &[number, divisor]))
     }
 
-    /// The same without its last bits is the quotient, multiplied again.
+    /// Recognises the same with its low bits masked as the quotient multiplied again.
     pub(super) fn masked_quotient(&mut self, width: u8, sum: Id, mask: u64) -> Option<Id> {
         let shift = u64::from(mask.trailing_zeros());
         if masked(u64::MAX << (shift & 63), width) != mask {
@@ -95,7 +94,7 @@ impl Rewriter<'_> {
         Some(self.make(Op::Mul, width, &[quotient, divisor]))
     }
 
-    /// A number that `2^shift - 1` is added to where it is negative.
+    /// Returns the value to which `2^shift - 1` is added if it is negative.
     fn rounded_to_zero(&self, width: u8, sum: Id, shift: u64) -> Option<Id> {
         if self.op(sum) != Op::Add || !matches!(width, 32 | 64) || !(1..31).contains(&shift) {
             return None;
@@ -106,7 +105,7 @@ impl Rewriter<'_> {
             .find_map(|(number, bias)| self.is_bias(number, bias, shift).then_some(number))
     }
 
-    /// Whether a value is `2^shift - 1` where another is negative, or else 0.
+    /// Returns whether a value is `2^shift - 1` if another is negative, and otherwise 0.
     fn is_bias(&self, number: Id, bias: Id, shift: u64) -> bool {
         if self.op(bias) == Op::ZeroExtend {
             return self.is_bias(number, self.input(bias, 0), shift);
@@ -117,19 +116,19 @@ impl Rewriter<'_> {
         is_top && (self.is_sign_of(number, source) || shift == 1 && self.has_sign_of(number, source))
     }
 
-    /// Whether all bits of a value are the sign of a number.
+    /// Returns whether all bits of a value are the sign of a number.
     fn is_sign_of(&self, number: Id, id: Id) -> bool {
         self.op(id) == Op::Sar
             && self.num(self.input(id, 1)) == Some(u64::from(self.width(id)) - 1)
             && self.has_sign_of(number, self.input(id, 0))
     }
 
-    /// Whether a value's highest bit is that of a number: it is the same one, or its upper half.
+    /// Returns whether a value has the highest bit of a number: it is the same value, or its upper half.
     fn has_sign_of(&self, number: Id, id: Id) -> bool {
         id == number || self.op(id) == Op::High && self.input(id, 0) == number
     }
 
-    /// `x - x / d * d`, in the forms that it is given.
+    /// Recognises the forms of `x - x / d * d`.
     fn remainder(&mut self, product: Id, number: Id) -> Option<Id> {
         if self.op(product) != Op::Mul {
             return None;
@@ -148,9 +147,9 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Quotients of 32 bits by what is not known, where the divisor was looked at for 0: a machine without a division
-    /// multiplies with a reciprocal, and puts the quotient right by what is left of the number, twice. With a sign, the
-    /// quotient is that of both amounts, its own sign that of `n ^ d`.
+    /// Recognises 32-bit quotients by a variable divisor that was compared with 0. A machine without a divide
+    /// instruction multiplies with a reciprocal and corrects the quotient twice by the remainder. A signed quotient
+    /// is that of the absolute values, with the sign of `n ^ d`.
     pub(super) fn quotient_by_value(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
         let divisor = self.input(condition, 0);
         if width != 32 || self.op(condition) != Op::Equal || self.num(self.input(condition, 1)) != Some(0) {
@@ -164,7 +163,7 @@ impl Rewriter<'_> {
             let rest = self.make(Op::Urem, 32, &[number, divisor]);
             return Some(self.make(Op::Select, 32, &[condition, yes, rest]));
         }
-        // One with a sign.
+        // A signed one.
         let (sign, plus, minus) = (self.input(no, 0), self.input(no, 1), self.input(no, 2));
         if self.op(no) != Op::Select || self.op(minus) != Op::Neg || self.input(minus, 0) != plus {
             return None;
@@ -174,7 +173,7 @@ impl Rewriter<'_> {
             return None;
         }
         let amount = self.divisor_of(plus)?;
-        // What is left has the sign of the number.
+        // The remainder has the sign of the dividend.
         if self.is_amount(amount, divisor)
             && self.left_by(plus, amount).is_some_and(|found| self.is_amount(found, signs))
         {
@@ -205,14 +204,14 @@ impl Rewriter<'_> {
         matches!(self.op(id), Op::Call(call) if call.name() == "abs") && self.input(id, 0) == of
     }
 
-    /// What a quotient that is put right is divided by: `d <= r ? q + 1 : q`.
+    /// Returns the divisor of a correction step: `d <= r ? q + 1 : q`.
     fn divisor_of(&self, quotient: Id) -> Option<Id> {
         let condition = self.input(quotient, 0);
         let is_step = self.op(quotient) == Op::Select && self.op(condition) == Op::LessEqual;
         is_step.then(|| self.input(condition, 0))
     }
 
-    /// One step that puts a quotient right: the quotient before it, and what is left of the number.
+    /// Splits a correction step into the quotient before it and the remainder.
     fn corrected(&self, quotient: Id, divisor: Id) -> Option<(Id, Id)> {
         let (condition, more, before) =
             (self.input(quotient, 0), self.input(quotient, 1), self.input(quotient, 2));
@@ -223,11 +222,11 @@ impl Rewriter<'_> {
         is_step.then(|| (before, self.input(condition, 1)))
     }
 
-    /// The number whose quotient by a divisor is made in this way.
+    /// Returns the dividend of a quotient that was computed in this way.
     fn divided_by(&self, quotient: Id, divisor: Id) -> Option<Id> {
         let (second, rest) = self.corrected(quotient, divisor)?;
         let (first, left) = self.corrected(second, divisor)?;
-        // What is left after the first step is less by the divisor where that was taken off.
+        // The first step subtracts the divisor from the remainder if it increments the quotient.
         let less = self.input(rest, 1);
         let is_rest = self.op(rest) == Op::Select
             && self.input(rest, 0) == self.input(second, 0)
@@ -243,8 +242,8 @@ impl Rewriter<'_> {
         self.guesses(first, number, divisor).then_some(number)
     }
 
-    /// The number of which this is left by a division: what is left by the first guess, less by the divisor where that
-    /// still goes into it, twice.
+    /// Returns the dividend of a remainder: the remainder of the first estimate, from which the divisor is subtracted
+    /// twice if it still fits.
     fn left_by(&self, rest: Id, divisor: Id) -> Option<Id> {
         let step = |id: Id| {
             let (less, before) = (self.input(id, 1), self.input(id, 2));
@@ -271,7 +270,8 @@ impl Rewriter<'_> {
         self.guesses(first, number, divisor).then_some(number)
     }
 
-    /// Whether the first guess of a quotient is the upper half of the number and a reciprocal that was made of the divisor.
+    /// Returns whether the first estimate of a quotient is the upper half of the dividend times a reciprocal of the
+    /// divisor.
     fn guesses(&self, first: Id, number: Id, divisor: Id) -> bool {
         let Some((x, y)) = self.upper_factors(first) else { return false };
         let reciprocal = match (x == number, y == number) {
@@ -295,7 +295,7 @@ impl Rewriter<'_> {
         self.op(id) == Op::Mul && (x == a && y == b || x == b && y == a)
     }
 
-    /// The factors of a product of two values without a sign whose upper half this is.
+    /// Returns the factors of the unsigned product whose upper half this is.
     fn upper_factors(&self, id: Id) -> Option<(Id, Id)> {
         let product = self.input(id, 0);
         let (a, b) = (self.input(product, 0), self.input(product, 1));
@@ -306,7 +306,7 @@ impl Rewriter<'_> {
         is_product.then(|| (self.input(a, 0), self.input(b, 0)))
     }
 
-    /// `-(guess * divisor)`.
+    /// Recognises `-(guess * divisor)`.
     fn is_error(&self, id: Id, guess: Id, divisor: Id) -> bool {
         match self.op(id) {
             Op::Neg => self.is_product(self.input(id, 0), guess, divisor),
@@ -320,7 +320,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a value is the reciprocal of another, made in floating point, times 2^32 and a little less.
+    /// Returns whether a value is the floating-point reciprocal of another, times slightly less than 2^32.
     fn is_reciprocal(&self, id: Id, of: Id) -> bool {
         let mut at = id;
         let mut is_scaled = false;

@@ -1,4 +1,4 @@
-//! Widenings, halves and what is made of both.
+//! Extensions and halves.
 
 use super::Rewriter;
 use crate::ir::{Id, Op, Special};
@@ -11,7 +11,7 @@ impl Rewriter<'_> {
         match op {
             Op::Concat => return (Pairs { function: self.function }).concat(self.id),
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
-            // Where the memory of the thread or the block begins among all addresses.
+            // The start of the local or shared window in the generic address space.
             Op::ZeroExtend
                 if width == 64 && matches!(inner_op, Op::Special(special) if special.memory().is_some()) =>
             {
@@ -51,7 +51,7 @@ impl Rewriter<'_> {
             }
             Op::Low if inner_op == Op::Select => return self.low_of_choice(width, a),
             Op::Low if width == 32 => return self.low_of_wide(a),
-            // What is carried over by a product with a power of two.
+            // The carry of a product with a power of two.
             Op::High
                 if inner_op == Op::Mul
                     && width == 32
@@ -77,7 +77,7 @@ impl Rewriter<'_> {
                 let top = self.constant(31, 32);
                 return Some(self.make(Op::Sar, width, &[inner, top]));
             }
-            // A shift to the left of what has nothing below.
+            // A left shift of a value with a zero lower half.
             Op::High
                 if inner_op == Op::Shl
                     && width == 32
@@ -93,7 +93,7 @@ impl Rewriter<'_> {
         None
     }
 
-    /// The lower half of a choice of what is plainly made of halves is a choice of these.
+    /// Moves taking the lower half into a select whose sides are plainly made of halves.
     fn low_of_choice(&mut self, width: u8, choice: Id) -> Option<Id> {
         let is_plain = |id: Id| {
             let at = if self.op(id) == Op::Neg { self.input(id, 0) } else { id };
@@ -107,7 +107,7 @@ impl Rewriter<'_> {
         Some(self.make(Op::Select, width, &[condition, sides[0], sides[1]]))
     }
 
-    /// The lower half of a 64-bit result needs only the lower halves of what it is made of.
+    /// Narrows an operation of which only the lower half is used.
     fn low_of_wide(&mut self, wide: Id) -> Option<Id> {
         let op = self.op(wide);
         let (a, b) = (self.input(wide, 0), self.input(wide, 1));

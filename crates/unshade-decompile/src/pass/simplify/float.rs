@@ -1,10 +1,10 @@
-//! Floating point: signs that are changed by operations on bits.
+//! Floating point: sign changes by bitwise operations.
 
 use super::Rewriter;
 use crate::ir::{Id, NONE, Op};
 
 impl Rewriter<'_> {
-    /// What can't be subnormal is the same without it.
+    /// Removes a flush of a value that cannot be subnormal.
     pub(super) fn flushed(&mut self, float: Id) -> Option<Id> {
         match self.op(float) {
             Op::Constant(bits) if f32::from_bits(bits as u32).is_subnormal() => {
@@ -21,7 +21,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Inputs of floating-point operations whose sign is changed by operations on bits.
+    /// Simplifies inputs of floating-point operations whose sign is changed by bitwise operations.
     pub(super) fn floats(&mut self, op: Op) -> Option<Id> {
         for index in 0..self.function.inputs(self.id).len() {
             if !op.takes_float(index) {
@@ -52,7 +52,7 @@ impl Rewriter<'_> {
                 let inner = self.input(a, 0);
                 Some(self.make(Op::FloatAbs, width, &[inner]))
             }
-            // There and back: every float is a double.
+            // A round trip: every float is exact as a double.
             Op::FloatConvert if width == 32 && self.op(a) == Op::FloatConvert => {
                 let inner = self.input(a, 0);
                 (self.width(inner) == 32).then_some(inner)

@@ -1,23 +1,23 @@
-//! Sums, products, operations on bits, shifts.
+//! Sums, products, bitwise operations, shifts.
 
 use super::Rewriter;
 use crate::ir::fold::{fold, masked};
 use crate::ir::{Id, Op};
 
-/// The size of a window of memory, in bytes.
+/// The size of a memory window, in bytes.
 pub(super) const WINDOW: u64 = 1 << 24;
 
-/// So deep is looked for the bits that a value may have.
+/// Maximum depth of the search for possible bits.
 const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
-    /// Whether it is where the thread's or the block's memory begins among all addresses.
+    /// Returns whether it is the start of the local or shared window in the generic address space.
     pub(super) fn is_window(&self, id: Id) -> bool {
         matches!(self.op(id), Op::Special(special) if special.memory().is_some())
     }
 
-    /// Whether it is an address inside of such memory: where that begins, and a number. Windows begin where their size
-    /// divides, so such a sum has no carry.
+    /// Returns whether it is an address inside such a window: its start plus a constant. Windows are aligned to their
+    /// size, so the sum has no carry.
     pub(super) fn is_in_window(&self, sum: Id) -> bool {
         self.op(sum) == Op::Add
             && self.is_window(self.input(sum, 0))
@@ -55,7 +55,7 @@ impl Rewriter<'_> {
             Op::Sub if a == b => return Some(self.constant(0, width)),
             Op::Sub if x == Some(0) && reassociate => return Some(self.make(Op::Neg, width, &[b])),
             Op::And | Op::Or if a == b => return Some(a),
-            // Windows of memory begin where their size divides, so the rest is the address inside.
+            // Windows are aligned to their size, so the low bits are the address inside.
             Op::And if y.is_some_and(|y| y < WINDOW) && self.is_window(a) => {
                 return Some(self.constant(0, width));
             }
@@ -98,7 +98,7 @@ impl Rewriter<'_> {
                 let sum = self.constant(sum, width);
                 return Some(self.make(Op::Add, width, &[inner, sum]));
             }
-            // Numbers go outwards, where others join them.
+            // Constants move outwards, where they combine with others.
             Op::Add if reassociate && width == 64 && self.op(b) == Op::Add && y.is_none() => {
                 let (inner, offset) = (self.input(b, 0), self.input(b, 1));
                 if self.num(offset).is_some() {
@@ -138,7 +138,7 @@ impl Rewriter<'_> {
     }
 
     pub(super) fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
-        // An amount that is clamped to the width: shifting by more gives nothing anyway.
+        // An amount that is clamped to the width: larger shifts give zero anyway.
         if self.op(b) == Op::Select {
             let (condition, most, amount) = (self.input(b, 0), self.input(b, 1), self.input(b, 2));
             if self.op(condition) == Op::Less
@@ -178,7 +178,7 @@ impl Rewriter<'_> {
         None
     }
 
-    /// The bits that may be set in a value.
+    /// Returns the bits that may be set in a value.
     pub(super) fn possible(&self, id: Id, depth: u32) -> u64 {
         let all = masked(u64::MAX, self.width(id));
         if depth == 0 {
@@ -198,7 +198,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A value of which a mask takes some bits: parts that have none of them go, and the mask where it takes all.
+    /// Simplifies a masked value: removes parts without any masked bits, and the mask if it keeps all bits.
     fn masked(&mut self, width: u8, a: Id, mask: Id, bits: u64) -> Option<Id> {
         if self.possible(a, DEPTH) & !bits == 0 {
             return Some(a);

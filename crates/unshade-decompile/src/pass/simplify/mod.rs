@@ -1,7 +1,7 @@
-//! Values that are another way to write simpler ones, and values that are there already.
+//! Rewrites values to simpler ones, and numbers values.
 //!
-//! Each value is looked at with its inputs settled; `rewrite` says what it is instead. A pure value of the same operator
-//! and inputs that dominates it takes its place.
+//! Each value is visited with settled inputs; `rewrite` returns its replacement. A pure value is also replaced by an
+//! equal one that dominates it.
 
 mod choice;
 mod condition;
@@ -9,22 +9,22 @@ mod divide;
 mod extension;
 mod float;
 mod integer;
-mod known;
+mod value_table;
 
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
-use known::Known;
+use value_table::ValueTable;
 
-/// Goes over all values once, in some order, and then over what was made of them; whether anything changed. What is not due
-/// is not looked at, but for what is the same. Sums are put together anew only where that is said. All values have to be
-/// used: see [`super::sweep`].
+/// Visits all values in an order, and then the new ones. Returns whether anything changed. Values that are not due
+/// are only numbered. Sums are reassociated only if `reassociate` is set. All values must be used: see
+/// [`super::sweep`].
 pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool], reassociate: bool) -> bool {
     if !is_due.contains(&true) {
         return false;
     }
     let old = function.values.len() as Id;
-    let mut known = Known::new(function.values.len());
+    let mut known = ValueTable::new(function.values.len());
     let mut changed = false;
     let mut order = order.iter().copied();
     let mut new = old;
@@ -33,15 +33,17 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool]
         (new as usize <= function.values.len()).then(|| new - 1)
     }) {
         let block = function.values[at as usize].block;
-        if function.is_replaced(at) || graph.place.get(block as usize).is_none_or(|place| *place == NONE) {
+        if function.is_replaced(at)
+            || graph.position.get(block as usize).is_none_or(|position| *position == NONE)
+        {
             continue;
         }
         if is_due.get(at as usize) != Some(&false) {
-            // What its inputs were replaced by meanwhile marks it again: what is made of it may have been looked at before.
+            // Replaced inputs mark a value as changed again: its users may have been visited before.
             function.values[at as usize].is_changed = false;
-            let is_choice = function.op(at) == Op::Select;
-            let ways = if is_choice { choice::choice_of_ways(function, graph, at) } else { None };
-            if let Some(other) = ways.or_else(|| rewrite(function, at, reassociate))
+            let is_select = function.op(at) == Op::Select;
+            let replacement = if is_select { choice::select_of_phi(function, graph, at) } else { None };
+            if let Some(other) = replacement.or_else(|| rewrite(function, at, reassociate))
                 && function.resolve(other) != at
             {
                 function.replace(at, other);
@@ -49,16 +51,16 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool]
                 continue;
             }
         }
-        // What is new has changed something where it was put; what was only tried is in no place.
+        // A new value changed something where it was inserted; one that was only tried is unused.
         changed |= number(function, graph, &mut known, at) && at < old;
     }
     function.settle_blocks();
     changed
 }
 
-/// Value numbering: whether the value was replaced by one that is the same. Values with the same inputs are of the same
-/// block here, so that the first of them will do.
-fn number(function: &mut Function, graph: &Graph, known: &mut Known, id: Id) -> bool {
+/// Numbers a value. Returns whether it was replaced by an equal one. Values with equal inputs are in the same block
+/// here, so the first one will do.
+fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: Id) -> bool {
     let value = function.values[id as usize];
     if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) {
         return false;
@@ -84,7 +86,7 @@ struct Rewriter<'a> {
     id: Id,
 }
 
-/// What a value is instead.
+/// Returns the replacement of a value.
 fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
     let value = function.values[id as usize];
     let count = function.inputs(id).len();
@@ -161,7 +163,7 @@ impl Rewriter<'_> {
         Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
     }
 
-    /// Whether a value is masked to no more than a number.
+    /// Returns whether a value is masked to at most a number.
     fn is_below(&self, id: Id, most: Option<u64>) -> bool {
         let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
         mask.zip(most).is_some_and(|(mask, most)| mask <= most)
@@ -174,7 +176,7 @@ impl Rewriter<'_> {
             if input == self.id || input == same {
                 continue;
             }
-            // The same number may be there twice.
+            // The same constant may occur as two values.
             if same != NONE && (self.num(input).is_none() || self.num(input) != self.num(same)) {
                 return None;
             }
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
     use crate::ir::{End, NONE, Space};
 
-    /// What is stored when `make` has made a value of a parameter.
+    /// Returns what is stored after `make` derives a value from a parameter.
     fn stored(make: impl FnOnce(&mut Function, Id) -> Id) -> (Function, Id) {
         let mut function = Function::default();
         let block = function.block(0);
@@ -198,7 +200,7 @@ mod tests {
         let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
         function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function, &mut crate::pass::Tried::default());
+        crate::pass::run(&mut function, &mut crate::pass::Cache::default());
         let value = function.input(function.blocks[0].effects[0], 1);
         (function, value)
     }
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_of_a_choice_is_one() {
+    fn nested_selects_are_merged() {
         let (function, value) = stored(|function, x| {
             let five = function.constant(5, 32);
             let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_inside_of_a_window_is_what_the_window_is_taken_from() {
+    fn an_address_minus_its_window_is_the_offset() {
         let (function, value) = stored(|function, x| {
             let window = function.raw(Op::Special(crate::ir::Special(&"local_window()")), 32, 0, NONE, &[]);
             let sum = function.raw(Op::Add, 32, 0, NONE, &[window, x]);
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_float_that_was_a_double_in_between_is_the_float() {
+    fn a_round_trip_through_double_is_removed() {
         let (function, value) = stored(|function, x| {
             let wide = function.raw(Op::FloatConvert, 64, 0, NONE, &[x]);
             let absolute = function.raw(Op::FloatAbs, 64, 0, NONE, &[wide]);

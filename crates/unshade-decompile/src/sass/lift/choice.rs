@@ -1,22 +1,23 @@
-//! Instructions with branches inside that only make numbers: both ways are computed, and what differs is chosen.
+//! If-conversion: instructions with internal branches that only compute values become selects.
 
-use super::Lifting;
+use super::super::lifter::Lifter;
 use crate::ir::{Id, NONE, Op};
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step};
 
-impl Lifting<'_> {
-    /// A pure instruction with branches inside: both ways are computed, and what differs is chosen. Writes are pending.
+impl Lifter<'_> {
+    /// Lifts a pure instruction with internal branches: both paths are computed, and differing values are selected.
+    /// Writes are pending.
     pub(super) fn straight_branching(&mut self, lifted: &Lifted, body: usize) {
-        /// A way that goes on later: where, when, and with which names and writes.
-        type Way = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
-        let mut ways: Vec<Way> = Vec::new();
+        /// A path that continues later: operation index, condition, temporaries, pending writes.
+        type DeferredPath = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
+        let mut deferred: Vec<DeferredPath> = Vec::new();
         let mut path = self.number(1, 1);
         let mut is_live = true;
         let ops = lifted.ops();
         for index in body..=ops.len() {
-            while let Some(place) = ways.iter().position(|way| way.0 == index) {
-                let (_, condition, temporaries, writes) = ways.swap_remove(place);
+            while let Some(variable) = deferred.iter().position(|entry| entry.0 == index) {
+                let (_, condition, temporaries, writes) = deferred.swap_remove(variable);
                 if is_live {
                     self.merge(condition, &temporaries, writes);
                     path = self.make(Op::BoolOr, 1, &[path, condition]);
@@ -33,7 +34,7 @@ impl Lifting<'_> {
             }
             match op.code {
                 Pcode::Branch => {
-                    ways.push((usize::from(op.to), path, self.temporaries.clone(), self.pending.clone()));
+                    deferred.push((usize::from(op.to), path, self.temporaries.clone(), self.pending.clone()));
                     is_live = false;
                 }
                 Pcode::BranchUnless => {
@@ -44,12 +45,12 @@ impl Lifting<'_> {
                         Some(1..) => {}
                         Some(0) => {
                             let (names, writes) = (self.temporaries.clone(), self.pending.clone());
-                            ways.push((usize::from(op.to), path, names, writes));
+                            deferred.push((usize::from(op.to), path, names, writes));
                             is_live = false;
                         }
                         None => {
                             let (names, writes) = (self.temporaries.clone(), self.pending.clone());
-                            ways.push((usize::from(op.to), away, names, writes));
+                            deferred.push((usize::from(op.to), away, names, writes));
                             path = self.make(Op::BoolAnd, 1, &[path, condition]);
                         }
                     }
@@ -67,38 +68,38 @@ impl Lifting<'_> {
                     if mine == NONE { other } else { self.select(condition, other, mine) };
             }
         }
-        let mut places: Vec<u32> = writes.iter().chain(&self.pending).map(|entry| entry.0).collect();
-        places.sort_unstable();
-        places.dedup();
+        let mut variables: Vec<u32> = writes.iter().chain(&self.pending).map(|entry| entry.0).collect();
+        variables.sort_unstable();
+        variables.dedup();
         let mut merged = Vec::new();
-        for place in places {
+        for variable in variables {
             let of =
-                |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == place).map(|entry| entry.1);
+                |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == variable).map(|entry| entry.1);
             let (other, mine) = (of(&writes), of(&self.pending));
             let value = match (other, mine) {
                 (Some(other), Some(mine)) => self.select(condition, other, mine),
                 (Some(other), None) => {
-                    let old = self.read_place(place);
+                    let old = self.read_variable(variable);
                     self.select(condition, other, old)
                 }
                 (None, Some(mine)) => {
                     let pending = std::mem::take(&mut self.pending);
-                    let old = self.read_place(place);
+                    let old = self.read_variable(variable);
                     self.pending = pending;
                     self.select(condition, old, mine)
                 }
                 (None, None) => continue,
             };
-            merged.push((place, value));
+            merged.push((variable, value));
         }
         self.pending = merged;
     }
 
-    /// An operation whose writes to places wait.
+    /// Lifts an operation whose writes to variables are pending.
     pub(super) fn pending_step(&mut self, op: &Step, lifted: &Lifted) {
         let value = self.value_of(op, lifted);
         let Some(output) = op.output else { return };
-        let writes = self.places(&output, value);
+        let writes = self.outputs(&output, value);
         self.pending.extend(writes.into_iter().flatten());
     }
 }

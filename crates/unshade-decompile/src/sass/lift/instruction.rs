@@ -1,15 +1,14 @@
-//! An instruction at a time: which operations it is of, and where control goes at its end.
+//! Lifter of one instruction: its operations, and where control continues at its end.
 
 use super::super::flow::{self, Node};
-use super::super::routine::{Half, Half32, Meaning, Routine};
-use super::Lifting;
-use super::region::Side;
+use super::super::lifter::{Lifter, Side};
+use super::super::routine::{Half, HalfLocation, Meaning, Routine};
 use crate::ir::{BlockId, End, Id, NONE, Op};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, functions};
 
-impl Lifting<'_> {
+impl Lifter<'_> {
     pub(super) fn instruction(&mut self, instruction: &Instruction, node: &Node, is_last: bool) {
         let mut lifted = std::mem::take(&mut self.lifted);
         lifted.lift(instruction, u64::from(self.address));
@@ -21,7 +20,7 @@ impl Lifting<'_> {
         let body = guarded_from(ops);
         let is_pure = ops[body..].iter().all(|op| self.is_pure(op));
         let is_branching = ops[body..].iter().any(|op| op.code == Pcode::BranchUnless);
-        // What only makes numbers and joins at its end: the numbers are chosen, the names of both ways are one.
+        // If an instruction only computes values and joins at its end, the values are selected.
         let join = ops.last().filter(|op| is_join(op));
         let joins_after_numbers =
             join.is_some() && ops[body..ops.len() - 1].iter().all(|op| self.is_pure(op));
@@ -43,8 +42,8 @@ impl Lifting<'_> {
         if call {
             if let Some((side, _)) = self.enter(instruction, body, false) {
                 self.side = side;
-                let name = self.called_outside();
-                if !name.is_some_and(|name| self.call_outside(name)) {
+                let name = self.external_callee();
+                if !name.is_some_and(|name| self.call_runtime(name)) {
                     self.unlifted(0);
                 }
                 self.side = Side::Plain;
@@ -59,8 +58,8 @@ impl Lifting<'_> {
             } else if is_branching {
                 self.straight_branching(&lifted, body);
                 let writes = std::mem::take(&mut self.pending);
-                for (place, value) in writes {
-                    self.write_place(place, value);
+                for (variable, value) in writes {
+                    self.write_variable(variable, value);
                 }
                 if let Some(join) = join {
                     self.leaves_block(join, &lifted, node);
@@ -73,15 +72,16 @@ impl Lifting<'_> {
         self.lifted = lifted;
     }
 
-    /// A call of one of the compiler's routines: an operator. What it used for itself is of no use afterwards.
+    /// Lifts a call of one of the compiler's routines as an operator. The registers that it used internally are dead
+    /// afterwards.
     fn routine(&mut self, routine: &Routine, guard: Option<Id>) {
         let Meaning { width, flushes, narrow, .. } = routine.meaning;
         let mut halves: Vec<Id> = Vec::new();
         for half in &routine.inputs {
             halves.push(match half {
-                Half::Register(register) => self.read_place(u32::from(*register)),
-                Half::Zero => self.number(0, 32),
-                Half::Parameter(offset) => self.constant(u64::from(*offset), 32),
+                HalfLocation::Register(register) => self.read_variable(u32::from(*register)),
+                HalfLocation::Zero => self.number(0, 32),
+                HalfLocation::Parameter(offset) => self.constant(u64::from(*offset), 32),
             });
         }
         let mut numbers: Vec<Id> = match width {
@@ -113,23 +113,23 @@ impl Lifting<'_> {
         }
         for &(register, half) in &routine.results {
             let part = match (width, half) {
-                (64, Half32::Low) => self.make(Op::Low, 32, &[value]),
-                (64, Half32::High) => self.make(Op::High, 32, &[value]),
+                (64, Half::Low) => self.make(Op::Low, 32, &[value]),
+                (64, Half::High) => self.make(Op::High, 32, &[value]),
                 _ => value,
             };
             writes.push((register, part));
         }
         for (register, mut value) in writes {
-            let place = u32::from(register);
+            let variable = u32::from(register);
             if let Some(guard) = guard {
-                let old = self.read_place(place);
+                let old = self.read_variable(variable);
                 value = self.select(guard, value, old);
             }
-            self.write_place(place, value);
+            self.write_variable(variable, value);
         }
     }
 
-    /// A pure instruction under another guard than the region's: what it writes is chosen.
+    /// Lifts a pure instruction with another guard than the region's: its results are selected.
     pub(super) fn chosen(&mut self, lifted: &Lifted, body: usize) {
         let guard = self.guard_value(lifted, body);
         self.straight_branching(lifted, body);
@@ -137,12 +137,12 @@ impl Lifting<'_> {
         // The last of several writes counts.
         writes.reverse();
         let mut seen = Vec::new();
-        for (place, value) in writes {
-            if !seen.contains(&place) {
-                seen.push(place);
-                let old = self.read_place(place);
+        for (variable, value) in writes {
+            if !seen.contains(&variable) {
+                seen.push(variable);
+                let old = self.read_variable(variable);
                 let value = self.select(guard, value, old);
-                self.write_place(place, value);
+                self.write_variable(variable, value);
             }
         }
     }
@@ -167,7 +167,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// Operations one after the other.
+    /// Lifts consecutive operations.
     pub(super) fn straight(&mut self, lifted: &Lifted, body: usize, node: &Node) {
         for op in &lifted.ops()[body..] {
             if self.leaves_block(op, lifted, node) {
@@ -177,7 +177,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// Whether the operation ended the block: control goes elsewhere.
+    /// Lifts an operation that may leave the instruction. Returns whether it ended the block.
     pub(super) fn leaves_block(&mut self, op: &Step, lifted: &Lifted, node: &Node) -> bool {
         let is_join = is_join(op);
         if is_join && node.taken == flow::NONE {
@@ -200,7 +200,7 @@ impl Lifting<'_> {
             Pcode::Return => End::Return,
             _ => {
                 let saved = std::mem::replace(&mut self.block, block);
-                let end = self.way(node, flow::NONE);
+                let end = self.end_at(node, flow::NONE);
                 self.block = saved;
                 end
             }
@@ -222,7 +222,7 @@ impl Lifting<'_> {
         self.block = if saved == block { NONE } else { saved };
     }
 
-    /// The 32-bit number that the target of an indirect branch is made of.
+    /// Returns the 32-bit number that the target of an indirect branch is computed from.
     pub(super) fn table_index(&mut self, target: Id) -> Id {
         let mut at = target;
         for _ in 0..8 {
@@ -239,7 +239,7 @@ impl Lifting<'_> {
         at
     }
 
-    /// An instruction with effects and branches inside: each stretch becomes a block.
+    /// Lifts an instruction with effects and internal branches: each stretch becomes a block.
     pub(super) fn with_blocks(&mut self, lifted: &Lifted, node: &Node) {
         let mut labels: Vec<(usize, BlockId)> = Vec::new();
         for (index, op) in lifted.ops().iter().enumerate() {
@@ -291,8 +291,8 @@ impl Lifting<'_> {
     }
 
     pub(super) fn arrive(&mut self, index: usize, labels: &mut Vec<(usize, BlockId)>) {
-        let Some(place) = labels.iter().position(|label| label.0 == index) else { return };
-        let (_, block) = labels.swap_remove(place);
+        let Some(variable) = labels.iter().position(|label| label.0 == index) else { return };
+        let (_, block) = labels.swap_remove(variable);
         if self.block != NONE {
             self.builder.end(self.block, End::Goto(block));
         }
@@ -301,13 +301,13 @@ impl Lifting<'_> {
     }
 }
 
-/// Whether it is what `.S` does.
+/// Returns whether an operation is that of `.S`.
 fn is_join(op: &Step) -> bool {
     matches!(op.code, Pcode::Function(index)
         if functions().get(usize::from(index)).is_some_and(|function| function.name == "reconverge"))
 }
 
-/// Where the operations begin that a guard is not of.
+/// Returns the index of the first operation that the guard does not belong to.
 fn guarded_from(ops: &[Step]) -> usize {
     let ends = |op: &Step| op.code == Pcode::BranchUnless && usize::from(op.to) == ops.len();
     match ops {

@@ -1,24 +1,24 @@
-//! Inputs and outputs of operations: registers, flags, constants, special registers, addresses that are put in later.
+//! Inputs and outputs of operations: registers, flags, constants, special registers, relocated addresses.
 
-use super::super::calls::{Given, memory};
-use super::super::{Part, Place, banks};
-use super::{FIRST_FLAG, Lifting};
+use super::super::calls::memory;
+use super::super::lifter::{CallResult, FIRST_FLAG, Lifter};
+use super::super::{AddressPart, VariableSpace, banks};
 use crate::ir::{Id, Intrinsic, NONE, Op, Space};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
 
-impl<'a> Lifting<'a> {
+impl<'a> Lifter<'a> {
     pub(super) fn step(&mut self, op: &Step, lifted: &Lifted) {
         let value = self.value_of(op, lifted);
         let Some(output) = op.output else { return };
-        for (place, value) in self.places(&output, value).into_iter().flatten() {
-            self.write_place(place, value);
+        for (variable, value) in self.outputs(&output, value).into_iter().flatten() {
+            self.write_variable(variable, value);
         }
     }
 
-    /// The places that an output is, and what each gets; names of the instruction's own are written at once.
-    pub(super) fn places(&mut self, output: &Varnode, value: Id) -> [Option<(u32, Id)>; 2] {
+    /// Returns the variables of an output with their values; temporaries are written at once.
+    pub(super) fn outputs(&mut self, output: &Varnode, value: Id) -> [Option<(u32, Id)>; 2] {
         let value = if value == NONE { self.unlifted(output.width) } else { value };
         let number = u32::try_from(output.offset).unwrap_or(0);
         match output.space {
@@ -50,17 +50,17 @@ impl<'a> Lifting<'a> {
                 _ => self.number(varnode.offset, varnode.width),
             },
             SassSpace::Register => {
-                let low = self.read_place(number & 255);
+                let low = self.read_variable(number & 255);
                 match varnode.width {
                     32 => low,
                     ..32 => self.make(Op::Low, varnode.width, &[low]),
                     _ => {
-                        let high = self.read_place((number + 1) & 255);
+                        let high = self.read_variable((number + 1) & 255);
                         self.make(Op::Concat, 64, &[high, low])
                     }
                 }
             }
-            SassSpace::Flag => self.read_place(FIRST_FLAG + number),
+            SassSpace::Flag => self.read_variable(FIRST_FLAG + number),
             SassSpace::Temporary => match self.temporaries.get(number as usize).copied() {
                 Some(value) if value != NONE => self.builder.function.resolve(value),
                 _ => self.leaf(Op::Undefined, varnode.width),
@@ -70,9 +70,9 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// A constant of a bank: the bank stands above 16 bits of offset.
-    pub(super) fn constant(&mut self, place: u64, width: u8) -> Id {
-        let (bank, offset) = ((place >> 16) as u8, place & 0xffff);
+    /// Returns a constant of a bank; the bank number is above 16 bits of offset.
+    pub(super) fn constant(&mut self, bank_and_offset: u64, width: u8) -> Id {
+        let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
         if bank == 0 {
             if offset >= banks::PARAMETERS {
                 return self.leaf(Op::Parameter((offset - banks::PARAMETERS) as u32), width);
@@ -84,7 +84,7 @@ impl<'a> Lifting<'a> {
                 return self.leaf(Op::Special(special), width);
             }
         }
-        if let Some(value) = self.code.held(place, width) {
+        if let Some(value) = self.code.known_constant(bank_and_offset, width) {
             return self.number(value, width);
         }
         if let Some(address) = self.variable(bank, offset, None) {
@@ -129,8 +129,8 @@ impl<'a> Lifting<'a> {
                     self.other_function(function.name, inputs, width)
                 };
                 match given {
-                    Given::Value(value) => value,
-                    Given::Nothing => self.unlifted(width),
+                    CallResult::Value(value) => value,
+                    CallResult::Unsupported => self.unlifted(width),
                 }
             }
             Pcode::FloatTruncate => self.truncated(inputs[0], width),
@@ -141,7 +141,7 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// A generic address as that of the memory that it is known to be of.
+    /// Narrows a generic address to the memory space that it is known to be in.
     fn narrowed(&self, space: Space, address: Id) -> (Space, Id) {
         let known = if space == Space::Generic { self.known_space(address) } else { None };
         known.unwrap_or((space, address))
@@ -158,9 +158,9 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// The address in the variable that has a byte of a constant bank, and what is added to it.
+    /// Returns the address in the variable that contains a byte of a constant bank, plus an index.
     fn variable(&mut self, bank: u8, offset: u64, index: Option<Id>) -> Option<Id> {
-        let mut all = self.code.variables.iter().filter(|found| found.place == Place::Constant(bank));
+        let mut all = self.code.variables.iter().filter(|found| found.space == VariableSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
         let (name, inside) = (found.name, offset - found.offset);
         let symbol = self.symbol(name);
@@ -178,12 +178,12 @@ impl<'a> Lifting<'a> {
 
     pub(super) fn constant_load(&mut self, address: Id, width: u8) -> Id {
         let function = &self.builder.function;
-        if let Some(place) = function.number(address) {
-            return self.constant(place, width);
+        if let Some(bank_and_offset) = function.number(address) {
+            return self.constant(bank_and_offset, width);
         }
         let offset = function.number(function.input(address, 1));
-        if let (Op::Add, Some(place)) = (function.op(address), offset) {
-            let (bank, offset) = ((place >> 16) as u8, place & 0xffff);
+        if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
+            let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
             let base = function.input(address, 0);
             if let Some(address) = self.variable(bank, offset, Some(base)) {
                 return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
@@ -197,17 +197,17 @@ impl<'a> Lifting<'a> {
         self.make(Op::Load(Space::Constant(0)), width, &[address])
     }
 
-    /// The function whose address is put into a call when the code is loaded.
-    pub(super) fn called_outside(&self) -> Option<&'a str> {
+    /// Returns the external function that a relocation inserts into a call.
+    pub(super) fn external_callee(&self) -> Option<&'a str> {
         let address = u64::from(self.address);
         self.code.relocations.iter().find(|entry| entry.address == address).map(|entry| entry.symbol)
     }
 
-    /// The part of a symbol's address that is put into the instruction when the code is loaded.
+    /// Returns the part of a symbol's address that a relocation inserts into the instruction.
     pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<Id> {
         let address = u64::from(self.address);
         let found = self.code.relocations.iter().find(|entry| entry.address == address).copied()?;
-        // An instruction that moves an immediate has no other number.
+        // A move of an immediate has only that one number.
         if relocation_is_call(found.part) || !instruction.operation().name.starts_with("MOV") {
             return None;
         }
@@ -215,21 +215,12 @@ impl<'a> Lifting<'a> {
         let whole = self.leaf(Op::Symbol(symbol), 64);
         let addend = self.number(found.addend, 64);
         let whole = if found.addend == 0 { whole } else { self.make(Op::Add, 64, &[whole, addend]) };
-        let op = if found.part == Part::Low { Op::Low } else { Op::High };
+        let op = if found.part == AddressPart::Low { Op::Low } else { Op::High };
         Some(self.make(op, 32, &[whole]))
-    }
-
-    pub(in crate::sass) fn symbol(&mut self, name: &str) -> u32 {
-        let symbols = &mut self.builder.function.symbols;
-        let index = symbols.iter().position(|symbol| symbol == name).unwrap_or(symbols.len());
-        if index == symbols.len() {
-            symbols.push(String::from(name));
-        }
-        index as u32
     }
 }
 
-/// An offset in a bank as the text counts it: in bank 0 from the parameters on.
+/// Returns an offset in a bank as printed: in bank 0 relative to the parameters.
 fn inside(bank: u8, offset: u64) -> u64 {
     if bank == 0 { offset.wrapping_sub(banks::PARAMETERS) } else { offset }
 }
@@ -284,6 +275,6 @@ fn operator(code: Pcode) -> Option<Op> {
     })
 }
 
-fn relocation_is_call(part: Part) -> bool {
-    part == Part::Target
+fn relocation_is_call(part: AddressPart) -> bool {
+    part == AddressPart::Target
 }

@@ -1,7 +1,7 @@
-//! Many threads at once: each step is chosen once and done for all lanes.
+//! Execution of many threads at once: each step is dispatched once and executed for all lanes.
 //!
-//! Every lane has an address, and always those at the lowest one go on together, so that lanes that parted meet again
-//! behind the longer way. Inside of an instruction, those that a branch took wait where it leads.
+//! Every lane has an address. Those at the lowest address run together, so that diverged lanes meet again after the
+//! longer path. Inside an instruction, lanes that took a branch wait at its target.
 
 use super::super::banks;
 use super::*;
@@ -9,33 +9,33 @@ use crate::ir::fold::masked;
 use unshade_sass::semantics::functions::call;
 use unshade_sass::semantics::operate;
 
-/// So many words may be run before it is given up.
+/// Maximum number of words to run.
 const MAX_STEPS: usize = 4000;
 
-/// The address of a lane that has returned, or has failed.
+/// The address of a lane that has returned or failed.
 const ENDED: u64 = u64::MAX;
 
-/// A set of lanes, a bit for each.
-type Set = u64;
+/// A set of lanes, one bit each.
+type LaneSet = u64;
 
-/// Where threads are.
+/// The state of the threads.
 pub(super) struct Threads {
     randoms: [Random; LANES],
-    /// How many were begun.
+    /// Number of started threads.
     count: usize,
-    /// Where those are that wait for the active ones.
+    /// The addresses of lanes that wait for the active ones.
     at: Lanes,
-    returned: Set,
-    /// Those for which a step is done, as a set and as all bits of each lane's number.
-    active: Set,
+    returned: LaneSet,
+    /// The active lanes, as a set and as all-ones masks.
+    active: LaneSet,
     mask: Lanes,
-    /// Those that wait for a step of the instruction.
-    waiting: Vec<(usize, Set)>,
-    stacks: [Vec<(Push, u64)>; LANES],
+    /// Lanes that wait for a step of the instruction.
+    waiting: Vec<(usize, LaneSet)>,
+    stacks: [Vec<(PushKind, u64)>; LANES],
 }
 
 impl Machine<'_> {
-    /// A thread for each seed, with registers and flags that look random, and with no parameter given.
+    /// Starts a thread for each seed, with random registers and flags, and without parameters.
     pub(in super::super) fn begin(&mut self, seeds: &[u64]) {
         self.threads.count = seeds.len().min(LANES);
         for (random, seed) in self.threads.randoms.iter_mut().zip(seeds) {
@@ -53,8 +53,8 @@ impl Machine<'_> {
         self.parameters.clear();
     }
 
-    /// Puts something into a register before the run.
-    pub(in super::super) fn give(&mut self, register: usize, words: Lanes) {
+    /// Sets a register before the run.
+    pub(in super::super) fn set_register(&mut self, register: usize, words: Lanes) {
         self.touch(register);
         self.values[register] = words;
         for touched in self.touched.iter_mut().filter(|touched| touched.0 == register) {
@@ -62,13 +62,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Puts the same into all registers.
-    pub(in super::super) fn give_all(&mut self, words: Lanes) {
+    /// Sets all registers to the same numbers.
+    pub(in super::super) fn set_all_registers(&mut self, words: Lanes) {
         self.touched = (0..REGISTERS).map(|register| (register, words)).collect();
         self.values[..REGISTERS].fill(words);
     }
 
-    /// A register that comes into play holds what looks random.
+    /// Gives a register a random value when it is first used.
     pub(super) fn touch(&mut self, register: usize) {
         if self.touched.iter().all(|touched| touched.0 != register) {
             self.values[register] = self.threads.random(0xffff_ffff);
@@ -76,15 +76,15 @@ impl Machine<'_> {
         }
     }
 
-    /// The registers that have to do with the run, what they held before it, and what they hold now.
+    /// Returns the registers of the run, with their values before and after it.
     pub(in super::super) fn touched(&self) -> impl Iterator<Item = (usize, &[u64], &[u64])> {
         let count = self.threads.count;
         let touched = self.touched.iter();
         touched.map(move |(register, before)| (*register, &before[..count], &self.values[*register][..count]))
     }
 
-    /// Runs from an address up to the return; gives for each thread whether that came. Notes what is read where that is
-    /// wanted.
+    /// Runs from an address to the return. Returns for each thread whether it returned, and records reads if
+    /// requested.
     pub(in super::super) fn run(&mut self, address: u64, mut reads: Option<&mut Reads>) -> Vec<bool> {
         let mut written = [0; REGISTERS];
         let count = self.threads.count;
@@ -100,13 +100,13 @@ impl Machine<'_> {
                         self.note(index, &mut written, reads);
                     }
                     self.instruction(index, reads.as_deref_mut());
-                    self.taken[index].next
+                    self.decoded[index].next
                 }
                 None => at.saturating_add(self.code.isa.word_bytes as u64),
             };
-            // As long as all stay together, there is nothing to seek.
+            // While all lanes are together, there is nothing to search.
             if self.threads.active != running {
-                (at, running) = self.threads.lowest(at);
+                (at, running) = self.threads.activate_lowest(at);
                 if running == 0 {
                     break;
                 }
@@ -115,12 +115,13 @@ impl Machine<'_> {
         (0..count).map(|lane| self.threads.returned >> lane & 1 != 0).collect()
     }
 
-    /// The place in `taken` of the instruction at an address; none for other words. Where there are no words, lanes end.
+    /// Returns the index in `decoded` of the instruction at an address, or `None` for other words. Lanes end outside of
+    /// the code.
     fn instruction_at(&mut self, at: u64) -> Option<usize> {
         let offset = at.checked_sub(self.code.base).unwrap_or(ENDED);
         let slot = usize::try_from(offset / self.code.isa.word_bytes as u64).unwrap_or(usize::MAX);
         match (self.known.get(slot), self.words.get(slot)) {
-            (Some(0), Some(Word::Instruction(instruction))) => self.take(instruction, slot, at),
+            (Some(0), Some(Word::Instruction(instruction))) => self.decode(instruction, slot, at),
             (Some(0), Some(_)) => return None,
             (None, _) => self.threads.leave(&|_| ENDED),
             _ => {}
@@ -128,10 +129,10 @@ impl Machine<'_> {
         (*self.known.get(slot)? as usize).checked_sub(1)
     }
 
-    /// Notes which registers an instruction reads that were not written by all lanes.
-    fn note(&self, index: usize, written: &mut [Set; REGISTERS], reads: &mut Reads) {
+    /// Records the registers that an instruction reads before all lanes have written them.
+    fn note(&self, index: usize, written: &mut [LaneSet; REGISTERS], reads: &mut Reads) {
         let active = self.threads.active;
-        for &(register, is_written) in &self.registers[self.taken[index].registers.clone()] {
+        for &(register, is_written) in &self.registers[self.decoded[index].registers.clone()] {
             if is_written {
                 written[register] |= active;
             } else if active & !written[register] != 0 {
@@ -140,9 +141,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs an instruction; those lanes stay active that go on behind it.
+    /// Runs an instruction; lanes that continue after it stay active.
     fn instruction(&mut self, index: usize, mut reads: Option<&mut Reads>) {
-        let steps = self.taken[index].steps.clone();
+        let steps = self.decoded[index].steps.clone();
         for at in steps.clone() {
             self.threads.wake(at);
             if self.threads.active != 0 {
@@ -159,19 +160,19 @@ impl Machine<'_> {
         self.threads.wake(usize::MAX);
     }
 
-    /// Does a step that decides where lanes go on; false if it is none.
+    /// Executes a step that determines where lanes continue. Returns false for other steps.
     fn leads(&mut self, step: &Step, start: usize, index: usize) -> bool {
-        let Does::Lead(code) = step.does else { return false };
+        let StepKind::Jump(code) = step.kind else { return false };
         let threads = &mut self.threads;
         let first = self.values.get(step.pair[0] as usize).unwrap_or(&[ENDED; LANES]);
         let to = start.saturating_add(step.to as usize);
-        let Taken { next, target, is_call, .. } = self.taken[index];
+        let DecodedInstruction { next, target, is_call, .. } = self.decoded[index];
         match code {
-            Pcode::Branch => threads.wait(to, Set::MAX),
-            Pcode::BranchUnless => threads.wait(to, which(first, 0)),
+            Pcode::Branch => threads.wait(to, LaneSet::MAX),
+            Pcode::BranchUnless => threads.wait(to, lanes_with(first, 0)),
             Pcode::Goto => threads.leave(&|lane| first[lane]),
             Pcode::Call => {
-                threads.push(Push::Return, &[next; LANES]);
+                threads.push(PushKind::Return, &[next; LANES]);
                 threads.leave(&|lane| if is_call { target.unwrap_or(ENDED) } else { first[lane] });
             }
             _ => threads.leave_by_return(),
@@ -179,20 +180,23 @@ impl Machine<'_> {
         true
     }
 
-    /// What a step makes; none if it fails.
+    /// Computes the result of a step; `None` if it fails.
     fn result(&mut self, step: &Step, mut reads: Option<&mut Reads>) -> Option<()> {
         let [first, second] = step.pair.map(|slot| self.values.get(slot as usize));
         let (first, second) = (first?, second?);
         let active = self.threads.active;
-        match step.does {
-            Does::Operator(Pcode::Load(_)) => {
-                let places = *first;
+        match step.kind {
+            StepKind::Operator(Pcode::Load(_)) => {
+                let addresses = *first;
                 for lane in lanes(active) {
-                    self.result[lane] = self.constant(lane, places[lane], step.out, reads.as_deref_mut())?;
+                    self.result[lane] =
+                        self.constant(lane, addresses[lane], step.out, reads.as_deref_mut())?;
                 }
             }
-            Does::Operator(code) => return all_lanes(code, [first, second], step, active, &mut self.result),
-            Does::Pure(name) => {
+            StepKind::Operator(code) => {
+                return all_lanes(code, [first, second], step, active, &mut self.result);
+            }
+            StepKind::Pure(name) => {
                 let inputs = &self.inputs[step.inputs()];
                 for lane in lanes(active) {
                     let mut values = [0; MAX_INPUTS];
@@ -202,37 +206,43 @@ impl Machine<'_> {
                     self.result[lane] = call(name, &values[..inputs.len()])?;
                 }
             }
-            Does::Push(push) => self.threads.push(push, first),
-            Does::Join => {
+            StepKind::Push(push) => self.threads.push(push, first),
+            StepKind::Join => {
                 for lane in lanes(active) {
                     let popped = self.threads.stacks[lane].pop();
-                    let joined = popped.filter(|popped| popped.0 == Push::Join);
+                    let joined = popped.filter(|popped| popped.0 == PushKind::Join);
                     self.threads.at[lane] = joined.map_or(ENDED, |joined| joined.1);
                 }
-                // It is the last that an instruction does.
+                // It is the last step of an instruction.
                 self.threads.select(0);
             }
-            Does::Break => {
+            StepKind::Break => {
                 for lane in lanes(active) {
-                    self.result[lane] = self.threads.pop(lane, Push::Break).unwrap_or(ENDED);
+                    self.result[lane] = self.threads.pop(lane, PushKind::Break).unwrap_or(ENDED);
                 }
             }
-            Does::Lead(_) | Does::Other => return None,
+            StepKind::Jump(_) | StepKind::Other => return None,
         }
         Some(())
     }
 
-    /// Writes what a step made for the lanes for which it was done.
+    /// Writes the result of a step for the active lanes.
     fn write(&mut self, step: &Step) {
         if let Some(output) = self.values.get_mut(step.output as usize) {
             blend(output, &self.result, masked(u64::MAX, step.out), &self.threads.mask);
         }
     }
 
-    fn constant(&self, lane: usize, place: u64, width: u8, mut reads: Option<&mut Reads>) -> Option<u64> {
-        let offset = u16::try_from(place).ok();
+    fn constant(
+        &self,
+        lane: usize,
+        bank_and_offset: u64,
+        width: u8,
+        mut reads: Option<&mut Reads>,
+    ) -> Option<u64> {
+        let offset = u16::try_from(bank_and_offset).ok();
         let offset = offset.filter(|at| u64::from(*at) >= banks::PARAMETERS && at.is_multiple_of(4));
-        let Some(offset) = offset else { return self.code.held(place, width) };
+        let Some(offset) = offset else { return self.code.known_constant(bank_and_offset, width) };
         let mut parameter = |offset: u16| {
             if let Some(reads) = &mut reads {
                 reads.parameters.push(offset);
@@ -265,12 +275,12 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// A number of each lane that looks random.
+    /// Returns a random number for each lane.
     fn random(&mut self, cut: u64) -> Lanes {
         self.randoms.each_mut().map(|random| random.next() & cut)
     }
 
-    fn select(&mut self, active: Set) {
+    fn select(&mut self, active: LaneSet) {
         if active != self.active {
             self.active = active;
             for (lane, mask) in self.mask.iter_mut().enumerate() {
@@ -279,15 +289,16 @@ impl Threads {
         }
     }
 
-    /// Active lanes are at an address; those at the lowest one become active. Gives that, and which have not ended.
-    fn lowest(&mut self, to: u64) -> (u64, Set) {
+    /// Parks the active lanes at an address and activates those at the lowest one. Returns that address, and the
+    /// lanes that have not ended.
+    fn activate_lowest(&mut self, to: u64) -> (u64, LaneSet) {
         blend(&mut self.at, &[to; LANES], u64::MAX, &self.mask);
         let lowest = self.at.iter().fold(ENDED, |lowest, at| lowest.min(*at));
-        self.select(which(&self.at, lowest));
-        (lowest, !which(&self.at, ENDED) & Set::MAX >> (64 - LANES))
+        self.select(lanes_with(&self.at, lowest));
+        (lowest, !lanes_with(&self.at, ENDED) & LaneSet::MAX >> (64 - LANES))
     }
 
-    /// Active lanes leave the instruction.
+    /// Makes the active lanes leave the instruction.
     fn leave(&mut self, to: &dyn Fn(usize) -> u64) {
         for lane in lanes(self.active) {
             self.at[lane] = to(lane);
@@ -295,8 +306,8 @@ impl Threads {
         self.select(0);
     }
 
-    /// Some of the active lanes wait for a step further on.
-    fn wait(&mut self, step: usize, set: Set) {
+    /// Makes some of the active lanes wait for a later step.
+    fn wait(&mut self, step: usize, set: LaneSet) {
         let set = self.active & set;
         if set != 0 {
             self.waiting.push((step, set));
@@ -304,7 +315,7 @@ impl Threads {
         }
     }
 
-    /// Those that wait for a step take part again.
+    /// Activates the lanes that wait for a step.
     fn wake(&mut self, step: usize) {
         let mut active = self.active;
         self.waiting.retain(|(to, set)| {
@@ -314,14 +325,14 @@ impl Threads {
         self.select(active);
     }
 
-    fn push(&mut self, push: Push, to: &Lanes) {
+    fn push(&mut self, push: PushKind, to: &Lanes) {
         for lane in lanes(self.active) {
             self.stacks[lane].push((push, to[lane]));
         }
     }
 
-    /// The topmost entry of a kind; it and what is above is taken off.
-    fn pop(&mut self, lane: usize, kind: Push) -> Option<u64> {
+    /// Pops the stack up to the topmost entry of a kind.
+    fn pop(&mut self, lane: usize, kind: PushKind) -> Option<u64> {
         while let Some((pushed, to)) = self.stacks[lane].pop() {
             if pushed == kind {
                 return Some(to);
@@ -332,35 +343,35 @@ impl Threads {
 
     fn leave_by_return(&mut self) {
         for lane in lanes(self.active) {
-            let to = self.pop(lane, Push::Return);
-            self.returned |= Set::from(to.is_none()) << lane;
+            let to = self.pop(lane, PushKind::Return);
+            self.returned |= LaneSet::from(to.is_none()) << lane;
             self.at[lane] = to.unwrap_or(ENDED);
         }
         self.select(0);
     }
 }
 
-/// The lanes of a set.
-fn lanes(set: Set) -> impl Iterator<Item = usize> {
+/// Returns the lanes of a set.
+fn lanes(set: LaneSet) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| set >> lane & 1 != 0)
 }
 
-/// The lanes that have a number.
-fn which(all: &Lanes, number: u64) -> Set {
-    all.iter().rev().fold(0, |set, found| set << 1 | Set::from(*found == number))
+/// Returns the lanes with a number.
+fn lanes_with(all: &Lanes, number: u64) -> LaneSet {
+    all.iter().rev().fold(0, |set, found| set << 1 | LaneSet::from(*found == number))
 }
 
-/// An operator, for all lanes. Those that are common are chosen once; others are done for the lanes of a set.
-// A function of its own, so that it works on places in memory: then the compiler makes vectors of them.
+/// Executes an operator for all lanes. Common operators are dispatched once; others run per lane of the set.
+// A separate function, so that it works on memory and the compiler vectorizes it.
 #[inline(never)]
 fn all_lanes(
     code: Pcode,
     [first, second]: [&Lanes; 2],
     step: &Step,
-    set: Set,
+    set: LaneSet,
     result: &mut Lanes,
 ) -> Option<()> {
-    // The code is a constant here, so that nothing is left of the choice between operators.
+    // The code is a constant here, so that no dispatch remains.
     macro_rules! common {
         ($($common:ident)*) => {
             match code {
@@ -379,10 +390,10 @@ fn all_lanes(
 }
 
 /// Replaces the bits of a mask.
-// A function of its own, as above.
+// A separate function, as above.
 #[inline(never)]
-fn blend(places: &mut Lanes, numbers: &Lanes, cut: u64, mask: &Lanes) {
-    for ((place, number), mask) in places.iter_mut().zip(numbers).zip(mask) {
-        *place ^= (*place ^ number & cut) & mask;
+fn blend(targets: &mut Lanes, numbers: &Lanes, cut: u64, mask: &Lanes) {
+    for ((target, number), mask) in targets.iter_mut().zip(numbers).zip(mask) {
+        *target ^= (*target ^ number & cut) & mask;
     }
 }

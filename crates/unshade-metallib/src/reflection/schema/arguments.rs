@@ -6,7 +6,7 @@ use super::{
 };
 use FieldKind::{Bool, NodeId, NodeIds, Text, UIntValue};
 
-/// A buffer, of plain data or of resources (an argument buffer).
+/// A buffer of plain data, or an argument buffer.
 const BUFFER: &[Slot] = &[
     slot("function_constant", Bool),
     slot("buffer_size", UIntValue),
@@ -24,7 +24,7 @@ const BUFFER: &[Slot] = &[
     slot("inline_type_info", NodeId),
 ];
 
-/// Something that is bound at an index and has no access of its own.
+/// A resource that is bound at an index, without an access qualifier.
 const LOCATED: &[Slot] = &[
     slot("function_constant", Bool),
     slot("location_index", UIntValue),
@@ -34,7 +34,7 @@ const LOCATED: &[Slot] = &[
     slot("unused", Bool),
 ];
 
-/// Something that is bound at an index, with an access.
+/// A resource that is bound at an index, with an access qualifier.
 const ACCESSED: &[Slot] = &[
     slot("function_constant", Bool),
     slot("location_index", UIntValue),
@@ -46,7 +46,7 @@ const ACCESSED: &[Slot] = &[
     slot("unused", Bool),
 ];
 
-/// Something that the hardware fills in.
+/// An argument that the hardware provides.
 pub(in crate::reflection) const BUILTIN: &[Slot] =
     &[slot("function_constant", Bool), slot("type_name", Text), slot("name", Text), slot("unused", Bool)];
 
@@ -241,7 +241,7 @@ nodes! {
     MESH_GRID_PROPERTIES_ARG = 0x47000, "MeshGridPropertiesArg", Builtin, "", BUILTIN;
 }
 
-/// Type and name of a Core Image value.
+/// A Core Image value with a type and a name.
 const NAMED: &[Slot] = &[slot("type_name", Text), slot("name", Text)];
 
 nodes! {

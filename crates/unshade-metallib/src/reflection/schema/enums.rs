@@ -3,7 +3,7 @@
 use unshade_core::open_enum;
 
 open_enum! {
-    /// How a resource is accessed.
+    /// The access to a resource.
     pub struct Access(u8) {
         INVALID = 0 => "invalid",
         READ = 1 => "read",
@@ -14,7 +14,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// Where memory lives, by the name that Metal source has for it (AIR's address space numbers).
+    /// The address space of memory, as spelled in Metal source (AIR's address space numbers).
     pub struct AddressSpace(u8) {
         THREAD = 0 => "thread",
         DEVICE = 1 => "device",
@@ -31,31 +31,31 @@ open_enum! {
 }
 
 open_enum! {
-    /// Where in a pixel a fragment input is taken.
+    /// Where in a pixel a fragment input is sampled.
     pub struct Sampling(u8) {
         NONE = 0 => "none",
         CENTER = 1 => "center",
         CENTROID = 2 => "centroid",
         SAMPLE = 3 => "sample",
-        /// The shader calls a function of `interpolant<…>`.
+        /// The shader calls a member function of `interpolant<…>`.
         INTERPOLATION_FUNCTION = 4 => "interpolation_function",
     }
 }
 
 open_enum! {
-    /// How a fragment input is interpolated between vertices.
+    /// The interpolation of a fragment input between vertices.
     pub struct Interpolation(u8) {
         NONE = 0 => "none",
         PERSPECTIVE = 1 => "perspective",
         FLAT = 2 => "flat",
         NO_PERSPECTIVE = 3 => "no_perspective",
-        /// The shader reads the vertices' own values (`vertex_value<…>`).
+        /// The shader reads the values of the vertices (`vertex_value<…>`).
         VERTEX_VALUE = 4 => "vertex_value",
     }
 }
 
 open_enum! {
-    /// How a depth that a fragment function writes compares to the interpolated one.
+    /// The relation of a depth written by a fragment function to the interpolated depth.
     pub struct DepthQualifier(u8) {
         INVALID = 0 => "invalid",
         ANY = 1 => "any",
@@ -65,7 +65,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What a post-tessellation vertex function works on.
+    /// The patch type of a post-tessellation vertex function.
     pub struct PatchKind(u8) {
         TRIANGLE = 0 => "triangle",
         QUAD = 1 => "quad",
@@ -73,7 +73,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What an intersection function tests.
+    /// The type of primitive that an intersection function tests.
     pub struct PrimitiveKind(u8) {
         TRIANGLE = 0 => "triangle",
         BOUNDING_BOX = 1 => "bounding_box",
@@ -82,7 +82,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// How a colour is rounded when it is written.
+    /// The rounding of a colour when it is written.
     pub struct RoundingMode(u8) {
         NATIVE = 0 => "native",
         TO_NEAREST_EVEN = 1 => "rtne",
@@ -91,7 +91,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// What a mesh function emits.
+    /// The primitives of a mesh.
     pub struct Topology(u8) {
         INVALID = 0 => "invalid",
         POINT = 1 => "point",
@@ -101,7 +101,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// How an imageblock is laid out.
+    /// The layout of an imageblock.
     pub struct ImageblockLayout(u8) {
         INVALID = 0 => "invalid",
         EXPLICIT = 1 => "imageblock_layout_explicit",
@@ -110,7 +110,7 @@ open_enum! {
 }
 
 open_enum! {
-    /// How a tensor is held.
+    /// The representation of a tensor.
     pub struct TensorKind(u8) {
         HANDLE = 0 => "tensor_handle",
         INLINE = 1 => "tensor_inline",

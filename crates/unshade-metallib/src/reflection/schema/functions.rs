@@ -1,4 +1,4 @@
-//! Functions, what is said of them as a whole, and what they return.
+//! Functions, their attributes and their return values.
 
 use super::{
     ACCESS, ADDRESS_SPACE, Category, DEPTH_QUALIFIER, FieldKind, NodeSchema, NodeType, PATCH_KIND,
@@ -6,7 +6,7 @@ use super::{
 };
 use FieldKind::{Bool, NodeId, NodeIds, Table, Text, U32, UIntValue};
 
-/// The types of a function that can be stitched into a graph.
+/// The types of a stitchable function.
 const STITCHING_INFO: TableSchema =
     TableSchema { name: "StitchingInfo", slots: &[slot("return_type", NodeId), slot("arguments", NodeIds)] };
 
@@ -69,10 +69,10 @@ nodes! {
         &[slot("annotation", Text)];
 }
 
-/// A return value of which only type and name are said.
+/// A return value with only a type and a name.
 const SIMPLE: &[Slot] = &[slot("function_constant", Bool), slot("type_name", Text), slot("name", Text)];
 
-/// As [`SIMPLE`], and whether all views of a vertex amplification share it.
+/// [`SIMPLE`] with a flag: whether all views of a vertex amplification share the value.
 const SHARED: &[Slot] =
     &[slot("function_constant", Bool), slot("shared", Bool), slot("type_name", Text), slot("name", Text)];
 
@@ -142,7 +142,7 @@ nodes! {
     PRIMITIVE_ID_RET = 0x23003, "PrimitiveIDRet", Return, "primitive_id", SHARED;
 }
 
-/// Type and name of a Core Image value.
+/// A Core Image value with a type and a name.
 const CORE_IMAGE: &[Slot] = &[slot("type_name", Text), slot("name", Text)];
 
 nodes! {

@@ -1,8 +1,8 @@
 //! The AIRR schema as data: node types and their slots, and the root table.
 //!
-//! Decoder, outline and typed view all read these tables; nothing else in the crate knows a slot number. The facts
-//! were read off the declarations in a public reader of the format (`floor_llvm`, of which no code is used) and
-//! checked against the reflections of real libraries. Slot `n` of a table is the entry at byte `4 + 2n` of its vtable.
+//! Decoder, outline and typed access all use these tables; no other code knows a slot number. The facts come from the
+//! declarations in a public parser of the format (`floor_llvm`, of which no code is used) and were checked against the
+//! reflections of real libraries. Slot `n` of a table is the entry at byte `4 + 2n` of its vtable.
 
 mod arguments;
 mod enums;
@@ -17,31 +17,31 @@ use core::fmt;
 /// The `file_identifier` of the schema.
 pub const IDENTIFIER: [u8; 4] = *b"AIRR";
 
-/// The number of a node's type. Numbers without a name survive; those with one have a [`NodeSchema`].
+/// The type of a node. Unknown numbers are kept; known ones have a [`NodeSchema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeType(pub u32);
 
 impl NodeType {
-    /// The name in the schema, such as `BufferArg`.
+    /// Returns the name in the schema, such as `BufferArg`.
     pub fn name(self) -> Option<&'static str> {
         self.schema().map(|schema| schema.table.name)
     }
 
-    /// The type of this name.
+    /// Returns the type with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = GROUPS.iter().flat_map(|group| group.iter());
         all.find(|schema| schema.table.name == name).map(|schema| schema.kind)
     }
 
-    /// What is known of the type.
+    /// Returns the schema of the type, if it is known.
     pub fn schema(self) -> Option<&'static NodeSchema> {
-        // The groups are sorted, and within a group the numbers follow each other but for a few gaps.
+        // The groups are sorted by number, and so are the types in each group.
         let group = GROUPS.iter().find(|group| group.last().is_some_and(|last| self.0 <= last.kind.0))?;
         let index = group.binary_search_by_key(&self.0, |schema| schema.kind.0).ok()?;
         group.get(index)
     }
 
-    /// What the node is for.
+    /// Returns the category of the node.
     pub fn category(self) -> Option<Category> {
         self.schema().map(|schema| schema.category)
     }
@@ -56,21 +56,21 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// What a node is for.
+/// The purpose of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Category {
     /// An entry point.
     Function,
-    /// Something that is said of a function as a whole.
+    /// An attribute of a function as a whole.
     FunctionAttribute,
-    /// A value that a function returns, or writes to a mesh.
+    /// A value that a function returns or writes to a mesh.
     Return,
     /// An argument that the application binds: a buffer, a texture and so on.
     Resource,
-    /// An argument that the hardware fills in.
+    /// An argument that the hardware provides.
     Builtin,
-    /// An argument that comes from an earlier stage, or is fetched for this one.
+    /// An argument that is produced by an earlier stage, or fetched for this one.
     StageInput,
     /// An argument of a Core Image kernel.
     CoreImageArgument,
@@ -78,37 +78,37 @@ pub enum Category {
     Information,
     /// A type.
     Type,
-    /// A part of a record type, or something said of one.
+    /// A part or an attribute of a record type.
     TypePart,
-    /// How mesh functions are emulated where the hardware has none.
+    /// The emulation of mesh functions on hardware without mesh shaders.
     MeshEmulation,
 }
 
 /// A node type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NodeSchema {
-    /// Its number.
+    /// The number of the type.
     pub kind: NodeType,
-    /// What it is for.
+    /// The purpose of the node.
     pub category: Category,
-    /// How Metal source spells it: an attribute without its brackets, where `@` stands for the index
-    /// (`buffer(@)`, `thread_position_in_grid`), or a type (`texture2d`). Empty where source has no word for it.
+    /// The Metal spelling: an attribute without its brackets, in which `@` stands for the index (`buffer(@)`,
+    /// `thread_position_in_grid`), or a type (`texture2d`). Empty if there is none.
     pub spelling: &'static str,
-    /// Its name and its slots.
+    /// The name and the slots.
     pub table: TableSchema,
 }
 
-/// A table's name and its slots.
+/// The name and the slots of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TableSchema {
     /// The name in the schema.
     pub name: &'static str,
-    /// The slots, from 0 on.
+    /// The slots, starting with slot 0.
     pub slots: &'static [Slot],
 }
 
 impl TableSchema {
-    /// The number of the slot of this name.
+    /// Returns the number of the slot with this name.
     pub fn slot_named(&self, name: &str) -> Option<usize> {
         self.slots.iter().position(|slot| slot.name == name)
     }
@@ -117,27 +117,27 @@ impl TableSchema {
 /// A slot of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The field's name.
+    /// The name of the field.
     pub name: &'static str,
-    /// How the field is stored.
+    /// The encoding of the field.
     pub kind: FieldKind,
-    /// The value of a number that is absent.
+    /// The value of a number if the field is absent.
     pub default: u8,
 }
 
-/// A slot whose default is 0.
+/// Returns a slot whose default is 0.
 const fn slot(name: &'static str, kind: FieldKind) -> Slot {
     Slot { name, kind, default: 0 }
 }
 
-/// How a field is stored.
+/// The encoding of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A byte, 0 or 1.
     Bool,
     /// A 32-bit number.
     U32,
-    /// `struct UIntValue { u32 }`, which unlike a plain number can be told apart from an absent one when it is 0.
+    /// `struct UIntValue { u32 }`: unlike a plain number, 0 can be distinguished from an absent field.
     UIntValue,
     /// `struct BoolValue { bool }`.
     BoolValue,
@@ -165,12 +165,12 @@ pub enum FieldKind {
     Nodes,
     /// A node's type: a 32-bit number.
     NodeType,
-    /// A node's body: a table whose schema the node's type says.
+    /// A node's body: a table whose schema depends on the type of the node.
     NodeBody,
 }
 
 impl FieldKind {
-    /// How many bytes the field takes inside of its table; what it points at is elsewhere.
+    /// Returns the size of the field in its table in bytes, without its target.
     pub fn width(self) -> usize {
         match self {
             FieldKind::Bool | FieldKind::BoolValue | FieldKind::Enum(_) => 1,
@@ -179,7 +179,7 @@ impl FieldKind {
         }
     }
 
-    /// Whether the field is an offset to something outside of its table.
+    /// Returns whether the field is an offset to a target outside its table.
     pub fn is_reference(self) -> bool {
         matches!(
             self,
@@ -212,22 +212,22 @@ impl fmt::Display for Version {
     }
 }
 
-/// Where in a record a bit field is.
+/// The location of a bit field in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Bitfield {
     /// The first bit.
     pub bit_offset: u32,
-    /// How many bits it has.
+    /// The number of bits.
     pub bit_size: u32,
-    /// How many bits the unit has that it is stored in, as the file says it.
+    /// The number of bits in its storage unit, as given by the file.
     pub storage_size: u32,
 }
 
-/// The names of an enumeration's values.
+/// The names of the values of an enumeration.
 pub struct EnumNames {
-    /// The enumeration's name.
+    /// The name of the enumeration.
     pub name: &'static str,
-    /// The name of a value, where it has one.
+    /// Returns the name of a value, if it has one.
     pub value_name: fn(u8) -> Option<&'static str>,
 }
 
@@ -245,7 +245,7 @@ impl PartialEq for EnumNames {
 
 impl Eq for EnumNames {}
 
-/// Makes a [`FieldKind::Enum`] constant of each enumeration.
+/// Declares a [`FieldKind::Enum`] constant for each enumeration.
 macro_rules! enum_kinds {
     ($($constant:ident = $name:ident;)*) => {
         $(
@@ -271,7 +271,7 @@ enum_kinds! {
     TENSOR_KIND = TensorKind;
 }
 
-/// Declares node types: a constant of [`NodeType`] each, and the row of the group's table.
+/// Declares node types: a constant of [`NodeType`] for each, and the table of the group.
 macro_rules! nodes {
     ($group:ident: $($constant:ident = $number:literal, $name:literal, $category:ident, $spelling:literal,
         $slots:expr;)*) => {
@@ -294,7 +294,7 @@ macro_rules! nodes {
 }
 use nodes;
 
-/// All node types, by number: groups in order, each sorted.
+/// All node types: groups sorted by number, each sorted.
 pub static GROUPS: &[&[NodeSchema]] = &[
     functions::FUNCTIONS,
     functions::FUNCTION_ATTRIBUTES,
@@ -320,13 +320,13 @@ pub static GROUPS: &[&[NodeSchema]] = &[
     types::MESH_EMULATION,
 ];
 
-/// A node: which type, and that type's table.
+/// The schema of a node: its type and its body.
 pub static NODE: TableSchema = TableSchema {
     name: "Node",
     slots: &[slot("type", FieldKind::NodeType), slot("body", FieldKind::NodeBody)],
 };
 
-/// A table of which nothing is known.
+/// The schema of a table of unknown type.
 pub static UNKNOWN_TABLE: TableSchema = TableSchema { name: "table of an unknown type", slots: &[] };
 
 /// A block of threadgroup memory that the functions declare.
@@ -335,7 +335,7 @@ const LOCAL_ALLOCATION: TableSchema = TableSchema {
     slots: &[slot("size", FieldKind::U32), slot("alignment", FieldKind::U32)],
 };
 
-/// The root table. Any slot may be absent: a dynamic library's reflection may hold its version alone.
+/// The schema of the root table. Any slot may be absent: the reflection of a dynamic library may only have a version.
 pub static ROOT: TableSchema = TableSchema {
     name: "Reflection",
     slots: &[
@@ -364,7 +364,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn sorted_and_found() {
+    fn node_types_are_sorted_and_can_be_looked_up() {
         let all: Vec<_> = GROUPS.iter().flat_map(|group| group.iter()).collect();
         assert_eq!(all.len(), 253);
         assert!(all.windows(2).all(|pair| pair[0].kind < pair[1].kind));

@@ -1,4 +1,4 @@
-//! Function constants, layouts and bindings; types, which stitchable functions are described by; mesh emulation.
+//! Function constants, layouts and bindings; the types of stitchable functions; mesh emulation.
 
 use super::{
     ACCESS, ADDRESS_SPACE, Category, FieldKind, IMAGEBLOCK_LAYOUT, NodeSchema, NodeType, Slot, TENSOR_KIND,
@@ -47,7 +47,7 @@ nodes! {
         &[slot("function_name", Text)];
 }
 
-/// The slots of a scalar type, whose size is also its alignment.
+/// The slots of a scalar type; its size is also its alignment.
 macro_rules! scalar {
     ($size:literal) => {
         &[
@@ -58,20 +58,20 @@ macro_rules! scalar {
     };
 }
 
-/// The slots that all types start with, and those of the type.
+/// The slots common to all types, followed by those of a specific type.
 macro_rules! typed {
     ($($name:literal: $kind:expr),*) => {
         &[slot("size", U32), slot("alignment", U32), slot("qualifiers", NodeIds), $(slot($name, $kind)),*]
     };
 }
 
-/// A type of which nothing more is said.
+/// A type without further slots.
 const PLAIN: &[Slot] = typed!();
 /// A pointer or reference.
 const POINTEE: &[Slot] = typed!("pointee_type": NodeId);
-/// A run of elements.
+/// An array or vector.
 const ELEMENTS: &[Slot] = typed!("element_type": NodeId, "num_elements": U32);
-/// A record.
+/// A record type.
 const RECORD: &[Slot] = typed!("name": Text, "members": NodeIds);
 
 nodes! {
@@ -113,9 +113,9 @@ nodes! {
     UNION_TYPE = 0x8101d, "UnionType", Type, "union", RECORD;
 }
 
-/// A texture.
+/// A texture type.
 const TEXTURE: &[Slot] = typed!("channel_type": NodeId, "access_qualifier": ACCESS);
-/// A pixel format of an imageblock, and the type that the shader computes with.
+/// A pixel format of an imageblock, with the type that the shader uses.
 const PIXEL: &[Slot] = typed!("alu_type": NodeId);
 
 nodes! {

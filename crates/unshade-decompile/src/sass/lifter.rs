@@ -1,0 +1,246 @@
+//! The state of lifting p-code, and the operations that all parts of it share: values, constants, variables, calls.
+//!
+//! `calls`, `image`, `runtime_calls` and `lift` add their own methods to [`Lifter`].
+
+mod region;
+
+use super::Code;
+use super::flow::Flow;
+use crate::ir::build::Builder;
+use crate::ir::fold::{fold, masked};
+use crate::ir::hash::FastMap;
+use crate::ir::{BlockId, Id, Intrinsic, NONE, Op};
+use region::Region;
+pub(super) use region::Side;
+use unshade_sass::Instruction;
+use unshade_sass::semantics::Lifted;
+use unshade_sass::semantics::table::FLAGS;
+
+/// The variable of the first flag, after 256 registers.
+pub(super) const FIRST_FLAG: u32 = 256;
+
+/// The variable for the result of a barrier.
+const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
+
+/// The state of lifting a function.
+pub(super) struct Lifter<'a> {
+    pub(super) code: &'a Code<'a>,
+    pub(super) flow: &'a Flow,
+    pub(super) builder: Builder,
+    /// The first block of each node.
+    pub(super) blocks: Vec<BlockId>,
+    /// Number of edges into each node's block that are not created yet.
+    pub(super) missing_edges: Vec<u32>,
+    pub(super) lifted: Lifted,
+    pub(super) temporaries: Vec<Id>,
+    pub(super) region: Option<Region>,
+    pub(super) block: BlockId,
+    pub(super) side: Side,
+    pub(super) address: u32,
+    pub(super) instruction: Option<Instruction>,
+    pub(super) constants: FastMap<(u64, u8), Id>,
+    /// Leaf values of the function, each once.
+    pub(super) leaves: FastMap<(Op, u8), Id>,
+    pub(super) note: u32,
+    pub(super) pending: Vec<(u32, Id)>,
+    pub(super) relocation: Option<Id>,
+    pub(super) image: PendingImages,
+    pub(super) budget: usize,
+}
+
+/// The result of lifting a p-code function.
+pub(super) enum CallResult {
+    /// A value; [`NONE`] for none.
+    Value(Id),
+    /// The function cannot be expressed.
+    Unsupported,
+}
+
+/// The textures and surfaces of the current instruction, and the surface accesses of the function.
+#[derive(Default)]
+pub(super) struct PendingImages {
+    /// Registers of coordinates, then of other arguments.
+    pub(super) sources: Vec<Id>,
+    /// Words to write.
+    pub(super) data: Vec<Id>,
+    /// The last read, and the channel of each of its results.
+    pub(super) read: Option<(Id, Vec<u8>)>,
+    /// Accesses of surfaces.
+    pub(super) accesses: Vec<SurfaceAccess>,
+}
+
+/// A read or write of a surface whose address is still to be traced.
+pub(super) struct SurfaceAccess {
+    /// The operation. Its first input is the address; a write has the words after it.
+    pub(super) id: Id,
+    /// The comment to print if the address cannot be traced.
+    pub(super) note: u32,
+}
+
+impl<'a> Lifter<'a> {
+    /// Creates the state for a function.
+    pub(super) fn new(code: &'a Code<'a>, flow: &'a Flow, budget: usize) -> Self {
+        let mut widths = vec![32; 256];
+        widths.extend(FLAGS.iter().map(|_| 1));
+        widths.push(32);
+        Self {
+            code,
+            flow,
+            builder: Builder::new(widths),
+            blocks: vec![NONE; flow.nodes.len()],
+            missing_edges: vec![0; flow.nodes.len()],
+            lifted: Lifted::default(),
+            temporaries: Vec::new(),
+            region: None,
+            block: 0,
+            side: Side::Plain,
+            address: 0,
+            instruction: None,
+            constants: FastMap::default(),
+            leaves: FastMap::default(),
+            note: NONE,
+            pending: Vec::new(),
+            relocation: None,
+            image: PendingImages::default(),
+            budget: budget.saturating_mul(24),
+        }
+    }
+
+    /// Returns a constant, each once.
+    pub(super) fn number(&mut self, value: u64, width: u8) -> Id {
+        let value = masked(value, width);
+        if let Some(&id) = self.constants.get(&(value, width)) {
+            return id;
+        }
+        let id = self.builder.function.constant(value, width);
+        self.constants.insert((value, width), id);
+        id
+    }
+
+    pub(super) fn leaf(&mut self, op: Op, width: u8) -> Id {
+        if let Some(&id) = self.leaves.get(&(op, width)) {
+            return id;
+        }
+        let id = self.builder.function.raw(op, width, 0, self.address, &[]);
+        self.leaves.insert((op, width), id);
+        id
+    }
+
+    /// Adds a value to the current block, with simple folding.
+    pub(super) fn make(&mut self, op: Op, width: u8, inputs: &[Id]) -> Id {
+        if inputs.contains(&NONE) {
+            return self.unlifted(width);
+        }
+        let function = &self.builder.function;
+        let first = inputs.first().copied().unwrap_or(NONE);
+        if inputs.len() <= 2 && !inputs.is_empty() {
+            let a = function.number(first);
+            let b = inputs.get(1).map_or(Some(0), |input| function.number(*input));
+            if let (Some(a), Some(b)) = (a, b)
+                && let Some(value) = fold(op, &[a, b], function.width(first), width)
+            {
+                return self.number(value, width);
+            }
+            match (op, a, inputs.get(1).and_then(|input| function.number(*input))) {
+                (Op::BoolAnd, _, Some(1)) | (Op::BoolOr | Op::BoolXor, _, Some(0)) => return first,
+                (Op::BoolAnd, _, Some(0)) | (Op::BoolOr, _, Some(1)) => return inputs[1],
+                (Op::BoolAnd, Some(1), _) | (Op::BoolOr | Op::BoolXor, Some(0), _) => return inputs[1],
+                (Op::BoolAnd, Some(0), _) | (Op::BoolOr, Some(1), _) => return first,
+                (Op::BoolXor, _, Some(1)) => return self.make(Op::BoolNot, 1, &[first]),
+                (Op::BoolXor, Some(1), _) => return self.make(Op::BoolNot, 1, &[inputs[1]]),
+                _ => {}
+            }
+        }
+        match op {
+            Op::BoolNot if function.op(first) == Op::BoolNot => return function.input(first, 0),
+            Op::Low
+                if function.op(first) == Op::Concat && function.width(function.input(first, 1)) == width =>
+            {
+                return function.input(first, 1);
+            }
+            Op::High
+                if function.op(first) == Op::Concat && function.width(function.input(first, 0)) == width =>
+            {
+                return function.input(first, 0);
+            }
+            Op::Concat => {
+                let low = function.resolve(inputs[1]);
+                let high = function.resolve(first);
+                if function.op(low) == Op::Low
+                    && function.op(high) == Op::High
+                    && function.input(low, 0) == function.input(high, 0)
+                    && function.width(function.input(low, 0)) == width
+                {
+                    return function.input(low, 0);
+                }
+            }
+            Op::ZeroExtend | Op::SignExtend | Op::Low if function.width(first) == width => return first,
+            _ => {}
+        }
+        if op.is_effect() {
+            self.effect(op.is_barrier());
+        }
+        let block = match (&self.region, self.side, op.is_effect()) {
+            (Some(region), Side::Then, true) => region.then,
+            (Some(region), Side::Else, true) => region.otherwise,
+            _ => self.block,
+        };
+        self.builder.function.add(op, width, block, self.address, inputs)
+    }
+
+    /// Returns the comment for the current instruction.
+    pub(super) fn instruction_note(&mut self) -> u32 {
+        if self.note == NONE {
+            let text = self.instruction.map_or(String::new(), |found| found.text(u64::from(self.address)));
+            self.note_text(text);
+        }
+        self.note
+    }
+
+    /// Adds a placeholder for an instruction that cannot be lifted.
+    pub(super) fn unlifted(&mut self, width: u8) -> Id {
+        self.instruction_note();
+        self.effect(true);
+        let block = match (&self.region, self.side) {
+            (Some(region), Side::Then) => region.then,
+            (Some(region), Side::Else) => region.otherwise,
+            _ => self.block,
+        };
+        self.builder.function.add(Op::Unlifted(self.note), width, block, self.address, &[])
+    }
+
+    pub(super) fn note_text(&mut self, text: String) {
+        self.note = self.builder.function.notes.len() as u32;
+        self.builder.function.notes.push(text);
+    }
+
+    pub(super) fn set_barrier_result(&mut self, value: Id) {
+        self.write_variable(BARRIER, value);
+    }
+
+    pub(super) fn barrier_result(&mut self) -> Id {
+        self.read_variable(BARRIER)
+    }
+
+    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
+        match Intrinsic::by_name(name) {
+            // A helper without a definition cannot be called.
+            Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
+            Some(intrinsic) => self.make(Op::Call(intrinsic), width, inputs),
+            None => self.unlifted(width),
+        }
+    }
+
+    pub(super) fn known(&self, id: Id) -> u64 {
+        self.builder.function.number(id).unwrap_or(0)
+    }
+
+    pub(super) fn symbol(&mut self, name: &str) -> u32 {
+        let symbols = &mut self.builder.function.symbols;
+        let index = symbols.iter().position(|symbol| symbol == name).unwrap_or(symbols.len());
+        if index == symbols.len() {
+            symbols.push(String::from(name));
+        }
+        index as u32
+    }
+}

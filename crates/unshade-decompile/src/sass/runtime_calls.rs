@@ -1,0 +1,176 @@
+//! Calls of functions outside of a kernel's code: those of CUDA's device runtime.
+//!
+//! They follow the calling convention: arguments from R4 on, 64-bit ones in even-odd register pairs; results in R4.
+//! `vprintf` gets the address of its arguments on the stack, each aligned to its size. If the format is known, the
+//! arguments are read from there, and the call becomes `printf`.
+
+use super::lifter::Lifter;
+use crate::ir::{Id, Op, Space};
+
+/// Maximum number of arguments of `printf`; [`crate::ir::intrinsic::TABLE`] has letters for that many.
+const MAX_PRINTED: usize = 32;
+
+impl Lifter<'_> {
+    /// Lifts a call of a runtime function by its name. Returns false if the function is unknown.
+    pub(super) fn call_runtime(&mut self, name: &str) -> bool {
+        match name {
+            "vprintf" => return self.print(),
+            "malloc" => {
+                let size = self.wide(4);
+                let pointer = self.call("malloc", 64, &[size]);
+                self.set_result(pointer);
+            }
+            "free" => {
+                let pointer = self.wide(4);
+                self.call("free", 0, &[pointer]);
+            }
+            "__assertfail" => {
+                let line = self.read_variable(8);
+                let inputs = [self.wide(4), self.wide(6), line, self.wide(10), self.wide(12)];
+                self.call("__assertfail", 0, &inputs);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns a register pair as one number.
+    fn wide(&mut self, register: u32) -> Id {
+        let (low, high) = (self.read_variable(register), self.read_variable(register + 1));
+        self.make(Op::Concat, 64, &[high, low])
+    }
+
+    /// Sets the result of a call.
+    fn set_result(&mut self, value: Id) {
+        if self.builder.function.width(value) == 32 {
+            return self.write_variable(4, value);
+        }
+        let (low, high) = (self.make(Op::Low, 32, &[value]), self.make(Op::High, 32, &[value]));
+        self.write_variable(4, low);
+        self.write_variable(5, high);
+    }
+
+    fn print(&mut self) -> bool {
+        let format = self.wide(4);
+        let function = &self.builder.function;
+        let Op::Symbol(symbol) = function.op(format) else { return false };
+        let name = &function.symbols[symbol as usize];
+        let variables = &self.code.variables;
+        let Some(text) = variables.iter().find(|found| found.name == name).and_then(|found| found.text())
+        else {
+            return false;
+        };
+        let wanted = conversions(text);
+        if wanted.len() > MAX_PRINTED {
+            return false;
+        }
+        let low = self.read_variable(6);
+        let Some(stack) = self.inside_window(low, "local_window()") else { return false };
+        let mut inputs = vec![format];
+        let mut offset = 0;
+        for conversion in wanted {
+            let width = conversion.width();
+            offset = u64::next_multiple_of(offset, u64::from(width / 8));
+            let displacement = self.number(offset, 32);
+            let address = self.make(Op::Add, 32, &[stack, displacement]);
+            let mut value = self.make(Op::Load(Space::Local), width, &[address]);
+            if conversion == Conversion::Double {
+                value = self.call("double", 64, &[value]);
+            }
+            inputs.push(value);
+            offset += u64::from(width / 8);
+        }
+        let count = self.call("printf", 32, &inputs);
+        self.set_result(count);
+        true
+    }
+
+    /// Returns the address inside a memory window, from a generic address with the start of that window.
+    pub(super) fn inside_window(&self, address: Id, window: &str) -> Option<Id> {
+        let function = &self.builder.function;
+        let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if *special.0 == window);
+        let address = function.resolve(address);
+        if !matches!(function.op(address), Op::Or | Op::Add) {
+            return None;
+        }
+        let (a, b) = (function.input(address, 0), function.input(address, 1));
+        if is_window(a) {
+            Some(b)
+        } else if is_window(b) {
+            Some(a)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the memory space of a generic address that is known to be local or shared.
+    pub(super) fn known_space(&self, address: Id) -> Option<(Space, Id)> {
+        let function = &self.builder.function;
+        let address = function.resolve(address);
+        if function.op(address) != Op::Concat || function.number(function.input(address, 0)) != Some(0) {
+            return None;
+        }
+        let low = function.input(address, 1);
+        let local = self.inside_window(low, "local_window()").map(|inside| (Space::Local, inside));
+        local.or_else(|| self.inside_window(low, "shared_window()").map(|inside| (Space::Shared, inside)))
+    }
+}
+
+/// The size of an argument of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conversion {
+    Word,
+    Wide,
+    Double,
+}
+
+impl Conversion {
+    fn width(self) -> u8 {
+        if self == Self::Word { 32 } else { 64 }
+    }
+}
+
+/// Returns the arguments that a format takes.
+fn conversions(format: &str) -> Vec<Conversion> {
+    let mut found = Vec::new();
+    let mut rest = format.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            continue;
+        }
+        let mut is_long = false;
+        for byte in rest.by_ref() {
+            match byte {
+                b'*' => found.push(Conversion::Word),
+                b'l' | b'j' | b'z' | b't' => is_long = true,
+                b'h' | b'0'..=b'9' | b'.' | b'-' | b'+' | b' ' | b'#' => {}
+                b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' => {
+                    found.push(Conversion::Double);
+                    break;
+                }
+                b's' | b'p' => {
+                    found.push(Conversion::Wide);
+                    break;
+                }
+                b'%' => break,
+                _ => {
+                    found.push(if is_long { Conversion::Wide } else { Conversion::Word });
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_determine_their_arguments() {
+        use Conversion::{Double, Wide, Word};
+        assert_eq!(conversions("t %d v %5.2f 100%% %lld%*u %s"), [Word, Double, Wide, Word, Word, Wide]);
+        assert_eq!(conversions("%"), []);
+    }
+}

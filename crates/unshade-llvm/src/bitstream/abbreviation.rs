@@ -1,0 +1,163 @@
+//! Abbreviations: the layouts of records, defined in the stream itself.
+//!
+//! A definition is a count (vbr5) and as many operands. An operand is a literal (bit 1, value vbr8) or an encoding
+//! (bit 0, three bits): 1 fixed and 2 variable with a width (vbr5), 3 array, whose element is the next operand,
+//! 4 `char6`, 5 blob. The first operand is the code of the record.
+
+use super::bit_reader::BitReader;
+use alloc::vec::Vec;
+use unshade_core::ErrorKind;
+
+/// Maximum number of abbreviations that a file may define: real files have a few dozen.
+const MAX_ABBREVIATIONS: usize = 1 << 16;
+/// Maximum number of operands of one abbreviation.
+const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
+
+/// What is wrong with a definition.
+type Fault = (ErrorKind, &'static str);
+
+/// An operand of an abbreviation that stands for one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scalar {
+    Literal(u64),
+    Fixed(u32),
+    Variable(u32),
+    Char6,
+}
+
+impl Scalar {
+    #[inline(always)]
+    pub(crate) fn read(self, bits: &mut BitReader<'_>) -> u64 {
+        match self {
+            Scalar::Literal(value) => value,
+            Scalar::Fixed(width) => bits.fixed(width),
+            Scalar::Variable(width) => bits.variable(width),
+            Scalar::Char6 => u64::from(char6(bits.fixed57(6))),
+        }
+    }
+}
+
+/// An operand of an abbreviation.
+enum Operand {
+    Scalar(Scalar),
+    /// The operand after this one is the element.
+    Array,
+    Blob,
+}
+
+/// What may follow the scalars of an abbreviation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    None,
+    Array(Scalar),
+    Blob,
+}
+
+/// One abbreviation: its scalars are a range of the table's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Definition {
+    start: u32,
+    end: u32,
+    pub(crate) tail: Tail,
+}
+
+/// All abbreviations that were met, and those that `BLOCKINFO` assigns to blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Abbreviations {
+    scalars: Vec<Scalar>,
+    definitions: Vec<Definition>,
+    block_info: Vec<(u32, Vec<u32>)>,
+}
+
+impl Abbreviations {
+    /// The definitions that `BLOCKINFO` assigns to a block.
+    pub(super) fn of_block(&self, block: u32) -> &[u32] {
+        self.block_info.iter().find(|(id, _)| *id == block).map_or(&[], |(_, list)| list)
+    }
+
+    /// Assigns a definition to a block.
+    pub(super) fn add_to_block(&mut self, block: u32, definition: u32) {
+        match self.block_info.iter_mut().find(|(id, _)| *id == block) {
+            Some((_, list)) => list.push(definition),
+            None => self.block_info.push((block, alloc::vec![definition])),
+        }
+    }
+
+    /// A definition by the number that [`Abbreviations::define`] gave it.
+    #[inline(always)]
+    pub(crate) fn definition(&self, number: u32) -> Option<Definition> {
+        self.definitions.get(number as usize).copied()
+    }
+
+    /// The operands of a definition before its array or blob.
+    #[inline(always)]
+    pub(crate) fn scalars(&self, definition: Definition) -> &[Scalar] {
+        self.scalars.get(definition.start as usize..definition.end as usize).unwrap_or_default()
+    }
+
+    /// Reads a definition, from its count of operands on, and returns its number.
+    pub(crate) fn define(&mut self, bits: &mut BitReader<'_>) -> Result<u32, Fault> {
+        let count = bits.variable(5);
+        if count > MAX_ABBREVIATION_OPERANDS || self.definitions.len() >= MAX_ABBREVIATIONS {
+            return Err((ErrorKind::Limit, "too many abbreviations"));
+        }
+        if self.definitions.is_empty() {
+            // As many as most files have.
+            self.definitions.reserve(32);
+            self.scalars.reserve(96);
+        }
+        let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let start = position(self.scalars.len());
+        let mut tail = Tail::None;
+        let mut left = count;
+        while left > 0 {
+            left = left.wrapping_sub(1);
+            match (operand(bits)?, left) {
+                (Operand::Scalar(scalar), _) => self.scalars.push(scalar),
+                (Operand::Array, 1) => {
+                    left = 0;
+                    let Operand::Scalar(element) = operand(bits)? else {
+                        return Err((ErrorKind::BadValue, "array of arrays in an abbreviation"));
+                    };
+                    tail = Tail::Array(element);
+                }
+                (Operand::Blob, 0) => tail = Tail::Blob,
+                _ => return Err((ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
+            }
+        }
+        let end = position(self.scalars.len());
+        self.definitions.push(Definition { start, end, tail });
+        Ok(position(self.definitions.len().saturating_sub(1)))
+    }
+}
+
+/// One operand of an abbreviation that is being defined.
+fn operand(bits: &mut BitReader<'_>) -> Result<Operand, Fault> {
+    let operand = if bits.fixed(1) == 1 {
+        Operand::Scalar(Scalar::Literal(bits.variable(8)))
+    } else {
+        match bits.fixed(3) {
+            1 => Operand::Scalar(Scalar::Fixed(width_of_operand(bits, 64)?)),
+            2 => Operand::Scalar(Scalar::Variable(width_of_operand(bits, 32)?)),
+            3 => Operand::Array,
+            4 => Operand::Scalar(Scalar::Char6),
+            5 => Operand::Blob,
+            _ => return Err((ErrorKind::BadValue, "unknown encoding in an abbreviation")),
+        }
+    };
+    if bits.overrun() { Err((ErrorKind::Truncated, "bitstream ends inside of an item")) } else { Ok(operand) }
+}
+
+fn width_of_operand(bits: &mut BitReader<'_>, most: u64) -> Result<u32, Fault> {
+    let width = bits.variable(5);
+    match u32::try_from(width) {
+        Ok(width_u32) if width <= most => Ok(width_u32),
+        _ => Err((ErrorKind::BadValue, "operand of an abbreviation is too wide")),
+    }
+}
+
+/// The characters of a `char6`.
+pub(super) fn char6(value: u64) -> u8 {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+    LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
+}

@@ -1,0 +1,107 @@
+//! Errors in a table are found and reported with their line.
+
+const OPERATIONS: &str = "\
+modifier rnd \"How it is rounded.\"
+  rn \"\" rz .RZ
+common
+  operands guard:in:pred
+  before {guard}
+operation ADD \"Adds.\"
+  text ADD{rnd} {d}, {a}
+  operands d:out:b32 a:in:b32
+  does d = a + a;
+";
+
+const HEAD: &str = "\
+generation test \"For tests\"
+  architectures 1
+  word 32
+  pattern 31
+  index 28..31
+layout all
+  guard=guard(value@0..2,not@3) d=gpr@4..11 a=gpr@12..19
+";
+
+/// Returns the errors in a table with these rows.
+fn faults(rows: &str) -> Vec<String> {
+    let text = format!("{HEAD}{rows}");
+    match isa_gen::load(("operations.isa", OPERATIONS), &[("test.isa", &text)]) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[track_caller]
+fn found(rows: &str, message: &str) {
+    let faults = faults(rows);
+    assert!(faults.iter().any(|fault| fault.contains(message)), "{faults:#?}");
+}
+
+#[test]
+fn a_valid_table() {
+    let rows = "ADD all 1010 | rnd@20 ignore@21..27\n  example 0xa0102037 ADD.RZ R3, R2\n";
+    assert_eq!(faults(rows), [""; 0]);
+}
+
+#[test]
+fn bits() {
+    found(
+        "ADD all 1010 | rnd@19 ignore@20..27\n",
+        "test.isa:8: ADD : 'a.value' overlaps other fields in bits 19",
+    );
+    found("ADD all 1010 | rnd@20\n", "bits 21..27 belong to no field");
+    found("ADD all 1010 | rnd@20 ignore@21..32\n", "bits 32 are outside the word");
+    found("ADD all 1010 | rnd@20 ignore@21..27 8=3\n", "value does not fit");
+}
+
+#[test]
+fn two_rows_that_match_a_word() {
+    found(
+        "ADD all 1010 | rnd@20 ignore@21..27\nADD all 101. | rnd@20 27=1 ignore@21..26+28\n",
+        "match the same words, and neither is more specific",
+    );
+    // An encoding that fixes all the bits of the other, and more, is preferred.
+    assert_eq!(
+        faults("ADD all 1010 | rnd@20 ignore@21..27\nADD all 1010 | rnd@20 27=1 ignore@21..26\n"),
+        [""; 0]
+    );
+}
+
+#[test]
+fn slots() {
+    found("ADD all 1010 | -a rnd@20 ignore@12..19+21..27\n", "the operand 'a' is not encoded");
+    found("ADD all 1010 | sat@20 ignore@21..27\n", "ADD has no modifier slot 'sat'");
+    found("SUB all 1010 |\n", "unknown operation 'SUB'");
+    found("ADD none 1010 |\n", "unknown layout 'none'");
+    let operations = OPERATIONS.replace("{a}", "{c}");
+    let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
+    assert!(errors[0].to_string().contains("unknown slot 'c' in the template"));
+}
+
+#[test]
+fn semantics() {
+    for (does, message) in [
+        ("d = d + rnd.up;", "modifiers can only be tested by 'when'"),
+        ("d = a + b;", "unknown name 'b'"),
+        ("d = zext(a, 64);", "64 bits instead of 32"),
+        ("d = a + carry;", "1 bits instead of 32"),
+        ("r = 0; d = a;", "unknown width of 'r'"),
+        ("r = s; s = a; d = r;", "name is read before it is assigned"),
+        ("d = a; r = a; d = r;", "'a' is read after 'd' was written"),
+        ("a = 0;", "'a' is written, but declared as an input"),
+        ("d = sqrt(a);", "unknown function 'sqrt'"),
+        ("when (up.x) { d = a; }", "'up' is not a modifier"),
+        ("d = load(heap, a, 32);", "unknown space 'heap'"),
+    ] {
+        let operations = OPERATIONS.replace("d = a + a;", does);
+        let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
+        assert!(errors[0].to_string().contains(message), "{does}: {}", errors[0]);
+    }
+}
+
+#[test]
+fn examples() {
+    let row = "ADD all 1010 | rnd@20..21 ignore@22..27\n";
+    found(&format!("{row}  example 0x60102037 ADD R3, R2\n"), "no preceding encoding matches this word");
+    found(&format!("{row}  example 0xa0202037 ADD R3, R2\n"), "invalid value of a modifier");
+}
