@@ -1,12 +1,12 @@
-//! `cargo xtask codegen`: writes what is made from the tables in `isa/` and the files that every package carries, or
-//! checks that they are fresh.
+//! `cargo xtask codegen`: writes what is generated from the tables in `isa/`, from the query API and for every package, or
+//! checks that it is up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{package_files, sh};
+use crate::{package_files, protocol, sh};
 
 /// Options of `cargo xtask codegen`.
 #[derive(clap::Args)]
@@ -24,6 +24,7 @@ const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
 const GHIDRA: &str = "ghidra/NVIDIA";
 const FUNCTIONS: &str = "docs/isa-functions.md";
+const PROTOCOL: &str = "web/protocol.js";
 const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -71,6 +72,7 @@ fn generated_files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         isa_gen::sleigh::module(&isa).into_iter().map(|(name, text)| (root.join(GHIDRA).join(name), text)),
     );
     files.push((root.join(FUNCTIONS), isa_gen::pages::functions(&isa)));
+    files.push((root.join(PROTOCOL), protocol::text(root)?));
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));

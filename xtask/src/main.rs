@@ -17,6 +17,7 @@ mod licences;
 mod loader_files;
 mod package;
 mod package_files;
+mod protocol;
 // The commands that are left out elsewhere use the rest of it.
 #[cfg_attr(not(unix), allow(dead_code))]
 mod sh;

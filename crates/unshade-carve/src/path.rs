@@ -65,6 +65,11 @@ pub struct FindPath {
 }
 
 impl FindPath {
+    /// Returns the path of a program that is a whole file.
+    pub fn of_file(name: &[u8]) -> Self {
+        Self { file: name.to_vec(), segments: Vec::new(), offset: 0, whole: true }
+    }
+
     /// The name under which the input was given.
     pub fn file(&self) -> &[u8] {
         &self.file

@@ -78,15 +78,16 @@ fn reports_hold_nothing_of_a_file_as_html() {
 }
 
 #[test]
-fn what_is_too_large_for_a_report_is_told() {
+fn programs_too_large_for_a_report_are_refused() {
     let file = std::env::temp_dir().join(format!("unshade-large-{}.metallib", std::process::id()));
-    let mut bytes = fs::read(root().join("tests/fixtures/air/reduce.bc")).unwrap();
-    // Words behind the module belong to the file.
+    let mut bytes = fs::read(root().join("tests/fixtures/metallib/vertex_fragment.metallib")).unwrap();
+    // The header's size of the file makes the zeros part of the library.
     bytes.resize(40 << 20, 0);
+    bytes[16..24].copy_from_slice(&(40u64 << 20).to_le_bytes());
     fs::write(&file, bytes).unwrap();
     let output = unshade(&["html", file.to_str().unwrap()], "");
-    let told = String::from_utf8(output.stderr).unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     fs::remove_file(&file).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(told.contains("too many for a report") && told.contains("unshade explore"), "{told}");
+    assert!(message.contains("too many for a report") && message.contains("unshade explore"), "{message}");
 }

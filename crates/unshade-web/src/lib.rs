@@ -1,14 +1,11 @@
 //! The query API for a page: a workspace that a worker holds, asked in JSON (`docs/query.md`).
 //!
-//! Files are read by ranges, by a function of the page that reads a part of a `File` at once, as workers can. The functions
-//! stay on the side of JavaScript: sessions, which may be sent between threads elsewhere, hold their number.
+//! A function of the page reads parts of a `File` synchronously, as workers can. Sessions may be sent between threads
+//! elsewhere and JavaScript functions may not, so a session holds the number of its function in a table.
 //!
-//! The crate is empty for everything but WebAssembly. Of `unsafe` it has what an allocator needs (`pages`), and what
-//! wasm-bindgen writes.
+//! The crate is empty for everything but WebAssembly. Its only `unsafe` is what wasm-bindgen writes.
 
 #![cfg(target_family = "wasm")]
-
-mod pages;
 
 use js_sys::{Function, Uint8Array};
 use std::cell::RefCell;
@@ -37,14 +34,14 @@ pub struct Workspace {
 
 #[wasm_bindgen]
 impl Workspace {
-    /// Without files.
+    /// Returns a workspace without files.
     #[wasm_bindgen(constructor)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens a file of this name and size. `read(offset, length)` gives a `Uint8Array` of so many bytes; it is called
-    /// while this or `handle` runs. Gives `{"schema":1,"file":number}`, or an error.
+    /// Opens a file of this name and size. `read(offset, length)` returns a `Uint8Array` of `length` bytes; it is called
+    /// only while this or `handle` runs. Returns `{"schema":1,"file":number}`, or an error.
     pub fn open(&mut self, name: &str, size: f64, read: Function) -> String {
         let number = READERS.with_borrow_mut(|readers| {
             readers.push(Some(read));
@@ -65,7 +62,7 @@ impl Workspace {
         }
     }
 
-    /// Lets go of a file.
+    /// Closes a file and frees its memory.
     pub fn close(&mut self, file: u32) {
         self.files.close(file);
         self.readers.get(file as usize).copied().map(forget);
@@ -76,11 +73,12 @@ impl Workspace {
         self.files.handle_json(request)
     }
 
-    /// Bytes to take away; throws the JSON of an error. Their name is what `handle` says to the same request.
+    /// Returns the bytes that an `extract` request asks for; throws the JSON of an error. `handle` returns their name for
+    /// the same request.
     pub fn handle_bytes(&mut self, request: &str) -> Result<Vec<u8>, JsValue> {
         let taken = parse_request(request).and_then(|request| match request {
             Request::Extract(extract) => self.take(&extract),
-            _ => Err(Fault::new("only `extract` gives bytes")),
+            _ => Err(Fault::new("only `extract` returns bytes")),
         });
         taken.map_err(|fault| JsValue::from_str(&fault_json(&fault)))
     }
@@ -93,13 +91,13 @@ impl Workspace {
 fn read_range(number: usize, offset: u64, into: &mut [u8]) -> Result<(), String> {
     let reader = READERS.with_borrow(|readers| readers.get(number).cloned().flatten());
     let reader = reader.ok_or("the file was closed")?;
-    let told = |error: JsValue| match error.dyn_ref::<js_sys::Error>() {
+    let message = |error: JsValue| match error.dyn_ref::<js_sys::Error>() {
         Some(error) => String::from(error.message()),
         None => String::from("the page can't read it"),
     };
     let (offset, length) = (JsValue::from_f64(offset as f64), JsValue::from_f64(into.len() as f64));
-    let bytes = reader.call2(&JsValue::NULL, &offset, &length).map_err(told)?;
-    let bytes = bytes.dyn_into::<Uint8Array>().map_err(|_| "the page gave no bytes")?;
+    let bytes = reader.call2(&JsValue::NULL, &offset, &length).map_err(message)?;
+    let bytes = bytes.dyn_into::<Uint8Array>().map_err(|_| "the page returned no bytes")?;
     if bytes.length() as usize != into.len() {
         return Err(format!("{} bytes instead of {}", bytes.length(), into.len()));
     }

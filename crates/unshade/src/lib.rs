@@ -86,7 +86,6 @@ pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
-pub mod opened;
 pub mod program;
 pub mod quantity;
 pub mod query;

@@ -1,6 +1,7 @@
 //! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
-use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink};
+use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
+use unshade_nv::compression::Compression;
 use unshade_nv::fatbin::{Entry, EntryKind};
 use unshade_nv::{Cubin, Fatbin, Ptx, outline};
 use unshade_sass::isa;
@@ -138,7 +139,37 @@ fn each_entry<'a>(
     }
 }
 
-/// Calls `visit` for each cubin whose instruction set is known. Unknown chips are reported in one warning.
+/// Calls `then` with one unit of a program: the entry of this index of a fat binary, or the program itself.
+///
+/// # Errors
+/// There is no such entry, or it can't be read or unpacked.
+pub fn with_unit<'a, T>(
+    program: &Nvidia<'a>,
+    entry: u32,
+    then: impl FnOnce(Option<&Entry<'a>>, &Unit<'_>) -> T,
+) -> Result<T> {
+    let fatbin = match program {
+        Nvidia::Cubin(cubin) => return Ok(then(None, &Unit::Cubin(cubin.clone()))),
+        Nvidia::Ptx(ptx) => return Ok(then(None, &Unit::Ptx(*ptx))),
+        Nvidia::Fatbin(fatbin) => fatbin,
+    };
+    let found = fatbin.entries().filter_map(Result::ok).find(|one| one.index == entry);
+    let entry = found
+        .ok_or_else(|| Error::without_offset(ErrorKind::BadValue, format!("entry {entry} can't be read")))?;
+    let data = entry.data()?;
+    Ok(match entry.kind {
+        EntryKind::PTX => then(Some(&entry), &Unit::Ptx(entry.ptx(&data))),
+        EntryKind::ELF => then(Some(&entry), &Unit::Cubin(entry.cubin(&data)?)),
+        _ => then(Some(&entry), &Unit::Unread),
+    })
+}
+
+/// Returns whether an entry has to be unpacked, so that its code has no place in the file.
+pub fn is_packed(entry: Option<&Entry<'_>>) -> bool {
+    entry.is_some_and(|entry| entry.compression() != Compression::None)
+}
+
+/// Calls `visit` for each cubin of a program whose instruction set is known. The chips of the others are reported once.
 pub fn each_known_cubin(
     program: &Nvidia<'_>,
     diagnostics: &mut Diagnostics,

@@ -9,13 +9,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
+use unshade::carve::format::Format;
+use unshade::carve::{Condition, Find, FindPath};
 use unshade::core::outline::Coverage;
 use unshade::core::{Diagnostics, Error};
 use unshade::load_check::{self, LibraryFacts, Outcome};
+use unshade::metallib::Library;
 use unshade::metallib::tag::Tags;
+use unshade::metallib::universal::MAGIC;
 use unshade::metallib::verify::Check;
-use unshade::metallib::{Library, Universal};
-use unshade::opened::Opened;
+use unshade::program::{self, Program};
 
 use crate::{corpus, sh};
 
@@ -81,12 +84,20 @@ pub(crate) fn collect() -> Result<Vec<PathBuf>> {
 }
 
 /// Opens what [`collect`] found.
-pub(crate) fn open(data: &[u8]) -> Result<Opened<'_>, Error> {
-    if data.starts_with(&unshade::metallib::universal::MAGIC.to_be_bytes()) {
-        Universal::parse(data).map(Opened::Universal)
-    } else {
-        Library::parse(data).map(Opened::Library)
-    }
+pub(crate) fn open(data: &[u8]) -> Result<Box<dyn Program + '_>, Error> {
+    let format = if is_universal(data) { Format::MetalUniversal } else { Format::MetalLibrary };
+    program::open(&Find {
+        format,
+        path: FindPath::of_file(b""),
+        data,
+        file_offset: Some(0),
+        condition: Condition::Whole,
+        options: None,
+    })
+}
+
+fn is_universal(data: &[u8]) -> bool {
+    data.starts_with(&MAGIC.to_be_bytes())
 }
 
 fn read_file(path: &Path) -> Counts {
@@ -102,7 +113,8 @@ fn read_file(path: &Path) -> Counts {
     counts.bytes = data.len() as u64;
     match open(&data) {
         Ok(program) if !name.starts_with(NEGATIVE) => {
-            read_program(&name, &program, data.len() as u64, &mut counts);
+            counts.universal += u64::from(is_universal(&data));
+            read_program(&name, &*program, data.len() as u64, &mut counts);
         }
         Ok(_) => counts.faults.push(format!("{name}: was parsed, but is not a library")),
         Err(_) if name.starts_with(NEGATIVE) => counts.refused = 1,
@@ -111,7 +123,7 @@ fn read_file(path: &Path) -> Counts {
     counts
 }
 
-fn read_program(name: &str, program: &Opened<'_>, size: u64, counts: &mut Counts) {
+fn read_program(name: &str, program: &dyn Program, size: u64, counts: &mut Counts) {
     let mut coverage = Coverage::starting_at(0);
     program.outline(&mut coverage);
     counts.unknown_bytes += coverage.unknown_bytes();
@@ -119,9 +131,9 @@ fn read_program(name: &str, program: &Opened<'_>, size: u64, counts: &mut Counts
         counts.faults.push(format!("{name}: {} bytes of unknown meaning", coverage.unknown_bytes()));
     }
     counts.faults.extend(coverage.finish(size).into_iter().map(|fault| format!("{name}: {fault}")));
-    counts.universal += u64::from(matches!(program, Opened::Universal(_)));
     let mut diagnostics = Diagnostics::new();
-    for named in program.libraries(&mut diagnostics) {
+    program.sections(&mut diagnostics);
+    for named in program.metal_libraries() {
         read_library(&named.library, &mut diagnostics, counts);
     }
     for diagnostic in &diagnostics {

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use unshade::core::Diagnostics;
 use unshade::metallib::file::{ExtensionTag, LibraryFile};
 use unshade_tests::metallib_edits::{EDITS, Edit, Subject, Tally};
 
@@ -90,7 +89,7 @@ fn libraries(path: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     }
     let data = fs::read(path)?;
     let program = open(&data)?;
-    let named = program.libraries(&mut Diagnostics::new());
+    let named = program.metal_libraries();
     let bytes = named.iter().map(|named| named.library.file().data()).filter(|data| data.len() <= MAX_SIZE);
     Ok(bytes.enumerate().map(|(index, data)| (format!("{name} {index}"), data.to_vec())).collect())
 }

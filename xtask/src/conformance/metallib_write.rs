@@ -10,7 +10,6 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::air;
-use unshade::core::Diagnostics;
 use unshade::metallib::Library;
 use unshade::metallib::document;
 use unshade::metallib::file::{ExtensionTag, LibraryFile, OwnedFunction, RawTag, SectionData};
@@ -68,8 +67,7 @@ fn read_file(path: &Path) -> Counts {
 fn read_data(path: &Path, counts: &mut Counts) -> Result<()> {
     let data = fs::read(path)?;
     let program = open(&data)?;
-    let mut diagnostics = Diagnostics::new();
-    for named in program.libraries(&mut diagnostics) {
+    for named in program.metal_libraries() {
         write_back(&named.library, counts)?;
     }
     Ok(())

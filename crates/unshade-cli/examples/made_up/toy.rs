@@ -15,7 +15,7 @@ use unshade::core::{
 };
 use unshade::program::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, Program, Row, Runner, Section, Verb, Verdict,
+    Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb, Verdict,
 };
 use unshade::select::Selection;
 
@@ -25,6 +25,7 @@ const NOT_WRITTEN: &str = "toys are not written";
 /// The format.
 pub(crate) static FORMAT: Format = Format {
     format: CarvedFormat::Registered(&Signature { name: "toy", extension: "toy", magic: b"TOYS", size }),
+    word: "toy",
     item: "function",
     kinds: &["toy"],
     refusals: &[
@@ -91,6 +92,10 @@ impl<'a> Toy<'a> {
         Ok(Self { data, functions })
     }
 
+    fn missing(&self) -> Error {
+        Error::new(ErrorKind::BadValue, self.data.base(), "no such function")
+    }
+
     fn selected(&self, selection: &Selection) -> Vec<FunctionJson> {
         let numbered = (0..).zip(&self.functions);
         let selected = numbered.filter(|(index, function)| selection.matches(&item(*index, function)));
@@ -108,6 +113,24 @@ fn item<'n>(index: u32, function: &Function<'n>) -> ItemName<'n> {
     ItemName { index, name: function.name, kind: Some("toy"), has_source: false }
 }
 
+fn row(one: &FunctionJson) -> Row {
+    Row {
+        index: one.index,
+        name: one.name.clone(),
+        kind: "toy".into(),
+        range: Some(one.offset..one.offset + one.size),
+        cells: vec![Cell::Size(one.size), Cell::Offset(one.offset)],
+        ..Row::default()
+    }
+}
+
+fn card(one: &FunctionJson) -> Card {
+    let mut card = Card::default();
+    card.put(TokenKind::Function, &one.name);
+    card.facts.push(Fact::new("code", format!("{} bytes", one.size)).at(one.offset, one.size));
+    card
+}
+
 const COLUMNS: &[Column] = &[Column::right("size", "size"), Column::right("offset", "offset")];
 
 impl Program for Toy<'_> {
@@ -116,14 +139,40 @@ impl Program for Toy<'_> {
         Brief { target: Some("toys".into()), functions, summary: format!("{functions} functions") }
     }
 
-    fn info(&self, _runner: &dyn Runner, _diagnostics: &mut Diagnostics) -> Info {
-        let facts =
-            vec![Fact::new("functions", self.functions.len().to_string()), Fact::command("more", "list", "")];
+    fn sections(&self, _diagnostics: &mut Diagnostics) -> Vec<Section> {
+        let count = self.functions.len().to_string();
+        let facts = vec![Fact::new("functions", count), Fact::command("more", "list", "")];
+        vec![Section { heading: "toy".into(), facts }]
+    }
+
+    fn pieces(&self) -> Pieces {
         let functions = self.selected(&Selection::default());
-        Info {
-            sections: vec![Section { heading: "toy".into(), facts }],
-            json: Box::new(FunctionsJson { functions }),
-        }
+        let piece = |one: &FunctionJson| Piece {
+            row: row(one),
+            index: one.index,
+            has_bytes: true,
+            ..Piece::default()
+        };
+        Pieces { noun: "function", columns: COLUMNS, all: functions.iter().map(piece).collect(), panes: &[] }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let functions = self.selected(&Selection::default());
+        functions.get(piece.index as usize).map(card).ok_or_else(|| self.missing())
+    }
+
+    fn code_of(&self, _piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        Ok(Code::Unread)
+    }
+
+    fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>> {
+        let function = self.functions.get(piece.index as usize).ok_or_else(|| self.missing())?;
+        Ok(PieceBytes { extension: ".bin", data: function.code.data().into() })
+    }
+
+    fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        let functions = self.selected(&Selection::default());
+        Info { sections: self.sections(diagnostics), json: Box::new(FunctionsJson { functions }) }
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -138,13 +187,6 @@ impl Program for Toy<'_> {
         _diagnostics: &mut Diagnostics,
     ) -> Items {
         let functions = self.selected(selection);
-        let row = |one: &FunctionJson| Row {
-            index: one.index,
-            name: one.name.clone(),
-            kind: "toy".into(),
-            cells: vec![Cell::Size(one.size), Cell::Offset(one.offset)],
-            ..Row::default()
-        };
         let group =
             Group { slice: String::new(), columns: COLUMNS, rows: functions.iter().map(row).collect() };
         Items { groups: vec![group], tables: Vec::new(), json: Box::new(FunctionsJson { functions }) }
@@ -152,12 +194,6 @@ impl Program for Toy<'_> {
 
     fn describe(&self, selection: &Selection, _diagnostics: &mut Diagnostics) -> Descriptions {
         let functions = self.selected(selection);
-        let card = |one: &FunctionJson| {
-            let mut card = Card::default();
-            card.put(TokenKind::Function, &one.name);
-            card.facts.push(Fact::new("code", format!("{} bytes", one.size)).at(one.offset, one.size));
-            card
-        };
         Descriptions {
             cards: functions.iter().map(card).collect(),
             json: Box::new(FunctionsJson { functions }),

@@ -6,7 +6,8 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, ModuleGroup, Program, Row, Runner, Section, Verb, Verdict,
+    Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
+    Verdict, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
@@ -14,7 +15,7 @@ use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
 use crate::{air, demangle};
 use serde::Serialize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Reader, Result, TokenKind, TokenSink};
 use unshade_llvm::facts::{DebugFacts, FunctionFacts, ModuleFacts, Wrapper, functions};
 use unshade_llvm::global::Function;
@@ -25,6 +26,7 @@ const NOT_WRITTEN: &str = "LLVM bitcode is not written yet";
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Bitcode,
+    word: "bitcode",
     item: "function",
     kinds: &["function", "declaration", "module"],
     refusals: &[
@@ -52,6 +54,12 @@ const COLUMNS: &[Column] = &[
     Column::right("size", "body"),
     Column::right("offset", "offset"),
     Column::left("signature", "signature"),
+];
+
+const MODULES: &[Column] = &[
+    Column::right("functions", "functions"),
+    Column::right("globals", "globals"),
+    Column::left("target", "target"),
 ];
 
 /// A stream of bitcode with its modules.
@@ -304,32 +312,66 @@ impl Program for Bitcode<'_> {
     }
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        let sections = self.sections(diagnostics);
+        let modules = (0..).zip(&self.modules).map(|(index, module)| module_json(index, module)).collect();
+        Info { sections, json: Box::new(ModulesJson { modules, options: self.options.clone() }) }
+    }
+
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
         diagnostics.append(self.diagnostics.clone());
-        let mut sections = Vec::new();
-        let mut modules = Vec::new();
-        for (index, module) in (0..).zip(&self.modules) {
-            let json = module_json(index, module);
-            let wrapped = match Wrapper::read(self.data) {
-                Some(wrapper) if !wrapper.cpu_name().is_empty() => {
-                    format!(", wrapped for {}", wrapper.cpu_name())
-                }
-                Some(_) => ", wrapped".to_owned(),
-                None => String::new(),
-            };
-            let heading = match self.modules.len() {
-                1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
-                count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
-            };
-            sections.push(Section { heading, facts: module_facts(&json) });
-            modules.push(json);
-        }
+        let mut sections: Vec<Section> =
+            (0..).zip(&self.modules).map(|(index, module)| self.section(index, module)).collect();
         if let Some(last) = sections.last_mut() {
             if !self.options.is_empty() {
                 last.facts.push(Fact::new("options", self.options.join(" ")));
             }
             last.facts.push(Fact::command("more", "list", ""));
         }
-        Info { sections, json: Box::new(ModulesJson { modules, options: self.options.clone() }) }
+        sections
+    }
+
+    fn pieces(&self) -> Pieces {
+        let file = self.path.rsplit(['/', '\\', '!']).find(|name| !name.is_empty()).unwrap_or(&self.path);
+        let piece = |(index, module): (u32, &Module<'_>)| {
+            let name = Escaped(module.source_filename.as_deref().unwrap_or_default()).to_string();
+            let end = self.base.saturating_add(self.data.len() as u64);
+            let row = Row {
+                index,
+                name: if name.is_empty() { file.to_owned() } else { name },
+                kind: "module".to_owned(),
+                range: (index == 0).then_some(self.base..end),
+                cells: vec![
+                    Cell::Number(module.functions.len() as u64),
+                    Cell::Number(module.globals.len() as u64),
+                    Cell::text(Escaped(&module.triple).to_string()),
+                ],
+                ..Row::default()
+            };
+            Piece { row, index, panes: piece::CODE, has_bytes: index == 0, unit: 0 }
+        };
+        let all = (0..).zip(&self.modules).map(piece).collect();
+        Pieces { noun: "module", columns: MODULES, all, panes: piece::CODE }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let module = self.modules.get(piece.index as usize);
+        let module = module.ok_or_else(|| super::no_piece(self.base))?;
+        Ok(Card { facts: self.section(piece.index, module).facts, ..Card::default() })
+    }
+
+    fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        let module = piece.index as usize;
+        let units = vec![self.unit(module, self.first_function(module))];
+        Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
+    }
+
+    fn bytes_of(&self, _piece: &Piece) -> Result<PieceBytes<'_>> {
+        Ok(PieceBytes { extension: ".bc", data: self.data.into() })
+    }
+
+    /// Records are no fields: `dump` prints them.
+    fn fields_of(&self, _piece: &Piece) -> Vec<Range<u64>> {
+        Vec::new()
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -379,16 +421,13 @@ impl Program for Bitcode<'_> {
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
         diagnostics.append(self.diagnostics.clone());
-        let count = self.modules.len();
         let mut units = Vec::new();
         let mut first_function = 0;
         for (index, module) in self.modules.iter().enumerate() {
             let mut functions = (first_function..).zip(&module.functions);
             let is_selected = request.selection.is_everything()
                 || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name));
-            let (name, bytes, base) = (self.path.as_str(), self.data, self.base);
-            let unit = Unit::File { name, bytes, base, index, first_function, count };
-            units.extend(is_selected.then_some(unit));
+            units.extend(is_selected.then(|| self.unit(index, first_function)));
             first_function =
                 first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
         }
@@ -420,6 +459,32 @@ impl Program for Bitcode<'_> {
 }
 
 impl Bitcode<'_> {
+    fn unit(&self, index: usize, first_function: u32) -> Unit<'_> {
+        let (name, bytes, base, count) = (self.path.as_str(), self.data, self.base, self.modules.len());
+        Unit::File { name, bytes, base, index, first_function, count }
+    }
+
+    /// Returns the index of a module's first function in the stream.
+    fn first_function(&self, module: usize) -> u32 {
+        let count = self.modules.iter().take(module).map(|one| one.functions.len()).sum::<usize>();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn section(&self, index: u32, module: &Module<'_>) -> Section {
+        let wrapped = match Wrapper::read(self.data) {
+            Some(wrapper) if !wrapper.cpu_name().is_empty() => {
+                format!(", wrapped for {}", wrapper.cpu_name())
+            }
+            Some(_) => ", wrapped".to_owned(),
+            None => String::new(),
+        };
+        let heading = match self.modules.len() {
+            1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
+            count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
+        };
+        Section { heading, facts: module_facts(&module_json(index, module)) }
+    }
+
     /// Everything known of a function.
     fn card(&self, function: &FunctionJson) -> Card {
         let mut card = Card::default();

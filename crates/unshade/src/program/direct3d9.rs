@@ -2,7 +2,8 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict,
+    Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb, Verdict,
+    piece,
 };
 use crate::carve;
 use crate::d3d9_outline;
@@ -11,7 +12,7 @@ use crate::select::Selection;
 use crate::view::Direct3d9View;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use unshade_core::{Diagnostics, OutlineSink, Reader, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, OutlineSink, Reader, Result, TokenKind, TokenSink};
 
 const NO_MACHINE_CODE: &str = "holds a Direct3D token program, no NVIDIA machine code";
 const NO_CONTAINER: &str =
@@ -19,6 +20,7 @@ const NO_CONTAINER: &str =
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Direct3d9,
+    word: "direct3d9",
     item: "function",
     kinds: &["vertex", "pixel"],
     refusals: &[
@@ -60,6 +62,35 @@ impl Direct3d9<'_> {
         let kind = Some(if is_pixel { "pixel" } else { "vertex" });
         ItemName { index: 0, name: b"main", kind, has_source: false }
     }
+
+    fn row(&self, view: &Direct3d9View) -> Row {
+        Row {
+            name: "main".to_owned(),
+            kind: self.name().kind.unwrap_or_default().to_owned(),
+            range: Some(self.0.range()),
+            cells: vec![Cell::Text(view.profile.clone()), Cell::Size(self.0.data().len() as u64)],
+            ..Row::default()
+        }
+    }
+}
+
+fn section(view: Option<&Direct3d9View>) -> Section {
+    let Some(view) = view else {
+        return Section { heading: FORMAT.format.to_string(), facts: Vec::new() };
+    };
+    let mut facts = facts(view);
+    facts.push(Fact::command("more", "dis", ""));
+    Section { heading: format!("{}, {}", FORMAT.format, heading(view)), facts }
+}
+
+/// Everything known of the program.
+fn card(view: &Direct3d9View) -> Card {
+    let mut card =
+        Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
+    card.put(TokenKind::Keyword, &view.profile);
+    card.put(TokenKind::Space, " ");
+    card.put(TokenKind::Function, "main");
+    card
 }
 
 /// The profile and the compiler.
@@ -100,16 +131,36 @@ impl Program for Direct3d9<'_> {
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
-        let section = view.as_ref().map(|view| {
-            let mut facts = facts(view);
-            facts.push(Fact::command("more", "dis", ""));
-            Section { heading: format!("{}, {}", FORMAT.format, heading(view)), facts }
-        });
-        let empty = || Section { heading: FORMAT.format.to_string(), facts: Vec::new() };
-        Info {
-            sections: vec![section.unwrap_or_else(empty)],
-            json: Box::new(Direct3d9Json { direct3d9: view }),
-        }
+        Info { sections: vec![section(view.as_ref())], json: Box::new(Direct3d9Json { direct3d9: view }) }
+    }
+
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
+        vec![section(self.view(diagnostics).as_ref())]
+    }
+
+    fn tables(&self, diagnostics: &mut Diagnostics) -> Vec<Table> {
+        self.view(diagnostics).as_ref().and_then(constants).into_iter().collect()
+    }
+
+    fn pieces(&self) -> Pieces {
+        let view = self.view(&mut Diagnostics::new());
+        let piece =
+            |view| Piece { row: self.row(view), panes: piece::CODE, has_bytes: true, ..Piece::default() };
+        let all = view.iter().map(piece).collect();
+        Pieces { noun: "function", columns: PROGRAM, all, panes: piece::CODE }
+    }
+
+    fn card(&self, _piece: &Piece, diagnostics: &mut Diagnostics) -> Result<Card> {
+        let card = self.view(diagnostics).as_ref().map(card);
+        card.ok_or_else(|| super::no_piece(self.0.base()))
+    }
+
+    fn code_of(&self, _piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        Ok(Code::Tokens(TokenSource::Direct3d9(self.0)))
+    }
+
+    fn bytes_of(&self, _piece: &Piece) -> Result<PieceBytes<'_>> {
+        Ok(PieceBytes { extension: ".cso", data: self.0.data().into() })
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -124,16 +175,7 @@ impl Program for Direct3d9<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Items {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
-        let item = self.name();
-        let row = |view: &Direct3d9View| Row {
-            index: item.index,
-            name: "main".to_owned(),
-            kind: item.kind.unwrap_or_default().to_owned(),
-            range: Some(self.0.range()),
-            cells: vec![Cell::Text(view.profile.clone()), Cell::Size(self.0.data().len() as u64)],
-            ..Row::default()
-        };
-        let rows: Vec<Row> = view.iter().map(row).collect();
+        let rows: Vec<Row> = view.iter().map(|view| self.row(view)).collect();
         let tables = view.as_ref().and_then(constants).into_iter().collect();
         let group = Group { slice: String::new(), columns: PROGRAM, rows };
         Items { groups: vec![group], tables, json: Box::new(Direct3d9Json { direct3d9: view }) }
@@ -141,14 +183,6 @@ impl Program for Direct3d9<'_> {
 
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
-        let card = |view: &Direct3d9View| {
-            let mut card =
-                Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
-            card.put(TokenKind::Keyword, &view.profile);
-            card.put(TokenKind::Space, " ");
-            card.put(TokenKind::Function, "main");
-            card
-        };
         Descriptions {
             cards: view.iter().map(card).collect(),
             json: Box::new(Direct3d9Json { direct3d9: view }),

@@ -4,18 +4,22 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, ModuleGroup, Program, Row, Runner, Section, State, Table, Verb, Verdict, Writable,
+    Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, State,
+    Table, Verb, Verdict, Writable, piece,
 };
 use crate::carve;
 use crate::disassembly::{TokenSource, Unit, has_token_program, program_parts};
 use crate::dxil::main_part;
 use crate::quantity::{counted, dimensions, size};
 use crate::select::Selection;
-use crate::view::{ContainerView, ExportView, ResourceView, SignatureView};
+use crate::source_files::SourceFile;
+use crate::view::{ContainerView, ExportView, PartView, ResourceView, SignatureView};
 use crate::{check_dxcontainer, fx_listing};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use unshade_core::{Diagnostics, OutlineSink, Reader, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, FourCc, OutlineSink, Reader, Result, TokenKind, TokenSink};
+use unshade_dxcontainer::container::Part;
+use unshade_dxcontainer::part::{describe, is_token_program};
 use unshade_dxcontainer::program::bitcode;
 use unshade_dxcontainer::psv0::stage_word;
 use unshade_dxcontainer::{Container, PartData, outline};
@@ -24,6 +28,7 @@ const NO_MACHINE_CODE: &str = "holds DXIL or DXBC, no NVIDIA machine code";
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::DxContainer,
+    word: "dxcontainer",
     item: "function",
     kinds: &[
         "pixel",
@@ -76,6 +81,19 @@ const PARTS: &[Column] = &[
     Column::right("offset", "offset"),
     Column::right("size", "bytes"),
     Column::left("what", "what"),
+];
+
+const PIECES: &[Column] =
+    &[Column::left("what", "what"), Column::right("size", "bytes"), Column::right("offset", "offset")];
+
+/// Functions, in a table beside the parts.
+const EXPORTS: &[Column] = &[
+    Column::left("kind", "kind"),
+    Column::left("name", "name"),
+    Column::right("threads", "threads"),
+    Column::right("payload", "payload"),
+    Column::right("attributes", "attributes"),
+    Column::left("node", "node"),
 ];
 
 const SIGNATURE: &[Column] = &[
@@ -159,6 +177,44 @@ impl<'a> DxProgram<'a> {
     fn view(&self) -> ContainerView {
         ContainerView::new(&self.container)
     }
+
+    /// Returns whether it has token programs, or an effect, and no module.
+    fn has_tokens(&self) -> bool {
+        let container = &self.container;
+        main_part(container).is_none()
+            && (has_token_program(container) || fx_listing::effect(container).is_some())
+    }
+
+    /// Returns the part that a piece is.
+    fn part(&self, piece: &Piece) -> Result<Part<'a>> {
+        let part = self.container.found_parts().nth(piece.index as usize);
+        part.ok_or_else(|| super::no_piece(piece.row.range.as_ref().map_or(0, |range| range.start)))
+    }
+
+    /// Returns the modules of a part, or of the part that is disassembled if none is asked for.
+    fn modules(&self, part: Option<FourCc>, path: &str, diagnostics: &mut Diagnostics) -> Code<'_> {
+        let parts = program_parts(&self.container, part, path, diagnostics);
+        if parts.is_empty() {
+            return Code::Unread;
+        }
+        let units = parts.into_iter().map(Unit::Part).collect();
+        Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
+    }
+
+    /// Hands the embedded sources to `visit`.
+    fn each_source(&self, diagnostics: &mut Diagnostics, visit: &mut dyn FnMut(SourceFile)) {
+        for part in self.container.found_parts().filter(|part| part.name.0 == *b"SRCI") {
+            let read = PartData::read(part.name, part.data);
+            if let Some(PartData::Sources(info)) = diagnostics.take("sources", read) {
+                let files = diagnostics.take("sources", info.files()).unwrap_or_default();
+                let file = |file: unshade_dxcontainer::source_info::SourceFile| SourceFile {
+                    path: file.name.0,
+                    data: file.text.0,
+                };
+                files.into_iter().map(file).for_each(&mut *visit);
+            }
+        }
+    }
 }
 
 /// The entries that are selected, with their indices.
@@ -176,20 +232,89 @@ impl Program for DxProgram<'_> {
 
     fn info(&self, _runner: &dyn Runner, _diagnostics: &mut Diagnostics) -> Info {
         let view = self.view();
-        let mut facts = first_facts(&view, false);
-        let count = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
-        let counts = [
-            count(view.functions.len(), "function"),
-            count(view.resources.len(), "resource"),
-            count(view.root_signature_version.iter().len(), "root signature"),
-            count(view.sources.len(), "source file"),
-            count(view.parts.len(), "part"),
+        let sections = vec![section(&view, false)];
+        Info { sections, json: Box::new(ContainerJson { container: view }) }
+    }
+
+    fn sections(&self, _diagnostics: &mut Diagnostics) -> Vec<Section> {
+        vec![section(&self.view(), true)]
+    }
+
+    fn tables(&self, _diagnostics: &mut Diagnostics) -> Vec<Table> {
+        let view = self.view();
+        let functions = Table::of("functions", EXPORTS, &view.functions, |one| {
+            let entry = Entry::of_export(one);
+            let Row { cells, .. } = row(0, &entry);
+            [Cell::text(one.kind.clone()), Cell::text(one.name.clone())].into_iter().chain(cells).collect()
+        });
+        functions.into_iter().chain(tables(&view)).filter(|table| table.title != "parts").collect()
+    }
+
+    fn pieces(&self) -> Pieces {
+        let piece = |((index, part), view): ((u32, Part<'_>), &PartView)| Piece {
+            row: Row {
+                index,
+                name: view.name.clone(),
+                kind: part_kind(&view.name).to_owned(),
+                has_source: view.name == "SRCI",
+                range: Some(view.offset..view.offset.saturating_add(view.size)),
+                cells: vec![Cell::text(view.what.clone()), Cell::Size(view.size), Cell::Offset(view.offset)],
+                ..Row::default()
+            },
+            unit: 0,
+            index,
+            panes: if is_code(&part) { piece::CODE } else { &[] },
+            has_bytes: true,
+        };
+        let view = self.view();
+        let all = (0..).zip(self.container.found_parts()).zip(&view.parts).map(piece).collect();
+        let has_code = self.has_tokens() || main_part(&self.container).is_some();
+        Pieces { noun: "part", columns: PIECES, all, panes: if has_code { piece::CODE } else { &[] } }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let part = self.part(piece)?;
+        let (start, bytes) = (part.data.base(), part.data.data().len() as u64);
+        let facts = vec![
+            Fact::new("part", format!("{} #{}", part.name, part.index)),
+            Fact::new("what", describe(part.name).unwrap_or("unknown")),
+            Fact::new("content", format!("{} at {start:#x}", size(bytes))).at(start, bytes),
         ];
-        let counts: Vec<String> = counts.into_iter().flatten().collect();
-        facts.push(Fact::new("holds", counts.join(" · ")));
-        facts.push(Fact::command("more", "show", ""));
-        let heading = format!("{}, {}", FORMAT.format, summary(&view));
-        Info { sections: vec![Section { heading, facts }], json: Box::new(ContainerJson { container: view }) }
+        let name = part.name.to_string();
+        let title = match &part.name.0 {
+            b"PSV0" | b"RDEF" => "resources",
+            b"RDAT" => "functions",
+            b"RTS0" => "root signature",
+            _ => name.as_str(),
+        };
+        let mut tables = self.tables(&mut Diagnostics::new());
+        tables.retain(|table| table.title.starts_with(title));
+        Ok(Card { facts, tables, ..Card::default() })
+    }
+
+    fn code_of(&self, piece: &Piece, path: &str, diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        let part = self.part(piece)?;
+        Ok(if bitcode(part.data).is_ok() {
+            self.modules(Some(FourCc(part.name.0)), path, diagnostics)
+        } else if is_code(&part) {
+            Code::Tokens(TokenSource::Container(self.container.clone()))
+        } else {
+            Code::Unread
+        })
+    }
+
+    fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>> {
+        let part = self.part(piece)?;
+        Ok(match bitcode(part.data) {
+            Ok((_, code)) => PieceBytes { extension: ".bc", data: code.data().into() },
+            Err(_) => PieceBytes { extension: ".bin", data: part.data.data().into() },
+        })
+    }
+
+    fn sources(&self, piece: Option<&Piece>, visit: &mut dyn FnMut(SourceFile)) {
+        if piece.is_none_or(|piece| piece.row.has_source) {
+            self.each_source(&mut Diagnostics::new(), visit);
+        }
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -240,17 +365,10 @@ impl Program for DxProgram<'_> {
     }
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
-        let container = &self.container;
-        let has_tokens = has_token_program(container) || fx_listing::effect(container).is_some();
-        if request.part.is_none() && main_part(container).is_none() && has_tokens {
-            return Code::Tokens(TokenSource::Container(container.clone()));
+        if request.part.is_none() && self.has_tokens() {
+            return Code::Tokens(TokenSource::Container(self.container.clone()));
         }
-        let parts = program_parts(container, request.part, request.path, diagnostics);
-        if parts.is_empty() {
-            return Code::Unread;
-        }
-        let units = parts.into_iter().map(Unit::Part).collect();
-        Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
+        self.modules(request.part, request.path, diagnostics)
     }
 
     fn extract(
@@ -268,20 +386,19 @@ impl Program for DxProgram<'_> {
                 let path = format!("modules/{}.bc", part.name);
                 take(Extracted { kind: ExtractKind::Module, path: &path, data: code.data() })?;
             }
-            if kinds.contains(&ExtractKind::Source)
-                && part.name.0 == *b"SRCI"
-                && let Some(PartData::Sources(info)) =
-                    diagnostics.take("sources", PartData::read(part.name, part.data))
-            {
-                for file in diagnostics.take("sources", info.files()).unwrap_or_default() {
-                    let name = file.name.to_string_lossy().replace('\\', "/");
-                    let name = name.split_once(":/").map_or(name.as_str(), |(_, rest)| rest);
-                    let path = format!("sources/{}", name.trim_start_matches('/'));
-                    take(Extracted { kind: ExtractKind::Source, path: &path, data: &file.text.0 })?;
-                }
-            }
         }
-        ControlFlow::Continue(())
+        let mut flow = ControlFlow::Continue(());
+        if kinds.contains(&ExtractKind::Source) {
+            self.each_source(diagnostics, &mut |file| {
+                let name = String::from_utf8_lossy(&file.path).replace('\\', "/");
+                let name = name.split_once(":/").map_or(name.as_str(), |(_, rest)| rest);
+                let path = format!("sources/{}", name.trim_start_matches('/'));
+                if flow.is_continue() {
+                    flow = take(Extracted { kind: ExtractKind::Source, path: &path, data: &file.data });
+                }
+            });
+        }
+        flow
     }
 
     fn verify(&self, _runner: &dyn Runner) -> Verdict {
@@ -296,6 +413,40 @@ impl Program for DxProgram<'_> {
 
     fn writable(&self) -> Option<Writable> {
         Some(Writable::DxContainer)
+    }
+}
+
+/// The facts that people look for first, or all of them, and how much of what there is.
+fn section(view: &ContainerView, all: bool) -> Section {
+    let mut facts = first_facts(view, all);
+    let count = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
+    let counts = [
+        count(view.functions.len(), "function"),
+        count(view.resources.len(), "resource"),
+        count(view.root_signature_version.iter().len(), "root signature"),
+        count(view.sources.len(), "source file"),
+        count(view.parts.len(), "part"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    facts.push(Fact::new("holds", counts.join(" · ")));
+    facts.push(Fact::command("more", "show", ""));
+    Section { heading: format!("{}, {}", FORMAT.format, summary(view)), facts }
+}
+
+/// Returns whether a part has a listing of its own.
+fn is_code(part: &Part<'_>) -> bool {
+    is_token_program(part.name, part.data.data()) || bitcode(part.data).is_ok()
+}
+
+/// What sort of part a name means.
+fn part_kind(name: &str) -> &'static str {
+    match name {
+        "DXIL" | "ILDB" | "SHDR" | "SHEX" | "Aon9" => "program",
+        "DXBC" | "LIBF" => "container",
+        "PCSG" => "signature",
+        _ if ["ISG", "OSG", "PSG"].iter().any(|prefix| name.starts_with(prefix)) => "signature",
+        "SRCI" | "ILDN" | "PDBI" | "SDBG" | "SPDB" => "debug",
+        _ => "part",
     }
 }
 

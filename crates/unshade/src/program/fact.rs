@@ -159,6 +159,8 @@ pub enum Cell {
     Size(u64),
     /// An offset in the file.
     Offset(u64),
+    /// Bytes of the file, shown by their offset.
+    Place(Range<u64>),
 }
 
 impl Cell {
@@ -190,6 +192,7 @@ impl Cell {
             Self::Number(number) => grouped(*number).into(),
             Self::Size(bytes) => size(*bytes).into(),
             Self::Offset(offset) => format!("{offset:#x}").into(),
+            Self::Place(range) => format!("{:#x}", range.start).into(),
         }
     }
 }

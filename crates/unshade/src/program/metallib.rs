@@ -2,17 +2,17 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Hashes, Info, ItemName, Items, ModuleGroup, Note, Program, Row, Runner, Section, State, Table, Verb,
-    Verdict, Writable, map,
+    Hashes, Info, ItemName, Items, ModuleGroup, Note, Piece, PieceBytes, Pieces, Program, Row, Runner,
+    Section, State, Table, Verb, Verdict, Writable, map, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
 use crate::quantity::{counted, dimensions, grouped, size};
 use crate::select::Selection;
-use crate::source_files::visit_files;
+use crate::source_files::{SourceFile, visit_files};
 use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::gpu_object::NamedRange;
 use unshade_metallib::reflection::print_signature;
@@ -27,6 +27,7 @@ const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
 /// One library.
 pub(super) static LIBRARY: Format = Format {
     format: carve::format::Format::MetalLibrary,
+    word: "metallib",
     item: "function",
     kinds: &FUNCTION_KINDS,
     refusals: &[
@@ -43,6 +44,7 @@ pub(super) static LIBRARY: Format = Format {
 /// Libraries and GPU executables for several targets.
 pub(super) static UNIVERSAL: Format = Format {
     format: carve::format::Format::MetalUniversal,
+    word: "metallib-universal",
     item: "function",
     kinds: &FUNCTION_KINDS,
     refusals: &[
@@ -73,6 +75,15 @@ const COLUMNS: &[Column] = &[
     Column::right("air", "AIR"),
     Column::right("size", "size"),
     Column::right("offset", "offset"),
+];
+
+/// The columns of [`COLUMNS`], and the slice.
+const PIECE_COLUMNS: &[Column] = &[
+    Column::left("metal", "Metal"),
+    Column::left("air", "AIR"),
+    Column::right("size", "bytes"),
+    Column::right("offset", "offset"),
+    Column::left("slice", "slice"),
 ];
 
 /// The most functions of a library whose hashes are checked before their results are merged.
@@ -194,6 +205,20 @@ impl<'a> MetalProgram<'a> {
         }
         selected
     }
+
+    /// Returns the function that a piece is, with its library.
+    fn function(&self, piece: &Piece) -> Result<(&Library<'a>, Function<'a>)> {
+        let library = self.libraries.get(piece.unit as usize).map(|named| &named.library);
+        let function = library.and_then(|library| Some((library, library.function(piece.index)?)));
+        function.ok_or_else(|| super::no_piece(0))
+    }
+
+    /// Returns the section of the slices, if there are any, and the slices.
+    fn slices(&self) -> Option<(Section, Vec<SliceJson>)> {
+        let slices = self.universal.as_ref()?.slices().filter_map(Result::ok);
+        let slices: Vec<_> = slices.map(|slice| read_slice(&slice)).collect();
+        Some((slices_section(&slices, self.size), slices))
+    }
 }
 
 fn item_name<'n>(function: &Function<'n>) -> ItemName<'n> {
@@ -216,11 +241,8 @@ impl Program for MetalProgram<'_> {
 
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         diagnostics.append(self.diagnostics.clone());
-        let slices = self.universal.as_ref().map(|universal| {
-            universal.slices().filter_map(Result::ok).map(|slice| read_slice(&slice)).collect::<Vec<_>>()
-        });
-        let mut sections: Vec<Section> =
-            slices.iter().map(|slices| slices_section(slices, self.size)).collect();
+        let (section, slices) = self.slices().unzip();
+        let mut sections: Vec<Section> = section.into_iter().collect();
         let mut libraries = Vec::new();
         for named in &self.libraries {
             let functions: Vec<_> = named.library.functions().map_while(Result::ok).collect();
@@ -232,6 +254,69 @@ impl Program for MetalProgram<'_> {
             libraries.push(LibraryJson { slice: named.slice.clone(), view, source_files });
         }
         Info { sections, json: Box::new(InfoJson { libraries, slices }) }
+    }
+
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
+        diagnostics.append(self.diagnostics.clone());
+        let mut sections: Vec<Section> = self.slices().map(|(section, _)| section).into_iter().collect();
+        for named in &self.libraries {
+            let functions: Vec<_> = named.library.functions().map_while(Result::ok).collect();
+            let view = LibraryView::new(&named.library, &functions);
+            sections.push(library_section(&named.slice, &view, None));
+        }
+        sections
+    }
+
+    fn pieces(&self) -> Pieces {
+        let mut all = Vec::new();
+        for (unit, named) in (0..).zip(&self.libraries) {
+            for function in named.library.functions().map_while(Result::ok) {
+                let mut row = row(&FunctionRow::new(&named.library, &function));
+                if row.kind.is_empty() {
+                    row.kind = "function".to_owned();
+                }
+                row.cells.push(Cell::text(named.slice.clone()));
+                let has_bytes = row.range.is_some();
+                let panes = if has_bytes { piece::CODE } else { &[] };
+                all.push(Piece { unit, index: row.index, panes, has_bytes, row });
+            }
+        }
+        Pieces { noun: "function", columns: PIECE_COLUMNS, all, panes: &[] }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let (library, function) = self.function(piece)?;
+        Ok(card(library, &function, &FunctionView::new(library, &function)))
+    }
+
+    fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        let (library, function) = self.function(piece)?;
+        let units = vec![Unit::Function { library, function }];
+        Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
+    }
+
+    fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>> {
+        let (library, function) = self.function(piece)?;
+        let module = library.module(&function)?.ok_or_else(|| super::no_piece(function.range.start))?;
+        Ok(PieceBytes { extension: ".air", data: module.bytes().into() })
+    }
+
+    fn sources(&self, piece: Option<&Piece>, visit: &mut dyn FnMut(SourceFile)) {
+        let Some((library, function)) = piece.and_then(|piece| self.function(piece).ok()) else { return };
+        let sources = library.sources().ok().flatten();
+        if let Some(archive) = function.source_offset.and_then(|at| sources?.archive_at(at).ok()) {
+            // A damaged archive is shown as far as it can be read; `verify` reports why.
+            let _ = visit_files(&archive, visit);
+        }
+    }
+
+    fn fields_of(&self, piece: &Piece) -> Vec<Range<u64>> {
+        let Ok((library, function)) = self.function(piece) else { return Vec::new() };
+        let groups = [
+            library.public_metadata(&function).ok().flatten().map(|public| public.group.range),
+            library.private_metadata(&function).ok().flatten().map(|private| private.group.range),
+        ];
+        std::iter::once(function.range).chain(groups.into_iter().flatten()).collect()
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -478,9 +563,12 @@ fn library_section(slice: &str, view: &LibraryView, source_files: Option<u64>) -
     if !view.versions.is_empty() {
         facts.push(Fact::new("language", languages(view)));
     }
-    if let (Some(sources), Some(files)) = (&view.sources, source_files) {
+    if let Some(sources) = &view.sources {
         let archives = counted(sources.archives.len() as u64, "archive");
-        let text = format!("{archives}, {}", counted(files, "file"));
+        let text = match source_files {
+            Some(files) => format!("{archives}, {}", counted(files, "file")),
+            None => format!("{archives}, {} packed", size(sources.packed_size)),
+        };
         let note = Some(Note::Command("extract", "-o src --only sources"));
         facts.push(Fact { note, ..Fact::new("sources", text) });
     }

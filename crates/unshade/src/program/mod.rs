@@ -13,6 +13,7 @@
 //! | `bitcode` | modules of LLVM bitcode |
 //! | `code` | what `dis`, `decompile` and their like work on: modules, token programs, machine code |
 //! | `fact` | facts and tables for people |
+//! | `piece` | what the Explorer lists of a program |
 //! | `verb` | what can be asked of a file |
 //! | `work` | spreading work over threads, where the caller has some |
 //!
@@ -26,6 +27,7 @@ mod dxcontainer;
 mod fact;
 mod metallib;
 mod nvidia;
+mod piece;
 mod verb;
 mod work;
 
@@ -33,14 +35,16 @@ pub use code::{Code, CodeRequest, ModuleGroup};
 pub(crate) use dxcontainer::DxProgram;
 pub use fact::{Align, Card, Cell, Column, Fact, Group, Note, Row, Section, State, Table};
 pub use metallib::NamedLibrary;
+pub use piece::{Piece, PieceBytes, Pieces};
 pub use verb::{Verb, refusal};
 pub use work::{InOrder, Runner, map};
 
 use crate::carve::{self, Find};
 use crate::select::Selection;
-use std::ops::ControlFlow;
+use crate::source_files::SourceFile;
+use std::ops::{ControlFlow, Range};
 use std::sync::{PoisonError, RwLock};
-use unshade_core::{Diagnostics, OutlineSink, Result};
+use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 
 /// A value that can be written as JSON.
 pub type Json = Box<dyn erased_serde::Serialize + Send>;
@@ -50,6 +54,8 @@ pub type Json = Box<dyn erased_serde::Serialize + Send>;
 pub struct Format {
     /// How programs of this format are recognised, and what they are called.
     pub format: carve::format::Format,
+    /// Its name in requests and responses of the query API: `metallib`.
+    pub word: &'static str,
     /// What its items are called: `function`, `part`.
     pub item: &'static str,
     /// The kinds of items that `--type` selects.
@@ -194,6 +200,43 @@ pub trait Program: Send + Sync {
     /// Returns the facts that people look for first.
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info;
 
+    /// Returns what people look for first, without what takes reading all of a large program: hashes, packed sources.
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section>;
+
+    /// Returns the tables of the program as a whole.
+    fn tables(&self, _diagnostics: &mut Diagnostics) -> Vec<Table> {
+        Vec::new()
+    }
+
+    /// Returns the pieces of the program. What can't be read is left out.
+    fn pieces(&self) -> Pieces;
+
+    /// Describes a piece.
+    ///
+    /// # Errors
+    /// It can't be read.
+    fn card(&self, piece: &Piece, diagnostics: &mut Diagnostics) -> Result<Card>;
+
+    /// Returns the code of a piece. `path` is what the program is called in headings and messages.
+    ///
+    /// # Errors
+    /// The piece can't be read.
+    fn code_of(&self, piece: &Piece, path: &str, diagnostics: &mut Diagnostics) -> Result<Code<'_>>;
+
+    /// Returns the bytes of a piece.
+    ///
+    /// # Errors
+    /// They can't be read or unpacked.
+    fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>>;
+
+    /// Visits the embedded sources of a piece, or of the program if it has any as a whole.
+    fn sources(&self, _piece: Option<&Piece>, _visit: &mut dyn FnMut(SourceFile)) {}
+
+    /// Returns the ranges whose fields belong to a piece.
+    fn fields_of(&self, piece: &Piece) -> Vec<Range<u64>> {
+        piece.row.range.iter().cloned().collect()
+    }
+
     /// Visits the name of every item.
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>));
 
@@ -263,10 +306,20 @@ fn base(find: &Find<'_>) -> u64 {
 
 /// Returns the format of a program that was found.
 pub fn format_of(find: &Find<'_>) -> &'static Format {
-    let built_in = FORMATS.iter().find(|format| format.format == find.format).copied();
-    let found = built_in.or_else(|| formats().into_iter().find(|format| format.format == find.format));
+    format(find.format)
+}
+
+/// Returns what is known of a format.
+pub fn format(format: carve::format::Format) -> &'static Format {
+    let built_in = FORMATS.iter().find(|known| known.format == format).copied();
+    let found = built_in.or_else(|| formats().into_iter().find(|known| known.format == format));
     // A registered signature comes with its format.
     found.unwrap_or(&bitcode::FORMAT)
+}
+
+/// Returns the error that a piece could not be read again.
+fn no_piece(offset: u64) -> Error {
+    Error::new(ErrorKind::BadValue, offset, "this can't be read")
 }
 
 /// Opens a program that was found. Offsets in errors are those of the file if the program is in it as it is, and of the

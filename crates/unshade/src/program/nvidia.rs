@@ -3,20 +3,23 @@
 use super::metallib::finding;
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict, map,
+    InOrder, Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb,
+    Verdict, map, piece,
 };
 use crate::carve::{self, Find};
 use crate::demangle;
-use crate::nv_units::Nvidia;
+use crate::nv_units::{Nvidia, Unit, with_unit};
 use crate::quantity::{counted, dimensions, grouped};
+use crate::sass_listing::instruction_set;
 use crate::select::Selection;
-use crate::view::nvidia::{KernelRow, KernelView, NvidiaView, UnitView, kernel_rows, kernels};
+use crate::view::nvidia::{KernelRow, KernelView, NvidiaView, UnitView, kernel_at, kernel_rows, kernels};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use unshade_core::{Diagnostics, OutlineSink, Reader, Result, TokenKind, TokenSink};
 use unshade_nv::fatbin::{Entry, EntryKind};
 use unshade_nv::{Cubin, Fatbin, Ptx, verify};
+use unshade_sass::isa;
 
 const KINDS: &[&str] = &["kernel", "device", "inner", "PTX"];
 const NO_RULES: &str = "no rules are known for where NVIDIA programs load";
@@ -29,6 +32,7 @@ const WHOLE: &str = "the program is the file; there is nothing in it to extract"
 
 pub(super) static FATBIN: Format = Format {
     format: carve::format::Format::Fatbin,
+    word: "fatbin",
     item: "function",
     kinds: KINDS,
     refusals: &[
@@ -43,6 +47,7 @@ pub(super) static FATBIN: Format = Format {
 
 pub(super) static CUBIN: Format = Format {
     format: carve::format::Format::Cubin,
+    word: "cubin",
     item: "function",
     kinds: KINDS,
     refusals: &[
@@ -57,6 +62,7 @@ pub(super) static CUBIN: Format = Format {
 
 pub(super) static PTX: Format = Format {
     format: carve::format::Format::Ptx,
+    word: "ptx",
     item: "function",
     kinds: KINDS,
     refusals: &[
@@ -97,6 +103,30 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
+/// The columns of [`COLUMNS`] with full labels, and the entry.
+const PIECE_COLUMNS: &[Column] = &[
+    Column::left("chip", "chip"),
+    Column::right("registers", "registers"),
+    Column::right("stack", "stack"),
+    Column::right("shared", "shared"),
+    Column::right("constants", "constants"),
+    Column::right("parameters", "parameters"),
+    Column::right("size", "bytes"),
+    Column::right("offset", "offset"),
+    Column::right("entry", "entry"),
+];
+
+const ENTRIES: &[Column] = &[
+    Column::right("entry", "entry"),
+    Column::left("kind", "kind"),
+    Column::left("chip", "chip"),
+    Column::left("compression", "compression"),
+    Column::right("offset", "offset"),
+    Column::right("size", "bytes"),
+    Column::left("name", "name"),
+    Column::left("flags", "flags"),
+];
+
 #[derive(Debug)]
 struct NvidiaProgram<'a> {
     program: Nvidia<'a>,
@@ -112,6 +142,25 @@ struct KernelsJson<K> {
 impl NvidiaProgram<'_> {
     fn view(&self, diagnostics: &mut Diagnostics) -> NvidiaView {
         NvidiaView::new(&self.program, diagnostics)
+    }
+
+    fn section(&self, view: &NvidiaView) -> Section {
+        let mut facts = facts(view);
+        facts.push(Fact::command("more", "list", ""));
+        Section { heading: format!("{}, {}", self.name, summary(view)), facts }
+    }
+
+    /// Returns the listings of a function. Functions inside of others are decompiled where these call them.
+    fn panes_of(&self, row: &KernelRow) -> &'static [&'static str] {
+        let chip = row.target.strip_prefix("sm_").and_then(|chip| chip.parse().ok());
+        let is_known = chip.is_some_and(|chip| isa::by_architecture(chip).is_some());
+        match row.kind.as_str() {
+            _ if matches!(self.program, Nvidia::Ptx(_)) => piece::PTX,
+            "PTX" => piece::PTX,
+            "kernel" | "device" if is_known => piece::DECOMPILED,
+            _ if is_known => piece::CODE,
+            _ => &[],
+        }
     }
 }
 
@@ -129,10 +178,85 @@ impl Program for NvidiaProgram<'_> {
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
-        let mut facts = facts(&view);
-        facts.push(Fact::command("more", "list", ""));
-        let heading = format!("{}, {}", self.name, summary(&view));
-        Info { sections: vec![Section { heading, facts }], json: Box::new(view) }
+        Info { sections: vec![self.section(&view)], json: Box::new(view) }
+    }
+
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
+        vec![self.section(&self.view(diagnostics))]
+    }
+
+    fn tables(&self, diagnostics: &mut Diagnostics) -> Vec<Table> {
+        let Nvidia::Fatbin(_) = &self.program else { return Vec::new() };
+        let view = self.view(diagnostics);
+        let entries: Vec<_> =
+            view.units.iter().filter_map(|unit| Some((unit, unit.entry.as_ref()?))).collect();
+        let table = Table::of("entries", ENTRIES, &entries, |(unit, entry)| {
+            let end = entry.payload_offset.saturating_add(entry.payload_size);
+            vec![
+                Cell::Number(entry.index.into()),
+                Cell::text(unit.kind.clone()),
+                Cell::text(unit.target.clone()),
+                Cell::text(entry.compression.clone()),
+                Cell::Place(entry.payload_offset..end),
+                Cell::Number(entry.size),
+                Cell::text(entry.name.clone()),
+                Cell::text(entry.flags.join(" ")),
+            ]
+        });
+        table.into_iter().collect()
+    }
+
+    fn pieces(&self) -> Pieces {
+        let mut kernels = Vec::new();
+        let mut diagnostics = Diagnostics::new();
+        kernel_rows(&self.program, false, &mut diagnostics, &|_, _| true, &mut |row| kernels.push(row));
+        demangle_all(&mut kernels, &InOrder);
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let piece = |view: &KernelRow| {
+            let unit = view.entry.unwrap_or(0);
+            let count = counts.entry(unit).or_default();
+            let index = *count;
+            *count = count.saturating_add(1);
+            let mut row = row(view);
+            row.cells.push(Cell::number(view.entry));
+            Piece { unit, index, panes: self.panes_of(view), has_bytes: true, row }
+        };
+        let all = kernels.iter().map(piece).collect();
+        let panes = match &self.program {
+            Nvidia::Fatbin(_) => &[],
+            Nvidia::Cubin(cubin) if instruction_set(cubin).is_some() => piece::CODE,
+            Nvidia::Cubin(_) => &[],
+            Nvidia::Ptx(_) => piece::PTX,
+        };
+        Pieces { noun: "function", columns: PIECE_COLUMNS, all, panes }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let view = with_unit(&self.program, piece.unit, |entry, unit| {
+            // The text of PTX in a fat binary is one piece, which is no function.
+            let is_whole = entry.is_some() && matches!(unit, Unit::Ptx(_));
+            let unit = if is_whole { &Unit::Unread } else { unit };
+            kernel_at(entry, unit, piece.index, piece.row.index)
+        })?;
+        view.as_ref().map(card).ok_or_else(|| super::no_piece(0))
+    }
+
+    fn code_of(&self, _piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        Ok(Code::Machine(&self.program))
+    }
+
+    fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>> {
+        with_unit(&self.program, piece.unit, |entry, unit| {
+            let (extension, data) = match unit {
+                Unit::Cubin(cubin) => (".cubin", cubin.file().data()),
+                Unit::Ptx(ptx) => (".ptx", ptx.text()),
+                Unit::Unread => {
+                    let entry = entry.ok_or_else(|| super::no_piece(0))?;
+                    return Ok(PieceBytes { extension: ".bin", data: entry.data()?.into_owned().into() });
+                }
+            };
+            Ok(PieceBytes { extension, data: data.to_vec().into() })
+        })?
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {

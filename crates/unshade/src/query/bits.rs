@@ -1,10 +1,11 @@
 //! The fields of an instruction's word, for NVIDIA's machine code.
 
-use super::listing::with_unit;
 use super::session::Session;
 use super::*;
-use crate::opened::Opened;
+use crate::nv_units::{Unit, is_packed, with_unit};
+use crate::program::Code;
 use crate::sass_listing::instruction_set;
+use unshade_core::Diagnostics;
 use unshade_nv::Cubin;
 use unshade_sass::listing::{Function, Word};
 use unshade_sass::table::NONE;
@@ -12,20 +13,23 @@ use unshade_sass::{Instruction, control, isa};
 
 impl Session {
     pub(super) fn bits(&mut self, request: &Bits) -> Answer<BitsAnswer> {
-        let no_code = || Fault::new("no instruction whose bits are known stands there");
+        let no_code = || Fault::new("no known instruction is at this offset");
         let item = request.at.item.ok_or_else(|| Fault::new("which item?"))?;
         let table = self.table(request.at.program)?;
-        let row = table.row(item)?;
+        let item = table.item(item)?;
         let parsed = self.parsed(request.at.program)?;
-        with_unit(&parsed, row, |unit, is_unpacked| match unit {
-            Opened::Cubin(cubin) if !is_unpacked => at_offset(cubin, request.offset).ok_or_else(no_code),
+        let Code::Machine(program) = parsed.code(Some(item), &mut Diagnostics::new())? else {
+            return Err(no_code());
+        };
+        with_unit(program, item.unit, |entry, unit| match unit {
+            Unit::Cubin(cubin) if !is_packed(entry) => at_offset(cubin, request.offset).ok_or_else(no_code),
             _ => Err(no_code()),
-        })
+        })?
     }
 }
 
-/// The function of a cubin as its words are read: by its place among the functions.
-pub(super) fn code<'a>(cubin: &Cubin<'a>, index: u32, name: &'a str) -> Option<Function<'a>> {
+/// Returns the code of the function at an index among those of a cubin.
+pub(super) fn function_at<'a>(cubin: &Cubin<'a>, index: u32, name: &'a str) -> Option<Function<'a>> {
     let isa = instruction_set(cubin)?;
     let function = cubin.functions().nth(index as usize)?;
     let code = function.code(cubin).ok()?;
@@ -39,7 +43,7 @@ fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
     };
     let holding = (0..).zip(cubin.functions()).filter(|(_, function)| is_inside(function));
     let (index, _) = holding.max_by_key(|(_, function)| function.symbol.size)?;
-    let function = code(cubin, index, "")?;
+    let function = function_at(cubin, index, "")?;
     let size = function.isa.word_bytes as u64;
     let place = offset.checked_sub(function.file_offset)? / size.max(1);
     let start = function.file_offset.saturating_add(place.saturating_mul(size));

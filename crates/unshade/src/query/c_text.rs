@@ -1,11 +1,11 @@
 //! C as tokens: kinds for colour, and links between a name's declaration and its uses.
 //!
-//! The decompiler writes lines of text. They are read back by the lexical grammar of C, which is little: comments, strings,
-//! numbers, names, and one mark at a time of the rest. A name is declared where it follows a type, stars between them, or a
+//! The decompiler writes lines of text. They are split by the lexical grammar of C: comments, strings, numbers, names, and
+//! punctuation. A name is declared where it follows a type, stars between them, or a
 //! comma of a declaration; a label where a statement begins with it and a colon follows. All names of a function are
 //! different (the decompiler sees to it), so that a name is an entity.
 
-use super::tape::Tape;
+use super::recorder::Recorder;
 use std::collections::HashMap;
 use std::ops::Range;
 use unshade_core::token::Link;
@@ -53,7 +53,7 @@ const TYPES: [&str; 14] = [
 
 /// Writes lines of C.
 pub(super) struct CText<'t> {
-    tape: &'t mut Tape,
+    recorder: &'t mut Recorder,
     names: HashMap<String, u64>,
     /// Those that were declared.
     declared: Vec<bool>,
@@ -66,7 +66,7 @@ pub(super) struct CText<'t> {
 struct State {
     /// Whether it has begun.
     is_begun: bool,
-    /// The depth of parentheses in which its declared names stand; none if it declares nothing.
+    /// The depth of parentheses of the names that it declares; none if it declares nothing.
     declares_at: Option<u32>,
     depth: u32,
     last: Last,
@@ -84,48 +84,48 @@ enum Last {
 }
 
 impl<'t> CText<'t> {
-    pub(super) fn new(tape: &'t mut Tape) -> Self {
+    pub(super) fn new(recorder: &'t mut Recorder) -> Self {
         let (names, declared) = (HashMap::new(), Vec::new());
-        Self { tape, names, declared, state: State::default(), is_in_comment: false }
+        Self { recorder, names, declared, state: State::default(), is_in_comment: false }
     }
 
     /// Says which bytes the next line came of.
     pub(super) fn sources(&mut self, ranges: &[Range<u64>]) {
         let (first, others) =
             ranges.split_first().map_or((0..0, &[][..]), |(first, others)| (first.clone(), others));
-        self.tape.source(first);
-        others.iter().for_each(|range| self.tape.also(range.clone()));
+        self.recorder.source(first);
+        others.iter().for_each(|range| self.recorder.also(range.clone()));
     }
 
     /// Writes a line and ends it.
     pub(super) fn line(&mut self, line: &str) {
         let mut rest = line;
         while let Some((kind, length)) = next(rest, self.is_in_comment) {
-            let (text, behind) = rest.split_at(length);
-            rest = behind;
-            self.piece(kind, text, behind);
+            let (text, after) = rest.split_at(length);
+            rest = after;
+            self.piece(kind, text, after);
         }
-        self.tape.put(TokenKind::Space, "\n");
+        self.recorder.put(TokenKind::Space, "\n");
     }
 
-    fn piece(&mut self, kind: Lexeme, text: &str, behind: &str) {
+    fn piece(&mut self, kind: Lexeme, text: &str, after: &str) {
         match kind {
-            Lexeme::Space => self.tape.put(TokenKind::Space, text),
+            Lexeme::Space => self.recorder.put(TokenKind::Space, text),
             Lexeme::Comment => {
                 self.is_in_comment = !text.starts_with("//") && !text.ends_with("*/");
-                self.tape.put(TokenKind::Comment, text);
+                self.recorder.put(TokenKind::Comment, text);
             }
             Lexeme::String => self.other(TokenKind::String, text),
             Lexeme::Number => self.other(TokenKind::Number, text),
             Lexeme::Mark => self.mark(text),
-            Lexeme::Word => self.word(text, behind),
+            Lexeme::Word => self.word(text, after),
         }
     }
 
     fn other(&mut self, kind: TokenKind, text: &str) {
         self.state.is_begun = true;
         self.state.last = Last::Other;
-        self.tape.put(kind, text);
+        self.recorder.put(kind, text);
     }
 
     fn mark(&mut self, text: &str) {
@@ -138,20 +138,20 @@ impl<'t> CText<'t> {
             "," => self.state.last = Last::Comma,
             "*" if last == Last::Type => {}
             "." | "->" => self.state.last = Last::Dot,
-            // Behind the colon of a label or a `case` a statement begins.
+            // After the colon of a label or a `case` a statement begins.
             ":" if depth == 0 => self.state = State::default(),
             _ => self.state.last = Last::Other,
         }
-        self.tape.put(TokenKind::Punctuation, text);
+        self.recorder.put(TokenKind::Punctuation, text);
     }
 
-    fn word(&mut self, word: &str, behind: &str) {
+    fn word(&mut self, word: &str, after: &str) {
         let State { is_begun, declares_at, depth, last } = self.state;
         self.state.is_begun = true;
         if is_type(word) {
             self.state.last = Last::Type;
             self.state.declares_at = Some(depth);
-            return self.tape.put(TokenKind::Type, word);
+            return self.recorder.put(TokenKind::Type, word);
         }
         if KEYWORDS.contains(&word) {
             self.state.last = if word == "goto" { Last::Goto } else { last };
@@ -159,10 +159,10 @@ impl<'t> CText<'t> {
             if matches!(word, "else" | "do") {
                 self.state.is_begun = false;
             }
-            return self.tape.put(TokenKind::Keyword, word);
+            return self.recorder.put(TokenKind::Keyword, word);
         }
         self.state.last = Last::Other;
-        let next = behind.trim_start().as_bytes();
+        let next = after.trim_start().as_bytes();
         let is_label =
             last == Last::Goto || !is_begun && next.first() == Some(&b':') && next.get(1) != Some(&b':');
         let is_declared = match last {
@@ -177,7 +177,7 @@ impl<'t> CText<'t> {
             _ => TokenKind::Variable,
         };
         let link = (last != Last::Dot).then(|| self.link(word, is_declared));
-        self.tape.token(Token { kind, text: word, link });
+        self.recorder.token(Token { kind, text: word, link });
     }
 
     fn link(&mut self, name: &str, is_declared: bool) -> Link {
@@ -267,7 +267,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of a number, with its suffix; a sign belongs to it behind the letter of an exponent.
+/// Returns the length of a number, with its suffix. A sign belongs to it after the letter of an exponent.
 fn number(text: &str) -> usize {
     let is_hex = text.starts_with("0x") || text.starts_with("0X");
     let mut last = '0';
@@ -287,10 +287,10 @@ mod tests {
 
     /// Each name with its kind and whether it is declared there, a line each.
     fn names(text: &str) -> Vec<String> {
-        let mut tape = Tape::default();
-        let mut c = CText::new(&mut tape);
+        let mut recorder = Recorder::default();
+        let mut c = CText::new(&mut recorder);
         text.lines().for_each(|line| c.line(line));
-        let lines = tape.finish();
+        let lines = recorder.finish();
         assert_eq!(lines.text(), text);
         let shown = (0..lines.len()).map(|line| {
             let tokens = lines.line(line).tokens.into_iter();

@@ -1,19 +1,19 @@
 //! What is different between two programs, or between two items of any.
 
-use super::session::{Content, Parsed, Session};
+use super::session::{Parsed, Session};
 use super::*;
 use crate::diff::{self, Change, ContainerDiff, FieldChange, LibraryDiff, LineDiff};
-use crate::opened::Opened;
-use crate::program;
-use unshade_core::Diagnostics;
+use crate::program::NamedLibrary;
+use unshade_llvm::print::Dialect;
+use unshade_metallib::Library;
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
 
-/// The most changes in an answer.
+/// The maximum number of changes in an answer.
 const MAX_CHANGES: usize = 2_000;
 
-/// The most lines of hunks in an answer.
+/// The maximum number of lines of hunks in an answer.
 const MAX_HUNK_LINES: usize = 20_000;
 
 impl Session {
@@ -72,37 +72,29 @@ impl Session {
 
 fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
     let mut answer = CompareAnswer::default();
-    match (&before.content, &after.content) {
-        (Content::Program(Opened::DxContainer(one)), Content::Program(Opened::DxContainer(other))) => {
-            answer.take_parts(&ContainerDiff::new(one, other, CONTEXT));
-        }
-        (Content::Program(one), Content::Program(other)) => {
-            let libraries = |program: &Opened<'_>| program.libraries(&mut Diagnostics::new()).len();
-            if libraries(one) == 1 && libraries(other) == 1 {
-                let mut faults = Diagnostics::new();
-                let one = one.libraries(&mut faults).pop().map(|named| named.library);
-                let other = other.libraries(&mut faults).pop().map(|named| named.library);
-                if let Some((one, other)) = one.zip(other) {
-                    answer.take_library(&LibraryDiff::new(one, other));
-                }
-            } else if before.format == after.format
-                && let (Some(one), Some(other)) = (&before.find, &after.find)
-            {
-                let (one, other) = (program::open(one)?, program::open(other)?);
-                let identical = before.data == after.data;
-                answer.take_parts(&ContainerDiff::of_programs(&*one, &*other, identical, CONTEXT));
-            } else {
-                return Err(different_kinds());
-            }
-        }
-        (Content::Bitcode(one), Content::Bitcode(other)) => {
-            let diff = diff::bitcode(one, other, unshade_llvm::print::Dialect::Llvm14, CONTEXT)?;
-            answer.same = diff.is_empty();
-            answer.take_text_hunks(&diff);
-        }
-        _ => return Err(different_kinds()),
+    let is_bitcode = |parsed: &Parsed<'_>| parsed.format.format == crate::format::Format::Bitcode;
+    if let (Some(one), Some(other)) = (library(before), library(after)) {
+        answer.take_library(&LibraryDiff::new(one, other));
+    } else if before.format.format != after.format.format {
+        return Err(different_kinds());
+    } else if is_bitcode(before) {
+        let diff = diff::bitcode(before.data, after.data, Dialect::Llvm14, CONTEXT)?;
+        answer.same = diff.is_empty();
+        answer.take_text_hunks(&diff);
+    } else {
+        let identical = before.data == after.data;
+        let (one, other) = (&*before.program, &*after.program);
+        answer.take_parts(&ContainerDiff::of_programs(one, other, identical, CONTEXT));
     }
     Ok(answer)
+}
+
+/// Returns the library of a program that is one, or has one slice.
+fn library<'p>(parsed: &'p Parsed<'_>) -> Option<Library<'p>> {
+    match parsed.program.metal_libraries() {
+        [NamedLibrary { library, .. }] => Some(library.clone()),
+        _ => None,
+    }
 }
 
 fn different_kinds() -> Fault {

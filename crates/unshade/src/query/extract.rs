@@ -1,22 +1,24 @@
-//! Bytes to take away: programs, modules, listings, sources, YAML, and all modules in a zip archive.
+//! Bytes to save: programs, modules, listings, sources, YAML, and all files of `unshade extract` in a zip archive.
 
-use super::listing::{source, with_unit};
-use super::rows::{Row, Table};
-use super::session::{Content, Parsed, Session};
+use super::listing::source;
+use super::rows::Table;
+use super::session::{Parsed, Session};
 use super::*;
-use crate::format::Format;
-use crate::opened::Opened;
+use crate::program::{Code, ExtractKind, Piece, Verb, Writable, refusal};
 use crate::safe_path::SafePaths;
+use crate::select::Selection;
+use std::ops::ControlFlow;
+use unshade_core::Diagnostics;
 use unshade_dxcontainer::DxFile;
 use unshade_metallib::LibraryFile;
 
-/// What is taken away has at most so many bytes.
+/// The maximum size of what is extracted.
 const MAX_BYTES: usize = 1 << 30;
 
-/// What the names of modules of an archive may have in all.
+/// The maximum size of the directory of an archive.
 const MAX_NAMES: usize = 64 << 20;
 
-/// Bytes to take away.
+/// Bytes to save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// A safe file name.
@@ -35,33 +37,27 @@ fn safe_name(name: &str, extension: &str) -> String {
     SafePaths::default().flat(name.as_bytes(), extension).path.to_string_lossy().into_owned()
 }
 
-/// What can be taken away of a program as a whole.
-pub(super) fn of_program(parsed: &Parsed<'_>) -> Vec<&'static str> {
+/// Returns what can be extracted from a program as a whole.
+pub(super) fn of_program(parsed: &Parsed<'_>, table: &Table) -> Vec<&'static str> {
+    let is_offered = |verb| refusal(parsed.format, verb).is_none();
     let mut kinds = vec![Extracted::Program];
-    match &parsed.content {
-        Content::Bitcode(_) => kinds.push(Extracted::Listing),
-        Content::Program(Opened::Library(_)) => kinds.extend([Extracted::Yaml, Extracted::Zip]),
-        Content::Program(Opened::DxContainer(_)) => {
-            kinds.extend([Extracted::Listing, Extracted::Yaml, Extracted::Zip]);
-        }
-        Content::Program(Opened::Cubin(_) | Opened::Ptx(_)) => kinds.push(Extracted::Listing),
-        Content::Program(_) => kinds.push(Extracted::Zip),
-    }
+    kinds.extend((!table.panes().is_empty()).then_some(Extracted::Listing));
+    kinds.extend(is_offered(Verb::ToYaml).then_some(Extracted::Yaml));
+    kinds.extend(is_offered(Verb::Extract).then_some(Extracted::Zip));
     kinds.into_iter().map(Extracted::name).collect()
 }
 
-/// What can be taken away of an item.
-pub(super) fn of_item(parsed: &Parsed<'_>, row: &Row) -> Vec<&'static str> {
+/// Returns what can be extracted from an item.
+pub(super) fn of_item(item: &Piece) -> Vec<&'static str> {
     let mut kinds = Vec::new();
-    let has_bytes = row.range.is_some() || parsed.format == Some(Format::Fatbin);
-    kinds.extend(has_bytes.then_some(Extracted::Module));
+    kinds.extend(item.has_bytes.then_some(Extracted::Module));
     kinds.push(Extracted::Listing);
-    kinds.extend(row.has_source.then_some(Extracted::Source));
+    kinds.extend(item.row.has_source.then_some(Extracted::Source));
     kinds.into_iter().map(Extracted::name).collect()
 }
 
 impl Session {
-    /// Bytes to take away, with a safe file name.
+    /// Returns bytes to save, with a safe file name.
     ///
     /// # Errors
     /// There is no such thing, or it can't be read.
@@ -72,36 +68,39 @@ impl Session {
             _ => {}
         }
         let table = self.table(program)?;
-        let row = item.map(|item| table.row(item)).transpose()?;
+        let piece = item.map(|item| table.item(item)).transpose()?;
         if let Some(item) = item {
             self.ensure_item(program, item)?;
         }
         if request.what == Extracted::Listing {
             let printed = self.printed(&request.at)?;
             let parsed = self.parsed(program)?;
-            let name = row.map_or(parsed.short_name(), |row| row.mangled.as_deref().unwrap_or(&row.name));
-            let extension = listing_extension(&parsed, row, &request.at.pane);
+            let name = piece.map_or(parsed.short_name(), |piece| &piece.row.name);
+            let extension = listing_extension(&parsed, piece, &request.at.pane);
             return Ok(Taken::new(name, extension, printed.lines.text().into_bytes()));
         }
         let parsed = self.parsed(program)?;
-        let taken = match (request.what, row) {
+        let taken = match (request.what, piece) {
             (Extracted::Program, _) => {
-                let extension = parsed.format.map_or("bc", Format::extension);
                 let name = parsed.short_name();
-                let extension = format!(".{extension}");
+                let extension = format!(".{}", parsed.format.format.extension());
                 let stem = name.strip_suffix(&extension).unwrap_or(name);
                 limit(parsed.data.len())?;
                 Taken::new(stem, &extension, parsed.data.to_vec())
             }
-            (Extracted::Module, Some(row)) => module(&parsed, row)?,
-            (Extracted::Source, row) => {
+            (Extracted::Module, Some(piece)) => {
+                let found = parsed.program.bytes_of(piece)?;
+                limit(found.data.len())?;
+                Taken::new(&piece.row.name, found.extension, found.data.into_owned())
+            }
+            (Extracted::Source, piece) => {
                 let name = request.name.as_deref().ok_or_else(|| Fault::new("which source?"))?;
-                let file = source(&parsed, row, name)?;
+                let file = source(&parsed, piece, name)?;
                 let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
                 Taken::new(last, "", file.data)
             }
             (Extracted::Yaml, _) => yaml(&parsed)?,
-            (Extracted::Zip, _) => zip(&parsed, &table)?,
+            (Extracted::Zip, _) => zip(&parsed)?,
             (Extracted::Module | Extracted::Listing, _) => return Err(Fault::new("which item?")),
         };
         limit(taken.bytes.len())?;
@@ -113,110 +112,64 @@ fn limit(size: usize) -> Answer<()> {
     if size <= MAX_BYTES {
         return Ok(());
     }
-    Err(Fault::new(format!("{size} bytes are too many to take away at once"))
+    Err(Fault::new(format!("{size} bytes are too many to extract at once"))
         .expected(format!("at most {MAX_BYTES}"))
         .hint("`unshade extract` writes files of any size"))
 }
 
-/// What the names of listings end with.
-fn listing_extension(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> &'static str {
-    match (pane, &parsed.content) {
-        ("ptx", _) => ".ptx",
-        ("c", _) => ".c",
-        ("assembly" | "raw", Content::Program(Opened::Fatbin(_) | Opened::Cubin(_))) => ".sass",
-        ("assembly" | "raw", Content::Program(Opened::DxContainer(container))) => {
-            let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
-            let has_module = match part {
-                Some(part) => unshade_dxcontainer::program::bitcode(part.data).is_ok(),
-                None => crate::dxil::main_part(container).is_some(),
-            };
-            if has_module { ".ll" } else { ".asm" }
-        }
-        ("assembly" | "raw", _) => ".ll",
+/// Returns what the names of listings end with.
+fn listing_extension(parsed: &Parsed<'_>, item: Option<&Piece>, pane: &str) -> &'static str {
+    match pane {
+        "ptx" => ".ptx",
+        "c" => ".c",
+        "assembly" | "raw" => match parsed.code(item, &mut Diagnostics::new()) {
+            Ok(Code::Modules(_)) => ".ll",
+            Ok(Code::Machine(_)) => ".sass",
+            _ => ".asm",
+        },
         _ => ".txt",
     }
 }
 
-/// The bytes of an item.
-fn module(parsed: &Parsed<'_>, row: &Row) -> Answer<Taken> {
-    let name = row.mangled.as_deref().unwrap_or(&row.name);
-    match &parsed.content {
-        Content::Bitcode(bytes) => Ok(Taken::new(name, ".bc", bytes.to_vec())),
-        Content::Program(Opened::Library(_) | Opened::Universal(_)) => {
-            parsed.with_function(row, |library, function| {
-                let module =
-                    library.module(function)?.ok_or_else(|| Fault::new("the function has no module"))?;
-                Ok(Taken::new(name, ".air", module.bytes().to_vec()))
-            })
-        }
-        Content::Program(Opened::DxContainer(container)) => {
-            let part = container.found_parts().nth(row.index as usize);
-            let part = part.ok_or_else(|| Fault::new("the part can't be read"))?;
-            Ok(match unshade_dxcontainer::program::bitcode(part.data) {
-                Ok((_, code)) => Taken::new(name, ".bc", code.data().to_vec()),
-                Err(_) => Taken::new(name, ".bin", part.data.data().to_vec()),
-            })
-        }
-        Content::Program(_) => with_unit(parsed, row, |unit, _| match unit {
-            Opened::Cubin(cubin) => Ok(Taken::new(name, ".cubin", cubin.file().data().to_vec())),
-            Opened::Ptx(ptx) => Ok(Taken::new(name, ".ptx", ptx.text().to_vec())),
-            _ => Err(Fault::new("the entry can't be read")),
-        }),
-    }
-}
-
 fn yaml(parsed: &Parsed<'_>) -> Answer<Taken> {
-    let text = match &parsed.content {
-        Content::Program(Opened::Library(_)) => {
+    let text = match parsed.program.writable() {
+        Some(Writable::MetalLibrary) => {
             unshade_metallib::document::to_yaml(&LibraryFile::parse(parsed.data)?)?
         }
-        Content::Program(Opened::DxContainer(_)) => {
-            unshade_dxcontainer::document::to_yaml(&DxFile::parse(parsed.data)?)?
+        Some(Writable::DxContainer) => unshade_dxcontainer::document::to_yaml(&DxFile::parse(parsed.data)?)?,
+        None => {
+            let reason = refusal(parsed.format, Verb::ToYaml).unwrap_or("this has no YAML");
+            return Err(Fault::new(reason));
         }
-        _ => return Err(Fault::new("this has no YAML")),
     };
     Ok(Taken::new(parsed.short_name(), ".yaml", text.into_bytes()))
 }
 
-/// All modules of a program, each under a name of its own.
-fn zip(parsed: &Parsed<'_>, table: &Table) -> Answer<Taken> {
+/// Returns everything that `unshade extract` writes of a program, each file under a name of its own.
+fn zip(parsed: &Parsed<'_>) -> Answer<Taken> {
+    if let Some(reason) = refusal(parsed.format, Verb::Extract) {
+        return Err(Fault::new(reason));
+    }
     let mut archive = Archive::default();
     let mut paths = SafePaths::default();
-    let mut add = |name: &str, extension: &str, bytes: &[u8]| {
-        let path = paths.flat(name.as_bytes(), extension).path.to_string_lossy().into_owned();
-        archive.add(&path, bytes)
-    };
-    match &parsed.content {
-        Content::Program(program @ (Opened::Library(_) | Opened::Universal(_))) => {
-            for named in program.libraries(&mut unshade_core::Diagnostics::new()) {
-                for function in named.library.functions().map_while(Result::ok) {
-                    let Ok(Some(module)) = named.library.module(&function) else { continue };
-                    let name = String::from_utf8_lossy(function.name.unwrap_or(b"function")).into_owned();
-                    add(&name, ".air", module.bytes())?;
-                }
+    let mut fault = None;
+    let kinds = [ExtractKind::Module, ExtractKind::Source];
+    let _ = parsed.program.extract(&Selection::default(), &kinds, &mut Diagnostics::new(), &mut |found| {
+        let path = paths.file(found.path.as_bytes()).path;
+        // Members have slashes between folders, whatever the system has.
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        match archive.add(&parts.join("/"), found.data) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                fault = Some(error);
+                ControlFlow::Break(())
             }
         }
-        Content::Program(Opened::Fatbin(fatbin)) => {
-            for entry in fatbin.entries().filter_map(Result::ok) {
-                let Ok(data) = entry.data() else { continue };
-                let extension = match entry.kind {
-                    unshade_nv::fatbin::EntryKind::ELF => ".cubin",
-                    unshade_nv::fatbin::EntryKind::PTX => ".ptx",
-                    _ => ".bin",
-                };
-                add(&format!("{}.{}", entry.index, entry.target()), extension, &data)?;
-            }
-        }
-        Content::Program(Opened::DxContainer(_)) => {
-            for row in &table.rows {
-                let taken = module(parsed, row)?;
-                let (stem, extension) = taken.name.rsplit_once('.').unwrap_or((&taken.name, "bin"));
-                add(stem, &format!(".{extension}"), &taken.bytes)?;
-            }
-        }
-        _ => return Err(Fault::new("this is one module")),
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(Taken::new(parsed.short_name(), ".zip", archive.finish())),
     }
-    Ok(Taken::new(parsed.short_name(), ".zip", archive.finish()))
 }
 
 /// A zip archive whose members are stored as they are: local headers and bytes, then the directory, then its end
@@ -238,7 +191,7 @@ impl Archive {
         let mut checksum = crate::carve::crc32::Crc::new();
         checksum.update(data);
         let offset = self.bytes.len() as u32;
-        // Version 2.0, UTF-8 names, stored, the first day that zip can tell.
+        // Version 2.0, UTF-8 names, stored, the first day that zip can express.
         let mut common: Vec<u8> = Vec::new();
         for number in [20u16, 1 << 11, 0, 0, 0x21] {
             common.extend(number.to_le_bytes());
@@ -289,7 +242,7 @@ mod tests {
         let mut found = Vec::new();
         let diagnostics = carve(&archive.finish(), b"x.zip", &Limits::default(), &mut |find| {
             found.push((find.path.to_string(), find.data == library));
-            std::ops::ControlFlow::Continue(())
+            ControlFlow::Continue(())
         });
         assert_eq!(found, [("x.zip!b.metallib".to_owned(), true)]);
         assert!(diagnostics.is_empty());

@@ -1,64 +1,55 @@
 //! Control flow: of LLVM's functions, NVIDIA's, and Direct3D's token programs.
 
-use super::bits::code;
-use super::listing::{lines_of, with_unit};
-use super::session::{Content, Parsed, Session};
-use super::tape::{Lines, Tape};
+use super::bits::function_at;
+use super::recorder::{Lines, Recorder, lines_of};
+use super::session::Session;
 use super::*;
-use crate::disassembly::{ModuleOptions, TokenSource, Unit, print_module, program_parts, token_programs};
-use crate::opened::Opened;
+use crate::disassembly::{ModuleOptions, TokenSource, Unit, print_module, token_programs};
+use crate::nv_units::{self, with_unit};
+use crate::program::{Code, Piece};
 use crate::view::ControlFlowView;
-use rows::Row;
 use std::ops::Range;
 use unshade_core::token::Link;
-use unshade_core::{Diagnostics, Escaped, FourCc, Token, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, Escaped, Token, TokenKind, TokenSink};
 use unshade_llvm::Module;
 use unshade_llvm::print::Entity;
 use unshade_sass::control_flow::ControlFlow;
 
-/// The most blocks in an answer.
+/// The maximum number of blocks in an answer.
 const MAX_BLOCKS: usize = 20_000;
 
-/// The most functions of a module whose names are answered.
+/// The maximum number of functions in an answer.
 const MAX_FUNCTIONS: usize = 10_000;
 
 impl Session {
     pub(super) fn graph(&mut self, request: &Graph) -> Answer<GraphAnswer> {
         let place = &request.at;
         let table = self.table(place.program)?;
-        let row = place.item.map(|item| table.row(item)).transpose()?;
+        let item = place.item.map(|item| table.item(item)).transpose()?;
         if let Some(item) = place.item {
             self.ensure_item(place.program, item)?;
         }
+        if !item.map_or(table.panes(), |item| item.panes).contains(&"assembly") {
+            return Err(no_graph());
+        }
+        // Blocks of machine code have the lines of its listing.
+        let is_machine =
+            matches!(self.parsed(place.program)?.code(item, &mut Diagnostics::new())?, Code::Machine(_));
+        let Place { file, program, item: number } = *place;
+        let pane = Pane { file, program, item: number, pane: "assembly".to_owned() };
+        let printed = is_machine.then(|| self.printed(&pane)).transpose()?;
         let parsed = self.parsed(place.program)?;
-        let answer = match (&parsed.content, row) {
-            (Content::Bitcode(bytes), row) => {
-                let index = row.map_or(0, |row| row.index as usize);
-                let base = parsed.base;
-                let unit =
-                    Unit::File { name: parsed.short_name(), bytes, base, index, first_function: 0, count: 1 };
-                of_module(&unit, request.function)?
+        let answer = match (parsed.code(item, &mut Diagnostics::new())?, item, printed) {
+            (Code::Modules(groups), ..) => {
+                let unit = groups.iter().flat_map(|group| &group.units).next();
+                of_module(unit.ok_or_else(no_graph)?, request.function)?
             }
-            (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => parsed
-                .with_function(row, |library, function| {
-                    of_module(&Unit::Function { library, function: function.clone() }, request.function)
-                })?,
-            (Content::Program(Opened::DxContainer(_)), row) => of_container(&parsed, row, request.function)?,
-            (Content::Program(Opened::Direct3d9(data)), _) => {
-                of_token_programs(parsed.path, &TokenSource::Direct3d9(*data), request.function)?
-            }
-            (Content::Program(Opened::Fatbin(_) | Opened::Cubin(_)), Some(row)) => {
-                let printed = self.printed(&Pane {
-                    file: place.file,
-                    program: place.program,
-                    item: place.item,
-                    pane: "assembly".to_owned(),
-                })?;
-                let parsed = self.parsed(place.program)?;
-                with_unit(&parsed, row, |unit, _| match unit {
-                    Opened::Cubin(cubin) => of_kernel(cubin, row, &printed.lines),
+            (Code::Tokens(source), ..) => of_token_programs(parsed.path, &source, request.function)?,
+            (Code::Machine(code), Some(item), Some(printed)) => {
+                with_unit(code, item.unit, |_, unit| match unit {
+                    nv_units::Unit::Cubin(cubin) => of_kernel(cubin, item, &printed.lines),
                     _ => Err(no_graph()),
-                })?
+                })??
             }
             _ => return Err(no_graph()),
         };
@@ -125,20 +116,21 @@ struct ListedBlock {
     link: Option<i64>,
 }
 
-/// The lines of a function's blocks, as the listing of its module has them, so that links lead where they do there.
+/// Returns the lines of a function's blocks as they are in the listing of its module, so that links are the same.
 fn listed_blocks(unit: &Unit<'_>, module: &Module<'_>, function: usize, count: usize) -> Vec<ListedBlock> {
-    let mut tape = Tape::default();
-    let mut marks = BlockMarks { tape: &mut tape, function: function as u32 };
+    let mut recorder = Recorder::default();
+    let mut marks = BlockMarks { recorder: &mut recorder, function: function as u32 };
     let mut sink: &mut dyn TokenSink = &mut marks;
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw: false };
     print_module(unit, module, options, &mut sink);
-    let listing = tape.finish();
+    let listing = recorder.finish();
     let mut blocks: Vec<ListedBlock> = (0..count).map(|_| ListedBlock::default()).collect();
     let marks = listing.blocks();
     let ends = marks.iter().skip(1).map(|(_, line, _)| *line).chain([listing.len()]);
     for (&(block, from, has_label), end) in marks.iter().zip(ends) {
         let Some(listed) = blocks.get_mut(block as usize) else { continue };
-        // The line of a label, and of the comment in its place, is told by the label; the entry may have neither.
+        // The label, or a comment in its place, has a line of its own, which is not part of the block. The entry may have
+        // neither.
         let head = usize::from(has_label || block != 0);
         if head == 1 {
             let defines = |token: &TokenEntry| match token {
@@ -154,16 +146,16 @@ fn listed_blocks(unit: &Unit<'_>, module: &Module<'_>, function: usize, count: u
     blocks
 }
 
-/// The bytes of lines that stand one after the other.
+/// Returns the bytes of consecutive lines.
 fn around(lines: &[Line]) -> Option<ByteRange> {
     let start = lines.iter().filter_map(|line| line.range).map(|range| range[0]).min()?;
     let end = lines.iter().filter_map(|line| line.range).map(|range| range[1]).max()?;
     Some([start, end])
 }
 
-/// Marks on the tape where the blocks of a function begin.
+/// Marks on the recorder where the blocks of a function begin.
 struct BlockMarks<'t> {
-    tape: &'t mut Tape,
+    recorder: &'t mut Recorder,
     function: u32,
 }
 
@@ -173,13 +165,13 @@ impl TokenSink for BlockMarks<'_> {
             && let Some(Entity::Block { function, id }) = Entity::of(link)
             && function == self.function
         {
-            self.tape.block(id.0, !token.text.is_empty());
+            self.recorder.block(id.0, !token.text.is_empty());
         }
-        self.tape.token(token);
+        self.recorder.token(token);
     }
 
     fn source(&mut self, range: Range<u64>) {
-        self.tape.source(range);
+        self.recorder.source(range);
     }
 
     fn wants_sources(&self) -> bool {
@@ -187,29 +179,16 @@ impl TokenSink for BlockMarks<'_> {
     }
 
     fn mark(&self) -> usize {
-        self.tape.mark()
+        self.recorder.mark()
     }
 
     fn truncate(&mut self, mark: usize) {
-        self.tape.truncate(mark);
+        self.recorder.truncate(mark);
     }
 
     fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
-        self.tape.insert(mark, write);
+        self.recorder.insert(mark, write);
     }
-}
-
-fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<GraphAnswer> {
-    let Content::Program(Opened::DxContainer(container)) = &parsed.content else { return Err(no_graph()) };
-    let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
-    let name = part.as_ref().filter(|part| unshade_dxcontainer::program::bitcode(part.data).is_ok());
-    let name = name.map(|part| FourCc(part.name.0));
-    if name.is_some() || crate::dxil::main_part(container).is_some() && part.is_none() {
-        let mut faults = Diagnostics::new();
-        let program = program_parts(container, name, parsed.path, &mut faults).into_iter().next();
-        return of_module(&Unit::Part(program.ok_or_else(no_graph)?), wanted);
-    }
-    of_token_programs(parsed.path, &TokenSource::Container(container.clone()), wanted)
 }
 
 fn of_token_programs(path: &str, source: &TokenSource<'_>, wanted: u32) -> Answer<GraphAnswer> {
@@ -223,10 +202,10 @@ fn of_token_programs(path: &str, source: &TokenSource<'_>, wanted: u32) -> Answe
     for (index, block) in (0..).zip(&flow.blocks) {
         answer.blocks.push(GraphBlock {
             label: index.to_string(),
-            lines: lines_of(|tape| {
+            lines: lines_of(|recorder| {
                 for line in program.lines(block) {
-                    tape.put(TokenKind::Text, &line);
-                    tape.put(TokenKind::Space, "\n");
+                    recorder.put(TokenKind::Text, &line);
+                    recorder.put(TokenKind::Space, "\n");
                 }
             }),
             link: None,
@@ -254,16 +233,17 @@ fn loops_of(loops: &unshade_core::graph::Loops) -> Vec<GraphLoop> {
 }
 
 /// Blocks of words, with the lines of the listing that were decoded from them.
-fn of_kernel(cubin: &unshade_nv::Cubin<'_>, row: &Row, lines: &Lines) -> Answer<GraphAnswer> {
-    let function = code(cubin, row.index, &row.name).ok_or_else(no_graph)?;
+fn of_kernel(cubin: &unshade_nv::Cubin<'_>, item: &Piece, lines: &Lines) -> Answer<GraphAnswer> {
+    let name = item.row.readable_name();
+    let function = function_at(cubin, item.index, name).ok_or_else(no_graph)?;
     let flow = ControlFlow::new(&function, &[]);
-    let mut answer = GraphAnswer { functions: vec![row.name.clone()], ..GraphAnswer::default() };
+    let mut answer = GraphAnswer { functions: vec![name.to_owned()], ..GraphAnswer::default() };
     let ranges: Vec<Option<ByteRange>> = (0..lines.len()).map(|line| lines.range(line)).collect();
     for (index, block) in (0..).zip(flow.blocks()) {
         let place =
             |address: u64| function.file_offset.saturating_add(address.saturating_sub(function.address));
         let (start, end) = (place(block.addresses.start), place(block.addresses.end));
-        // Lines stand in the order of the words.
+        // Lines are in the order of the words.
         let is_inside =
             |range: &Option<ByteRange>| range.is_some_and(|range| start <= range[0] && range[1] <= end);
         let inside =

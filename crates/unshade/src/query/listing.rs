@@ -1,283 +1,127 @@
-//! Listings: which there are, and their lines.
+//! Listings: which a program or an item has, and their lines.
 //!
-//! A listing is printed as a whole and kept ([`Kept`]), so that scrolling, links and lines of bytes cost nothing more.
+//! A listing is printed as a whole and kept by the session, so that scrolling and links don't print it again.
 
 use super::c_text::CText;
+use super::recorder::{Printed, Recorder, entity};
 use super::response::findings;
-use super::session::{Content, Parsed, Session};
-use super::tape::{Lines, MAX_TAPE, Tape, entity};
+use super::rows::Table;
+use super::session::{Parsed, Session};
 use super::*;
 use crate::decompile;
-use crate::disassembly::{
-    ModuleOptions, TokenSource, Unit, has_token_program, print_module, program_parts, token_program,
-};
-use crate::format::Format;
-use crate::opened::Opened;
+use crate::disassembly::{ModuleOptions, Unit as Module, print_module, token_program};
+use crate::nv_units::{Unit, is_packed, with_unit};
+use crate::program::{Code, Piece};
 use crate::sass_listing::{self, SassOptions};
-use crate::source_files::{SourceFile, visit_files};
-use crate::view::FindingView;
-use rows::Row;
-use std::collections::VecDeque;
+use crate::source_files::SourceFile;
 use std::ops::Range;
 use std::sync::Arc;
 use unshade_core::outline::{Field, OutlineSink};
-use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, Escaped, TokenKind, TokenSink};
 use unshade_decompile::Options;
-use unshade_dxcontainer::part::is_token_program;
-use unshade_dxcontainer::{Container, PartData};
-use unshade_llvm as llvm;
-use unshade_metallib::{Function, Library};
 use unshade_nv::{Cubin, Ptx};
 
-/// So many listings are kept, if they are not too large.
-const MAX_KEPT: usize = 16;
-
-/// The most links in an answer.
+/// The maximum number of links in an answer.
 const MAX_LINKS: usize = 10_000;
 
-/// The most sources that are told of one item.
+/// The maximum number of sources of one item.
 const MAX_SOURCES: usize = 500;
 
-/// The most lines of a listing of tags.
+/// The maximum number of lines of a listing of tags.
 const MAX_TAGS: usize = 100_000;
 
-/// Functions of more instructions, with those that they call, are not decompiled here.
+/// The maximum number of instructions of a function that is decompiled, with the functions that it calls.
 const MAX_DECOMPILED: usize = 20_000;
 
-/// A name that begins so is that of a source.
+/// The prefix of listings that are sources.
 const SOURCE: &str = "source:";
 
-/// A printed listing.
-#[derive(Debug, Default)]
-pub(super) struct Printed {
-    pub(super) lines: Lines,
-    pub(super) findings: Vec<FindingView>,
-}
-
-type Key = (u32, Option<u32>, String);
-
-/// The last listings.
-#[derive(Debug, Default)]
-pub(super) struct Kept(VecDeque<(Key, Arc<Printed>)>);
-
-impl Kept {
-    fn get(&mut self, key: &Key) -> Option<Arc<Printed>> {
-        let at = self.0.iter().position(|kept| kept.0 == *key)?;
-        let kept = self.0.remove(at)?;
-        let printed = Arc::clone(&kept.1);
-        self.0.push_front(kept);
-        Some(printed)
-    }
-
-    /// Keeps a listing, and those before it as long as they fit.
-    fn put(&mut self, key: Key, printed: Arc<Printed>) {
-        self.0.push_front((key, printed));
-        let mut weight = 0usize;
-        let fits = self.0.iter().take(MAX_KEPT).take_while(|(_, printed)| {
-            weight = weight.saturating_add(printed.lines.weight());
-            weight <= MAX_TAPE
-        });
-        let count = fits.count().max(1);
-        self.0.truncate(count);
-    }
-}
-
-/// The listings of a program, or of an item of it.
-pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
-    let mut panes: Vec<String> = Vec::new();
-    let code = ["assembly", "raw"];
-    match (&parsed.content, row) {
-        (Content::Bitcode(_), _) => panes.extend(code.map(str::to_owned)),
-        (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => {
-            if row.range.is_some() {
-                panes.extend(code.map(str::to_owned));
-            }
-            let _ = parsed.with_function(row, |library, function| {
-                each_source(library, function, |file| {
-                    if panes.len() < MAX_SOURCES {
-                        panes.push(format!("{SOURCE}{}", Escaped(&file.path)));
-                    }
-                });
-                Ok(())
-            });
-        }
-        (Content::Program(Opened::Direct3d9(_)), _) => panes.extend(code.map(str::to_owned)),
-        (Content::Program(Opened::DxContainer(container)), row) => {
-            let has_code = match row {
-                None => has_token_program(container) || crate::dxil::main_part(container).is_some(),
-                Some(row) => is_code(container, row),
-            };
-            if has_code {
-                panes.extend(code.map(str::to_owned));
-            }
-            if row.is_none_or(|row| row.has_source) {
-                for file in container_sources(container).into_iter().take(MAX_SOURCES) {
-                    panes.push(format!("{SOURCE}{}", Escaped(&file.path)));
-                }
-            }
-        }
-        (Content::Program(Opened::Cubin(cubin)), _) if sass_listing::instruction_set(cubin).is_some() => {
-            panes.extend(code.map(str::to_owned));
-            panes.extend(row.filter(|row| is_decompiled(row)).map(|_| "c".to_owned()));
-        }
-        (Content::Program(Opened::Ptx(_)), _) => panes.push("ptx".to_owned()),
-        (Content::Program(Opened::Fatbin(_)), Some(row)) => {
-            let _ = with_unit(parsed, row, |unit, _| {
-                match unit {
-                    Opened::Cubin(cubin) if sass_listing::instruction_set(cubin).is_some() => {
-                        panes.extend(code.map(str::to_owned));
-                        panes.extend(is_decompiled(row).then(|| "c".to_owned()));
-                    }
-                    Opened::Ptx(_) => panes.push("ptx".to_owned()),
-                    _ => {}
-                }
-                Ok(())
-            });
-        }
-        _ => {}
-    }
-    if row.is_some() && !matches!(parsed.content, Content::Bitcode(_)) {
+/// Returns the listings of a program, or of an item of it.
+pub(super) fn panes(parsed: &Parsed<'_>, table: &Table, item: Option<&Piece>) -> Vec<String> {
+    let code = item.map_or(table.panes(), |item| item.panes);
+    let mut panes: Vec<String> = code.iter().map(|pane| (*pane).to_owned()).collect();
+    panes.extend(source_panes(parsed, item));
+    if item.is_some_and(|item| !parsed.program.fields_of(item).is_empty()) {
         panes.push("tags".to_owned());
     }
     panes
 }
 
-/// Whether a part of a container has a listing of its own.
-fn is_code(container: &Container<'_>, row: &Row) -> bool {
-    let part = container.found_parts().nth(row.index as usize);
-    part.is_some_and(|part| {
-        is_token_program(part.name, part.data.data())
-            || unshade_dxcontainer::program::bitcode(part.data).is_ok()
-    })
-}
-
-/// Opens the entry of a fat binary that a row is of, and says whether it had to be unpacked; of a cubin or PTX itself.
-pub(super) fn with_unit<T>(
-    parsed: &Parsed<'_>,
-    row: &Row,
-    then: impl FnOnce(&Opened<'_>, bool) -> Answer<T>,
-) -> Answer<T> {
-    let fatbin = match &parsed.content {
-        Content::Program(Opened::Fatbin(fatbin)) => fatbin,
-        Content::Program(program) => return then(program, false),
-        Content::Bitcode(_) => return Err(Fault::new("no program of NVIDIA's")),
-    };
-    let entry = fatbin.entries().filter_map(Result::ok).find(|entry| entry.index == row.unit);
-    let entry = entry.ok_or_else(|| Fault::new("the entry can't be read"))?;
-    let data = entry.data()?;
-    let is_unpacked = entry.compression() != unshade_nv::compression::Compression::None;
-    if entry.kind == unshade_nv::fatbin::EntryKind::PTX {
-        return then(&Opened::Ptx(entry.ptx(&data)), is_unpacked);
-    }
-    let cubin = entry.cubin(&data)?;
-    then(&Opened::Cubin(cubin), is_unpacked)
-}
-
-/// Calls `visit` with each source of the archive that a function names.
-fn each_source(library: &Library<'_>, function: &Function<'_>, visit: impl FnMut(SourceFile)) {
-    let sources = library.sources().ok().flatten();
-    let archive = function.source_offset.and_then(|offset| sources?.archive_at(offset).ok());
-    if let Some(archive) = archive {
-        // Of a damaged archive what comes before the fault is shown; `verify` tells of it.
-        let _ = visit_files(&archive, visit);
-    }
-}
-
-/// The sources in a container.
-fn container_sources(container: &Container<'_>) -> Vec<SourceFile> {
-    let mut sources = Vec::new();
-    for part in container.found_parts().filter(|part| part.name.0 == *b"SRCI") {
-        if let Ok(PartData::Sources(info)) = PartData::read(part.name, part.data) {
-            let files = info.files().unwrap_or_default().into_iter();
-            sources.extend(
-                files.map(|file| SourceFile { path: file.name.0.to_vec(), data: file.text.0.to_vec() }),
-            );
+/// Returns the listings that are embedded sources.
+pub(super) fn source_panes(parsed: &Parsed<'_>, item: Option<&Piece>) -> Vec<String> {
+    let mut panes = Vec::new();
+    parsed.program.sources(item, &mut |file| {
+        if panes.len() < MAX_SOURCES {
+            panes.push(format!("{SOURCE}{}", Escaped(&file.path)));
         }
-    }
-    sources
+    });
+    panes
 }
 
-/// The source of this name, of an item or of the program.
-pub(super) fn source(parsed: &Parsed<'_>, row: Option<&Row>, name: &str) -> Answer<SourceFile> {
+/// Returns the source of this name, of an item or of the program.
+pub(super) fn source(parsed: &Parsed<'_>, item: Option<&Piece>, name: &str) -> Answer<SourceFile> {
     let mut found = None;
-    let mut take = |file: SourceFile| {
+    parsed.program.sources(item, &mut |file| {
         if found.is_none() && Escaped(&file.path).to_string() == name {
             found = Some(file);
         }
-    };
-    match (&parsed.content, row) {
-        (Content::Program(Opened::DxContainer(container)), _) => {
-            container_sources(container).into_iter().for_each(take);
-        }
-        (_, Some(row)) => parsed.with_function(row, |library, function| {
-            each_source(library, function, &mut take);
-            Ok(())
-        })?,
-        _ => {}
-    }
+    });
     found.ok_or_else(|| Fault::new("no source of this name"))
 }
 
 /// Prints a listing.
-pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answer<Printed> {
-    let mut tape = Tape::default();
+pub(super) fn print(parsed: &Parsed<'_>, table: &Table, item: Option<&Piece>, pane: &str) -> Answer<Printed> {
+    let mut recorder = Recorder::default();
     let mut diagnostics = Diagnostics::new();
-    let raw = match pane {
-        "assembly" => Some(false),
-        "raw" => Some(true),
-        _ => None,
-    };
     if let Some(name) = pane.strip_prefix(SOURCE) {
-        let file = source(parsed, row, name)?;
-        put_text(&file.data, None, &mut tape);
-        return Ok(Printed { lines: tape.finish(), findings: Vec::new() });
+        let file = source(parsed, item, name)?;
+        put_text(&file.data, None, &mut recorder);
+    } else if let (Some(item), "tags") = (item, pane) {
+        tags(parsed, item, &mut recorder)?;
+    } else if item.map_or(table.panes(), |item| item.panes).contains(&pane) {
+        print_code(parsed, item, pane, &mut recorder, &mut diagnostics)?;
+    } else {
+        return Err(no_pane(pane));
     }
-    match (&parsed.content, row, raw, pane) {
-        (_, Some(row), _, "tags") => tags(parsed, row, &mut tape)?,
-        (Content::Bitcode(bytes), row, Some(raw), _) => {
-            let index = row.map_or(0, |row| row.index as usize);
-            let count = llvm::Module::parse_all(bytes, parsed.base).map_or(1, |modules| modules.len().max(1));
-            let base = parsed.base;
-            let unit = Unit::File { name: parsed.short_name(), bytes, base, index, first_function: 0, count };
-            unit_lines(&unit, raw, &mut tape, &mut diagnostics)?;
-        }
-        (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row), Some(raw), _) => {
-            parsed.with_function(row, |library, function| {
-                let unit = Unit::Function { library, function: function.clone() };
-                unit_lines(&unit, raw, &mut tape, &mut diagnostics)
-            })?;
-        }
-        (Content::Program(Opened::Direct3d9(data)), _, Some(raw), _) => {
-            token_program(parsed.path, &TokenSource::Direct3d9(*data), raw, &mut tape, &mut diagnostics)?;
-        }
-        (Content::Program(Opened::DxContainer(container)), row, Some(raw), _) => {
-            container_lines(parsed, container, row, raw, &mut tape, &mut diagnostics)?;
-        }
-        (Content::Program(Opened::Fatbin(_) | Opened::Cubin(_) | Opened::Ptx(_)), Some(row), _, _) => {
-            with_unit(parsed, row, |unit, is_unpacked| {
-                let mut sink = Sourced { sink: &mut tape, drops: is_unpacked };
-                match (unit, raw) {
-                    (Opened::Cubin(cubin), Some(raw)) => {
-                        machine_code(cubin, Some(row), raw, &mut sink, &mut diagnostics)
-                    }
-                    (Opened::Cubin(cubin), None) if pane == "c" && is_decompiled(row) => {
-                        decompiled(cubin, row, is_unpacked, sink.sink, &mut diagnostics)
-                    }
-                    (Opened::Ptx(ptx), None) if pane == "ptx" => {
-                        ptx_lines(ptx, &mut sink);
-                        Ok(())
-                    }
-                    _ => Err(no_pane(pane)),
+    Ok(Printed { lines: recorder.finish(), findings: findings(&diagnostics) })
+}
+
+fn print_code(
+    parsed: &Parsed<'_>,
+    item: Option<&Piece>,
+    pane: &str,
+    recorder: &mut Recorder,
+    diagnostics: &mut Diagnostics,
+) -> Answer<()> {
+    let raw = pane == "raw";
+    match parsed.code(item, diagnostics)? {
+        Code::Modules(groups) => {
+            for (at, module) in groups.iter().flat_map(|group| &group.units).enumerate() {
+                if at > 0 {
+                    recorder.put(TokenKind::Space, "\n");
                 }
-            })?;
+                module_lines(module, raw, recorder, diagnostics)?;
+            }
+            Ok(())
         }
-        (Content::Program(Opened::Cubin(cubin)), None, Some(raw), _) => {
-            machine_code(cubin, None, raw, &mut tape, &mut diagnostics)?;
-        }
-        (Content::Program(Opened::Ptx(ptx)), None, None, "ptx") => ptx_lines(ptx, &mut tape),
-        _ => return Err(no_pane(pane)),
+        Code::Tokens(source) => Ok(token_program(parsed.path, &source, raw, recorder, diagnostics)?),
+        Code::Machine(program) => with_unit(program, item.map_or(0, |item| item.unit), |entry, unit| {
+            let drops = is_packed(entry);
+            match (unit, item) {
+                (Unit::Ptx(ptx), _) => ptx_lines(ptx, &mut Sourced { sink: recorder, drops }),
+                (Unit::Cubin(cubin), Some(item)) if pane == "c" => {
+                    decompiled(cubin, item, drops, recorder, diagnostics)?;
+                }
+                (Unit::Cubin(cubin), item) => {
+                    let mut sink = Sourced { sink: recorder, drops };
+                    machine_code(cubin, item, raw, &mut sink, diagnostics)?;
+                }
+                (Unit::Unread, _) => return Err(no_pane(pane)),
+            }
+            Ok(())
+        })?,
+        Code::Unread => Err(no_pane(pane)),
     }
-    Ok(Printed { lines: tape.finish(), findings: findings(&diagnostics) })
 }
 
 fn no_pane(pane: &str) -> Fault {
@@ -285,56 +129,31 @@ fn no_pane(pane: &str) -> Fault {
         .hint("`facts` names those that there are in `panes`")
 }
 
-fn unit_lines(unit: &Unit<'_>, raw: bool, tape: &mut Tape, diagnostics: &mut Diagnostics) -> Answer<()> {
+fn module_lines(
+    unit: &Module<'_>,
+    raw: bool,
+    recorder: &mut Recorder,
+    diagnostics: &mut Diagnostics,
+) -> Answer<()> {
     let module = unit.open()?;
     diagnostics.append(module.diagnostics.clone());
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw };
-    // Through a pointer, so that there is one printer for all who are not in a hurry: a page has to load it.
-    let mut sink: &mut dyn TokenSink = tape;
+    // Through a pointer, so that the page has to load only one instance of the printer.
+    let mut sink: &mut dyn TokenSink = recorder;
     diagnostics.append(print_module(unit, &module, options, &mut sink));
-    Ok(())
-}
-
-/// The program of a container, or a part that is one.
-fn container_lines(
-    parsed: &Parsed<'_>,
-    container: &Container<'_>,
-    row: Option<&Row>,
-    raw: bool,
-    tape: &mut Tape,
-    diagnostics: &mut Diagnostics,
-) -> Answer<()> {
-    let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
-    let wanted = match &part {
-        Some(part) if unshade_dxcontainer::program::bitcode(part.data).is_ok() => Some(FourCc(part.name.0)),
-        Some(part) if !is_token_program(part.name, part.data.data()) => return Err(no_pane("assembly")),
-        _ => None,
-    };
-    let has_module = crate::dxil::main_part(container).is_some();
-    if wanted.is_none() && (part.is_some() || !has_module) && has_token_program(container) {
-        let source = TokenSource::Container(container.clone());
-        return Ok(token_program(parsed.path, &source, raw, tape, diagnostics)?);
-    }
-    let programs = program_parts(container, wanted, parsed.path, diagnostics);
-    for (index, program) in programs.into_iter().enumerate() {
-        if index > 0 {
-            tape.put(TokenKind::Space, "\n");
-        }
-        unit_lines(&Unit::Part(program), raw, tape, diagnostics)?;
-    }
     Ok(())
 }
 
 /// The machine code of a cubin, or of one of its functions.
 fn machine_code<S: TokenSink>(
     cubin: &Cubin<'_>,
-    row: Option<&Row>,
+    item: Option<&Piece>,
     raw: bool,
     sink: &mut S,
     diagnostics: &mut Diagnostics,
 ) -> Answer<()> {
-    let wanted = row.map(|row| {
-        let function = cubin.functions().nth(row.index as usize);
+    let wanted = item.map(|item| {
+        let function = cubin.functions().nth(item.index as usize);
         function.map(|function| function.index).ok_or_else(|| Fault::new("the function can't be read"))
     });
     let wanted = wanted.transpose()?;
@@ -345,21 +164,16 @@ fn machine_code<S: TokenSink>(
     Ok(())
 }
 
-/// Functions inside of others are decompiled where these call them.
-fn is_decompiled(row: &Row) -> bool {
-    matches!(row.kind.as_str(), "kernel" | "device")
-}
-
-/// The C of a function, with the runs of words that each line came of.
+/// Prints the C of a function, with the words that each line was decompiled from.
 fn decompiled(
     cubin: &Cubin<'_>,
-    row: &Row,
+    item: &Piece,
     is_unpacked: bool,
-    tape: &mut Tape,
+    recorder: &mut Recorder,
     diagnostics: &mut Diagnostics,
 ) -> Answer<()> {
     let no_function = || Fault::new("the function can't be read");
-    let function = cubin.functions().nth(row.index as usize).ok_or_else(no_function)?;
+    let function = cubin.functions().nth(item.index as usize).ok_or_else(no_function)?;
     let section = function.section.as_ref().ok_or_else(no_function)?;
     let base = cubin.elf().bytes(section)?.base();
     let size = sass_listing::instruction_set(cubin).map_or(8, |isa| isa.word_bytes as u64);
@@ -369,7 +183,7 @@ fn decompiled(
     let options = Options { budget: MAX_DECOMPILED, ..Options::default() };
     decompile::cubin(cubin, &is_wanted, &options, diagnostics, &mut |one| found = Some(one.result));
     let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
-    let mut text = CText::new(tape);
+    let mut text = CText::new(recorder);
     for line in decompiled.prelude.iter().flat_map(|definition| definition.lines()) {
         text.line(&shown_line(line.as_bytes()));
     }
@@ -402,7 +216,7 @@ fn ptx_lines(ptx: &Ptx<'_>, sink: &mut dyn TokenSink) {
     put_text(ptx.text(), Some(ptx.file().base()), sink);
 }
 
-/// Puts text as it is, a range of bytes to each line if the first byte's offset is told.
+/// Puts text as it is. Each line has its range of bytes if `base`, the offset of the first byte, is given.
 fn put_text(text: &[u8], base: Option<u64>, sink: &mut dyn TokenSink) {
     let mut offset = base.unwrap_or(0);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -432,9 +246,9 @@ fn shown_line(part: &[u8]) -> String {
     }
 }
 
-/// Passes tokens on; leaves out where they come from, if that is no place in the program.
+/// Passes tokens on. Drops their source ranges if these are not offsets in the file.
 struct Sourced<'s> {
-    sink: &'s mut Tape,
+    sink: &'s mut Recorder,
     drops: bool,
 }
 
@@ -466,27 +280,18 @@ impl TokenSink for Sourced<'_> {
     }
 }
 
-/// The fields of an item, with their bytes: of a function's groups, a part, or a section.
-fn tags(parsed: &Parsed<'_>, row: &Row, tape: &mut Tape) -> Answer<()> {
-    let Content::Program(program) = &parsed.content else { return Err(no_pane("tags")) };
-    let ranges: Vec<Range<u64>> = match program {
-        Opened::Library(_) | Opened::Universal(_) => parsed.with_function(row, |library, function| {
-            let mut ranges = vec![function.range.clone()];
-            let groups = [
-                library.public_metadata(function).ok().flatten().map(|public| public.group.range),
-                library.private_metadata(function).ok().flatten().map(|private| private.group.range),
-            ];
-            ranges.extend(groups.into_iter().flatten());
-            Ok(ranges)
-        })?,
-        _ => row.range.map(|[start, end]| start..end).into_iter().collect(),
-    };
-    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, is_near: true, tape };
-    program.outline(&mut sink);
+/// The fields of an item, with their bytes.
+fn tags(parsed: &Parsed<'_>, item: &Piece, recorder: &mut Recorder) -> Answer<()> {
+    let ranges = parsed.program.fields_of(item);
+    if ranges.is_empty() {
+        return Err(no_pane("tags"));
+    }
+    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, is_near: true, recorder };
+    parsed.program.outline(&mut sink);
     Ok(())
 }
 
-/// Prints the fields that lie in some ranges, a line each.
+/// Prints the fields inside of some ranges, one line per field.
 struct FieldLines<'t> {
     ranges: Vec<Range<u64>>,
     depth: usize,
@@ -495,7 +300,7 @@ struct FieldLines<'t> {
     count: usize,
     /// Whether the innermost open field has bytes of the ranges.
     is_near: bool,
-    tape: &'t mut Tape,
+    recorder: &'t mut Recorder,
 }
 
 impl OutlineSink for FieldLines<'_> {
@@ -507,7 +312,7 @@ impl OutlineSink for FieldLines<'_> {
         };
         if self.base_depth.is_none() && self.ranges.iter().any(is_inside) {
             if self.count > 0 && self.depth == 0 {
-                self.tape.put(TokenKind::Space, "\n");
+                self.recorder.put(TokenKind::Space, "\n");
             }
             self.base_depth = Some(self.depth);
         }
@@ -515,19 +320,19 @@ impl OutlineSink for FieldLines<'_> {
             && self.count < MAX_TAGS
         {
             self.count += 1;
-            self.tape.source(field.range.clone());
-            self.tape.put(TokenKind::Space, &"  ".repeat((self.depth - base).min(32)));
-            self.tape.put(TokenKind::Variable, &Escaped(field.name.as_bytes()).to_cow());
+            self.recorder.source(field.range.clone());
+            self.recorder.put(TokenKind::Space, &"  ".repeat((self.depth - base).min(32)));
+            self.recorder.put(TokenKind::Variable, &Escaped(field.name.as_bytes()).to_cow());
             let value = field.value.to_text();
             if !value.is_empty() {
                 let kind = if value.starts_with('"') { TokenKind::String } else { TokenKind::Number };
-                self.tape.put(TokenKind::Punctuation, " = ");
-                self.tape.put(kind, &value);
+                self.recorder.put(TokenKind::Punctuation, " = ");
+                self.recorder.put(kind, &value);
             }
             if !field.meaning.is_empty() {
-                self.tape.put(TokenKind::Comment, &format!("  {}", field.meaning.replace('\n', " ")));
+                self.recorder.put(TokenKind::Comment, &format!("  {}", field.meaning.replace('\n', " ")));
             }
-            self.tape.put(TokenKind::Space, "\n");
+            self.recorder.put(TokenKind::Space, "\n");
         }
         let meets = |range: &Range<u64>| range.start < field.range.end && field.range.start < range.end;
         self.is_near = self.ranges.iter().any(meets);
@@ -547,15 +352,6 @@ impl OutlineSink for FieldLines<'_> {
     }
 }
 
-/// Where a program's code is listed as one item, what is listed of the program is listed of it.
-pub(super) fn has_pane(parsed: &Parsed<'_>, row: &Row, pane: &str) -> bool {
-    match (pane, parsed.format) {
-        ("assembly" | "raw", Some(Format::MetalLibrary | Format::MetalUniversal)) => row.range.is_some(),
-        ("assembly" | "raw", Some(Format::Fatbin)) => row.kind != "PTX",
-        _ => panes(parsed, Some(row)).iter().any(|known| known == pane),
-    }
-}
-
 impl Session {
     /// A listing, printed or kept.
     pub(super) fn printed(&mut self, at: &Pane) -> Answer<Arc<Printed>> {
@@ -571,11 +367,11 @@ impl Session {
     /// A listing, printed and not kept.
     pub(super) fn print_now(&mut self, program: u32, item: Option<u32>, pane: &str) -> Answer<Printed> {
         let table = self.table(program)?;
-        let row = item.map(|item| table.row(item)).transpose()?;
+        let piece = item.map(|item| table.item(item)).transpose()?;
         if let Some(item) = item {
             self.ensure_item(program, item)?;
         }
-        print(&self.parsed(program)?, row, pane)
+        print(&self.parsed(program)?, &table, piece, pane)
     }
 
     pub(super) fn listing(&mut self, request: &Listing) -> Answer<ListingAnswer> {
@@ -614,12 +410,4 @@ impl Session {
             range: line.and_then(|line| printed.lines.range(line)),
         })
     }
-}
-
-/// The lines of a declaration.
-pub(super) fn lines_of(write: impl FnOnce(&mut Tape)) -> Vec<Line> {
-    let mut tape = Tape::default();
-    write(&mut tape);
-    let lines = tape.finish();
-    lines.some(0, MAX_LINES)
 }

@@ -1,25 +1,29 @@
 //! Questions about files, and their answers as data: what the local server, the page and reports show.
 //!
 //! A [`Workspace`] has files, each a [`Session`]; a [`Request`] asks one of them, a [`Response`] is serialised as JSON.
-//! The shapes are told in `docs/query.md`. Whatever is asked for is parsed for that request and let go of; what is kept is
-//! a table of rows for each program, and the last listings (`listing`), within bounds.
+//! `docs/query.md` documents the shapes. Each request parses what it asks for and drops it; kept are a table of rows for
+//! each program, and the last listings, within bounds. Programs are asked through [`crate::program::Program`]; nothing here
+//! knows formats.
 //!
 //! | module | thing |
 //! |---|---|
 //! | `request`, `response` | the shapes |
-//! | `source` | the bytes of a file: all there, or read by ranges when they are needed |
+//! | `source` | the bytes of a file: resident, or read by ranges when they are needed |
+//! | `rows` | the items of a program as a table |
+//! | `recorder` | printed listings, packed |
 //! | `session` | a file, its programs, and what is kept of them |
-//! | `rows` | the functions, parts or modules of a program as a table |
 //! | `facts` | what is known of a program or of one of its items, for people |
-//! | `tape`, `listing` | listings as token lines |
+//! | `listing` | listings as token lines |
 //! | `c_text` | decompiled C as tokens |
-//! | `outline` | what stands at which bytes, a level at a time |
+//! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
 //! | `compare` | what is different between two items |
 //! | `bits` | the fields of an instruction's word |
-//! | `extract` | bytes to take away |
-//! | `report` | everything, answered beforehand |
+//! | `extract` | bytes to save |
+//! | `answers` | which question is answered where |
+//! | `workspace` | several files, asked by number |
+//! | `report` | every answer, in advance |
 //!
 //! ```
 //! use unshade::query::Workspace;
@@ -31,6 +35,7 @@
 //! assert!(answer.contains(r#""matched":1"#));
 //! ```
 
+mod answers;
 mod bits;
 mod c_text;
 mod compare;
@@ -39,6 +44,7 @@ mod facts;
 mod graph;
 mod listing;
 mod outline;
+mod recorder;
 mod report;
 mod request;
 mod response;
@@ -46,18 +52,15 @@ mod rows;
 mod search;
 mod session;
 mod source;
-mod tape;
-#[cfg(test)]
-mod tests;
 mod workspace;
 
 pub use extract::Taken;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;
-pub use session::Session;
+pub use session::{Clock, Session};
 pub use source::{MAX_RANGED, ReadRange, Source};
-pub use workspace::{Clock, Workspace, fault_json, parse_request, response_json};
+pub use workspace::{Workspace, fault_json, parse_request, response_json};
 
 /// The longest request that is read.
 pub const MAX_REQUEST: usize = 64 << 10;
@@ -65,17 +68,17 @@ pub const MAX_REQUEST: usize = 64 << 10;
 /// The longest response that is written.
 pub const MAX_RESPONSE: usize = 16 << 20;
 
-/// The most rows of a table in a response.
+/// The maximum number of rows of a table in a response.
 pub const MAX_ROWS: usize = 2_000;
 
-/// The most lines of a listing in a response.
+/// The maximum number of lines of a listing in a response.
 pub const MAX_LINES: usize = 5_000;
 
-/// The most bytes in a response.
+/// The maximum number of bytes in a response.
 pub const MAX_HEX: u64 = 65_536;
 
-/// The most nodes of an outline in a response.
+/// The maximum number of nodes of an outline in a response.
 pub const MAX_NODES: usize = 1_000;
 
-/// The most findings in a response.
+/// The maximum number of findings in a response.
 pub const MAX_FINDINGS: usize = 1_000;

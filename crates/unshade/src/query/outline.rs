@@ -1,30 +1,30 @@
-//! What stands at which bytes, a level at a time.
+//! The fields of a program with their bytes, one level at a time.
 //!
-//! The formats emit their outline as a walk; of it only what is asked for is kept. Where bytes are read by ranges, a first
-//! walk finds the places, the second reads them.
+//! Programs emit their whole outline to a sink, which keeps the requested part. Where bytes are read by ranges, a first
+//! pass finds the places, the second reads them.
 
-use super::session::{Content, Parsed, Session};
+use super::session::Session;
 use super::*;
 use serde::Serialize;
 use std::ops::Range;
 use unshade_core::Escaped;
 use unshade_core::outline::{Field, OutlineSink, Value};
 
-/// Nodes of more bytes are not read just to tell what is in them.
+/// The maximum size of a node that is read in order to show what is in it.
 const MAX_READ: u64 = 64 << 20;
 
-/// How many times what was found is read, and looked at again.
+/// How many times the nodes that were found are read and emitted again.
 const PASSES: usize = 3;
 
 /// Keeps a node and some of its children.
 struct Window {
-    /// The way to the node.
+    /// The path to the node.
     way: Vec<u32>,
     from: usize,
     count: usize,
     /// How many children each open field had so far; the first is that of the root.
     places: Vec<u32>,
-    /// How many of the open fields are on the way, from the outermost on.
+    /// How many of the open fields are on the path, from the outermost on.
     matched: usize,
     node: Option<OutlineNode>,
     children: Vec<OutlineNode>,
@@ -187,21 +187,11 @@ pub(super) fn tree(session: &Session, program: u32) -> Answer<Nested> {
     let name = parsed.format_name().to_owned();
     let node = OutlineNode { name, range: parsed.space(), ..OutlineNode::default() };
     let mut whole = Whole { open: vec![Nested { node, inside: Vec::new() }], below: 0, count: 0 };
-    walk(&parsed, &mut whole);
+    parsed.program.outline(&mut whole);
     if whole.count >= MAX_WHOLE {
         return Err(Fault::new(format!("the outline has more than {MAX_WHOLE} nodes")));
     }
     whole.open.into_iter().next().ok_or_else(|| Fault::new("no outline"))
-}
-
-fn walk(parsed: &Parsed<'_>, sink: &mut dyn OutlineSink) {
-    match &parsed.content {
-        Content::Program(program) => program.outline(sink),
-        Content::Bitcode(bytes) => {
-            let [start, end] = parsed.space();
-            sink.leaf(Field::new("LLVM bitcode", Value::Bytes(bytes), start..end));
-        }
-    }
 }
 
 fn node(field: &Field<'_>, index: u32) -> OutlineNode {
@@ -252,7 +242,7 @@ impl Session {
         let parsed = self.parsed(request.program)?;
         if let Some(at) = request.at {
             let mut path = Path { at, ..Path::default() };
-            walk(&parsed, &mut path);
+            parsed.program.outline(&mut path);
             return Ok(OutlineAnswer::Path { path: path.path });
         }
         let count = request.count.map_or(200, |count| count as usize).min(MAX_NODES);
@@ -265,7 +255,7 @@ impl Session {
             node: None,
             children: Vec::new(),
         };
-        walk(&parsed, &mut window);
+        parsed.program.outline(&mut window);
         let roots = window.places.first().copied().unwrap_or(0);
         let node = if request.node.is_empty() {
             let name = parsed.format_name().to_owned();

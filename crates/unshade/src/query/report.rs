@@ -1,17 +1,17 @@
-//! All that can be asked of a file, answered beforehand: a report shows it where there is no program to ask.
+//! The answers to every request about a file, in advance: a report shows them without a program to ask.
 //!
-//! Answers are kept by what they answer: `facts 0 0 3` is the facts of item 3 of program 0 of file 0, a dash stands for no
-//! item. What is asked for in parts is there as a whole (rows, the lines of a listing, the outline with all its nodes, the
-//! bytes as hex digits): whoever shows the report takes from it the part that is wanted, and finds names and lines in it.
+//! Each answer has its request as the key: `facts 0 0 3` is the facts of item 3 of program 0 of file 0, a dash stands for no
+//! item. Rows, the lines of a listing, the nodes of the outline and the bytes are complete: the page takes the requested part
+//! from them and searches in them.
 
 use super::outline::tree;
 use super::*;
 use serde::Serialize;
 
-/// The most bytes of a report's answers, before they are packed.
+/// The maximum size of a report's answers, before they are packed.
 pub const MAX_REPORT: usize = 64 << 20;
 
-/// The most programs of a file in a report.
+/// The maximum number of programs of a file in a report.
 const MAX_PROGRAMS: u32 = 200;
 
 /// Writes the answers of files as JSON.
@@ -151,7 +151,7 @@ impl Report {
         for [offset, _] in places {
             match session.bits(&Bits { at: *place, offset }) {
                 Ok(bits) => found.push(bits),
-                // Of the others of a listing that is none of NVIDIA's the same is true.
+                // The first line decides: the listing is not machine code.
                 Err(_) if found.is_empty() => break,
                 Err(_) => {}
             }
@@ -165,7 +165,7 @@ struct Failed {
     error: Fault,
 }
 
-/// Where in its program a module stands, and what it is called when it is taken away.
+/// The place of a module in its program, and the name under which it is saved.
 #[derive(Serialize)]
 struct ModulePlace {
     name: String,

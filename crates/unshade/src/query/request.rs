@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,9 @@ pub enum Request {
     ItemAt(ItemAt),
     /// Bytes.
     Hex(Hex),
-    /// What stands at which bytes.
+    /// The fields of the program, with their bytes.
     Outline(Outline),
-    /// Where something stands.
+    /// Matches of a text or of bytes.
     Search(Search),
     /// The control flow of a function.
     Graph(Graph),
@@ -35,7 +35,7 @@ pub enum Request {
     Compare(Compare),
     /// The fields of an instruction's word.
     Bits(Bits),
-    /// What would be taken away: its name and size.
+    /// The name and size of bytes to save.
     Extract(Extract),
     /// The faults of a program.
     Verify(Place),
@@ -94,31 +94,31 @@ pub struct Rows {
     pub file: u32,
     /// Which program.
     pub program: u32,
-    /// Which rows are meant.
+    /// Which rows are selected.
     pub filter: Filter,
     /// Their order; that of the file without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort: Option<Sort>,
-    /// The first, of those that are meant.
+    /// The first, of those that are selected.
     pub from: u32,
     /// How many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// An item that shall be among the rows, instead of `from`.
+    /// An item that the rows must include, instead of `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub find: Option<u32>,
 }
 
-/// Which rows are meant: those that fulfil everything.
+/// Which rows are selected: those that match every field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
-    /// What stands in the name, readable or mangled, in any case.
+    /// A part of the name, demangled or mangled, in any case.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Whether `text` is a regular expression.
     pub regex: bool,
-    /// The kinds that are meant, all if there are none.
+    /// The selected kinds; all if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
     /// Only what has an embedded source.
@@ -131,7 +131,7 @@ pub struct Filter {
 pub struct Sort {
     /// The key of a column, or `item`, `name`, `kind`.
     pub column: String,
-    /// From the highest on.
+    /// Whether the highest comes first.
     pub descending: bool,
 }
 
@@ -230,7 +230,7 @@ pub struct Outline {
     pub file: u32,
     /// Which program.
     pub program: u32,
-    /// The way to a node from the root, by the places of children.
+    /// The path from the root to a node, by the indices of children.
     pub node: Vec<u32>,
     /// The first child.
     pub from: u32,
@@ -258,7 +258,7 @@ pub enum Scope {
     Bytes,
 }
 
-/// Asks where something stands.
+/// Asks for matches of a text or of bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Search {
     /// Which file.
@@ -320,7 +320,7 @@ pub struct Bits {
     pub offset: u64,
 }
 
-/// What can be taken away.
+/// What `extract` returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -354,7 +354,7 @@ impl Extracted {
     }
 }
 
-/// Asks for something to take away.
+/// Asks for bytes to save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Extract {
     /// Of which place; its pane for a listing.
@@ -367,7 +367,7 @@ pub struct Extract {
     pub name: Option<String>,
 }
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Query {

@@ -1,19 +1,19 @@
-//! What is answered.
+//! Responses.
 
 use crate::view::FindingView;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unshade_core::{Diagnostics, Error};
 
-/// First byte and the one behind the last.
+/// Start and end of bytes; the end is exclusive.
 pub type ByteRange = [u64; 2];
 
-/// Why there is no answer.
+/// Why a request has no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// What is wrong.
     pub message: String,
-    /// Where.
+    /// The offset of the fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// What was expected.
@@ -30,19 +30,19 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that has no place in a file.
+    /// Returns a fault without a place in a file.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 
-    /// Says what was expected.
+    /// Adds what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into().into());
         self
     }
 
-    /// Says what to do.
+    /// Adds what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into());
@@ -66,7 +66,7 @@ impl From<Error> for Fault {
 /// An answer, or why there is none.
 pub type Answer<T> = Result<T, Fault>;
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ pub struct FileHead {
 pub struct ProgramHead {
     /// Its number.
     pub program: u32,
-    /// The file, and the way to the program in it.
+    /// The path of the program: the file, and where it is in the file.
     pub path: String,
     /// What it is, as a word: `metallib`.
     pub format: &'static str,
@@ -163,14 +163,14 @@ pub struct ProgramHead {
     pub format_name: &'static str,
     /// How many bytes there are.
     pub size: u64,
-    /// Where it stands in the file, if it did not have to be unpacked.
+    /// Its offset in the file, if it did not have to be unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// The offsets that its bytes have in ranges.
     pub space: ByteRange,
-    /// Whether it states to be longer.
+    /// Whether its header states a larger size.
     pub truncated: bool,
-    /// Whether it only begins like a program.
+    /// Whether only its beginning is that of a program.
     pub damaged: bool,
     /// How many items it has.
     pub items: u32,
@@ -182,11 +182,11 @@ pub struct ProgramHead {
     pub has_sources: bool,
     /// The listings of the program as a whole.
     pub panes: Vec<String>,
-    /// What can be taken away of the program as a whole.
+    /// What `extract` returns of the program as a whole.
     pub extracts: Vec<&'static str>,
     /// What people look for first.
     pub facts: Vec<Fact>,
-    /// Whether only its place is told, as there are many: ask for it alone.
+    /// Whether the other fields are empty because there are many programs: request this one alone.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub brief: bool,
     /// Why it can't be read.
@@ -199,7 +199,7 @@ pub struct ProgramHead {
 pub struct Fact {
     /// What it is.
     pub label: String,
-    /// What it is like.
+    /// The text of the value.
     pub value: String,
     /// The bytes that say so.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,14 +214,14 @@ pub struct Fact {
 pub struct RowsAnswer {
     /// How many there are.
     pub total: u32,
-    /// How many are meant.
+    /// How many match the filter.
     pub matched: u32,
-    /// The first of these.
+    /// The index of the first row, among those that match.
     pub from: u32,
-    /// The place of the item that was to be found, among those that are meant.
+    /// The index of the item in `find`, among those that match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// What is told of each.
+    /// The columns.
     pub columns: Vec<ColumnHead>,
     /// The rows.
     pub rows: Vec<RowEntry>,
@@ -243,14 +243,14 @@ pub struct ColumnHead {
 pub struct RowEntry {
     /// The number of the item.
     pub item: u32,
-    /// Its name, as people read it.
+    /// Its name, demangled.
     pub name: String,
-    /// Its name as it stands in the file, if that is another.
+    /// Its name in the file, if that is mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mangled: Option<String>,
     /// Its kind.
     pub kind: String,
-    /// The columns that have something.
+    /// The values by column; empty ones are left out.
     pub cells: BTreeMap<&'static str, String>,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -270,9 +270,9 @@ pub struct FactsAnswer {
     pub cards: Vec<Card>,
     /// Lists.
     pub tables: Vec<Table>,
-    /// The listings that there are of it.
+    /// Its listings.
     pub panes: Vec<String>,
-    /// What can be taken away of it.
+    /// What `extract` returns of it.
     pub extracts: Vec<&'static str>,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -318,10 +318,10 @@ pub struct TableRow {
 pub struct Line {
     /// Its tokens.
     pub tokens: Vec<TokenEntry>,
-    /// The bytes that it was decoded from; the first of them, if they stand in several places.
+    /// The bytes that it was decoded from; the first range, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,
-    /// The others.
+    /// The other ranges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<ByteRange>,
 }
@@ -356,7 +356,7 @@ impl TokenEntry {
 pub struct ListingAnswer {
     /// How many lines there are.
     pub total: u32,
-    /// The first of these.
+    /// The index of the first line.
     pub from: u32,
     /// The lines.
     pub lines: Vec<Line>,
@@ -372,19 +372,19 @@ pub struct ListingAnswer {
 pub struct Position {
     /// The line, from 0.
     pub line: u32,
-    /// UTF-16 units before it in the line.
+    /// The column in UTF-16 units.
     pub column: u32,
-    /// How many UTF-16 units it has.
+    /// The length in UTF-16 units.
     pub length: u32,
 }
 
 /// Where a word is defined and used.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LinksAnswer {
-    /// Where it is defined.
+    /// Its definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<Position>,
-    /// Where it is used.
+    /// Its uses.
     pub uses: Vec<Position>,
     /// How many uses were left out.
     pub more: u32,
@@ -416,7 +416,7 @@ pub struct HexAnswer {
     pub from: u64,
     /// Two digits each.
     pub bytes: String,
-    /// What there is.
+    /// The offsets of the program.
     pub space: ByteRange,
 }
 
@@ -458,7 +458,7 @@ pub enum OutlineAnswer {
     },
 }
 
-/// A find.
+/// A match of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Match {
     /// In which program.
@@ -472,10 +472,10 @@ pub struct Match {
     /// In which line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Where in the line.
+    /// The column in UTF-16 units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// How much of it.
+    /// Its length in UTF-16 units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u32>,
     /// The line, the name, or the bytes.
@@ -494,7 +494,7 @@ pub struct SearchAnswer {
     pub searched: u64,
     /// How many there are.
     pub total: u64,
-    /// Where to go on; none at the end.
+    /// Where the next step begins; none at the end.
     pub cursor: Option<String>,
 }
 
@@ -505,7 +505,7 @@ pub struct GraphAnswer {
     pub functions: Vec<String>,
     /// Basic blocks; the first is the entry.
     pub blocks: Vec<GraphBlock>,
-    /// The ways between them.
+    /// The edges between them.
     pub edges: Vec<GraphEdge>,
     /// Natural loops, outer ones first.
     pub loops: Vec<GraphLoop>,
@@ -521,47 +521,47 @@ pub struct GraphBlock {
     /// The link of its label's definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<i64>,
-    /// Whether the entry leads to it.
+    /// Whether it is reachable from the entry.
     pub reached: bool,
-    /// In how many loops it is.
+    /// The number of loops around it.
     pub loop_depth: u32,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,
 }
 
-/// A way between blocks.
+/// An edge between blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GraphEdge {
-    /// The block that is left.
+    /// The predecessor.
     pub from: u32,
-    /// The block that is entered.
+    /// The successor.
     pub to: u32,
-    /// What leads there.
+    /// The reason: `true`, `case`, `fall through`.
     pub cause: String,
     /// The constant of a case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Whether it leads back to the header of its loop.
+    /// Whether it is a back edge of its loop.
     pub back: bool,
 }
 
 /// A natural loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GraphLoop {
-    /// The block through which it is entered.
+    /// Its header.
     pub header: u32,
-    /// How many loops it is in, itself included.
+    /// Its depth: 1 for an outermost loop.
     pub depth: u32,
-    /// The place among the loops of the one around it.
+    /// The index of the loop around it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
 }
 
-/// What is different.
+/// What has changed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CompareAnswer {
-    /// Whether nothing is.
+    /// Whether nothing has changed.
     pub same: bool,
     /// Items, parts and fields that changed.
     pub changes: Vec<ChangeEntry>,
@@ -574,9 +574,9 @@ pub struct CompareAnswer {
 /// Something that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeEntry {
-    /// `added`, `removed`, `changed` or `field`.
+    /// `added`, `removed`, `renamed`, `changed` or `field`.
     pub kind: &'static str,
-    /// What.
+    /// Its name.
     pub name: String,
     /// What it was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -634,12 +634,12 @@ pub struct BitField {
     pub meaning: String,
 }
 
-/// What would be taken away.
+/// What `extract` returns as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExtractAnswer {
     /// A safe file name.
     pub name: String,
-    /// How many bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -654,7 +654,7 @@ pub struct VerifyAnswer {
     pub findings: Vec<FindingView>,
 }
 
-/// Findings as they are answered.
+/// Returns findings as responses have them.
 pub(super) fn findings(diagnostics: &Diagnostics) -> Vec<FindingView> {
     diagnostics.iter().take(super::MAX_FINDINGS).map(FindingView::from).collect()
 }

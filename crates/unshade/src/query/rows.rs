@@ -1,21 +1,18 @@
-//! The items of a program as a table: functions of Metal libraries, parts of containers, kernels, modules.
-//!
-//! A table is made once. Rows are filtered and sorted for each request, which for 20,000 of them takes some milliseconds.
+//! The items of a program as a table, which is filtered and sorted for each request: for 20,000 items that takes some
+//! milliseconds.
 
-use super::session::{Content, Parsed, Session};
-use super::*;
-use crate::opened::Opened;
+use super::MAX_ROWS;
+use super::request::{Filter, Rows, Sort};
+use super::response::{Answer, ByteRange, ColumnHead, Fault, RowEntry, RowsAnswer};
+use crate::program::{Align, Cell, Piece, Pieces, Row};
 use crate::quantity::{grouped, natural};
-use crate::view::nvidia::{KernelRow, kernel_rows};
-use crate::view::{ContainerView, FunctionRow};
 use regex_lite::RegexBuilder;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
-use unshade_core::{Diagnostics, Escaped};
-use unshade_llvm as llvm;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The compiled size that a regular expression may have.
-pub(super) const MAX_EXPRESSION: usize = 1 << 20;
+const MAX_EXPRESSION: usize = 1 << 20;
 
 /// The longest name in an answer.
 const MAX_NAME: usize = 16 << 10;
@@ -23,282 +20,120 @@ const MAX_NAME: usize = 16 << 10;
 /// The items of a program.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// What an item is called.
-    pub(super) item_name: &'static str,
-    columns: Vec<ColumnHead>,
-    pub(super) rows: Vec<Row>,
+    pieces: Pieces,
+    /// The columns that have cells, with their place.
+    columns: Vec<(usize, ColumnHead)>,
 }
 
-/// An item.
-#[derive(Debug, Default)]
-pub(super) struct Row {
-    /// As people read it.
-    pub(super) name: String,
-    /// As it stands in the file, if that is another.
-    pub(super) mangled: Option<String>,
-    pub(super) kind: String,
-    pub(super) has_source: bool,
-    pub(super) range: Option<ByteRange>,
-    /// Which library of a universal file, or entry of a fat binary.
-    pub(super) unit: u32,
-    /// Its place there.
-    pub(super) index: u32,
-    /// One for each column.
-    cells: Vec<Cell>,
+/// Returns a range as responses have it.
+pub(super) fn byte_range(range: &Option<Range<u64>>) -> Option<ByteRange> {
+    range.as_ref().map(|range| [range.start, range.end])
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-enum Cell {
-    #[default]
-    Empty,
-    Text(String),
-    Number(u64),
-    Offset(u64),
-}
-
-impl Cell {
-    fn text(text: Option<String>) -> Self {
-        text.filter(|text| !text.is_empty()).map_or(Self::Empty, Self::Text)
-    }
-
-    fn number(number: Option<impl Into<u64>>) -> Self {
-        number.map_or(Self::Empty, |number| Self::Number(number.into()))
-    }
-
-    fn offset(offset: Option<u64>) -> Self {
-        offset.map_or(Self::Empty, Self::Offset)
-    }
-
-    fn shown(&self) -> Option<String> {
-        match self {
-            Self::Empty => None,
-            Self::Text(text) => Some(cut(text)),
-            Self::Number(number) => Some(grouped(*number)),
-            Self::Offset(offset) => Some(format!("{offset:#x}")),
-        }
-    }
-
-    fn compare(&self, other: &Self) -> Ordering {
-        match (self, other) {
-            (Self::Text(one), Self::Text(other)) => natural(one, other),
-            (Self::Number(one) | Self::Offset(one), Self::Number(other) | Self::Offset(other)) => {
-                one.cmp(other)
-            }
-            _ => (*self != Self::Empty).cmp(&(*other != Self::Empty)),
-        }
+/// Compares cells of a column.
+fn compare(one: &Cell, other: &Cell) -> Ordering {
+    let number = |cell: &Cell| match cell {
+        Cell::Number(number) | Cell::Size(number) | Cell::Offset(number) => Some(*number),
+        Cell::Place(range) => Some(range.start),
+        Cell::Empty | Cell::Text(_) => None,
+    };
+    match (one, other) {
+        (Cell::Text(one), Cell::Text(other)) => natural(one, other),
+        _ => number(one).cmp(&number(other)).then((*one != Cell::Empty).cmp(&(*other != Cell::Empty))),
     }
 }
 
-const fn left(key: &'static str, label: &'static str) -> ColumnHead {
-    ColumnHead { key, label, align: "left" }
+/// Returns the mangled name of an item, if that is not the one that people read.
+pub(super) fn mangled(row: &Row) -> Option<&str> {
+    row.demangled.as_ref().map(|_| row.name.as_str())
 }
-
-const fn right(key: &'static str, label: &'static str) -> ColumnHead {
-    ColumnHead { key, label, align: "right" }
-}
-
-const FUNCTION_COLUMNS: [ColumnHead; 5] = [
-    left("metal", "Metal"),
-    left("air", "AIR"),
-    right("size", "bytes"),
-    right("offset", "offset"),
-    left("slice", "slice"),
-];
-
-const KERNEL_COLUMNS: [ColumnHead; 9] = [
-    left("chip", "chip"),
-    right("registers", "registers"),
-    right("stack", "stack"),
-    right("shared", "shared"),
-    right("constants", "constants"),
-    right("parameters", "parameters"),
-    right("size", "bytes"),
-    right("offset", "offset"),
-    right("entry", "entry"),
-];
-
-const PART_COLUMNS: [ColumnHead; 3] =
-    [left("what", "what"), right("size", "bytes"), right("offset", "offset")];
-
-const MODULE_COLUMNS: [ColumnHead; 3] =
-    [right("functions", "functions"), right("globals", "globals"), left("target", "target")];
 
 impl Table {
-    /// The items of a program. What can't be read has no row.
-    pub(super) fn of(parsed: &Parsed<'_>) -> Self {
-        let mut table = match &parsed.content {
-            Content::Bitcode(bytes) => Self::of_modules(bytes, parsed),
-            Content::Program(program @ (Opened::Library(_) | Opened::Universal(_))) => {
-                Self::of_functions(program)
-            }
-            Content::Program(Opened::DxContainer(container)) => {
-                Self::of_parts(&ContainerView::new(container))
-            }
-            Content::Program(program) => Self::of_kernels(program),
+    pub(super) fn new(pieces: Pieces) -> Self {
+        let has_cells = |at: usize| {
+            pieces.all.iter().any(|piece| piece.row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty))
         };
-        table.leave_out_empty_columns();
-        table
+        let columns = pieces.columns.iter().enumerate().filter(|(at, _)| has_cells(*at));
+        let head = |(at, column): (usize, &crate::program::Column)| {
+            let align = match column.align {
+                Align::Left => "left",
+                Align::Right => "right",
+            };
+            (at, ColumnHead { key: column.key, label: column.label, align })
+        };
+        let columns = columns.map(head).collect();
+        Self { columns, pieces }
     }
 
-    fn of_functions(program: &Opened<'_>) -> Self {
-        let mut table = Self { item_name: "function", columns: FUNCTION_COLUMNS.to_vec(), rows: Vec::new() };
-        for (unit, named) in (0..).zip(program.libraries(&mut Diagnostics::new())) {
-            for function in named.library.functions().map_while(Result::ok) {
-                let row = FunctionRow::new(&named.library, &function);
-                let range = row.offset.zip(row.size);
-                table.rows.push(Row {
-                    kind: row.kind.unwrap_or_else(|| "function".to_owned()),
-                    has_source: row.has_source,
-                    range: range.map(|(start, size)| [start, start.saturating_add(size)]),
-                    unit,
-                    index: row.index,
-                    cells: vec![
-                        Cell::text(row.metal),
-                        Cell::text(row.air),
-                        Cell::number(row.size),
-                        Cell::offset(row.offset),
-                        Cell::text(Some(named.slice.clone())),
-                    ],
-                    ..Row::named(row.name, row.demangled)
-                });
-            }
-        }
-        table
+    /// Returns how many items there are.
+    pub(super) fn len(&self) -> u32 {
+        self.pieces.all.len() as u32
     }
 
-    fn of_kernels(program: &Opened<'_>) -> Self {
-        let mut table = Self { item_name: "function", columns: KERNEL_COLUMNS.to_vec(), rows: Vec::new() };
-        let mut counts: HashMap<u32, u32> = HashMap::new();
-        let Some(program) = program.nvidia() else { return table };
-        kernel_rows(&program, false, &mut Diagnostics::new(), &|_, _| true, &mut |mut row: KernelRow| {
-            row.demangle();
-            let unit = row.entry.unwrap_or(0);
-            let count = counts.entry(unit).or_insert(0);
-            let index = *count;
-            *count = count.saturating_add(1);
-            let constants: u64 =
-                row.constants.iter().map(|(_, size)| size).fold(0, |sum, size| sum.saturating_add(*size));
-            table.rows.push(Row {
-                range: row
-                    .offset
-                    .filter(|_| row.size > 0)
-                    .map(|start| [start, start.saturating_add(row.size)]),
-                kind: row.kind,
-                unit,
-                index,
-                cells: vec![
-                    Cell::text(Some(row.target)),
-                    Cell::number(row.registers),
-                    Cell::number(row.stack),
-                    Cell::number(row.shared),
-                    Cell::number((!row.constants.is_empty()).then_some(constants)),
-                    Cell::number(row.parameter_count),
-                    Cell::number((row.size > 0).then_some(row.size)),
-                    Cell::offset(row.offset),
-                    Cell::number(row.entry),
-                ],
-                ..Row::named(row.name, row.demangled)
-            });
-        });
-        table
+    /// Returns what an item is called.
+    pub(super) fn noun(&self) -> &'static str {
+        self.pieces.noun
     }
 
-    fn of_parts(view: &ContainerView) -> Self {
-        let rows = (0..).zip(&view.parts).map(|(index, part)| Row {
-            kind: part_kind(&part.name).to_owned(),
-            has_source: part.name == "SRCI",
-            range: Some([part.offset, part.offset.saturating_add(part.size)]),
-            index,
-            cells: vec![
-                Cell::text(Some(part.what.clone())),
-                Cell::Number(part.size),
-                Cell::Offset(part.offset),
-            ],
-            ..Row::named(part.name.clone(), None)
-        });
-        Self { item_name: "part", columns: PART_COLUMNS.to_vec(), rows: rows.collect() }
+    /// Returns the listings of the program as a whole.
+    pub(super) fn panes(&self) -> &'static [&'static str] {
+        self.pieces.panes
     }
 
-    fn of_modules(bytes: &[u8], parsed: &Parsed<'_>) -> Self {
-        let mut table = Self { item_name: "module", columns: MODULE_COLUMNS.to_vec(), rows: Vec::new() };
-        let modules = llvm::Module::parse_all(bytes, parsed.base).into_iter().flatten();
-        for (index, module) in (0..).zip(modules.map_while(Result::ok)) {
-            let name = Escaped(module.source_filename.as_deref().unwrap_or_default()).to_string();
-            let name = if name.is_empty() { parsed.short_name().to_owned() } else { name };
-            table.rows.push(Row {
-                kind: "module".to_owned(),
-                range: (index == 0).then(|| parsed.space()),
-                index,
-                cells: vec![
-                    Cell::Number(module.functions.len() as u64),
-                    Cell::Number(module.globals.len() as u64),
-                    Cell::text(Some(Escaped(&module.triple).to_string())),
-                ],
-                ..Row::named(name, None)
-            });
-        }
-        table
+    pub(super) fn items(&self) -> &[Piece] {
+        &self.pieces.all
     }
 
-    fn leave_out_empty_columns(&mut self) {
-        let used: Vec<bool> = (0..self.columns.len())
-            .map(|at| self.rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty)))
-            .collect();
-        let mut flags = used.iter();
-        self.columns.retain(|_| flags.next() == Some(&true));
-        for row in &mut self.rows {
-            let mut flags = used.iter();
-            row.cells.retain(|_| flags.next() == Some(&true));
-        }
+    /// Returns an item.
+    pub(super) fn item(&self, item: u32) -> Answer<&Piece> {
+        let no_item = || Fault::new(format!("no {} {item}", self.noun()));
+        let piece = self.pieces.all.get(item as usize);
+        piece.ok_or_else(|| no_item().expected(format!("less than {}", self.len())))
     }
 
-    /// An item.
-    pub(super) fn row(&self, item: u32) -> Answer<&Row> {
-        let no_item = || Fault::new(format!("no {} {item}", self.item_name));
-        self.rows
-            .get(item as usize)
-            .ok_or_else(|| no_item().expected(format!("less than {}", self.rows.len())))
-    }
-
-    /// The first item of the fewest bytes that hold an offset.
+    /// Returns the first item of the fewest bytes that hold an offset.
     pub(super) fn at(&self, offset: u64) -> Option<u32> {
-        let sizes = (0..).zip(&self.rows).filter_map(|(item, row)| {
-            let [start, end] = row.range.filter(|[start, end]| (*start..*end).contains(&offset))?;
-            Some((end - start, item))
+        let sizes = (0..).zip(self.items()).filter_map(|(item, piece)| {
+            let range = piece.row.range.as_ref().filter(|range| range.contains(&offset))?;
+            Some((range.end - range.start, item))
         });
         sizes.min().map(|(_, item)| item)
     }
 
-    /// How many items there are of each kind.
+    /// Returns how many items there are of each kind.
     pub(super) fn kinds(&self) -> BTreeMap<String, u32> {
         let mut kinds = BTreeMap::new();
-        for row in &self.rows {
-            *kinds.entry(row.kind.clone()).or_insert(0) += 1;
+        for piece in self.items() {
+            *kinds.entry(piece.row.kind.clone()).or_insert(0) += 1;
         }
         kinds
     }
 
-    /// The items that are meant, in order.
+    /// Returns the selected items, in order.
     fn selected(&self, filter: &Filter, sort: Option<&Sort>) -> Answer<Vec<u32>> {
         let pattern = Pattern::new(&filter.text, filter.regex, false)?;
-        let is_meant = |row: &Row| {
+        let is_selected = |row: &Row| {
             (filter.kinds.is_empty() || filter.kinds.contains(&row.kind))
                 && (!filter.has_source || row.has_source)
-                && (pattern.finds(&row.name) || row.mangled.as_ref().is_some_and(|name| pattern.finds(name)))
+                && (pattern.finds(row.readable_name())
+                    || mangled(row).is_some_and(|name| pattern.finds(name)))
         };
-        let mut items: Vec<u32> =
-            (0..).zip(&self.rows).filter(|(_, row)| is_meant(row)).map(|(item, _)| item).collect();
+        let mut items: Vec<u32> = (0..)
+            .zip(self.items())
+            .filter(|(_, piece)| is_selected(&piece.row))
+            .map(|(item, _)| item)
+            .collect();
         let Some(sort) = sort else { return Ok(items) };
-        let column = self.columns.iter().position(|column| column.key == sort.column);
-        let row = |item: u32| self.rows.get(item as usize);
-        let compare = |one: &u32, other: &u32| {
+        let column = self.columns.iter().find(|(_, column)| column.key == sort.column).map(|(at, _)| *at);
+        let row = |item: u32| self.items().get(item as usize).map(|piece| &piece.row);
+        let order = |one: &u32, other: &u32| {
             let (Some(left), Some(right)) = (row(*one), row(*other)) else { return Ordering::Equal };
             let order = match (sort.column.as_str(), column) {
-                ("name", _) => natural(&left.name, &right.name),
+                ("name", _) => natural(left.readable_name(), right.readable_name()),
                 ("kind", _) => left.kind.cmp(&right.kind),
                 ("item", _) => one.cmp(other),
                 (_, Some(column)) => match (left.cells.get(column), right.cells.get(column)) {
-                    (Some(left), Some(right)) => left.compare(right),
+                    (Some(left), Some(right)) => compare(left, right),
                     _ => Ordering::Equal,
                 },
                 _ => Ordering::Equal,
@@ -308,34 +143,54 @@ impl Table {
         if column.is_none() && !["name", "kind", "item"].contains(&sort.column.as_str()) {
             return Err(Fault::new("no such column"));
         }
-        items.sort_by(compare);
+        items.sort_by(order);
         Ok(items)
     }
 
     fn entry(&self, item: u32) -> Option<RowEntry> {
-        let row = self.rows.get(item as usize)?;
-        let cells = self.columns.iter().zip(&row.cells);
+        let row = &self.items().get(item as usize)?.row;
+        let cell = |(at, column): &(usize, ColumnHead)| {
+            let cell = row.cells.get(*at).filter(|cell| **cell != Cell::Empty)?;
+            let shown = match cell {
+                // A page has room for exact sizes.
+                Cell::Size(bytes) => grouped(*bytes).into(),
+                cell => cell.shown(),
+            };
+            Some((column.key, cut(&shown)))
+        };
         Some(RowEntry {
             item,
-            name: cut(&row.name),
-            mangled: row.mangled.as_deref().map(cut),
+            name: cut(row.readable_name()),
+            mangled: mangled(row).map(cut),
             kind: row.kind.clone(),
-            cells: cells.filter_map(|(column, cell)| Some((column.key, cell.shown()?))).collect(),
-            range: row.range,
+            cells: self.columns.iter().filter_map(cell).collect(),
+            range: byte_range(&row.range),
+        })
+    }
+
+    /// Returns the rows that a request asks for.
+    pub(super) fn answer(&self, request: &Rows) -> Answer<RowsAnswer> {
+        let items = self.selected(&request.filter, request.sort.as_ref())?;
+        let count = request.count.map_or(200, |count| count as usize).min(MAX_ROWS);
+        let at = request.find.and_then(|item| items.iter().position(|one| *one == item));
+        let from = match (request.find, at) {
+            (Some(_), Some(at)) => at.saturating_sub(count / 2),
+            (Some(_), None) => 0,
+            (None, _) => (request.from as usize).min(items.len()),
+        };
+        let some = items.iter().skip(from).take(count);
+        Ok(RowsAnswer {
+            total: self.len(),
+            matched: items.len() as u32,
+            from: from as u32,
+            at: at.map(|at| at as u32),
+            columns: self.columns.iter().map(|(_, column)| *column).collect(),
+            rows: some.filter_map(|item| self.entry(*item)).collect(),
         })
     }
 }
 
-impl Row {
-    fn named(name: String, demangled: Option<String>) -> Self {
-        match demangled {
-            Some(readable) => Self { name: readable, mangled: Some(name), ..Self::default() },
-            None => Self { name, ..Self::default() },
-        }
-    }
-}
-
-/// A name that an answer has room for.
+/// Shortens a name for which an answer has no room.
 fn cut(name: &str) -> String {
     if name.len() <= MAX_NAME {
         return name.to_owned();
@@ -347,30 +202,13 @@ fn cut(name: &str) -> String {
     format!("{}…", &name[..end])
 }
 
-/// What sort of part a name means.
-fn part_kind(name: &str) -> &'static str {
-    match name {
-        "DXIL" | "ILDB" | "SHDR" | "SHEX" | "Aon9" => "program",
-        "DXBC" | "LIBF" => "container",
-        name if name.starts_with("ISG")
-            || name.starts_with("OSG")
-            || name.starts_with("PSG")
-            || name == "PCSG" =>
-        {
-            "signature"
-        }
-        "SRCI" | "ILDN" | "PDBI" | "SDBG" | "SPDB" => "debug",
-        _ => "part",
-    }
-}
-
-/// What is looked for in texts.
+/// A pattern to find in texts.
 pub(super) enum Pattern {
     /// Everything.
     Any,
-    /// A text, in capital and small letters alike if it is not `exact`.
+    /// A text; upper and lower case are the same unless it is `exact`.
     Text { text: String, exact: bool },
-    /// Letters, digits and capitals in it are those of ASCII.
+    /// A regular expression. Its classes are those of ASCII.
     Expression(regex_lite::Regex),
 }
 
@@ -391,7 +229,7 @@ impl Pattern {
         })
     }
 
-    /// Where it stands first: start and end in bytes.
+    /// Returns the first match: start and end in bytes.
     pub(super) fn find(&self, within: &str) -> Option<(usize, usize)> {
         match self {
             Self::Any => Some((0, 0)),
@@ -400,7 +238,7 @@ impl Pattern {
                 let at = find_ascii(within.as_bytes(), text.as_bytes())?;
                 Some((at, at + text.len()))
             }
-            // Small letters may be longer or shorter than their capitals: the place is told as far as it is right.
+            // Lower case may be longer or shorter than upper case: then the place is not known.
             Self::Text { text, exact: false } => {
                 let small = within.to_lowercase();
                 let at = small.find(text.as_str())?;
@@ -419,7 +257,7 @@ impl Pattern {
     }
 }
 
-/// Where small letters stand in a text of any letters.
+/// Finds a lower-case text in a text of any case.
 fn find_ascii(within: &[u8], small: &[u8]) -> Option<usize> {
     let (first, rest) = small.split_first()?;
     let last = within.len().checked_sub(small.len())?;
@@ -433,29 +271,6 @@ fn find_ascii(within: &[u8], small: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
-}
-
-impl Session {
-    pub(super) fn rows(&mut self, request: &Rows) -> Answer<RowsAnswer> {
-        let table = self.table(request.program)?;
-        let items = table.selected(&request.filter, request.sort.as_ref())?;
-        let count = request.count.map_or(200, |count| count as usize).min(MAX_ROWS);
-        let at = request.find.and_then(|item| items.iter().position(|one| *one == item));
-        let from = match (request.find, at) {
-            (Some(_), Some(at)) => at.saturating_sub(count / 2),
-            (Some(_), None) => 0,
-            (None, _) => (request.from as usize).min(items.len()),
-        };
-        let some = items.iter().skip(from).take(count);
-        Ok(RowsAnswer {
-            total: table.rows.len() as u32,
-            matched: items.len() as u32,
-            from: from as u32,
-            at: at.map(|at| at as u32),
-            columns: table.columns.clone(),
-            rows: some.filter_map(|item| table.entry(*item)).collect(),
-        })
-    }
 }
 
 #[cfg(test)]

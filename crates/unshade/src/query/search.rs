@@ -1,42 +1,44 @@
 //! Search in names, listings, sources and bytes, in steps.
 //!
-//! A step ends after its time or at so many finds; the cursor in its answer says where the next goes on. Listings are
+//! A step ends after its time or its number of matches; the cursor in its answer says where the next begins. Listings are
 //! searched item by item and are not kept, so that a search through thousands of them takes no more memory than one.
 
-use super::listing::{Printed, has_pane, panes, print, source};
-use super::rows::Pattern;
+use super::listing::{print, source, source_panes};
+use super::recorder::Printed;
+use super::rows::{Pattern, byte_range, mangled};
 use super::session::Session;
 use super::*;
+use crate::program::{Piece, Row};
 use crate::quantity::utf16_length;
 
-/// After so many milliseconds a step ends, if nothing else is asked for.
+/// The default time of a step in milliseconds.
 const BUDGET: f64 = 100.0;
 
-/// The longest time that can be asked for.
+/// The maximum time of a step in milliseconds.
 const MAX_BUDGET: f64 = 1_000.0;
 
-/// How many finds end a step, if nothing else is asked for.
+/// The default number of matches that end a step.
 const LIMIT: usize = 200;
 
-/// The most finds of a step.
+/// The maximum number of matches of a step.
 const MAX_LIMIT: usize = 1_000;
 
 /// How many bytes are searched between looks at the clock.
 const CHUNK: u64 = 8 << 20;
 
-/// A pattern of bytes is no longer than this.
+/// The maximum length of a pattern of bytes.
 const MAX_BYTES: usize = 4_096;
 
-/// What is shown of a line.
+/// The maximum length of a line in a match.
 const MAX_TEXT: usize = 400;
 
-/// Where a search goes on: the program, the item or offset, and the line in it.
+/// Where a search continues: the program, the item or offset, and the line in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     program: u32,
     at: u64,
     line: u32,
-    /// How many items or bytes of programs before this one there were.
+    /// The number of items or bytes in the programs before this one.
     before: u64,
 }
 
@@ -54,7 +56,7 @@ impl Cursor {
     }
 }
 
-/// What is looked for.
+/// The pattern of a search.
 enum Needle {
     Text(Pattern),
     Bytes(Vec<Option<u8>>),
@@ -118,28 +120,30 @@ impl Session {
         match scope {
             Scope::Bytes => self.space_of(program).map_or(0, |(data, _)| data.len() as u64),
             // A program that can't be read has nothing to search.
-            _ => self.table(program).map_or(0, |table| table.rows.len() as u64),
+            _ => self.table(program).map_or(0, |table| table.len().into()),
         }
     }
 
-    /// Whether the program was searched to its end.
+    /// Searches items from the cursor on. Returns whether the program was searched to its end.
     fn search_items(&mut self, step: &mut Step<'_>, cursor: &mut Cursor) -> bool {
         let Ok(table) = self.table(cursor.program) else { return true };
         let mut last_archive = None;
-        while let Some((item, row)) =
-            u32::try_from(cursor.at).ok().and_then(|item| Some((item, table.rows.get(item as usize)?)))
+        while let Some((item, piece)) =
+            u32::try_from(cursor.at).ok().and_then(|item| Some((item, table.item(item).ok()?)))
         {
             match step.request.scope {
-                Scope::Names => step.name(cursor.program, item, row),
+                Scope::Names => step.name(cursor.program, item, &piece.row),
                 Scope::Sources => {
-                    if row.has_source && !self.search_sources(step, cursor, item, row, &mut last_archive) {
+                    if piece.row.has_source
+                        && !self.search_sources(step, cursor, item, piece, &mut last_archive)
+                    {
                         return false;
                     }
                 }
                 _ => {
                     let pane = step.request.pane.as_deref().unwrap_or("assembly");
-                    // What has no such listing has no finds.
-                    if let Ok(printed) = self.print_item(cursor.program, item, row, pane)
+                    // An item without such a listing has no matches.
+                    if let Ok(printed) = self.print_item(cursor.program, item, &table, pane)
                         && !step.lines(cursor, item, pane, &printed)
                     {
                         return false;
@@ -147,42 +151,41 @@ impl Session {
                 }
             }
             (cursor.at, cursor.line) = (cursor.at + 1, 0);
-            if step.is_over((self.clock)()) && cursor.at < table.rows.len() as u64 {
+            if step.is_over((self.clock)()) && cursor.at < u64::from(table.len()) {
                 return false;
             }
         }
         true
     }
 
-    fn print_item(&mut self, program: u32, item: u32, row: &rows::Row, pane: &str) -> Answer<Printed> {
-        let is_known = matches!(pane, "assembly" | "raw");
-        if !is_known || !has_pane(&self.parsed(program)?, row, pane) {
+    fn print_item(&mut self, program: u32, item: u32, table: &rows::Table, pane: &str) -> Answer<Printed> {
+        let piece = table.item(item)?;
+        if !matches!(pane, "assembly" | "raw") || !piece.panes.contains(&pane) {
             return Err(Fault::new("no such listing"));
         }
         self.ensure_item(program, item)?;
-        print(&self.parsed(program)?, Some(row), pane)
+        print(&self.parsed(program)?, table, Some(piece), pane)
     }
 
     /// Searches the sources of an item from the cursor's line on, counted over all of them, unless those of the item
-    /// before it were the same. Whether there is room for more.
+    /// before it were the same. Returns whether there is room for more matches.
     fn search_sources(
         &mut self,
         step: &mut Step<'_>,
         cursor: &mut Cursor,
         item: u32,
-        row: &rows::Row,
+        piece: &Piece,
         last: &mut Option<Vec<String>>,
     ) -> bool {
         let Ok(parsed) = self.parsed(cursor.program) else { return true };
-        let all: Vec<String> =
-            panes(&parsed, Some(row)).into_iter().filter(|pane| pane.starts_with("source:")).collect();
+        let all = source_panes(&parsed, Some(piece));
         if last.as_ref() == Some(&all) {
             return true;
         }
         let (from, mut count) = (cursor.line, 0u32);
         for pane in &all {
             let Some(name) = pane.strip_prefix("source:") else { continue };
-            let Ok(file) = source(&parsed, Some(row), name) else { continue };
+            let Ok(file) = source(&parsed, Some(piece), name) else { continue };
             let text = String::from_utf8_lossy(&file.data);
             for (line, text) in (0..).zip(text.lines()) {
                 count = count.saturating_add(1);
@@ -248,21 +251,21 @@ impl Step<'_> {
         }
     }
 
-    fn name(&mut self, program: u32, item: u32, row: &rows::Row) {
-        let in_mangled = || row.mangled.as_ref().and_then(|name| self.find(name));
-        if self.find(&row.name).or_else(in_mangled).is_some() {
-            let text = clipped(&row.name, 0).0;
+    fn name(&mut self, program: u32, item: u32, row: &Row) {
+        let in_mangled = || mangled(row).and_then(|name| self.find(name));
+        if self.find(row.readable_name()).or_else(in_mangled).is_some() {
+            let text = clipped(row.readable_name(), 0).0;
             self.answer.matches.push(Match {
                 program,
                 item: Some(item),
                 text,
-                range: row.range,
+                range: byte_range(&row.range),
                 ..Match::default()
             });
         }
     }
 
-    /// Searches a listing from the cursor's line on. Whether there is room for more.
+    /// Searches a listing from the cursor's line on. Returns whether there is room for more matches.
     fn lines(&mut self, cursor: &mut Cursor, item: u32, pane: &str, printed: &Printed) -> bool {
         let (program, from, limit) = (cursor.program, cursor.line as usize, self.limit);
         let mut stop = None;
@@ -341,7 +344,7 @@ fn byte_pattern(text: &str) -> Answer<Vec<Option<u8>>> {
     if is_usable { Ok(pattern) } else { Err(wrong()) }
 }
 
-/// Where a pattern stands.
+/// Returns the offsets of a pattern.
 fn finds<'d>(data: &'d [u8], pattern: &'d [Option<u8>]) -> impl Iterator<Item = usize> + use<'d> {
     // The longest run of known bytes finds candidates.
     let mut run = 0..0;

@@ -6,36 +6,31 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
-use super::listing::Kept;
-use super::response::findings;
-use super::rows::{Row, Table};
+use super::recorder::Kept;
+use super::response::{Answer, ByteRange, Fault, FileEntry, ProgramHead, findings};
+use super::rows::Table;
 use super::source::Source;
-use super::workspace::Clock;
-use super::*;
 use crate::carve::{self, Condition, Find, FindPath, Limits};
 use crate::format::{Format, Kind, detect};
-use crate::opened::Opened;
+use crate::program::{self, Code, CodeRequest, Piece, Program};
+use crate::select::Selection;
 use crate::view::FindingView;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use unshade_core::{Diagnostics, Escaped};
-use unshade_llvm::{self as llvm, bitstream};
-use unshade_metallib::{Function, Library};
+use unshade_metallib::Library;
 
-/// Programs that had to be unpacked are kept up to this size in all.
+/// Returns the time in milliseconds, from any beginning.
+pub type Clock = fn() -> f64;
+
+/// The maximum size of all programs that had to be unpacked, which are kept.
 const MAX_UNPACKED: usize = 1 << 30;
 
-/// The most programs of a file.
+/// The maximum number of programs of a file.
 const MAX_PROGRAMS: usize = 20_000;
 
-/// So many programs of a file are told in full without being asked for.
-const MAX_FULL: u32 = 50;
-
-/// What a file is called that is modules of LLVM and nothing else.
-const BITCODE: &str = "LLVM bitcode";
-
-/// What of a file is read before anything is known of it.
+/// The bytes that are read to recognise a file.
 const HEAD: u64 = 64 << 10;
 
 /// An open file.
@@ -62,17 +57,16 @@ impl fmt::Debug for Session {
 struct OpenedFile {
     programs: Vec<Entry>,
     findings: Vec<FindingView>,
-    /// Whether the bitcode of its library is not there yet.
+    /// Whether the bitcode of its library is not read yet.
     is_partial: bool,
 }
 
 /// A program that was found.
 struct Entry {
-    /// What it is; a bitcode file if it is nothing else.
-    format: Option<Format>,
-    find_path: Option<FindPath>,
+    format: Format,
+    find_path: FindPath,
     path: String,
-    held: Held,
+    data: Data,
     file_offset: Option<u64>,
     condition: Condition,
     table: Option<Arc<Table>>,
@@ -80,77 +74,55 @@ struct Entry {
 }
 
 /// Where the bytes of a program are.
-enum Held {
+enum Data {
     InFile(Range<usize>),
     Unpacked(Vec<u8>),
-    /// There was no room for so many.
-    Nowhere(usize),
+    /// There was no room for this many.
+    TooLarge(usize),
 }
 
 /// A program, parsed for a request.
 pub(super) struct Parsed<'a> {
-    pub(super) content: Content<'a>,
-    /// Where it was found, unless the file is bitcode.
-    pub(super) find: Option<Find<'a>>,
-    /// The file, and the way to the program.
+    pub(super) program: Box<dyn Program + 'a>,
+    pub(super) format: &'static program::Format,
+    /// The path of the program: the file, and where it is in the file.
     pub(super) path: &'a str,
-    pub(super) format: Option<Format>,
     pub(super) data: &'a [u8],
     /// The offset of the first byte in ranges.
     pub(super) base: u64,
-    pub(super) file_offset: Option<u64>,
     pub(super) condition: Condition,
 }
 
-/// What a program is.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
-pub(super) enum Content<'a> {
-    Program(Opened<'a>),
-    /// Modules of LLVM.
-    Bitcode(&'a [u8]),
-}
-
 impl<'a> Parsed<'a> {
-    /// The offsets that its bytes have in ranges.
+    /// Returns the offsets that its bytes have in ranges.
     pub(super) fn space(&self) -> ByteRange {
         [self.base, self.base.saturating_add(self.data.len() as u64)]
     }
 
-    /// Its word in responses.
-    pub(super) fn format_word(&self) -> &'static str {
-        format_word(self.format)
-    }
-
-    /// Its name for people.
+    /// Returns its format's name for people.
     pub(super) fn format_name(&self) -> &'static str {
-        self.format.map_or(BITCODE, Format::name)
+        self.format.format.name()
     }
 
-    /// The name of the file or member that it is, without folders.
+    /// Returns the name of the file or member that it is, without folders.
     pub(super) fn short_name(&self) -> &'a str {
         let name = self.path.rsplit(['/', '\\', '!']).next().unwrap_or_default();
         if name.is_empty() { self.path } else { name }
     }
 
-    /// The function of a Metal library that a row is of, with its library.
-    pub(super) fn with_function<T>(
-        &self,
-        row: &Row,
-        then: impl FnOnce(&Library<'a>, &Function<'a>) -> Answer<T>,
-    ) -> Answer<T> {
-        let Content::Program(program) = &self.content else {
-            return Err(Fault::new("no Metal library"));
+    /// Returns the code of an item, or of the program.
+    pub(super) fn code(&self, item: Option<&Piece>, diagnostics: &mut Diagnostics) -> Answer<Code<'_>> {
+        let Some(item) = item else {
+            let selection = Selection::default();
+            let request = CodeRequest { selection: &selection, part: None, path: self.path };
+            return Ok(self.program.code(&request, diagnostics));
         };
-        let libraries = program.libraries(&mut Diagnostics::new());
-        let library = libraries.get(row.unit as usize).map(|named| &named.library);
-        let found = library.and_then(|library| Some((library, library.function(row.index)?)));
-        let (library, function) = found.ok_or_else(|| Fault::new("the function can't be read"))?;
-        then(library, &function)
+        Ok(self.program.code_of(item, self.path, diagnostics)?)
     }
 }
 
 impl Session {
-    /// A file of this name, which is not looked at yet.
+    /// Returns a file of this name, which is not read yet.
     pub fn new(name: &str, source: Source) -> Self {
         Self {
             name: name.to_owned(),
@@ -162,58 +134,29 @@ impl Session {
         }
     }
 
-    /// An Xcode capture: its index and its store.
+    /// Returns an Xcode capture: its index and its store.
     pub fn of_capture(name: &str, index: Source, store: Source) -> Self {
         Self { index: Some(index), ..Self::new(name, store) }
     }
 
-    /// Tells the time by this clock, for the budget of searches.
+    /// Uses a clock for the time limits of searches.
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The file among those of a workspace.
+    /// Returns the file's entry in a workspace.
     pub fn entry(&self, file: u32) -> FileEntry {
         let size = self.source.bytes().len() as u64;
         FileEntry { file, name: self.shown_name(), size, opened: self.opened.is_some(), error: None }
-    }
-
-    /// Answers a request about this file, which has this number. The file in the request is not looked at.
-    ///
-    /// # Errors
-    /// There is no such program or item, or it can't be read.
-    pub fn handle(&mut self, file: u32, request: &Request) -> Answer<Response> {
-        match request {
-            Request::Files {} => Ok(Response::Files(FilesAnswer { files: vec![self.entry(file)] })),
-            Request::Overview(request) => self.overview(file, request).map(Response::Overview),
-            Request::Rows(request) => self.rows(request).map(Response::Rows),
-            Request::Facts(place) => self.facts(place).map(Response::Facts),
-            Request::Listing(request) => self.listing(request).map(Response::Listing),
-            Request::Links(request) => self.links(request).map(Response::Links),
-            Request::LineAt(request) => self.line_at(request).map(Response::LineAt),
-            Request::ItemAt(request) => self.item_at(request).map(Response::ItemAt),
-            Request::Hex(request) => self.hex(request).map(Response::Hex),
-            Request::Outline(request) => self.outline(request).map(Response::Outline),
-            Request::Search(request) => self.search(request).map(Response::Search),
-            Request::Graph(request) => self.graph(request).map(Response::Graph),
-            Request::Compare(request) => Self::compare(self, None, request).map(Response::Compare),
-            Request::Bits(request) => self.bits(request).map(Response::Bits),
-            Request::Extract(request) => {
-                let taken = self.extract(request)?;
-                let size = taken.bytes.len() as u64;
-                Ok(Response::Extract(ExtractAnswer { name: taken.name, size }))
-            }
-            Request::Verify(place) => self.verify(place).map(Response::Verify),
-        }
     }
 
     pub(super) fn shown_name(&self) -> String {
         Escaped(self.name.as_bytes()).to_string()
     }
 
-    /// Finds the programs, if that was not done yet.
+    /// Finds the programs, once.
     pub(super) fn open(&mut self) -> Answer<()> {
         if self.opened.is_some() {
             return Ok(());
@@ -223,21 +166,6 @@ impl Session {
             index.ensure(0..u64::MAX)?;
         }
         let bytes = self.source.bytes();
-        if self.index.is_none() && bitstream::locate(bytes, 0).is_ok() {
-            let program = Entry {
-                format: None,
-                find_path: None,
-                path: self.shown_name(),
-                held: Held::InFile(0..bytes.len()),
-                file_offset: Some(0),
-                condition: Condition::Whole,
-                table: None,
-                head: None,
-            };
-            self.opened =
-                Some(OpenedFile { programs: vec![program], findings: Vec::new(), is_partial: false });
-            return Ok(());
-        }
         let mut programs = Vec::new();
         let mut unpacked = 0usize;
         let mut limits = Limits::default();
@@ -256,7 +184,7 @@ impl Session {
     }
 
     /// Of a file that is read by ranges and is a Metal library, reads everything but the bitcode; reads all of any other.
-    /// Whether the bitcode is missing now.
+    /// Returns whether the bitcode is not read yet.
     fn ensure_outside_of_bitcode(&mut self) -> Answer<bool> {
         let size = self.source.bytes().len() as u64;
         if !self.source.is_ranged() {
@@ -273,14 +201,14 @@ impl Session {
         let bitcode = header.bitcode.range();
         self.source.ensure(0..bitcode.start)?;
         self.source.ensure(bitcode.end..size)?;
-        // Where the list does not tell how long modules are, they do.
-        let is_told = Library::parse(self.source.bytes()).is_ok_and(|library| {
+        // Where the function list has no sizes of modules, they are read from the modules.
+        let has_sizes = Library::parse(self.source.bytes()).is_ok_and(|library| {
             library.functions().map_while(Result::ok).all(|function| function.module_size.is_some())
         });
-        if !is_told {
+        if !has_sizes {
             self.source.ensure(0..size)?;
         }
-        Ok(is_told)
+        Ok(has_sizes)
     }
 
     /// Reads all of the file.
@@ -295,7 +223,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether not all bytes of the file are there.
+    /// Returns whether some bytes of the file are not read yet.
     pub(super) fn is_partial(&self) -> bool {
         self.opened.as_ref().is_some_and(|opened| opened.is_partial)
     }
@@ -310,8 +238,8 @@ impl Session {
     /// Reads the module of an item.
     pub(super) fn ensure_item(&mut self, program: u32, item: u32) -> Answer<()> {
         let table = self.table(program)?;
-        match table.row(item)?.range {
-            Some([start, end]) => self.ensure(start..end),
+        match &table.item(item)?.row.range {
+            Some(range) => self.ensure(range.clone()),
             None => Ok(()),
         }
     }
@@ -321,133 +249,33 @@ impl Session {
         programs.get(program as usize).ok_or_else(|| no_program(program, programs.len()))
     }
 
-    /// How many programs there are.
-    pub(super) fn program_count(&mut self) -> Answer<u32> {
-        self.open()?;
-        Ok(self.opened.as_ref().map_or(0, |opened| opened.programs.len() as u32))
+    /// Returns the head of a program, if it was kept.
+    pub(super) fn kept_head(&self, program: u32) -> Answer<Option<ProgramHead>> {
+        Ok(self.program(program)?.head.clone())
     }
 
-    /// Parses a program of a file that was opened.
-    pub(super) fn parsed(&self, program: u32) -> Answer<Parsed<'_>> {
-        let entry = self.program(program)?;
-        let data = match &entry.held {
-            Held::InFile(range) => self.source.bytes().get(range.clone()).unwrap_or_default(),
-            Held::Unpacked(bytes) => bytes,
-            Held::Nowhere(size) => {
-                return Err(Fault::new(format!(
-                    "the program has {size} bytes when unpacked, for which there is no room beside the others"
-                ))
-                .hint(format!("open it alone: `unshade explore '{}'`", entry.path)));
-            }
-        };
-        let base = entry.file_offset.or(entry.find_path.as_ref().map(FindPath::offset)).unwrap_or(0);
-        let find = entry.format.zip(entry.find_path.clone()).map(|(format, path)| {
-            let (file_offset, condition) = (entry.file_offset, entry.condition);
-            Find { format, path, data, file_offset, condition, options: None }
-        });
-        let content = match &find {
-            Some(find) => Content::Program(Opened::open(find)?),
-            None => Content::Bitcode(data),
-        };
-        Ok(Parsed {
-            content,
-            find,
-            path: &entry.path,
-            format: entry.format,
-            data,
-            base,
-            file_offset: entry.file_offset,
-            condition: entry.condition,
-        })
-    }
-
-    /// The items of a program.
-    pub(super) fn table(&mut self, program: u32) -> Answer<Arc<Table>> {
-        self.open()?;
-        if let Some(table) = &self.program(program)?.table {
-            return Ok(Arc::clone(table));
-        }
-        let table = Arc::new(Table::of(&self.parsed(program)?));
-        if let Some(entry) = self.opened.as_mut().and_then(|opened| opened.programs.get_mut(program as usize))
-        {
-            entry.table = Some(Arc::clone(&table));
-        }
-        Ok(table)
-    }
-
-    pub(super) fn overview(&mut self, file: u32, request: &Overview) -> Answer<OverviewAnswer> {
-        let count = self.program_count()?;
-        let wanted = match request.program {
-            Some(program) if program < count => program..program + 1,
-            Some(program) => return Err(no_program(program, count as usize)),
-            None => 0..count,
-        };
-        let mut programs = Vec::new();
-        for program in wanted {
-            let is_brief = request.program.is_none() && program >= MAX_FULL;
-            programs.push(if is_brief { self.brief_head(program)? } else { self.full_head(program)? });
-        }
-        let size = self.source.bytes().len() as u64;
-        let findings = self.opened.as_ref().map(|opened| opened.findings.clone()).unwrap_or_default();
-        Ok(OverviewAnswer { file: FileHead { file, name: self.shown_name(), size }, programs, findings })
-    }
-
-    /// Everything of a program, kept once it was told.
-    pub(super) fn full_head(&mut self, program: u32) -> Answer<ProgramHead> {
-        if let Some(head) = &self.program(program)?.head {
-            return Ok(head.clone());
-        }
-        let head = self.program_head(program)?;
-        if let Some(entry) = self.opened.as_mut().and_then(|opened| opened.programs.get_mut(program as usize))
-        {
+    /// Keeps the head of a program.
+    pub(super) fn keep_head(&mut self, head: &ProgramHead) {
+        let programs = self.opened.as_mut().map(|opened| &mut opened.programs);
+        if let Some(entry) = programs.and_then(|programs| programs.get_mut(head.program as usize)) {
             entry.head = Some(head.clone());
         }
-        Ok(head)
     }
 
-    fn program_head(&mut self, program: u32) -> Answer<ProgramHead> {
-        let table = self.table(program);
-        let parsed = match self.parsed(program) {
-            Ok(parsed) => parsed,
-            Err(fault) => return self.unread_head(program, fault),
-        };
-        let table = table?;
-        Ok(ProgramHead {
-            program,
-            path: parsed.path.to_owned(),
-            format: parsed.format_word(),
-            format_name: parsed.format_name(),
-            size: parsed.data.len() as u64,
-            offset: parsed.file_offset,
-            space: parsed.space(),
-            truncated: matches!(parsed.condition, Condition::Truncated { .. }),
-            damaged: parsed.condition == Condition::Damaged,
-            items: table.rows.len() as u32,
-            item_name: table.item_name,
-            kinds: table.kinds(),
-            has_sources: table.rows.iter().any(|row| row.has_source),
-            panes: listing::panes(&parsed, None),
-            extracts: extract::of_program(&parsed),
-            facts: facts::of_program(&parsed),
-            brief: false,
-            error: None,
-        })
-    }
-
-    /// What is known of a program without parsing it.
-    fn brief_head(&self, program: u32) -> Answer<ProgramHead> {
+    /// Returns what is known of a program without parsing it.
+    pub(super) fn brief_head(&self, program: u32) -> Answer<ProgramHead> {
         let entry = self.program(program)?;
-        let size = match &entry.held {
-            Held::InFile(range) => range.len(),
-            Held::Unpacked(bytes) => bytes.len(),
-            Held::Nowhere(size) => *size,
-        } as u64;
-        let base = entry.file_offset.unwrap_or(0);
+        let (_, [base, end]) = self.space_of(program)?;
+        let size = match entry.data {
+            Data::TooLarge(size) => size as u64,
+            _ => end - base,
+        };
+        let format = program::format(entry.format);
         Ok(ProgramHead {
             program,
             path: entry.path.clone(),
-            format: format_word(entry.format),
-            format_name: entry.format.map_or(BITCODE, Format::name),
+            format: format.word,
+            format_name: entry.format.name(),
             size,
             offset: entry.file_offset,
             space: [base, base.saturating_add(size)],
@@ -459,99 +287,78 @@ impl Session {
         })
     }
 
-    /// The head of a program that can't be parsed.
-    fn unread_head(&self, program: u32, fault: Fault) -> Answer<ProgramHead> {
-        let head = self.brief_head(program)?;
-        Ok(ProgramHead { format: "unread", damaged: true, brief: false, error: Some(fault), ..head })
+    /// Returns what could not be searched in the file, once it is open.
+    pub(super) fn findings(&self) -> Vec<FindingView> {
+        self.opened.as_ref().map(|opened| opened.findings.clone()).unwrap_or_default()
     }
 
-    fn item_at(&mut self, request: &ItemAt) -> Answer<ItemAtAnswer> {
-        Ok(ItemAtAnswer { item: self.table(request.program)?.at(request.offset) })
+    /// Returns the number of programs.
+    pub(super) fn program_count(&mut self) -> Answer<u32> {
+        self.open()?;
+        Ok(self.opened.as_ref().map_or(0, |opened| opened.programs.len() as u32))
     }
 
-    fn hex(&mut self, request: &Hex) -> Answer<HexAnswer> {
-        let from = request.from;
-        let end = from.saturating_add(request.count.min(MAX_HEX));
-        self.ensure(from..end)?;
-        let (data, [start, stop]) = self.space_of(request.program)?;
-        let place = |offset: u64| usize::try_from(offset.clamp(start, stop) - start).unwrap_or(usize::MAX);
-        let bytes = data.get(place(from)..place(end)).unwrap_or_default();
-        Ok(HexAnswer { from: from.clamp(start, stop), bytes: crate::view::hex(bytes), space: [start, stop] })
+    /// Parses a program of a file that was opened.
+    pub(super) fn parsed(&self, program: u32) -> Answer<Parsed<'_>> {
+        let entry = self.program(program)?;
+        if let Data::TooLarge(size) = entry.data {
+            return Err(Fault::new(format!(
+                "the program has {size} bytes when unpacked, for which there is no room beside the others"
+            ))
+            .hint(format!("open it alone: `unshade explore '{}'`", entry.path)));
+        }
+        let (data, [base, _]) = self.space_of(program)?;
+        let Entry { format, file_offset, condition, .. } = *entry;
+        let find =
+            Find { format, path: entry.find_path.clone(), data, file_offset, condition, options: None };
+        let program = program::open(&find)?;
+        let format = program::format_of(&find);
+        Ok(Parsed { program, format, path: &entry.path, data, base, condition })
     }
 
-    /// The bytes of a program, which need not be one that can be parsed, and their offsets.
+    /// Returns the items of a program.
+    pub(super) fn table(&mut self, program: u32) -> Answer<Arc<Table>> {
+        self.open()?;
+        if let Some(table) = &self.program(program)?.table {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(Table::new(self.parsed(program)?.program.pieces()));
+        if let Some(entry) = self.opened.as_mut().and_then(|opened| opened.programs.get_mut(program as usize))
+        {
+            entry.table = Some(Arc::clone(&table));
+        }
+        Ok(table)
+    }
+
+    /// Returns the bytes of a program, which need not be one that can be parsed, and their offsets.
     pub(super) fn space_of(&self, program: u32) -> Answer<(&[u8], ByteRange)> {
         let entry = self.program(program)?;
-        let data = match &entry.held {
-            Held::InFile(range) => self.source.bytes().get(range.clone()).unwrap_or_default(),
-            Held::Unpacked(bytes) => bytes,
-            Held::Nowhere(_) => &[],
+        let data = match &entry.data {
+            Data::InFile(range) => self.source.bytes().get(range.clone()).unwrap_or_default(),
+            Data::Unpacked(bytes) => bytes,
+            Data::TooLarge(_) => &[],
         };
-        let base = entry.file_offset.or(entry.find_path.as_ref().map(FindPath::offset)).unwrap_or(0);
+        let base = entry.file_offset.unwrap_or(entry.find_path.offset());
         Ok((data, [base, base.saturating_add(data.len() as u64)]))
-    }
-
-    pub(super) fn verify(&mut self, place: &Place) -> Answer<VerifyAnswer> {
-        self.ensure_all()?;
-        let parsed = self.parsed(place.program)?;
-        let mut diagnostics = Diagnostics::new();
-        match &parsed.content {
-            Content::Bitcode(bytes) => match llvm::Module::parse_all(bytes, parsed.base) {
-                Ok(modules) => {
-                    for module in modules {
-                        if let Some(module) = diagnostics.take("llvm-module", module) {
-                            diagnostics.append(module.diagnostics.clone());
-                        }
-                    }
-                }
-                Err(error) => diagnostics.error("llvm-module", error),
-            },
-            Content::Program(Opened::DxContainer(container)) => {
-                diagnostics.append(crate::check_dxcontainer(container));
-            }
-            Content::Program(Opened::Library(_) | Opened::Universal(_)) => {
-                if let Content::Program(program) = &parsed.content {
-                    for named in program.libraries(&mut diagnostics) {
-                        diagnostics.append(unshade_metallib::verify::library(&named.library));
-                    }
-                }
-            }
-            Content::Program(Opened::Fatbin(fatbin)) => {
-                diagnostics.append(unshade_nv::verify::fatbin(fatbin));
-            }
-            Content::Program(Opened::Cubin(cubin)) => diagnostics.append(unshade_nv::verify::cubin(cubin)),
-            Content::Program(Opened::Ptx(ptx)) => diagnostics.append(unshade_nv::verify::ptx(ptx)),
-            Content::Program(Opened::Direct3d9(data)) => {
-                let view = crate::view::Direct3d9View::new(*data, &mut diagnostics);
-                diagnostics.take("dxbc-legacy-tokens", view);
-            }
-        }
-        diagnostics.sort_by_offset();
-        Ok(VerifyAnswer {
-            errors: diagnostics.errors() as u64,
-            warnings: diagnostics.warnings() as u64,
-            findings: findings(&diagnostics),
-        })
     }
 }
 
 impl Entry {
     fn new(find: &Find<'_>, unpacked: &mut usize) -> Self {
         let size = find.data.len();
-        let held = match find.file_offset.and_then(|offset| usize::try_from(offset).ok()) {
-            Some(offset) => Held::InFile(offset..offset.saturating_add(size)),
+        let data = match find.file_offset.and_then(|offset| usize::try_from(offset).ok()) {
+            Some(offset) => Data::InFile(offset..offset.saturating_add(size)),
             None if unpacked.saturating_add(size) <= MAX_UNPACKED => {
                 *unpacked = unpacked.saturating_add(size);
-                Held::Unpacked(find.data.to_vec())
+                Data::Unpacked(find.data.to_vec())
             }
-            None => Held::Nowhere(size),
+            None => Data::TooLarge(size),
         };
         Self {
-            // Bitcode is no program with a header: it is read as it is in a file by itself.
-            format: (find.format != Format::Bitcode).then_some(find.format),
-            find_path: Some(find.path.clone()),
+            format: find.format,
+            find_path: find.path.clone(),
             path: find.path.to_string(),
-            held,
+            data,
             file_offset: find.file_offset,
             condition: find.condition,
             table: None,
@@ -560,28 +367,14 @@ impl Entry {
     }
 }
 
-fn format_word(format: Option<Format>) -> &'static str {
-    match format {
-        Some(Format::MetalLibrary) => "metallib",
-        Some(Format::MetalUniversal) => "metallib-universal",
-        Some(Format::DxContainer) => "dxcontainer",
-        Some(Format::Fatbin) => "fatbin",
-        Some(Format::Cubin) => "cubin",
-        Some(Format::Ptx) => "ptx",
-        Some(Format::Direct3d9) => "direct3d9",
-        Some(Format::Bitcode) | None => "bitcode",
-        Some(Format::Registered(signature)) => signature.extension,
-    }
-}
-
-fn no_program(program: u32, count: usize) -> Fault {
+pub(super) fn no_program(program: u32, count: usize) -> Fault {
     if count == 0 {
         return Fault::new("no GPU program in this file");
     }
     Fault::new(format!("no program {program}")).expected(format!("less than {count}"))
 }
 
-/// Milliseconds since the first call. Where the system tells no time, none passes.
+/// Returns milliseconds since the first call; 0 where the system has no clock.
 fn system_clock() -> f64 {
     #[cfg(target_family = "wasm")]
     return 0.0;

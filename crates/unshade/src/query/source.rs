@@ -1,17 +1,16 @@
-//! The bytes of a file: all there, or read by ranges when they are needed.
+//! The bytes of a file: resident, or read by ranges when they are needed.
 //!
-//! Parsers take a slice of the whole file. A file that is read by ranges therefore has a buffer of its size, of which blocks
-//! are filled before a parser looks at them ([`Source::ensure`]). The buffer begins as zeros: pages that nobody touches
-//! cost no memory where the system gives zeroed pages.
+//! Parsers take a slice of the whole file. A file that is read by ranges therefore has a zeroed buffer of its size, whose
+//! blocks are filled before a parser reads them ([`Source::ensure`]).
 
 use super::{Answer, Fault};
 use std::fmt;
 use std::ops::Range;
 
-/// The largest file that is read by ranges: the memory of a page has room for one such, and for what is made of it.
+/// The maximum size of a file that is read by ranges: the memory of a page has room for one, and for its listings.
 pub const MAX_RANGED: u64 = 1_500_000_000;
 
-/// How much is read at a time at least.
+/// The unit in which a file is read.
 const BLOCK: usize = 64 << 10;
 
 /// Reads the bytes from an offset on into the slice, all of it.
@@ -37,18 +36,18 @@ impl fmt::Debug for Source {
 
 struct Ranged {
     bytes: Vec<u8>,
-    /// Which blocks are there, a bit each.
+    /// Which blocks are filled, one bit per block.
     filled: Vec<u64>,
     read: ReadRange,
 }
 
 impl Source {
-    /// Bytes that are all there: read, or mapped.
+    /// Returns a source whose bytes are in memory, or mapped.
     pub fn resident(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
         Self(Kind::Resident(Box::new(bytes)))
     }
 
-    /// A file of this size, read by ranges.
+    /// Returns a source of this size that is read by ranges.
     ///
     /// # Errors
     /// It is larger than [`MAX_RANGED`], or than memory.
@@ -63,7 +62,7 @@ impl Source {
         Ok(Self(Kind::Ranged(Ranged { bytes: vec![0; length], filled: vec![0; blocks], read })))
     }
 
-    /// The bytes. Those of ranges that were not ensured are zeros.
+    /// Returns the bytes. Those of ranges that were not ensured are zeros.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Kind::Resident(bytes) => (**bytes).as_ref(),
@@ -71,12 +70,12 @@ impl Source {
         }
     }
 
-    /// Whether bytes have to be ensured.
+    /// Returns whether bytes have to be ensured.
     pub fn is_ranged(&self) -> bool {
         matches!(self.0, Kind::Ranged(_))
     }
 
-    /// Sees to it that the bytes of a range are there; what lies behind the end of the file is left out.
+    /// Reads the bytes of a range, unless they were read already. What is after the end of the file is left out.
     ///
     /// # Errors
     /// They can't be read.
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_fails_is_told() {
+    fn what_is_too_large_or_fails_is_reported() {
         let fails = || -> ReadRange { Box::new(|_, _| Err("gone".into())) };
         assert!(Source::ranged(MAX_RANGED + 1, fails()).unwrap_err().hint.unwrap().contains("explore"));
         let mut source = Source::ranged(10, fails()).unwrap();

@@ -6,9 +6,6 @@ use super::{MAX_REQUEST, MAX_RESPONSE};
 use crate::view::SCHEMA;
 use serde::Serialize;
 
-/// Tells the time in milliseconds, from any beginning.
-pub type Clock = fn() -> f64;
-
 /// Files that are open.
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -16,18 +13,18 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Adds a file whose bytes are all there; gives its number.
+    /// Adds a file whose bytes are in memory; returns its number.
     pub fn open_bytes(&mut self, name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> u32 {
         self.open(Session::new(name, Source::resident(bytes)))
     }
 
-    /// Adds a file; gives its number.
+    /// Adds a file; returns its number.
     pub fn open(&mut self, session: Session) -> u32 {
         self.files.push(Some(session));
         u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Lets go of a file. Its number is not given out again.
+    /// Closes a file. Its number is not used again.
     pub fn close(&mut self, file: u32) {
         if let Some(session) = self.files.get_mut(file as usize) {
             *session = None;
@@ -58,7 +55,7 @@ impl Workspace {
         }
     }
 
-    /// Bytes to take away, with a safe file name.
+    /// Returns bytes to save, with a safe file name.
     ///
     /// # Errors
     /// As [`Workspace::handle`].
@@ -105,13 +102,13 @@ struct FaultContent<'f> {
     error: &'f Fault,
 }
 
-/// A fault as JSON.
+/// Returns a fault as JSON.
 pub fn fault_json(fault: &Fault) -> String {
     let envelope = Envelope { schema: SCHEMA, content: FaultContent { error: fault } };
     serde_json::to_string(&envelope).unwrap_or_default()
 }
 
-/// An answer as JSON.
+/// Returns an answer as JSON.
 pub fn response_json(answer: Answer<Response>) -> String {
     let response = match answer {
         Ok(response) => response,

@@ -490,6 +490,22 @@ pub fn kernels(
     });
 }
 
+/// Returns everything that is known of the function at `place` in a unit; `index` is its index in the program.
+pub(crate) fn kernel_at(
+    entry: Option<&Entry<'_>>,
+    unit: &Unit<'_>,
+    place: u32,
+    index: u32,
+) -> Option<KernelView> {
+    let (mut at, mut lines, mut found) = (0, None, None);
+    each_function(entry, unit, &mut at, &mut |number, one| {
+        if number == place {
+            found = Some(one.view(index, entry, &mut lines));
+        }
+    });
+    found
+}
+
 /// A function of any kind of unit.
 enum UnitFunction<'d, 'c> {
     Cubin(&'c Cubin<'d>, Function<'d>),

@@ -1,32 +1,34 @@
-//! Token lines, packed.
+//! Recorded listings: tokens packed into bytes.
 //!
-//! A listing of some million tokens has to fit: each is a byte of kind and flags, its link if it has one, its length and
-//! its text, one after the other on a *tape*. Records of other kinds end a line, or say which bytes of the file what follows
-//! was decoded from. Lines are found by an index that is made at the end; entities of the printer, whose numbers may have
-//! 64 bits, are numbered anew in the order in which they are met.
+//! A listing may have some million tokens. A token is a byte of kind and flags, its link if it has one, its length, and its
+//! text. Other records end a line, or name the bytes of the file that the next tokens were decoded from. An index of
+//! lines is made at the end. Entities, whose numbers in the printer may have 64 bits, are renumbered in the order of their
+//! first use.
 
 use super::response::{ByteRange, Line, Position, TokenEntry};
 use crate::quantity::utf16_length;
-use std::collections::HashMap;
+use crate::view::FindingView;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-/// A tape longer than this is cut off.
-pub(super) const MAX_TAPE: usize = 64 << 20;
+/// The maximum size of the records; a longer listing is cut off.
+pub(super) const MAX_RECORDED: usize = 64 << 20;
 
-/// What of a record's first byte is its kind.
+/// The bits of a record's first byte that are its kind.
 const KIND: u8 = 0x3f;
 const IS_REFERENCE: u8 = 0x40;
 const IS_DEFINITION: u8 = 0x80;
 
-/// A block of the function that is drawn begins: its number, twice, and one more if a label stands there.
+/// Begins a block of the function that is drawn: twice its number, plus one if it has a label.
 const BLOCK: u8 = 0x3c;
-/// Says where the line was decoded from besides: start and length.
+/// Adds a range that the line was decoded from: start and length.
 const ALSO: u8 = 0x3d;
 /// Ends a line.
 const LINE_END: u8 = 0x3e;
-/// Says where what follows was decoded from: start and length.
+/// Names the range that the next tokens were decoded from: start and length.
 const SOURCE: u8 = 0x3f;
 
 /// Kinds of tokens in the order of their numbers.
@@ -52,15 +54,60 @@ fn kind_number(kind: TokenKind) -> u8 {
     place as u8
 }
 
-/// Takes tokens.
+/// The maximum number of listings that are kept, if they are not too large.
+const MAX_KEPT: usize = 16;
+
+/// A printed listing.
 #[derive(Debug, Default)]
-pub(super) struct Tape {
+pub(super) struct Printed {
+    pub(super) lines: Lines,
+    pub(super) findings: Vec<FindingView>,
+}
+
+type Key = (u32, Option<u32>, String);
+
+/// The last listings.
+#[derive(Debug, Default)]
+pub(super) struct Kept(VecDeque<(Key, Arc<Printed>)>);
+
+impl Kept {
+    pub(super) fn get(&mut self, key: &Key) -> Option<Arc<Printed>> {
+        let at = self.0.iter().position(|kept| kept.0 == *key)?;
+        let kept = self.0.remove(at)?;
+        let printed = Arc::clone(&kept.1);
+        self.0.push_front(kept);
+        Some(printed)
+    }
+
+    /// Keeps a listing, and those before it as long as they fit.
+    pub(super) fn put(&mut self, key: Key, printed: Arc<Printed>) {
+        self.0.push_front((key, printed));
+        let mut weight = 0usize;
+        let fits = self.0.iter().take(MAX_KEPT).take_while(|(_, printed)| {
+            weight = weight.saturating_add(printed.lines.weight());
+            weight <= MAX_RECORDED
+        });
+        let count = fits.count().max(1);
+        self.0.truncate(count);
+    }
+}
+
+/// Returns the lines of a short listing, such as a declaration.
+pub(super) fn lines_of(write: impl FnOnce(&mut Recorder)) -> Vec<Line> {
+    let mut recorder = Recorder::default();
+    write(&mut recorder);
+    recorder.finish().some(0, super::MAX_LINES)
+}
+
+/// Records tokens.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
     records: Vec<u8>,
     entities: HashMap<u64, u32>,
     is_cut: bool,
 }
 
-impl Tape {
+impl Recorder {
     fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.records.push(number as u8 | 0x80);
@@ -69,16 +116,16 @@ impl Tape {
         self.records.push(number as u8);
     }
 
-    /// The line that is begun was decoded from these bytes besides.
+    /// Adds a range that the current line was decoded from.
     pub(super) fn also(&mut self, range: Range<u64>) {
-        if self.records.len() <= MAX_TAPE {
+        if self.records.len() <= MAX_RECORDED {
             self.records.push(ALSO);
             self.number(range.start);
             self.number(range.end.saturating_sub(range.start));
         }
     }
 
-    /// A block begins, with its label or without.
+    /// Begins a block, with its label or without.
     pub(super) fn block(&mut self, block: u32, has_label: bool) {
         self.records.push(BLOCK);
         self.number(u64::from(block) << 1 | u64::from(has_label));
@@ -131,9 +178,9 @@ impl Tape {
     }
 }
 
-impl TokenSink for Tape {
+impl TokenSink for Recorder {
     fn token(&mut self, token: Token<'_>) {
-        if self.records.len() > MAX_TAPE {
+        if self.records.len() > MAX_RECORDED {
             self.is_cut = true;
             return;
         }
@@ -147,7 +194,7 @@ impl TokenSink for Tape {
     }
 
     fn source(&mut self, range: Range<u64>) {
-        if self.records.len() <= MAX_TAPE {
+        if self.records.len() <= MAX_RECORDED {
             self.records.push(SOURCE);
             self.number(range.start);
             self.number(range.end.saturating_sub(range.start));
@@ -186,7 +233,7 @@ enum Record<'t> {
     Block(u32, bool),
 }
 
-/// Reads a tape.
+/// Reads records.
 struct Records<'t> {
     records: &'t [u8],
     at: usize,
@@ -238,7 +285,7 @@ impl<'t> Iterator for Records<'t> {
 
 #[derive(Clone, Copy, Debug)]
 struct LineStart {
-    /// Where on the tape.
+    /// The offset of its first record.
     at: u32,
     /// Start and length in the file.
     range: (u64, u64),
@@ -260,9 +307,9 @@ fn byte_range((start, length): (u64, u64)) -> Option<ByteRange> {
 pub(super) struct Lines {
     records: Vec<u8>,
     lines: Vec<LineStart>,
-    /// What lines were decoded from besides, by line.
+    /// Further ranges that lines were decoded from, by line.
     also: Vec<(u32, (u64, u64))>,
-    /// Whether there would be more.
+    /// Whether the listing was cut off.
     pub(super) is_cut: bool,
 }
 
@@ -282,7 +329,7 @@ impl Lines {
         Records { records: &self.records, at }.take_while(|record| !matches!(record, Record::LineEnd))
     }
 
-    /// A line, ready to be answered; empty behind the last.
+    /// Returns a line; an empty one after the last.
     pub(super) fn line(&self, line: usize) -> Line {
         let tokens = self.records_of(line).filter_map(|record| match record {
             Record::Token { kind, link, text } => {
@@ -303,7 +350,7 @@ impl Lines {
         self.also.iter().skip(from).take_while(move |(at, _)| *at as usize == line)
     }
 
-    /// The blocks that were marked, each with the line where it begins and whether a label stands there.
+    /// Returns the blocks, each with its first line and whether that has a label.
     pub(super) fn blocks(&self) -> Vec<(u32, usize, bool)> {
         let (mut blocks, mut line) = (Vec::new(), 0usize);
         for record in (Records { records: &self.records, at: 0 }) {
@@ -360,7 +407,7 @@ impl Lines {
         all
     }
 
-    /// The bytes of a line.
+    /// Returns the bytes of a line.
     pub(super) fn range(&self, line: usize) -> Option<ByteRange> {
         self.lines.get(line)?.range()
     }
@@ -400,7 +447,7 @@ impl Lines {
     }
 }
 
-/// What stands for a link in a response.
+/// Returns the number of a link in a response.
 fn link_number(link: Link) -> i64 {
     match link {
         Link::Reference(number) => number.cast_signed(),
@@ -423,18 +470,18 @@ mod tests {
 
     #[test]
     fn lines_ranges_and_links() {
-        let mut tape = Tape::default();
-        tape.put(TokenKind::Keyword, "define\n");
-        let mark = tape.mark();
-        tape.source(100..104);
-        tape.put(TokenKind::Space, "  ");
-        tape.token(token(TokenKind::Register, "%0", Some(Link::Definition(u64::MAX))));
-        tape.put(TokenKind::Punctuation, " = call\n    é ");
-        tape.token(token(TokenKind::Register, "%0", Some(Link::Reference(u64::MAX))));
-        tape.source(0..0);
-        tape.put(TokenKind::Punctuation, "\n}\n");
-        tape.insert(mark, &mut |sink| sink.put(TokenKind::Comment, "; late\n"));
-        let lines = tape.finish();
+        let mut recorder = Recorder::default();
+        recorder.put(TokenKind::Keyword, "define\n");
+        let mark = recorder.mark();
+        recorder.source(100..104);
+        recorder.put(TokenKind::Space, "  ");
+        recorder.token(token(TokenKind::Register, "%0", Some(Link::Definition(u64::MAX))));
+        recorder.put(TokenKind::Punctuation, " = call\n    é ");
+        recorder.token(token(TokenKind::Register, "%0", Some(Link::Reference(u64::MAX))));
+        recorder.source(0..0);
+        recorder.put(TokenKind::Punctuation, "\n}\n");
+        recorder.insert(mark, &mut |sink| sink.put(TokenKind::Comment, "; late\n"));
+        let lines = recorder.finish();
         assert_eq!(lines.text(), "define\n; late\n  %0 = call\n    é %0\n}\n");
         let ranges: Vec<_> = (0..lines.len()).map(|line| lines.range(line)).collect();
         assert_eq!(ranges, [None, None, Some([100, 104]), Some([100, 104]), None]);
@@ -449,16 +496,16 @@ mod tests {
 
     #[test]
     fn lines_of_several_ranges_and_blocks() {
-        let mut tape = Tape::default();
-        tape.put(TokenKind::Text, "{\n");
-        tape.block(0, false);
-        tape.source(8..24);
-        tape.also(40..48);
-        tape.put(TokenKind::Text, "a\n");
-        tape.source(24..32);
-        tape.block(3, true);
-        tape.put(TokenKind::Text, "b\n");
-        let lines = tape.finish();
+        let mut recorder = Recorder::default();
+        recorder.put(TokenKind::Text, "{\n");
+        recorder.block(0, false);
+        recorder.source(8..24);
+        recorder.also(40..48);
+        recorder.put(TokenKind::Text, "a\n");
+        recorder.source(24..32);
+        recorder.block(3, true);
+        recorder.put(TokenKind::Text, "b\n");
+        let lines = recorder.finish();
         assert_eq!(
             (lines.at(16), lines.at(44), lines.at(30), lines.at(36)),
             (Some(1), Some(1), Some(2), None)
@@ -469,10 +516,10 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_cut() {
-        let mut tape = Tape::default();
+        let mut recorder = Recorder::default();
         let line = "x".repeat(1 << 20) + "\n";
-        (0..80).for_each(|_| tape.put(TokenKind::Text, &line));
-        let lines = tape.finish();
-        assert!(lines.is_cut && lines.len() < 70 && lines.weight() < MAX_TAPE + (2 << 20));
+        (0..80).for_each(|_| recorder.put(TokenKind::Text, &line));
+        let lines = recorder.finish();
+        assert!(lines.is_cut && lines.len() < 70 && lines.weight() < MAX_RECORDED + (2 << 20));
     }
 }

@@ -1,0 +1,53 @@
+//! Pieces: what a program is made of, as the Explorer lists it.
+//!
+//! Items of the command line are functions. A page lists what has bytes and a listing of its own: the functions of a Metal
+//! library, the parts of a container, the kernels of a fat binary, the modules of a bitcode file.
+
+use super::{Column, Row};
+use std::borrow::Cow;
+
+/// The listings of LLVM modules and of token programs, and of machine code that is not decompiled.
+pub(super) const CODE: &[&str] = &["assembly", "raw"];
+
+/// The listings of machine code that is decompiled.
+pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
+
+/// The listing of PTX.
+pub(super) const PTX: &[&str] = &["ptx"];
+
+/// A piece of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Piece {
+    /// Its index, name, kind, range and cells.
+    pub row: Row,
+    /// The library of a universal file, or the entry of a fat binary, from 0.
+    pub unit: u32,
+    /// Its index in the unit.
+    pub index: u32,
+    /// The listings of its code: `assembly`, `raw`, `c`, `ptx`.
+    pub panes: &'static [&'static str],
+    /// Whether [`Program::bytes_of`](super::Program::bytes_of) returns bytes.
+    pub has_bytes: bool,
+}
+
+/// The pieces of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    /// What a piece is called, in the singular.
+    pub noun: &'static str,
+    /// The columns of the cells.
+    pub columns: &'static [Column],
+    /// The pieces, in the order of the file.
+    pub all: Vec<Piece>,
+    /// The listings of the program as a whole.
+    pub panes: &'static [&'static str],
+}
+
+/// The bytes of a piece: a module, a cubin, a part.
+#[derive(Clone, Debug)]
+pub struct PieceBytes<'p> {
+    /// The extension of such files, with the full stop.
+    pub extension: &'static str,
+    /// The bytes.
+    pub data: Cow<'p, [u8]>,
+}
