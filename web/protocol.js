@@ -27,16 +27,16 @@
  */
 
 /**
- * A finding of a check.
+ * Describes a finding of a check.
  * @typedef {object} Finding
  * @property {string} severity `error`, `warning` or `note`.
- * @property {string} rule The rule, to be looked up in `docs/verify.md`.
- * @property {string[]} path Where, from the outside in: names of parts of the file.
- * @property {string} message What is wrong.
- * @property {number} [offset] The offset in the file.
+ * @property {string} rule The rule, which `docs/verify.md` describes.
+ * @property {string[]} path Path to the fault: names of parts of the file, outermost first.
+ * @property {string} message Description of the fault.
+ * @property {number} [offset] Offset in the file.
  * @property {string} [expected] What was expected.
  * @property {string} [found] What was found.
- * @property {string} [hint] What to do, or what probably happened.
+ * @property {string} [hint] What to do, or the probable cause.
  */
 
 /**

@@ -35,7 +35,7 @@ impl Member {
     /// Returns the root file of the library, if the package has one.
     pub(crate) fn library(&self) -> Option<&Path> {
         self.metadata["targets"].as_array()?.iter().find_map(|target| {
-            let is_library = target["kind"].as_array()?.iter().any(|kind| kind == "lib");
+            let is_library = target["kind"].as_array()?.iter().any(|kind| kind == "lib" || kind == "rlib");
             is_library.then(|| target["src_path"].as_str().map(Path::new)).flatten()
         })
     }

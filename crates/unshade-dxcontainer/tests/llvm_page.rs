@@ -19,7 +19,7 @@ const PARTS: [(&[u8; 4], &str); 24] = [
     (b"DXIL", "program"),
     (b"HASH", "hash"),
     (b"ILDB", "program with debug information"),
-    (b"ILDN", "name of the file with the debug information"),
+    (b"ILDN", "name of the debug information file"),
     (b"ISG1", "input signature"),
     (b"ISGN", "input signature"),
     (b"OSG1", "output signature"),

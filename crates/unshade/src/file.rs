@@ -174,7 +174,7 @@ impl File {
             let error = Error::without_offset(ErrorKind::Limit, "its programs unpack to too much")
                 .expected(format!("at most {MAX_UNPACKED} bytes"))
                 .hint("`carve` visits programs one at a time");
-            diagnostics.error("limit", error);
+            diagnostics.error("carve-limit", error);
         }
         Self { name: name.to_vec(), found, diagnostics, bytes }
     }

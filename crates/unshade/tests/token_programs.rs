@@ -3,8 +3,6 @@
 #![allow(missing_docs)]
 
 use std::path::Path;
-use unshade::carve::format::Format;
-use unshade::carve::{Condition, Find, FindPath};
 use unshade::core::{Diagnostics, Reader};
 use unshade::diff::ContainerDiff;
 use unshade::disassembly::{TokenSource, token_programs};
