@@ -65,8 +65,7 @@ pub fn semantics(isa: &Isa) -> String {
         "/// The slots that are named here by their number; the texts of each instruction set begin with these.\n\
          #[cfg(test)]\npub(crate) static SLOTS: [&str; {}] = {slots:?};\n\n\
          /// The number of the slot of tests of an instruction's form.\npub(crate) const FORM: u16 = {};\n\n\
-         /// The number of the slot of the modifier that pops the reconvergence stack.\npub(crate) const JOIN: u16 =
-         /// {};\n",
+         /// The number of the slot of the modifier that pops the reconvergence stack.\npub(crate) const JOIN: u16 = {};\n",
         slots.len(),
         number(FORM),
         number(JOIN),

@@ -13,8 +13,7 @@ pub(crate) static SLOTS: [&str; 116] = ["a", "aoffi", "atom", "b", "b2r", "b64",
 pub(crate) const FORM: u16 = 28;
 
 /// The number of the slot of the modifier that pops the reconvergence stack.
-pub(crate) const JOIN: u16 =
-         /// 38;
+pub(crate) const JOIN: u16 = 38;
 
 /// What the machine does beyond the operators of p-code.
 pub(crate) static FUNCTIONS: [Function; 144] = [
