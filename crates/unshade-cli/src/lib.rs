@@ -3,9 +3,9 @@
 //! [`main`] is all of it, so that a program with one more format is a file that describes the format and a `main` that
 //! registers it (`examples/made_up`).
 //!
-//! One file a subcommand in [`commands`]; around them [`args`] (the command line), [`input`] (files, standard input,
-//! what is inside of them), [`output`] (standard output, files that are written), [`paint`] (colour and layout) and
-//! [`progress`].
+//! There is one file per subcommand in `commands`; around them `args` (the command line), `input` (files, standard input,
+//! what is inside of them), `output` (standard output, files that are written), `layout` and `paint` (columns and colour)
+//! and `progress`.
 
 mod args;
 mod commands;
