@@ -642,6 +642,16 @@ const CONSTANTS: &[Column] = &[
     Column::left("used", "used"),
 ];
 
+const ARGUMENTS: &[Column] = &[
+    Column::left("name", "name"),
+    Column::left("kind", "kind"),
+    Column::left("type", "type"),
+    Column::left("attribute", "attribute"),
+    Column::right("index", "index"),
+    Column::left("access", "access"),
+    Column::left("used", "used"),
+];
+
 fn yes(flag: bool) -> Cell {
     Cell::Text(if flag { "yes" } else { "no" }.to_owned())
 }
@@ -733,7 +743,21 @@ fn tables(view: &FunctionView) -> Vec<Table> {
             yes(one.active),
         ]
     });
-    attributes.into_iter().chain(constants).collect()
+    let reflection = view.reflection.as_ref();
+    let arguments = reflection.and_then(|reflection| {
+        Table::of("arguments", ARGUMENTS, &reflection.arguments, |one| {
+            vec![
+                Cell::text(one.name.clone()),
+                Cell::text(one.kind.clone()),
+                Cell::text(one.type_name.clone()),
+                Cell::text(one.attribute.clone()),
+                Cell::number(one.index),
+                Cell::text(one.access.clone()),
+                yes(!one.unused),
+            ]
+        })
+    });
+    arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
 /// The declaration from the reflection, or what is known without one.
