@@ -314,7 +314,7 @@ impl Program for Bitcode<'_> {
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let sections = self.sections(diagnostics);
         let modules = (0..).zip(&self.modules).map(|(index, module)| module_json(index, module)).collect();
-        Info { sections, json: Box::new(ModulesJson { modules, options: self.options.clone() }) }
+        Info { sections, json: super::json(ModulesJson { modules, options: self.options.clone() }) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
@@ -409,14 +409,14 @@ impl Program for Bitcode<'_> {
         };
         let rows = functions.iter().map(row).collect();
         let group = Group { slice: String::new(), columns: COLUMNS, rows };
-        Items { groups: vec![group], tables: Vec::new(), json: Box::new(FunctionsJson { functions }) }
+        Items { groups: vec![group], tables: Vec::new(), json: super::json(FunctionsJson { functions }) }
     }
 
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         diagnostics.append(self.diagnostics.clone());
         let functions = self.functions(selection);
         let cards = functions.iter().map(|function| self.card(function)).collect();
-        Descriptions { cards, json: Box::new(FunctionsJson { functions }) }
+        Descriptions { cards, json: super::json(FunctionsJson { functions }) }
     }
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {

@@ -131,7 +131,7 @@ impl Program for Direct3d9<'_> {
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
-        Info { sections: vec![section(view.as_ref())], json: Box::new(Direct3d9Json { direct3d9: view }) }
+        Info { sections: vec![section(view.as_ref())], json: super::json(Direct3d9Json { direct3d9: view }) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
@@ -178,14 +178,14 @@ impl Program for Direct3d9<'_> {
         let rows: Vec<Row> = view.iter().map(|view| self.row(view)).collect();
         let tables = view.as_ref().and_then(constants).into_iter().collect();
         let group = Group { slice: String::new(), columns: PROGRAM, rows };
-        Items { groups: vec![group], tables, json: Box::new(Direct3d9Json { direct3d9: view }) }
+        Items { groups: vec![group], tables, json: super::json(Direct3d9Json { direct3d9: view }) }
     }
 
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
         Descriptions {
             cards: view.iter().map(card).collect(),
-            json: Box::new(Direct3d9Json { direct3d9: view }),
+            json: super::json(Direct3d9Json { direct3d9: view }),
         }
     }
 

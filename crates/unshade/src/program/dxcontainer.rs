@@ -233,7 +233,7 @@ impl Program for DxProgram<'_> {
     fn info(&self, _runner: &dyn Runner, _diagnostics: &mut Diagnostics) -> Info {
         let view = self.view();
         let sections = vec![section(&view, false)];
-        Info { sections, json: Box::new(ContainerJson { container: view }) }
+        Info { sections, json: super::json(ContainerJson { container: view }) }
     }
 
     fn sections(&self, _diagnostics: &mut Diagnostics) -> Vec<Section> {
@@ -338,7 +338,7 @@ impl Program for DxProgram<'_> {
             Vec::new()
         };
         let group = Group { slice: String::new(), columns: FUNCTIONS, rows };
-        Items { groups: vec![group], tables, json: Box::new(ContainerJson { container: view }) }
+        Items { groups: vec![group], tables, json: super::json(ContainerJson { container: view }) }
     }
 
     fn describe(&self, selection: &Selection, _diagnostics: &mut Diagnostics) -> Descriptions {
@@ -361,7 +361,7 @@ impl Program for DxProgram<'_> {
         if !selection.is_everything() {
             keep_selected(&mut view, selection);
         }
-        Descriptions { cards, json: Box::new(ContainerJson { container: view }) }
+        Descriptions { cards, json: super::json(ContainerJson { container: view }) }
     }
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {

@@ -253,7 +253,7 @@ impl Program for MetalProgram<'_> {
             sections.push(library_section(&named.slice, &view, source_files));
             libraries.push(LibraryJson { slice: named.slice.clone(), view, source_files });
         }
-        Info { sections, json: Box::new(InfoJson { libraries, slices }) }
+        Info { sections, json: super::json(InfoJson { libraries, slices }) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
@@ -350,7 +350,7 @@ impl Program for MetalProgram<'_> {
             });
             libraries.push(FunctionsJson { slice, functions });
         }
-        Items { groups, tables: Vec::new(), json: Box::new(LibrariesJson { libraries }) }
+        Items { groups, tables: Vec::new(), json: super::json(LibrariesJson { libraries }) }
     }
 
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
@@ -367,7 +367,7 @@ impl Program for MetalProgram<'_> {
                 libraries.push(FunctionsJson { slice: named.slice.clone(), functions: views });
             }
         }
-        Descriptions { cards, json: Box::new(LibrariesJson { libraries }) }
+        Descriptions { cards, json: super::json(LibrariesJson { libraries }) }
     }
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {

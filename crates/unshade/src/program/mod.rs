@@ -47,7 +47,22 @@ use std::sync::{PoisonError, RwLock};
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 
 /// A value that can be written as JSON.
+#[cfg(not(target_family = "wasm"))]
 pub type Json = Box<dyn erased_serde::Serialize + Send>;
+
+/// A page asks for no JSON of programs, and has to be small.
+#[cfg(target_family = "wasm")]
+pub type Json = ();
+
+/// Returns a value as JSON.
+#[cfg(not(target_family = "wasm"))]
+fn json(value: impl serde::Serialize + Send + 'static) -> Json {
+    Box::new(value)
+}
+
+/// Returns nothing: a page asks for no JSON of programs.
+#[cfg(target_family = "wasm")]
+fn json<T>(_: T) -> Json {}
 
 /// A format of programs.
 #[derive(Debug)]

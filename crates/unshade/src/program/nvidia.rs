@@ -178,7 +178,7 @@ impl Program for NvidiaProgram<'_> {
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
-        Info { sections: vec![self.section(&view)], json: Box::new(view) }
+        Info { sections: vec![self.section(&view)], json: super::json(view) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
@@ -289,7 +289,7 @@ impl Program for NvidiaProgram<'_> {
         }
         let rows = kernels.iter().map(row).collect();
         let group = Group { slice: String::new(), columns: COLUMNS, rows };
-        Items { groups: vec![group], tables: Vec::new(), json: Box::new(KernelsJson { kernels }) }
+        Items { groups: vec![group], tables: Vec::new(), json: super::json(KernelsJson { kernels }) }
     }
 
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
@@ -302,7 +302,7 @@ impl Program for NvidiaProgram<'_> {
         });
         Descriptions {
             cards: views.iter().map(card).collect(),
-            json: Box::new(KernelsJson { kernels: views }),
+            json: super::json(KernelsJson { kernels: views }),
         }
     }
 
