@@ -80,6 +80,7 @@ pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
+#[cfg(not(target_family = "wasm"))]
 pub mod file;
 pub mod fx_listing;
 pub mod fxc_listing;
@@ -100,6 +101,7 @@ pub mod view;
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
+#[cfg(not(target_family = "wasm"))]
 pub use file::{File, open, open_bytes};
 pub use unshade_carve as carve;
 pub use unshade_carve::format;

@@ -300,6 +300,7 @@ fn module_facts(module: &ModuleJson) -> Vec<Fact> {
 }
 
 impl Program for Bitcode<'_> {
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
         let defined =
             |module: &Module<'_>| module.functions.iter().filter(|one| !one.declaration).count() as u64;
@@ -311,6 +312,7 @@ impl Program for Bitcode<'_> {
         Brief { summary: words.into_iter().flatten().collect::<Vec<_>>().join(", "), target, functions }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let sections = self.sections(diagnostics);
         let modules = (0..).zip(&self.modules).map(|(index, module)| module_json(index, module)).collect();
@@ -380,6 +382,7 @@ impl Program for Bitcode<'_> {
         });
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -412,6 +415,7 @@ impl Program for Bitcode<'_> {
         Items { groups: vec![group], tables: Vec::new(), json: super::json(FunctionsJson { functions }) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         diagnostics.append(self.diagnostics.clone());
         let functions = self.functions(selection);

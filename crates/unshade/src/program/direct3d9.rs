@@ -123,12 +123,14 @@ fn constants(view: &Direct3d9View) -> Option<Table> {
 }
 
 impl Program for Direct3d9<'_> {
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
         let view = self.view(&mut Diagnostics::new());
         let summary = view.as_ref().map(heading).unwrap_or_default();
         Brief { target: view.map(|view| view.profile), functions: 1, summary }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
         Info { sections: vec![section(view.as_ref())], json: super::json(Direct3d9Json { direct3d9: view }) }
@@ -167,6 +169,7 @@ impl Program for Direct3d9<'_> {
         visit(self.name());
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -181,6 +184,7 @@ impl Program for Direct3d9<'_> {
         Items { groups: vec![group], tables, json: super::json(Direct3d9Json { direct3d9: view }) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
         Descriptions {

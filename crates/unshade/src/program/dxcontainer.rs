@@ -224,12 +224,14 @@ fn selected<'v>(view: &'v ContainerView, selection: &Selection) -> Vec<(u32, Ent
 }
 
 impl Program for DxProgram<'_> {
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
         let view = self.view();
         let functions = view.functions.len().max(1) as u64;
         Brief { summary: summary(&view), target: view.profile, functions }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, _runner: &dyn Runner, _diagnostics: &mut Diagnostics) -> Info {
         let view = self.view();
         let sections = vec![section(&view, false)];
@@ -321,6 +323,7 @@ impl Program for DxProgram<'_> {
         (0..).zip(entries(&self.view())).for_each(|(index, entry)| visit(entry.item(index)));
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -341,6 +344,7 @@ impl Program for DxProgram<'_> {
         Items { groups: vec![group], tables, json: super::json(ContainerJson { container: view }) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, _diagnostics: &mut Diagnostics) -> Descriptions {
         let mut view = self.view();
         let entries = selected(&view, selection);

@@ -231,6 +231,7 @@ fn item_name<'n>(function: &Function<'n>) -> ItemName<'n> {
 }
 
 impl Program for MetalProgram<'_> {
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
         let count = |named: &NamedLibrary<'_>| u64::from(named.library.functions().declared_count());
         let functions = self.libraries.iter().map(count).sum();
@@ -239,6 +240,7 @@ impl Program for MetalProgram<'_> {
         Brief { summary: words.into_iter().flatten().collect::<Vec<_>>().join(", "), target, functions }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         diagnostics.append(self.diagnostics.clone());
         let (section, slices) = self.slices().unzip();
@@ -325,6 +327,7 @@ impl Program for MetalProgram<'_> {
         }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -353,6 +356,7 @@ impl Program for MetalProgram<'_> {
         Items { groups, tables: Vec::new(), json: super::json(LibrariesJson { libraries }) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         diagnostics.append(self.diagnostics.clone());
         let (mut cards, mut libraries) = (Vec::new(), Vec::new());

@@ -210,9 +210,11 @@ pub enum Writable {
 /// A program, opened. Each format implements it once.
 pub trait Program: Send + Sync {
     /// Returns what the program is in a few words.
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief;
 
     /// Returns the facts that people look for first.
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info;
 
     /// Returns what people look for first, without what takes reading all of a large program: hashes, packed sources.
@@ -256,6 +258,7 @@ pub trait Program: Send + Sync {
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>));
 
     /// Returns the selected items. Names are demangled if `demangle` is set.
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -265,6 +268,7 @@ pub trait Program: Send + Sync {
     ) -> Items;
 
     /// Describes the selected items.
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions;
 
     /// Returns the code that is selected.

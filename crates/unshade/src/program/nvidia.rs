@@ -170,12 +170,14 @@ fn is_wanted(selection: &Selection, kind: &str) -> bool {
 }
 
 impl Program for NvidiaProgram<'_> {
+    #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
         let view = self.view(&mut Diagnostics::new());
         let (target, functions) = target(&view);
         Brief { target, functions, summary: summary(&view) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let view = self.view(diagnostics);
         Info { sections: vec![self.section(&view)], json: super::json(view) }
@@ -270,6 +272,7 @@ impl Program for NvidiaProgram<'_> {
         kernel_rows(&self.program, false, &mut Diagnostics::new(), &wanted, &mut |_| ());
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
@@ -292,6 +295,7 @@ impl Program for NvidiaProgram<'_> {
         Items { groups: vec![group], tables: Vec::new(), json: super::json(KernelsJson { kernels }) }
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         let mut views = Vec::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
