@@ -46,6 +46,12 @@ pub(crate) fn run_in_release() -> Result<()> {
     Ok(())
 }
 
+/// Returns the path of a program on PATH.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
 /// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
 pub(crate) fn find_llvm_tool(name: &str) -> Option<PathBuf> {
     ["UNSHADE_LLVM_BIN", "PATH"].into_iter().filter_map(env::var_os).find_map(|folders| {

@@ -50,7 +50,7 @@ pub(crate) struct Args {
 /// Checks the types, builds unshade and runs the tests.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let folder = sh::root().join("web/tests");
-    let node = find("node")
+    let node = sh::find("node")
         .context("the tests of the page need Node: install it (Debian: apt install nodejs npm)")?;
     fetch_packages(&folder)?;
     check_types(&folder)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let browser = env::var_os("CHROMIUM")
         .map(PathBuf::from)
-        .or_else(|| BROWSERS.into_iter().find_map(find))
+        .or_else(|| BROWSERS.into_iter().find_map(sh::find))
         .context("the tests of the page need Chromium: install it (Debian: apt install chromium)")?;
     let program = build(&args.profile)?;
 
@@ -96,7 +96,7 @@ fn fetch_packages(folder: &Path) -> Result<()> {
     {
         return Ok(());
     }
-    let npm = find("npm")
+    let npm = sh::find("npm")
         .context("npm is missing, which downloads the packages for the tests (Debian: apt install npm)")?;
     eprintln!("web-test: downloading playwright-core, axe-core and typescript from npm");
     finish(Command::new(npm).current_dir(folder).args(["install", "--no-audit", "--no-fund"]))
@@ -112,11 +112,6 @@ fn build(profile: &str) -> Result<PathBuf> {
     finish(sh::cargo().args(["build", "--bin", "unshade", "--profile", profile]))?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(sh::target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
-}
-
-fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Runs a command to its end.

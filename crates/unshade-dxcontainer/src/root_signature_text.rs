@@ -49,7 +49,7 @@ fn flags(flags: u32, known: &[Flag], name: impl Fn(&str) -> String) -> Option<St
 
 fn visibility(visibility: Visibility) -> Option<String> {
     (visibility != Visibility::ALL).then(|| match visibility.name() {
-        Some(name) => format!("visibility = SHADER_VISIBILITY_{}", name.to_uppercase()),
+        Some(name) => format!("visibility = SHADER_VISIBILITY_{}", name.to_ascii_uppercase()),
         None => format!("visibility = {}", visibility.0),
     })
 }

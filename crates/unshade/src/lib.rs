@@ -87,6 +87,7 @@ pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
+#[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "a page asks for no JSON"))]
 pub mod program;
 pub mod quantity;
 pub mod query;

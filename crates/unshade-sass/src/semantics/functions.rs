@@ -13,6 +13,24 @@ use super::{surface, video};
 
 /// Returns the result of a pure function; `None` for other functions.
 pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
+    arithmetic(name, inputs).or_else(|| transcendental(name, inputs))
+}
+
+/// Returns the result of a sine, cosine, power or logarithm; `None` for other functions.
+fn transcendental(name: &str, inputs: &[u64]) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
+    let word = inputs.first().copied().unwrap_or(0) as u32;
+    Some(match name {
+        "cosine" => approximate(word, libm::cos),
+        "sine" => approximate(word, libm::sin),
+        "exp2" => approximate(word, libm::exp2),
+        "log2" => approximate(word, libm::log2),
+        _ => return None,
+    })
+}
+
+/// Returns the result of a pure function that is not transcendental; `None` for other functions.
+pub fn arithmetic(name: &str, inputs: &[u64]) -> Option<u64> {
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
     #[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
     let float = |index: usize| f32::from_bits(at(index) as u32);
@@ -45,10 +63,6 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
         "dmax" => double(smaller(wide(0), wide(1), true)),
         "fdivide_is_hard" => u64::from(is_hard(exponent(at(0), 23, 8), exponent(at(1), 23, 8), 254)),
         "ddivide_is_hard" => u64::from(is_hard(exponent(at(0), 52, 11), exponent(at(1), 52, 11), 2046)),
-        "cosine" => approximate(word(0), libm::cos),
-        "sine" => approximate(word(0), libm::sin),
-        "exp2" => approximate(word(0), libm::exp2),
-        "log2" => approximate(word(0), libm::log2),
         "reciprocal" => approximate(word(0), |x| 1.0 / x),
         "reciprocal_sqrt" => approximate(word(0), |x| 1.0 / libm::sqrt(x)),
         "reciprocal64_high" => approximate_high(word(0), |x| 1.0 / x),

@@ -45,7 +45,7 @@ fn row(text: &mut String, binding: &Binding) {
     let _ = write!(text, "// {name:30} {kind:>10} {:>7} {:>11} ", format(binding), dimension(binding));
     let mut place = format!("{prefix}{}", fields.register);
     if let Some(space) = &binding.space {
-        let _ = write!(text, "{:>7} ", format!("{}{}", prefix.to_uppercase(), space.id));
+        let _ = write!(text, "{:>7} ", format!("{}{}", prefix.to_ascii_uppercase(), space.id));
         if space.space != 0 {
             let _ = write!(place, ",space{}", space.space);
         }

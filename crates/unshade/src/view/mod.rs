@@ -40,6 +40,6 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Formats a UUID in its usual form.
 pub fn uuid(bytes: &[u8; 16]) -> String {
-    let digits = hex(bytes).to_uppercase();
+    let digits = hex(bytes).to_ascii_uppercase();
     [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]).join("-")
 }

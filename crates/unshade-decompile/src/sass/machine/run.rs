@@ -6,7 +6,7 @@
 use super::super::banks;
 use super::*;
 use crate::ir::fold::masked;
-use unshade_sass::semantics::functions::call;
+use unshade_sass::semantics::functions::arithmetic;
 use unshade_sass::semantics::operate;
 
 /// Maximum number of words to run.
@@ -203,7 +203,7 @@ impl Machine<'_> {
                     for (value, slot) in values.iter_mut().zip(inputs) {
                         *value = self.values.get(*slot as usize)?[lane];
                     }
-                    self.result[lane] = call(name, &values[..inputs.len()])?;
+                    self.result[lane] = arithmetic(name, &values[..inputs.len()])?;
                 }
             }
             StepKind::Push(push) => self.threads.push(push, first),
