@@ -4,10 +4,11 @@ use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
 use anyhow::Result;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Write;
 use unshade::core::TokenSink;
 use unshade::metallib::FunctionType;
-use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Row, Section, State, Table};
+use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Section, State, Table};
 
 /// The column of names is never narrower than this.
 const MIN_NAME: usize = 24;
@@ -83,12 +84,11 @@ pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     let widths: Vec<usize> =
         columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
     if columns.len() > 1 {
-        let labels = columns.iter().map(|(_, column)| Cow::Borrowed(column.label));
-        writeln!(stdout, "  {}", faint(line(&columns, &widths, labels)))?;
+        let labels = line(&columns, &widths, |at| columns[at].1.label);
+        writeln!(stdout, "  {}", faint(labels))?;
     }
     for row in &cells {
-        let row = columns.iter().map(|(at, _)| row[*at].clone());
-        writeln!(stdout, "  {}", line(&columns, &widths, row))?;
+        writeln!(stdout, "  {}", line(&columns, &widths, |at| &row[columns[at].0]))?;
     }
     Ok(())
 }
@@ -102,21 +102,22 @@ fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
 }
 
-/// Returns cells in columns.
-fn line<'c>(
-    columns: &[(usize, &Column)],
-    widths: &[usize],
-    cells: impl Iterator<Item = Cow<'c, str>>,
-) -> String {
-    let mut line = String::new();
-    for (((_, column), width), cell) in columns.iter().zip(widths).zip(cells) {
-        if !line.is_empty() {
+/// Returns cells in columns; `cell` returns the one of the n-th column.
+fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize) -> &'c str) -> String {
+    let mut line = String::with_capacity(widths.iter().map(|width| width + 2).sum());
+    for (at, ((_, column), width)) in columns.iter().zip(widths).enumerate() {
+        if at > 0 {
             line.push_str("  ");
         }
-        match column.align {
-            Align::Left => line.push_str(&format!("{cell:<width$}")),
-            Align::Right => line.push_str(&format!("{cell:>width$}")),
-        }
+        let cell = cell(at);
+        let padding = width.saturating_sub(cell.chars().count());
+        let (left, right) = match column.align {
+            Align::Left => (0, padding),
+            Align::Right => (padding, 0),
+        };
+        line.extend(std::iter::repeat_n(' ', left));
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', right));
     }
     line.truncate(line.trim_end().len());
     line
@@ -136,26 +137,31 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let widths: Vec<usize> =
         columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
     // Few programs have sources, so that the column is there only if it says something.
-    let source = |text: &'static str| if rows.iter().any(|row| row.has_source) { text } else { "" };
-    let labels = line(&columns, &widths, columns.iter().map(|(_, column)| Cow::Borrowed(column.label)));
+    let has_sources = rows.iter().any(|row| row.has_source);
+    let source_label = if has_sources { "source  " } else { "" };
+    let labels = line(&columns, &widths, |at| columns[at].1.label);
     let labels_width = widths.iter().map(|width| width + 2).sum::<usize>();
-    let heading = format!(
-        "{:>index_width$}  {:<kind_width$}  {labels:<labels_width$}{}name",
-        "#",
-        "type",
-        source("source  ")
-    );
+    let heading =
+        format!("{:>index_width$}  {:<kind_width$}  {labels:<labels_width$}{source_label}name", "#", "type");
     writeln!(stdout, "{}", faint(&heading))?;
-    let fixed = index_width + kind_width + labels_width + source("source  ").len() + 4;
+    let fixed = index_width + kind_width + labels_width + source_label.len() + 4;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.readable_name() }).collect();
-    let has_source = |row: &Row| if row.has_source { "yes     " } else { "        " };
+    // Few kinds occur, and painting them takes longer than looking them up.
+    let mut kinds: HashMap<&str, String> = HashMap::new();
     for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {
-        let cells = line(&columns, &widths, columns.iter().map(|(at, _)| cells[*at].clone()));
-        let kind = if row.kind.is_empty() { "–" } else { &row.kind };
-        let kind = paint::function_type(format!("{kind:<kind_width$}"), FunctionType::from_name(&row.kind));
-        let source = if source("source").is_empty() { "" } else { has_source(row) };
+        let cells = line(&columns, &widths, |at| &cells[columns[at].0]);
+        let kind = kinds.entry(&row.kind).or_insert_with(|| {
+            let shown = if row.kind.is_empty() { "–" } else { &row.kind };
+            paint::function_type(format!("{shown:<kind_width$}"), FunctionType::from_name(&row.kind))
+                .to_string()
+        });
+        let source = match (has_sources, row.has_source) {
+            (false, _) => "",
+            (true, true) => "yes     ",
+            (true, false) => "        ",
+        };
         writeln!(stdout, "{:>index_width$}  {kind}  {cells:<labels_width$}{source}{shown}", row.index)?;
     }
     Ok(())

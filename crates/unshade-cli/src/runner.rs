@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use unshade::program::Runner;
 
 /// How many jobs are done before the progress bar moves.
-const BATCH: usize = 256;
+const BATCH: usize = 1024;
 
 /// Runs jobs on all processors, with a progress bar.
 pub(crate) struct AllProcessors;
@@ -20,7 +20,9 @@ impl Runner for AllProcessors {
         for start in (0..count).step_by(BATCH) {
             let batch = start..count.min(start + BATCH);
             progress.advance(batch.len() as u64);
-            batch.into_par_iter().for_each(job);
+            // Short jobs in groups, or handing them out takes longer than they do.
+            let group = batch.len() / (8 * rayon::current_num_threads());
+            batch.into_par_iter().with_min_len(group.max(1)).for_each(job);
         }
     }
 }

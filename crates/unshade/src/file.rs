@@ -26,8 +26,8 @@ use crate::decompile;
 use crate::disassembly::{ModuleOptions, Unit, print_module, token_program};
 use crate::nv_units::{self, FunctionPlace, Nvidia, function_places, with_unit_of};
 use crate::program::{
-    self, Card, Code, CodeRequest, ExtractKind, InOrder, ModuleGroup, Program, Row, Verb, Verdict, format_of,
-    refusal,
+    self, Card, Code, CodeRequest, ExtractKind, Form, InOrder, ModuleGroup, Program, Row, Verb, Verdict,
+    format_of, refusal,
 };
 use crate::sass_listing::{self, SassOptions};
 use crate::select::{Selection, Selector};
@@ -271,7 +271,8 @@ impl<'f> ProgramRef<'f> {
     pub fn functions(&self) -> Result<Vec<Function<'f>>> {
         let program = self.contents()?;
         let everything = Selection::default();
-        let items = program.items(&everything, true, &InOrder, &mut Diagnostics::new());
+        let items =
+            program.items(&everything, Form::Rows { demangled: true }, &InOrder, &mut Diagnostics::new());
         let request = CodeRequest { selection: &everything, part: None, path: "" };
         let places = match program.code(&request, &mut Diagnostics::new()) {
             Code::Machine(nvidia) => function_places(nvidia),
@@ -427,7 +428,8 @@ impl<'f> Function<'f> {
         // Libraries of a universal file have a function of this index each, if they are long enough.
         let mut before = 0;
         if self.library > 0 {
-            let items = program.items(&selection, false, &InOrder, &mut Diagnostics::new());
+            let items =
+                program.items(&selection, Form::Rows { demangled: false }, &InOrder, &mut Diagnostics::new());
             before = items.groups.iter().take(self.library).map(|group| group.rows.len()).sum();
         }
         program.describe(&selection, &mut Diagnostics::new()).cards.into_iter().nth(before)

@@ -8,6 +8,7 @@
 
 use crate::demangle;
 use crate::program::ItemName;
+use std::ops::ControlFlow;
 use unshade_core::Escaped;
 
 /// Maximum length of names that are compared with an unmatched selector.
@@ -170,20 +171,23 @@ impl<'s> Unmatched<'s> {
         self.selectors.is_empty()
     }
 
-    /// Removes the selectors that match an item, and compares the others with its name.
-    pub fn note(&mut self, item: &ItemName<'_>) {
-        self.selectors.retain_mut(|(selector, nearest)| {
-            if selector.matches(item.index, item.name) {
-                return false;
-            }
+    /// Removes the selectors that match an item. Breaks once there are none left.
+    pub fn remove_matching(&mut self, item: &ItemName<'_>) -> ControlFlow<()> {
+        self.selectors.retain(|(selector, _)| !selector.matches(item.index, item.name));
+        if self.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Compares the selectors that match nothing with an item's name.
+    pub fn compare(&mut self, item: &ItemName<'_>) -> ControlFlow<()> {
+        for (selector, nearest) in &mut self.selectors {
             if let Selector::Name(wanted) = selector {
                 nearest.note(wanted, &Escaped(item.name).to_cow());
                 if let Some(demangled) = demangle(item.name) {
                     nearest.note(wanted, &demangled);
                 }
             }
-            true
-        });
+        }
+        ControlFlow::Continue(())
     }
 
     /// Returns one sentence per selector that has matched nothing, with the most similar name.
@@ -236,8 +240,12 @@ mod tests {
             ..Selection::default()
         };
         let mut unmatched = Unmatched::new(&selection);
-        for (index, name) in (0..).zip(["sort", "reduce_sum", "reduce_max"]) {
-            unmatched.note(&item(index, name));
+        let names = ["sort", "reduce_sum", "reduce_max"];
+        for (index, name) in (0..).zip(names) {
+            assert!(unmatched.remove_matching(&item(index, name)).is_continue());
+        }
+        for (index, name) in (0..).zip(names) {
+            assert!(unmatched.compare(&item(index, name)).is_continue());
         }
         assert_eq!(
             unmatched.sentences(),

@@ -14,8 +14,8 @@ use unshade::core::{
     Diagnostics, Error, ErrorKind, Field, FourCc, OutlineSink, Reader, Result, TokenKind, TokenSink, Value,
 };
 use unshade::program::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb, Verdict,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
+    Group, Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb, Verdict,
 };
 use unshade::select::Selection;
 
@@ -175,21 +175,22 @@ impl Program for Toy<'_> {
         Info { sections: self.sections(diagnostics), json: Box::new(FunctionsJson { functions }) }
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
-        (0..).zip(&self.functions).for_each(|(index, function)| visit(item(index, function)));
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
+        let _ = (0..).zip(&self.functions).try_for_each(|(index, function)| visit(item(index, function)));
     }
 
     fn items(
         &self,
         selection: &Selection,
-        _demangle: bool,
+        _form: Form,
         _runner: &dyn Runner,
         _diagnostics: &mut Diagnostics,
     ) -> Items {
         let functions = self.selected(selection);
         let group =
             Group { slice: String::new(), columns: COLUMNS, rows: functions.iter().map(row).collect() };
-        Items { groups: vec![group], tables: Vec::new(), json: Box::new(FunctionsJson { functions }) }
+        let (count, json) = (functions.len(), Box::new(FunctionsJson { functions }));
+        Items { count, groups: vec![group], tables: Vec::new(), json }
     }
 
     fn describe(&self, selection: &Selection, _diagnostics: &mut Diagnostics) -> Descriptions {

@@ -12,7 +12,7 @@ use crate::paint::{self, bytes, name};
 use crate::runner::AllProcessors;
 use anyhow::Result;
 use std::io::Write;
-use unshade::program::{Items, Verb};
+use unshade::program::{Form, Verb};
 
 pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (files, selection) = args.targets.split()?;
@@ -20,6 +20,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (inputs, opened) = open_all(&files);
     require_selected(&inputs, &selection, Verb::List, &limits)?;
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
+    let form = if global.json { Form::Json } else { Form::Rows { demangled: !args.mangled } };
     let mut listed = 0;
     let mut headings = Headings { has_several: files.len() > 1, printed: 0 };
     let outcome = each_input(&inputs, |input| {
@@ -27,15 +28,10 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         let mut outcome = Outcome::Done;
         let carving = each_program(input, Verb::List, &limits, |mut visited| {
             let head = ProgramJson::new(visited.find);
-            let items = visited.program.map(|program| {
-                program.items(
-                    &selection,
-                    global.json || !args.mangled,
-                    &AllProcessors,
-                    &mut visited.diagnostics,
-                )
-            });
-            listed += items.as_ref().map_or(0, Items::count);
+            let items = visited
+                .program
+                .map(|program| program.items(&selection, form, &AllProcessors, &mut visited.diagnostics));
+            listed += items.as_ref().map_or(0, |items| items.count);
             if visited.program.is_none() {
                 outcome = outcome_of(&visited.diagnostics);
             }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
-use unshade::program::{self, Json, Program, Verb, format_of, refusal};
+use unshade::program::{self, ItemName, Json, Program, Verb, format_of, refusal};
 use unshade::select::{Selection, Unmatched};
 use unshade::view::{FindingView, SCHEMA};
 
@@ -197,31 +197,55 @@ pub(super) fn require_selected(
     limits: &Limits,
 ) -> Result<()> {
     let mut unmatched = Unmatched::new(selection);
-    let mut has_program = false;
-    for input in inputs {
-        if unmatched.is_empty() {
-            break;
-        }
-        input.each_find(limits, &mut Diagnostics::new(), |find| {
-            if refusal(format_of(find), verb).is_none()
-                && let Ok(program) = program::open(find)
-            {
-                has_program = true;
-                program.names(&mut |item| unmatched.note(&item));
-            }
-            Ok(())
-        })?;
-    }
-    let sentences = unmatched.sentences();
-    // Where the verb means nothing for any program, that is reported when the turn of the first one comes.
-    if sentences.is_empty() || !has_program {
+    if unmatched.is_empty() {
         return Ok(());
     }
+    each_name(inputs, verb, limits, &mut |item| unmatched.remove_matching(item));
+    if unmatched.is_empty() {
+        return Ok(());
+    }
+    let has_program = each_name(inputs, verb, limits, &mut |item| unmatched.compare(item));
+    // Where the verb means nothing for any program, that is reported when the turn of the first one comes.
+    if !has_program {
+        return Ok(());
+    }
+    let sentences = unmatched.sentences();
     let place = match inputs {
         [input] => format!("{}: ", input.name),
         _ => String::new(),
     };
     bail!(NothingFound(format!("{place}{}", sentences.join("; "))))
+}
+
+/// Visits the names of all programs that a verb takes until `visit` breaks. Returns whether there is such a program.
+fn each_name(
+    inputs: &[Input],
+    verb: Verb,
+    limits: &Limits,
+    visit: &mut dyn FnMut(&ItemName<'_>) -> ControlFlow<()>,
+) -> bool {
+    let mut has_program = false;
+    let mut flow = ControlFlow::Continue(());
+    for input in inputs {
+        input.programs(limits, &mut |find| {
+            if refusal(format_of(&find), verb).is_none()
+                && let Ok(program) = program::open(&find)
+            {
+                has_program = true;
+                program.names(&mut |item| {
+                    if flow.is_continue() {
+                        flow = visit(&item);
+                    }
+                    flow
+                });
+            }
+            flow
+        });
+        if flow.is_break() {
+            break;
+        }
+    }
+    has_program
 }
 
 /// The one program of an input, for verbs that take one. `work` gets it; the others are an error.

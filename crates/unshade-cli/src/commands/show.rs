@@ -12,6 +12,7 @@ use crate::output::Stdout;
 use crate::paint::{self, counted, faint};
 use anyhow::{Result, bail};
 use std::io::Write;
+use std::ops::ControlFlow;
 use unshade::carve::Limits;
 use unshade::program::Verb;
 
@@ -78,7 +79,10 @@ fn require_few(input: &Input, limits: &Limits) -> Result<()> {
     let mut count = 0;
     each_program(input, Verb::Show, limits, |visited| {
         if let Some(program) = visited.program {
-            program.names(&mut |_| count += 1);
+            program.names(&mut |_| {
+                count += 1;
+                ControlFlow::Continue(())
+            });
         }
         Ok(())
     })?;

@@ -5,7 +5,7 @@
 //! items.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
     Verdict, piece,
 };
@@ -376,9 +376,9 @@ impl Program for Bitcode<'_> {
         Vec::new()
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
         self.each_function(|index, _, function| {
-            visit(ItemName { index, name: &function.symbol.name, kind: None, has_source: false });
+            let _ = visit(ItemName { index, name: &function.symbol.name, kind: None, has_source: false });
         });
     }
 
@@ -386,7 +386,7 @@ impl Program for Bitcode<'_> {
     fn items(
         &self,
         selection: &Selection,
-        _demangle: bool,
+        _form: Form,
         _runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
@@ -411,8 +411,7 @@ impl Program for Bitcode<'_> {
             ..Row::default()
         };
         let rows = functions.iter().map(row).collect();
-        let group = Group { slice: String::new(), columns: COLUMNS, rows };
-        Items { groups: vec![group], tables: Vec::new(), json: super::json(FunctionsJson { functions }) }
+        Items::of(COLUMNS, rows, super::json(FunctionsJson { functions }))
     }
 
     #[cfg(not(target_family = "wasm"))]

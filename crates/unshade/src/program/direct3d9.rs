@@ -1,7 +1,7 @@
 //! Token programs of Shader Model 1 to 3 outside of a container.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb, Verdict,
     piece,
 };
@@ -165,23 +165,22 @@ impl Program for Direct3d9<'_> {
         Ok(PieceBytes { extension: ".cso", data: self.0.data().into() })
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
-        visit(self.name());
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
+        let _ = visit(self.name());
     }
 
     #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
-        _demangle: bool,
+        _form: Form,
         _runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
         let rows: Vec<Row> = view.iter().map(|view| self.row(view)).collect();
         let tables = view.as_ref().and_then(constants).into_iter().collect();
-        let group = Group { slice: String::new(), columns: PROGRAM, rows };
-        Items { groups: vec![group], tables, json: super::json(Direct3d9Json { direct3d9: view }) }
+        Items { tables, ..Items::of(PROGRAM, rows, super::json(Direct3d9Json { direct3d9: view })) }
     }
 
     #[cfg(not(target_family = "wasm"))]

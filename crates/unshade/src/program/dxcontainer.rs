@@ -3,7 +3,7 @@
 //! Items are functions: the exports of a library, or the one entry point of any other container.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, State,
     Table, Verb, Verdict, Writable, piece,
 };
@@ -319,15 +319,16 @@ impl Program for DxProgram<'_> {
         }
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
-        (0..).zip(entries(&self.view())).for_each(|(index, entry)| visit(entry.item(index)));
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
+        let view = self.view();
+        let _ = (0..).zip(entries(&view)).try_for_each(|(index, entry)| visit(entry.item(index)));
     }
 
     #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
-        _demangle: bool,
+        _form: Form,
         _runner: &dyn Runner,
         _diagnostics: &mut Diagnostics,
     ) -> Items {
@@ -340,8 +341,7 @@ impl Program for DxProgram<'_> {
             keep_selected(&mut view, selection);
             Vec::new()
         };
-        let group = Group { slice: String::new(), columns: FUNCTIONS, rows };
-        Items { groups: vec![group], tables, json: super::json(ContainerJson { container: view }) }
+        Items { tables, ..Items::of(FUNCTIONS, rows, super::json(ContainerJson { container: view })) }
     }
 
     #[cfg(not(target_family = "wasm"))]

@@ -1,8 +1,8 @@
 //! Metal libraries, alone and as slices of universal files.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Hashes, Info, ItemName, Items, ModuleGroup, Note, Piece, PieceBytes, Pieces, Program, Row, Runner,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
+    Group, Hashes, Info, ItemName, Items, ModuleGroup, Note, Piece, PieceBytes, Pieces, Program, Row, Runner,
     Section, State, Table, Verb, Verdict, Writable, map, piece,
 };
 use crate::carve::{self, Find};
@@ -273,7 +273,7 @@ impl Program for MetalProgram<'_> {
         let mut all = Vec::new();
         for (unit, named) in (0..).zip(&self.libraries) {
             for function in named.library.functions().map_while(Result::ok) {
-                let mut row = row(&FunctionRow::new(&named.library, &function));
+                let mut row = row(FunctionRow::new(&named.library, &function));
                 if row.kind.is_empty() {
                     row.kind = "function".to_owned();
                 }
@@ -321,39 +321,41 @@ impl Program for MetalProgram<'_> {
         std::iter::once(function.range).chain(groups.into_iter().flatten()).collect()
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
-        for named in &self.libraries {
-            named.library.functions().map_while(Result::ok).for_each(|function| visit(item_name(&function)));
-        }
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
+        let functions =
+            self.libraries.iter().flat_map(|named| named.library.functions().map_while(Result::ok));
+        let _ = { functions }.try_for_each(|function| visit(item_name(&function)));
     }
 
     #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
-        _demangle: bool,
+        form: Form,
         runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
         diagnostics.append(self.diagnostics.clone());
+        let (mut count, mut groups, mut libraries) = (0, Vec::new(), Vec::new());
         for named in &self.libraries {
-            named.library.functions().filter_map(Result::err).for_each(|error| {
-                diagnostics.error("function-list", error);
-            });
-        }
-        let (mut groups, mut libraries) = (Vec::new(), Vec::new());
-        for (named, functions) in self.selected(selection) {
+            let functions: Vec<_> = named
+                .library
+                .functions()
+                .filter_map(|function| diagnostics.take("function-list", function))
+                .filter(|function| selection.matches(&item_name(function)))
+                .collect();
+            count += functions.len();
             let view = |at: usize| FunctionRow::new(&named.library, &functions[at]);
-            let functions = map(runner, "reading", functions.len(), view);
             let slice = named.slice.clone();
-            groups.push(Group {
-                slice: slice.clone(),
-                columns: COLUMNS,
-                rows: functions.iter().map(row).collect(),
-            });
-            libraries.push(FunctionsJson { slice, functions });
+            if form == Form::Json {
+                let functions = map(runner, "reading", functions.len(), view);
+                libraries.push(FunctionsJson { slice, functions });
+            } else {
+                let rows = map(runner, "reading", functions.len(), |at| row(view(at)));
+                groups.push(Group { slice, columns: COLUMNS, rows });
+            }
         }
-        Items { groups, tables: Vec::new(), json: super::json(LibrariesJson { libraries }) }
+        Items { count, groups, tables: Vec::new(), json: super::json(LibrariesJson { libraries }) }
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -614,17 +616,17 @@ fn languages(view: &LibraryView) -> String {
     view.versions.iter().map(version).collect::<Vec<_>>().join(" · ")
 }
 
-fn row(view: &FunctionRow) -> Row {
+fn row(view: FunctionRow) -> Row {
     Row {
         index: view.index,
-        name: view.name.clone(),
-        demangled: view.demangled.clone(),
-        kind: view.kind.clone().unwrap_or_default(),
+        name: view.name,
+        demangled: view.demangled,
+        kind: view.kind.unwrap_or_default(),
         has_source: view.has_source,
         range: view.offset.zip(view.size).map(|(start, size)| start..start.saturating_add(size)),
         cells: vec![
-            Cell::text(view.metal.clone()),
-            Cell::text(view.air.clone()),
+            Cell::text(view.metal),
+            Cell::text(view.air),
             Cell::size(view.size),
             Cell::offset(view.offset),
         ],

@@ -112,20 +112,36 @@ pub struct Info {
     pub json: Json,
 }
 
+/// The form in which items are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Rows for people.
+    Rows {
+        /// Whether names are demangled.
+        demangled: bool,
+    },
+    /// JSON, in which all names are demangled.
+    Json,
+}
+
 /// Items of a program.
 pub struct Items {
-    /// Items in groups: the libraries of a universal file have one each.
+    /// The number of items.
+    pub count: usize,
+    /// Items in groups: the libraries of a universal file have one each. They may be empty if JSON was asked for.
     pub groups: Vec<Group>,
     /// Tables beside the items, such as the resources of a container.
     pub tables: Vec<Table>,
-    /// The same as JSON.
+    /// The same as JSON; it may be empty if rows were asked for.
     pub json: Json,
 }
 
 impl Items {
-    /// The number of items.
-    pub fn count(&self) -> u64 {
-        self.groups.iter().map(|group| group.rows.len() as u64).sum()
+    /// Returns items in one group.
+    #[cfg(not(target_family = "wasm"))]
+    fn of(columns: &'static [Column], rows: Vec<Row>, json: Json) -> Self {
+        let group = Group { slice: String::new(), columns, rows };
+        Self { count: group.rows.len(), groups: vec![group], tables: Vec::new(), json }
     }
 }
 
@@ -254,15 +270,15 @@ pub trait Program: Send + Sync {
         piece.row.range.iter().cloned().collect()
     }
 
-    /// Visits the name of every item.
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>));
+    /// Visits the names of the items until `visit` breaks. It may be called again after that.
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>);
 
-    /// Returns the selected items. Names are demangled if `demangle` is set.
+    /// Returns the selected items in one form.
     #[cfg(not(target_family = "wasm"))]
     fn items(
         &self,
         selection: &Selection,
-        demangle: bool,
+        form: Form,
         runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items;

@@ -2,7 +2,7 @@
 
 use super::metallib::finding;
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     InOrder, Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb,
     Verdict, map, piece,
 };
@@ -261,10 +261,10 @@ impl Program for NvidiaProgram<'_> {
         })?
     }
 
-    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
         // Names alone are read, none of the rows.
         let mut note = |index: u32, name: &[u8]| {
-            visit(ItemName { index, name, kind: None, has_source: false });
+            let _ = visit(ItemName { index, name, kind: None, has_source: false });
             false
         };
         let note = std::cell::RefCell::new(&mut note);
@@ -276,7 +276,7 @@ impl Program for NvidiaProgram<'_> {
     fn items(
         &self,
         selection: &Selection,
-        demangle: bool,
+        form: Form,
         runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
@@ -287,12 +287,16 @@ impl Program for NvidiaProgram<'_> {
                 kernels.push(row);
             }
         });
-        if demangle {
+        if form != (Form::Rows { demangled: false }) {
             demangle_all(&mut kernels, runner);
         }
-        let rows = kernels.iter().map(row).collect();
-        let group = Group { slice: String::new(), columns: COLUMNS, rows };
-        Items { groups: vec![group], tables: Vec::new(), json: super::json(KernelsJson { kernels }) }
+        let count = kernels.len();
+        match form {
+            Form::Rows { .. } => Items::of(COLUMNS, kernels.iter().map(row).collect(), super::json(())),
+            Form::Json => {
+                Items { count, ..Items::of(COLUMNS, Vec::new(), super::json(KernelsJson { kernels })) }
+            }
+        }
     }
 
     #[cfg(not(target_family = "wasm"))]
