@@ -30,11 +30,11 @@ Exit status:
   1  nothing found, or a check failed
   2  misuse, or an input that could not be read";
 
-/// The exit statuses of commands that read nothing and find nothing.
+/// The exit statuses of commands that look for nothing.
 const WRITE_STATUS: &str = "\
 Exit status:
   0  done
-  2  misuse, or the output could not be written";
+  2  misuse, an input that can't be used, or an output that can't be written";
 
 const ENVIRONMENT: &str = "\
 Environment:
@@ -210,7 +210,10 @@ Examples:
   unshade dis shader.dxbc -o shader.asm
   unshade asm shader.asm --into shader.dxbc -o changed.dxbc
 
-{EXIT_STATUS}"))]
+Exit status:
+  0  assembled
+  1  a fault in the listing, printed with its line, or nothing to assemble
+  2  misuse, or an input that could not be read"))]
     Assemble(Deferred<AssembleArgs>),
     /// Show the reference page of an instruction of NVIDIA's, or name them all
     #[command(after_help = format!("\
@@ -286,7 +289,8 @@ stand is left out, and so are numbers of values and metadata that only shifted.
 Exit status:
   0  the same, to the byte
   1  different, or nothing to compare
-  2  misuse, or an input that could not be read")]
+  2  misuse, programs of different formats, or an input that could not be
+     read")]
     Diff(Deferred<DiffArgs>),
     /// Attribute every byte of a file
     #[command(after_help = format!("\
@@ -342,7 +346,7 @@ Examples:
   unshade from-yaml changed.yaml -o changed.dxil --sign
   unshade from-yaml default.yaml -o default.metallib
 
-{EXIT_STATUS}"))]
+{WRITE_STATUS}"))]
     FromYaml(Deferred<FromYamlArgs>),
     /// Compute the digest of a DXContainer anew
     #[command(after_help = format!("\
@@ -380,7 +384,7 @@ Examples:
   unshade build metallib manifest.yaml -o default.metallib
   unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
 
-{EXIT_STATUS}"))]
+{WRITE_STATUS}"))]
     Build(Deferred<BuildArgs>),
     /// Print the table of Metal data types
     #[command(after_help = format!("\
