@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: the program as it is given to others: one stripped file, on Linux without a library of the system.
 //!
 //! With the target `x86_64-unknown-linux-musl` the C library is musl's; where that target is not installed, glibc's is
-//! linked statically. Either way the file has no interpreter and names no library, which is read from the file itself.
+//! linked statically. Either way the file has no interpreter, names no library and has no table of symbols, which is read
+//! from the file itself.
 
 use std::env::consts;
 use std::fs;
@@ -21,11 +22,14 @@ const PT_INTERP: u32 = 3;
 /// The tag of a dynamic entry that names a library.
 const DT_NEEDED: u64 = 1;
 
+/// The type of the section that `strip` removes.
+const SHT_SYMTAB: u64 = 2;
+
 /// Options of `cargo xtask dist`.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --target x86_64-unknown-linux-musl\n\nExit status: 0 if \
-                  the program is small enough and, on Linux, needs no library; 1 otherwise."
+                  the program is small enough and, on Linux, stripped and without a library of the system; 1 otherwise."
 )]
 pub(crate) struct Args {
     /// The target to build for [default: that of this machine; on Linux, with the C library linked statically].
@@ -62,13 +66,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         sh::megabytes(MAX_SIZE)
     );
     if target.contains("linux") {
-        check_static(&data).with_context(|| program.display().to_string())?;
+        check_static(&data)
+            .and_then(|()| check_stripped(&data))
+            .with_context(|| program.display().to_string())?;
     }
     let output = args.output.clone().unwrap_or_else(|| sh::target().join("unshade"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
     fs::copy(&program, output.join(name))?;
     copy_texts(&output)?;
-    let kind = if target.contains("linux") { ", static" } else { "" };
+    let kind = match &target {
+        target if target.ends_with("linux-musl") => ", static with musl",
+        target if target.ends_with("linux-gnu") => ", static with glibc",
+        _ => "",
+    };
     println!("{}: {target}, {}, stripped{kind}", output.join(name).display(), sh::megabytes(size));
     Ok(())
 }
@@ -119,6 +129,18 @@ fn check_static(data: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a little-endian 64-bit ELF file has no table of symbols.
+fn check_stripped(data: &[u8]) -> Result<()> {
+    let start = usize::try_from(number(data, 40, 8)?)?;
+    let size = usize::try_from(number(data, 58, 2)?)?;
+    let count = usize::try_from(number(data, 60, 2)?)?;
+    for index in 0..count {
+        let section_type = number(data, start + index * size + 4, 4)?;
+        ensure!(section_type != SHT_SYMTAB, "the program has a table of symbols: it is not stripped");
+    }
+    Ok(())
+}
+
 /// Reads a little-endian number.
 fn number(data: &[u8], at: usize, size: usize) -> Result<u64> {
     let bytes = at.checked_add(size).and_then(|end| data.get(at..end)).context("the file is cut short")?;
@@ -127,7 +149,7 @@ fn number(data: &[u8], at: usize, size: usize) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_static;
+    use super::{check_static, check_stripped};
 
     /// An ELF header with one program header of a type, whose content is a dynamic entry with a tag.
     fn elf(header_type: u32, tag: u64) -> Vec<u8> {
@@ -141,6 +163,21 @@ mod tests {
         data[64 + 32] = 16;
         data[120..128].copy_from_slice(&tag.to_le_bytes());
         data
+    }
+
+    #[test]
+    fn stripped_programs() {
+        let mut data = elf(1, 0);
+        assert!(check_stripped(&data).is_ok());
+        // One section header, in place of the program header.
+        data[40] = 64;
+        data[58] = 64;
+        data[60] = 1;
+        for (section_type, is_stripped) in [(1, true), (2, false), (11, true)] {
+            data[68] = section_type;
+            assert_eq!(check_stripped(&data).is_ok(), is_stripped, "{section_type}");
+        }
+        assert!(check_stripped(&data[..70]).is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Edges of the command line that trip scripts: where output goes, names that are not UTF-8, arguments that are not there.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -172,3 +173,200 @@ fn a_full_disk_is_an_error() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(!stderr(&output).contains("panicked"));
 }
+
+/// Every verb returns the exit statuses that its help states: 0 for success, 1 for a finding, 2 for misuse and for inputs that
+/// can't be read.
+#[test]
+fn every_verb_returns_the_documented_statuses() {
+    let folder = folder("statuses");
+    let copy = |name: &str, to: &str| fs::copy(fixture(name), folder.join(to)).unwrap();
+    copy("metallib/vertex_fragment.metallib", "m.metallib");
+    copy("metallib/linker_1_2_7.metallib", "other.metallib");
+    copy("dxcontainer/compute.dxbc", "d.dxbc");
+    copy("nvidia/kernels/sm_35/axpy.cubin", "c.cubin");
+    copy("air/reduce.bc", "r.bc");
+    let whole = fs::read(folder.join("m.metallib")).unwrap();
+    fs::write(folder.join("cut.metallib"), &whole[..300]).unwrap();
+    fs::create_dir(folder.join("nothing")).unwrap();
+    let texts: [(&str, &str); 7] = [
+        ("text", "hello\n"),
+        ("empty", ""),
+        ("good.sass", "MOV R1, R2;\n"),
+        ("bad.sass", "FROB R1;\n"),
+        ("good.asm", "ps_4_0\nret\n"),
+        ("bad.asm", "ps_4_0\nfrob r0\n"),
+        ("bad.yaml", "--- !dxcontainer\nHeader: 1\n"),
+    ];
+    for (name, text) in texts {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    for (file, yaml) in [("d.dxbc", "d.yaml"), ("m.metallib", "m.yaml")] {
+        assert_eq!(run_in(&folder, ["to-yaml", file, "-o", yaml]).status.code(), Some(0));
+    }
+    let mut verbs = BTreeSet::new();
+    for (number, (status, line)) in STATUSES.iter().enumerate() {
+        let output = format!("out{number}");
+        let arguments: Vec<&str> =
+            line.split(' ').map(|word| if word == "OUT" { output.as_str() } else { word }).collect();
+        verbs.insert((line.split(' ').next().unwrap(), *status));
+        let result = run_in(&folder, &arguments);
+        let (stdout, stderr) = (String::from_utf8_lossy(&result.stdout), stderr(&result));
+        assert_eq!(result.status.code(), Some(*status), "unshade {line}\n{stderr}");
+        let is_explained = *status == 0 || !stderr.is_empty() || !stdout.is_empty();
+        assert!(is_explained, "unshade {line}: no message");
+        assert!(*status == 0 || !line.contains("OUT") || !folder.join(&output).is_file(), "unshade {line}");
+    }
+    // Each status that the help of a verb states has a row.
+    let help = String::from_utf8(run_in(&folder, ["--help"]).stdout).unwrap();
+    let commands = help.split("Commands:\n").nth(1).unwrap().lines();
+    let names = commands.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    let mut count = 0;
+    for name in names.map(|line| line.split_whitespace().next().unwrap()).filter(|name| *name != "help") {
+        let help = String::from_utf8(run_in(&folder, [name, "--help"]).stdout).unwrap();
+        let statuses =
+            help.split("Exit status:\n").nth(1).unwrap_or_else(|| panic!("{name}: no exit status"));
+        for status in 0..3 {
+            let is_stated = statuses.contains(&format!("  {status}  "));
+            assert_eq!(verbs.contains(&(name, status)), is_stated, "{name}: {status}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 26);
+}
+
+/// Command lines and their exit statuses. `OUT` is a path that is not there.
+const STATUSES: &[(i32, &str)] = &[
+    (0, "info m.metallib"),
+    (1, "info text"),
+    (1, "info empty"),
+    (2, "info missing"),
+    (2, "info nothing"),
+    (2, "info m.metallib missing"),
+    (2, "info"),
+    (0, "list m.metallib"),
+    (1, "list text"),
+    (1, "list cut.metallib"),
+    (1, "list m.metallib no_such"),
+    (1, "list m.metallib --type kernel"),
+    (2, "list m.metallib --type no_such"),
+    (2, "list m.metallib /(/"),
+    (2, "list missing"),
+    (2, "list --no-such-option m.metallib"),
+    (0, "show m.metallib"),
+    (1, "show text"),
+    (1, "show m.metallib #99"),
+    (2, "show missing"),
+    (0, "explore --json m.metallib"),
+    (1, "explore --json nothing"),
+    (2, "explore --json missing"),
+    (0, "html m.metallib -o OUT"),
+    (1, "html text -o OUT"),
+    (1, "html nothing -o OUT"),
+    (2, "html m.metallib missing -o OUT"),
+    (2, "html m.metallib -o text"),
+    (0, "dis m.metallib"),
+    (1, "dis text"),
+    (1, "dis cut.metallib"),
+    (1, "dis nothing"),
+    (1, "dis --stats m.metallib no_such"),
+    (2, "dis missing"),
+    (2, "dis --words 0 --sm 99"),
+    (0, "decompile c.cubin"),
+    (1, "decompile text"),
+    (1, "decompile c.cubin no_such"),
+    (2, "decompile m.metallib"),
+    (2, "decompile missing"),
+    (0, "run c.cubin axpy --arg 1.0 --arg f32[1] --arg f32[1]"),
+    (1, "run c.cubin axpy --arg 1.0 --arg 0 --arg 0"),
+    (1, "run c.cubin axpy --steps 1 --arg 1.0 --arg f32[1] --arg f32[1]"),
+    (2, "run c.cubin axpy"),
+    (2, "run c.cubin no_such"),
+    (2, "run missing axpy"),
+    (0, "asm --sm 35 good.sass"),
+    (0, "asm good.asm -o OUT"),
+    (1, "asm --sm 35 bad.sass -o OUT"),
+    (1, "asm --sm 35 empty -o OUT"),
+    (1, "asm bad.asm -o OUT"),
+    (2, "asm good.sass"),
+    (2, "asm --sm 99 good.sass"),
+    (2, "asm --sm 35 missing"),
+    (0, "isa ISCADD"),
+    (1, "isa FROB"),
+    (2, "isa ISCADD FADD"),
+    (0, "ghidra -o OUT"),
+    (0, "ghidra --import c.cubin -o OUT"),
+    (1, "ghidra --import text -o OUT"),
+    (1, "ghidra --import c.cubin no_such -o OUT"),
+    (2, "ghidra --import d.dxbc -o OUT"),
+    (2, "ghidra -o text"),
+    (0, "extract m.metallib -o OUT"),
+    (1, "extract text -o OUT"),
+    (1, "extract cut.metallib -o OUT"),
+    (2, "extract missing -o OUT"),
+    (0, "verify m.metallib"),
+    (1, "verify text"),
+    (1, "verify cut.metallib"),
+    (2, "verify m.metallib missing"),
+    (0, "check m.metallib"),
+    (1, "check text"),
+    (1, "check m.metallib --os macos-10.13"),
+    (2, "check m.metallib --os beos-1"),
+    (2, "check c.cubin"),
+    (0, "diff m.metallib m.metallib"),
+    (1, "diff m.metallib other.metallib"),
+    (1, "diff m.metallib text"),
+    (2, "diff m.metallib d.dxbc"),
+    (2, "diff m.metallib missing"),
+    (0, "dump m.metallib"),
+    (1, "dump text"),
+    (2, "dump missing"),
+    (2, "dump m.metallib --range 9..8"),
+    (0, "scan m.metallib"),
+    (1, "scan text"),
+    (1, "scan nothing"),
+    (2, "scan m.metallib missing"),
+    (0, "survey m.metallib"),
+    (1, "survey text"),
+    (2, "survey m.metallib missing"),
+    (0, "to-yaml m.metallib"),
+    (1, "to-yaml text -o OUT"),
+    (2, "to-yaml c.cubin -o OUT"),
+    (2, "to-yaml m.metallib d.dxbc"),
+    (0, "from-yaml d.yaml -o OUT"),
+    (0, "from-yaml m.yaml -o OUT"),
+    (2, "from-yaml bad.yaml -o OUT"),
+    (2, "from-yaml empty -o OUT"),
+    (2, "from-yaml missing -o OUT"),
+    (0, "sign d.dxbc -o OUT"),
+    (1, "sign text -o OUT"),
+    (2, "sign m.metallib -o OUT"),
+    (2, "sign d.dxbc -o text"),
+    (2, "sign d.dxbc"),
+    (0, "edit m.metallib --remove #0 -o OUT"),
+    (0, "edit d.dxbc --strip debug -o OUT"),
+    (1, "edit text -o OUT"),
+    (1, "edit m.metallib --remove no_such -o OUT"),
+    (1, "edit m.metallib --keep no_such -o OUT"),
+    (1, "edit m.metallib --rename no_such=new -o OUT"),
+    (1, "edit m.metallib --merge text -o OUT"),
+    (1, "edit d.dxbc --remove ABCD -o OUT"),
+    (1, "edit d.dxbc --order ABCD -o OUT"),
+    (2, "edit d.dxbc --remove ABC -o OUT"),
+    (2, "edit m.metallib --set RTS0=text -o OUT"),
+    (2, "edit m.metallib -o m.metallib"),
+    (2, "edit missing -o OUT"),
+    (0, "build metallib r.bc --os macos-14.0 -o OUT"),
+    (0, "build dxcontainer SFI0=text -o OUT"),
+    (2, "build metallib r.bc -o OUT"),
+    (2, "build metallib missing --os macos-14.0 -o OUT"),
+    (2, "build dxcontainer SFI0=missing -o OUT"),
+    (2, "build no_such text -o OUT"),
+    (0, "types"),
+    (2, "types --format no_such"),
+    (2, "types -o text"),
+    (0, "completions bash"),
+    (2, "completions no_such"),
+    (0, "man -o OUT"),
+    (2, "man"),
+    (2, "man -o text"),
+];

@@ -266,7 +266,7 @@ fn table() -> String {
          Generated from the formats' own descriptions in `crates/unshade/src/program` by `crates/unshade-cli/tests/matrix.rs`, \
          which also runs every cell.\n\n\
          A verb works on a format (✓), or exits with status 2 and says why not. A name that selects nothing exits with status 1 \
-         and suggests the nearest one.\n\n| |",
+         and suggests the nearest one (`run` exits with 2: its 1 is a fault of the kernel).\n\n| |",
     );
     for format in FORMATS {
         let _ = write!(text, " {} |", format.format);

@@ -30,14 +30,27 @@ Exit status:
   1  nothing found, or a check failed
   2  misuse, or an input that could not be read";
 
+/// The exit statuses of commands that look for nothing.
+const WRITE_STATUS: &str = "\
+Exit status:
+  0  done
+  2  misuse, an input that can't be used, or an output that can't be written";
+
+const ENVIRONMENT: &str = "\
+Environment:
+  UNSHADE_PAGER, PAGER  the pager of long output in a terminal (less);
+                        an empty UNSHADE_PAGER is none
+  NO_COLOR              no colour, unless --color says otherwise
+  CLICOLOR_FORCE        colour also where the output is no terminal";
+
 const EXAMPLES: &str = "\
 Examples:
-  unshade default.metallib                      what it is
-  unshade list default.metallib --type kernel   its kernels, a row each
-  unshade show default.metallib reduce_sum      everything known of a function
-  unshade verify default.metallib               is it sound?
-  unshade scan ~/wheels                         what is inside of all these files?
-  unshade list 'torch.whl!torch/lib/libtorch_cpu.dylib!__TEXT,metal_40@0x4000'
+  unshade default.metallib                     what it is
+  unshade list default.metallib --type kernel  its kernels, one row each
+  unshade show default.metallib reduce_sum     all about a function
+  unshade verify default.metallib              is it sound?
+  unshade scan ~/wheels                        what is inside these files?
+  unshade list 'torch.whl!torch/lib/libtorch.dylib!__TEXT,metal_40@0x4000'
 
 FILE may be anything that holds a GPU program: a library, an executable, an archive, a
 capture, at any depth; `-` is standard input. What `unshade` prints of a program's path
@@ -53,6 +66,7 @@ after `!` selects it.";
     arg_required_else_help = true,
     subcommand_negates_reqs = true,
     after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"),
+    after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}\n\n{ENVIRONMENT}"),
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -66,14 +80,20 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Say what files are: target, versions, functions, hashes (the default)
-    #[command(after_help = EXIT_STATUS)]
+    #[command(after_help = format!("\
+Examples:
+  unshade info default.metallib
+  unshade info app.ipa shader.dxil --json
+
+{EXIT_STATUS}"))]
     Info(Deferred<FilesArgs>),
     /// List functions, a row each
     #[command(after_help = format!("\
 Examples:
   unshade list default.metallib
   unshade list default.metallib '/^reduce_/' --type kernel
-  unshade list app.ipa --json | jq '.programs[].libraries[].functions[].name'
+  unshade list app.ipa --json |
+      jq '.programs[].libraries[].functions[].name'
 
 {EXIT_STATUS}"))]
     List(Deferred<ListArgs>),
@@ -86,9 +106,9 @@ Examples:
 Examples:
   unshade explore default.metallib
   unshade explore before.metallib after.metallib
-  unshade explore build/shaders                    every file that may hold a program
-  unshade explore kernel.cubin --no-open           print the address only
-  unshade explore kernel.cubin --json              answer questions, a line of JSON each
+  unshade explore build/shaders           every file below a folder
+  unshade explore kernel.cubin --no-open  print the address only
+  unshade explore kernel.cubin --json     answer one question per line
 
 {EXIT_STATUS}"))]
     Explore(Deferred<ExploreArgs>),
@@ -100,7 +120,8 @@ Examples:
 Examples:
   unshade html default.metallib -o report.html
   unshade html shader.dxil kernel.cubin -o report.html
-  unshade edit mlx.metallib --keep '/^softmax/' -o few.metallib && unshade html few.metallib -o softmax.html
+  unshade edit mlx.metallib --keep '/^softmax/' -o few.metallib
+  unshade html few.metallib -o softmax.html
 
 {EXIT_STATUS}"))]
     Html(Deferred<HtmlArgs>),
@@ -116,18 +137,18 @@ Examples:
     #[command(name = "dis", after_help = format!("\
 Examples:
   unshade dis default.metallib reduce_sum_f32
-  unshade dis default.metallib -o out              a file for each function
-  unshade dis default.metallib --stats             what functions are made of
+  unshade dis default.metallib -o out       one file per function
+  unshade dis default.metallib --stats      what functions are made of
   unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
-  unshade dis shader.dxil                          under the tables that DXC prints
-  unshade dis shaders/ -o listings                 a listing for each file below a folder
-  unshade dis --raw a.dxbc b.dxbc                  one after the other
+  unshade dis shader.dxil                   with the tables that DXC prints
+  unshade dis shaders/ -o listings          one listing per file
+  unshade dis --raw a.dxbc b.dxbc           one after the other
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
   unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
   unshade dis kernel.cubin --cfg dot | dot -Tsvg -o kernel.svg
-  unshade dis kernel.cubin --life                  live registers, where they begin and end
-  unshade dis kernel.cubin --json                  instructions as data
+  unshade dis kernel.cubin --live           live registers
+  unshade dis kernel.cubin --json           instructions as data
   unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
 
 {EXIT_STATUS}"))]
@@ -140,7 +161,7 @@ Examples:
 Examples:
   unshade decompile kernel.cubin
   unshade decompile libtorch.so /softmax/ -o softmax.cu
-  unshade decompile kernel.cubin axpy --lines        which instructions each line comes from
+  unshade decompile kernel.cubin axpy --lines  with addresses for each line
   unshade decompile kernel.cubin axpy --json
 
 {EXIT_STATUS}"))]
@@ -152,10 +173,13 @@ Examples:
     /// the thread. docs/emulator.md tells how far it is the chip.
     #[command(after_help = format!("\
 Examples:
-  unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range' --out 1=print
-  unshade run kernels.cubin matmul --grid 2,2 --block 16,16 --arg 'f32[1024]=random:1' \\
-      --arg 'f32[1024]=random:2' --arg 'f32[1024]' --arg 32 --out 2=c.bin
-  unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' --arg buf:4 --trace --trace-lane 3
+  unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' \\
+      --arg 'f32[32]=range' --out 1=print
+  unshade run kernels.cubin matmul --grid 2,2 --block 16,16 \\
+      --arg 'f32[1024]=random:1' --arg 'f32[1024]=random:2' \\
+      --arg 'f32[1024]' --arg 32 --out 2=c.bin
+  unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' \\
+      --arg buf:4 --trace --trace-lane 3
 
 Arguments, one --arg for each parameter:
   5, -1, 0x10, 1.5        a number of the parameter's size; with a point or an exponent a float
@@ -186,7 +210,10 @@ Examples:
   unshade dis shader.dxbc -o shader.asm
   unshade asm shader.asm --into shader.dxbc -o changed.dxbc
 
-{EXIT_STATUS}"))]
+Exit status:
+  0  assembled
+  1  a fault in the listing, printed with its line, or nothing to assemble
+  2  misuse, or an input that could not be read"))]
     Assemble(Deferred<AssembleArgs>),
     /// Show the reference page of an instruction of NVIDIA's, or name them all
     #[command(after_help = format!("\
@@ -235,8 +262,8 @@ Exit status:
     /// Say whether Metal libraries load on an OS, and why not
     #[command(after_help = format!("\
 Examples:
-  unshade check default.metallib                    what it was made for, and needs
-  unshade check default.metallib --os macos-13.0    and there?
+  unshade check default.metallib                  what it was made for
+  unshade check default.metallib --os macos-13.0  and there?
   unshade check app.ipa --os ios-16.0 --os ios-simulator-16.0
   unshade check default.metallib --os macos-13.0 --verbose
 
@@ -262,7 +289,8 @@ stand is left out, and so are numbers of values and metadata that only shifted.
 Exit status:
   0  the same, to the byte
   1  different, or nothing to compare
-  2  misuse, or an input that could not be read")]
+  2  misuse, programs of different formats, or an input that could not be
+     read")]
     Diff(Deferred<DiffArgs>),
     /// Attribute every byte of a file
     #[command(after_help = format!("\
@@ -289,9 +317,10 @@ standard error.
 Examples:
   unshade survey ~/wheels | less
   unshade survey a.metallib b.metallib --depth 3
-  unshade survey ~/shaders --unknown            what has nobody named yet?
-  unshade survey ~/shaders --json | jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
-  unshade survey *.air                          records of bitcode
+  unshade survey ~/shaders --unknown      what has nobody named yet?
+  unshade survey ~/shaders --json |
+      jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
+  unshade survey *.air                    records of bitcode
 
 A field decides another one if each of its values comes with one value of the other only.
 
@@ -317,7 +346,7 @@ Examples:
   unshade from-yaml changed.yaml -o changed.dxil --sign
   unshade from-yaml default.yaml -o default.metallib
 
-{EXIT_STATUS}"))]
+{WRITE_STATUS}"))]
     FromYaml(Deferred<FromYamlArgs>),
     /// Compute the digest of a DXContainer anew
     #[command(after_help = format!("\
@@ -333,8 +362,10 @@ Examples:
     /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
     #[command(after_help = format!("\
 Examples:
-  unshade edit default.metallib --keep '/^reduce_/' --strip sources,debug -o small.metallib
-  unshade edit default.metallib --rename sum=sum_f32 --os macos-13.0 -o other.metallib
+  unshade edit default.metallib --keep '/^reduce_/' \\
+      --strip sources,debug -o small.metallib
+  unshade edit default.metallib --rename sum=sum_f32 --os macos-13.0 \\
+      -o other.metallib
   unshade edit a.metallib --merge b.metallib -o both.metallib
   unshade edit shader.dxil --strip debug,reflection -o small.dxil
   unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
@@ -348,28 +379,39 @@ Examples:
     /// it. A manifest is YAML (docs/formats/metallib.md).
     #[command(after_help = format!("\
 Examples:
-  unshade build metallib kernel.bc vertex.bc --os macos-14.0 -o default.metallib
+  unshade build metallib kernel.bc vertex.bc --os macos-14.0 \\
+      -o default.metallib
   unshade build metallib manifest.yaml -o default.metallib
   unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
 
-{EXIT_STATUS}"))]
+{WRITE_STATUS}"))]
     Build(Deferred<BuildArgs>),
     /// Print the table of Metal data types
-    #[command(after_help = "\
+    #[command(after_help = format!("\
 Examples:
   unshade types --columns 2
-  unshade types --format swift > MetalDataType.swift")]
+  unshade types --format swift > MetalDataType.swift
+
+{WRITE_STATUS}"))]
     Types(Deferred<TypesArgs>),
     /// Print a completion script for a shell
-    #[command(after_help = "\
+    #[command(after_help = format!("\
 Examples:
   unshade completions bash > /etc/bash_completion.d/unshade
-  unshade completions zsh > ~/.zfunc/_unshade")]
+  unshade completions zsh > ~/.zfunc/_unshade
+
+{WRITE_STATUS}"))]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Write the manual pages
+    #[command(after_help = format!("\
+Examples:
+  unshade man -o ~/.local/share/man/man1
+  man unshade-list
+
+{WRITE_STATUS}"))]
     Man {
         #[command(flatten)]
         output: FolderArgs,

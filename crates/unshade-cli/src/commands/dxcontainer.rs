@@ -6,11 +6,12 @@ use crate::args::{
     BuildArgs, EditArgs, FileArgs, FromYamlArgs, PartFile, SignArgs, Stripped, ToYamlArgs, part_argument,
     part_name,
 };
-use crate::input::{Bytes, shown};
+use crate::input::{Bytes, NothingFound, shown};
 use crate::output::write_pieces;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
 use std::iter;
+use unshade::core::FourCc;
 use unshade::dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade::dxcontainer::file::OwnedPart;
 use unshade::dxcontainer::{DxFile, document};
@@ -51,7 +52,7 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
     for part in &args.remove {
         let part = part_name(part)?;
         if file.remove(&[part]) == 0 {
-            bail!("no part {}", unshade::core::FourCc(part));
+            bail!(NothingFound(format!("no part {}", FourCc(part))));
         }
     }
     for part in &args.set {
@@ -63,6 +64,9 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
     if let Some(private) = &args.private {
         let data = Bytes::open(private).with_context(|| format!("can't read {}", private.display()))?;
         file.set_private(Some(data.to_vec()));
+    }
+    if let Some(missing) = args.order.iter().find(|name| file.find(name).is_none()) {
+        bail!(NothingFound(format!("no part {}", FourCc(*missing))));
     }
     file.reorder(&args.order)?;
     let data = if args.keep_digest { file.write()? } else { file.write_signed()? };

@@ -10,6 +10,7 @@ use super::explore::files::Files;
 use super::explore::page;
 use crate::Outcome;
 use crate::args::HtmlArgs;
+use crate::input::NothingFound;
 use crate::output::write_text;
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::Compression;
@@ -25,9 +26,13 @@ const FIRST: &str = "app.js";
 pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
     let files = Files::list(&args.paths)?;
     let mut report = Report::default();
+    let mut programs = 0;
     for (file, slot) in (0..).zip(&files.all()) {
         let added = slot.lock().session().and_then(|session| report.add(file, session));
-        added.map_err(|fault| told(&fault)).with_context(|| slot.name().to_owned())?;
+        programs += added.map_err(|fault| told(&fault)).with_context(|| slot.name().to_owned())?;
+    }
+    if programs == 0 {
+        bail!(NothingFound("no GPU program in the files".to_owned()));
     }
     let json = report.finish(&files.entries());
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());

@@ -32,9 +32,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                 .program
                 .map(|program| program.items(&selection, form, &AllProcessors, &mut visited.diagnostics));
             listed += items.as_ref().map_or(0, |items| items.count);
-            if visited.program.is_none() {
-                outcome = outcome_of(&visited.diagnostics);
-            }
+            outcome = outcome.and(outcome_of(&visited.diagnostics));
             if global.json {
                 let findings = super::findings(&visited.diagnostics);
                 programs.push(EntryJson { head, body: items.map(|items| items.json), findings });

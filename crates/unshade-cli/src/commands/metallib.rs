@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::args::{
     BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
 };
-use crate::input::{Bytes, shown};
+use crate::input::{Bytes, NothingFound, shown};
 use crate::output::{Folder, ensure_free, write_pieces, write_text};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
@@ -207,7 +207,9 @@ fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool>
     };
     for (selector, text) in keep.iter().chain(&remove).zip(args.keep.iter().chain(&args.remove)) {
         let mut functions = file.functions.iter().enumerate();
-        ensure!(functions.any(|(index, one)| means(selector, index, &one.name)), "no function {text}");
+        if !functions.any(|(index, one)| means(selector, index, &one.name)) {
+            bail!(NothingFound(format!("no function {text}")));
+        }
     }
     let removed = file.keep_functions(|index, function| {
         let any = |selectors: &[Selector]| selectors.iter().any(|one| means(one, index, &function.name));
@@ -224,7 +226,7 @@ fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     });
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Ok(index),
-        (None, _) => bail!("no function {text}"),
+        (None, _) => bail!(NothingFound(format!("no function {text}"))),
         _ => bail!("{text} means several functions"),
     }
 }

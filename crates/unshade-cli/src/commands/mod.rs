@@ -14,6 +14,7 @@ mod html;
 mod info;
 mod isa;
 mod list;
+mod manual;
 mod metallib;
 mod programs;
 mod run;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Build(Deferred(args)) => written::build(&args),
         Command::Types(Deferred(args)) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
-        Command::Man { output } => shell::manual(&output),
+        Command::Man { output } => manual::run(&output),
     }
 }
 

@@ -36,9 +36,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
             let head = ProgramJson::new(visited.find);
             let described =
                 visited.program.map(|program| program.describe(&selection, &mut visited.diagnostics));
-            if visited.program.is_none() {
-                outcome = outcome_of(&visited.diagnostics);
-            }
+            outcome = outcome.and(outcome_of(&visited.diagnostics));
             let cards = described.as_ref().map_or(0, |described| described.cards.len());
             if global.json {
                 shown += cards;

@@ -65,9 +65,9 @@ pub(crate) fn run(args: &SurveyArgs, global: &GlobalArgs) -> Result<Outcome> {
         print(&report, args, &mut stdout)?;
     }
     stdout.finish()?;
-    Ok(match (programs, unreadable, report.files) {
-        (0, 1.., 0) => Outcome::Unreadable,
-        (0, _, _) => Outcome::Finding,
+    Ok(match (programs, unreadable) {
+        (_, 1..) => Outcome::Unreadable,
+        (0, 0) => Outcome::Finding,
         _ => Outcome::Done,
     })
 }

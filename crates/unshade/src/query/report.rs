@@ -27,11 +27,11 @@ impl Default for Report {
 }
 
 impl Report {
-    /// Answers everything of a file, which has this number.
+    /// Answers everything of a file, which has this number, and returns how many programs are in it.
     ///
     /// # Errors
     /// The file can't be read, or the report gets longer than [`MAX_REPORT`].
-    pub fn add(&mut self, file: u32, session: &mut Session) -> Answer<()> {
+    pub fn add(&mut self, file: u32, session: &mut Session) -> Answer<u32> {
         session.ensure_all()?;
         let mut overview = session.overview(file, &Overview { file, program: None })?;
         let count = overview.programs.len() as u32;
@@ -49,7 +49,7 @@ impl Report {
         for program in 0..count {
             self.program(file, program, session)?;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// The JSON: `{"schema":1,"answers":{…},"files":[…]}`.

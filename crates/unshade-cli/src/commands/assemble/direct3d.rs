@@ -74,7 +74,13 @@ impl Programs {
 }
 
 pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Result<Outcome> {
-    let programs = Programs::assemble(text).with_context(|| shown(&args.listing))?;
+    let programs = match Programs::assemble(text).with_context(|| shown(&args.listing)) {
+        Ok(programs) => programs,
+        Err(error) => {
+            anstream::eprintln!("{}", Outcome::message_of(&error));
+            return Ok(Outcome::Finding);
+        }
+    };
     let Some(into) = &args.into else {
         return match (&programs.direct3d9[..], &programs.direct3d10) {
             ([program], None) => written(args, &program.write()?, "a token program"),

@@ -6,7 +6,7 @@
 use super::save;
 use crate::Outcome;
 use crate::args::AssembleArgs;
-use crate::input::{Input, shown};
+use crate::input::{Input, NothingFound, shown};
 use crate::output::Stdout;
 use crate::paint;
 use anyhow::{Context, Result, bail};
@@ -39,6 +39,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     if faults > 0 {
         anstream::eprintln!("{}: {}", paint::error("unshade"), paint::counted(faults, "fault"));
         return Ok(Outcome::Finding);
+    }
+    if functions.iter().all(|(_, words)| words.is_empty()) {
+        bail!(NothingFound(format!("{name}: no instruction in it")));
     }
     let data = match &args.into {
         Some(cubin) => patched(isa, Input::open(cubin)?.bytes(), &functions)?,

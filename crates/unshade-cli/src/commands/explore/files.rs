@@ -2,8 +2,8 @@
 //! the bytes that were dropped on the page. Nothing else is opened: requests have numbers of files, no paths.
 
 use super::super::walk::list_files;
-use crate::input::Bytes;
-use anyhow::{Context, Result, ensure};
+use crate::input::{Bytes, NothingFound};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -64,10 +64,10 @@ impl Files {
                 slots.push(Slot::new(file, &name));
             }
         }
-        ensure!(
-            paths.is_empty() || !slots.is_empty(),
-            "no file that may hold a GPU program; `unshade scan` looks at every byte"
-        );
+        if !paths.is_empty() && slots.is_empty() {
+            let message = "no file that may hold a GPU program; `unshade scan` looks at every byte";
+            bail!(NothingFound(message.to_owned()));
+        }
         let slots = RwLock::new(slots.into_iter().map(Arc::new).collect());
         Ok(Self { slots, ..Self::default() })
     }
