@@ -147,7 +147,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let fixed = index_width + kind_width + labels_width + source_label.len() + 4;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
-        rows.iter().map(|row| if mangled { row.name.as_str() } else { row.readable_name() }).collect();
+        rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
     // Few kinds occur, and painting them takes longer than looking them up.
     let mut kinds: HashMap<&str, String> = HashMap::new();
     for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {

@@ -15,7 +15,8 @@ const FILES: [(&str, &str, &str); 8] = [
     ("Metal universal library", "metallib/universal_air.metallib", "#0"),
     ("DXContainer", "dxcontainer/compute.dxbc", "main"),
     ("Direct3D 9 shader", "dxcontainer/../direct3d9", "main"),
-    ("CUDA fat binary", "nvidia/options_11_2.fatbin", "#0"),
+    // Its first item is PTX.
+    ("CUDA fat binary", "nvidia/options_11_2.fatbin", "#1"),
     ("cubin", "nvidia/kernels/sm_35/axpy.cubin", "axpy"),
     ("PTX", "nvidia/add.ptx", "#0"),
     ("LLVM bitcode", "air/reduce.bc", "reduce"),

@@ -47,6 +47,7 @@ pub struct Cubin<'a> {
     symbol_values: Vec<(u32, Attribute, u32)>,
     /// The section index of `.nv.info`; 0 if there is none.
     common_info: u32,
+    first_function: u32,
 }
 
 /// Indices of the sections that belong to one code section; 0 means that there is none.
@@ -163,7 +164,8 @@ impl<'a> Cubin<'a> {
     /// Same as [`Elf::read`].
     pub fn read(file: Reader<'a>) -> Result<Self> {
         let elf = Elf::read(file)?;
-        let mut cubin = Self { elf, sections: Vec::new(), symbol_values: Vec::new(), common_info: 0 };
+        let mut cubin =
+            Self { elf, sections: Vec::new(), symbol_values: Vec::new(), common_info: 0, first_function: 0 };
         cubin.index_sections();
         cubin.index_symbol_values();
         Ok(cubin)
@@ -323,13 +325,34 @@ impl<'a> Cubin<'a> {
     /// Returns the functions in symbol order: kernels, device functions, and functions inside other functions'
     /// code.
     pub fn functions(&self) -> impl Iterator<Item = Function<'a>> + use<'a, '_> {
-        let symbols = self.elf.symbols();
-        let functions = symbols.into_iter().flat_map(|symbols| symbols.iter()).filter(|symbol| {
+        let index = |place: u32| self.first_function.saturating_add(place);
+        (0..)
+            .zip(self.function_symbols())
+            .map(move |(place, symbol)| Function::new(self, index(place), symbol))
+    }
+
+    /// Returns the number of functions.
+    pub fn function_count(&self) -> u32 {
+        u32::try_from(self.function_symbols().count()).unwrap_or(u32::MAX)
+    }
+
+    /// Numbers the functions from `first`: those of a fat binary count through its entries.
+    #[must_use]
+    pub fn numbered_from(self, first: u32) -> Self {
+        Self { first_function: first, ..self }
+    }
+
+    /// Returns the index of the first function.
+    pub fn first_function(&self) -> u32 {
+        self.first_function
+    }
+
+    fn function_symbols(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
+        self.elf.symbols().into_iter().flat_map(|symbols| symbols.iter()).filter(|symbol| {
             symbol.kind == SymbolType::FUNCTION
                 && symbol.section != Symbol::UNDEFINED
                 && symbol.section < Symbol::FIRST_RESERVED
-        });
-        (0..).zip(functions).map(|(index, symbol)| Function::new(self, index, symbol))
+        })
     }
 
     /// Returns the code sections; a disassembler prints one listing per code section.

@@ -380,7 +380,7 @@ impl<'f> Function<'f> {
         &self.program
     }
 
-    /// Returns its index, which selectors such as `#12` name. In a universal file it counts from 0 in each slice.
+    /// Returns its index, which selectors such as `#12` name.
     pub fn index(&self) -> u32 {
         self.row.index
     }
@@ -424,15 +424,7 @@ impl<'f> Function<'f> {
     /// Returns everything known of it.
     fn card(&self) -> Option<Card> {
         let program = self.program.contents().ok()?;
-        let selection = self.selection();
-        // Libraries of a universal file have a function of this index each, if they are long enough.
-        let mut before = 0;
-        if self.library > 0 {
-            let items =
-                program.items(&selection, Form::Rows { demangled: false }, &InOrder, &mut Diagnostics::new());
-            before = items.groups.iter().take(self.library).map(|group| group.rows.len()).sum();
-        }
-        program.describe(&selection, &mut Diagnostics::new()).cards.into_iter().nth(before)
+        program.describe(&self.selection(), &mut Diagnostics::new()).cards.into_iter().next()
     }
 
     /// Returns its text as [`listing`](Self::listing) does, without what could not be read.

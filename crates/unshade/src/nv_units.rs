@@ -41,7 +41,8 @@ pub enum Unit<'d> {
 }
 
 /// Calls `visit` for each unit of a program, with its entry if the program is a fat binary. Entries that can't be read
-/// are reported to `diagnostics` and visited as [`Unit::Unread`]. PTX is unpacked only with `unpack_ptx`.
+/// are reported to `diagnostics` and visited as [`Unit::Unread`]. PTX is unpacked only with `unpack_ptx`. Functions of
+/// cubins are numbered through the program, as [`kernel_rows`](crate::view::nvidia::kernel_rows) does.
 pub fn each_unit<'a>(
     program: &Nvidia<'a>,
     unpack_ptx: bool,
@@ -52,10 +53,16 @@ pub fn each_unit<'a>(
         Nvidia::Cubin(cubin) => visit(None, &Unit::Cubin(cubin.clone())),
         Nvidia::Ptx(ptx) => visit(None, &Unit::Ptx(*ptx)),
         Nvidia::Fatbin(fatbin) => {
+            let mut first = 0_u32;
             for entry in fatbin.entries() {
-                if let Some(entry) = diagnostics.take("nv-entry-header", entry) {
-                    each_entry(&entry, unpack_ptx, diagnostics, visit);
-                }
+                let Some(entry) = diagnostics.take("nv-entry-header", entry) else { continue };
+                let next = first;
+                each_entry(&entry, unpack_ptx, next, diagnostics, &mut |entry, unit| {
+                    // PTX, and what can't be read, counts as one function.
+                    let count = if let Unit::Cubin(cubin) = unit { cubin.function_count() } else { 1 };
+                    first = first.saturating_add(count);
+                    visit(entry, unit);
+                });
             }
         }
     }
@@ -106,7 +113,7 @@ pub fn with_unit_of(
         (Nvidia::Fatbin(fatbin), Some(index)) => {
             let mut entries = fatbin.entries().filter_map(Result::ok);
             if let Some(entry) = entries.find(|entry| entry.index == index) {
-                each_entry(&entry, true, diagnostics, &mut take);
+                each_entry(&entry, true, 0, diagnostics, &mut take);
             }
         }
         _ => each_unit(program, true, diagnostics, &mut take),
@@ -116,6 +123,7 @@ pub fn with_unit_of(
 fn each_entry<'a>(
     entry: &Entry<'a>,
     unpack_ptx: bool,
+    first_function: u32,
     diagnostics: &mut Diagnostics,
     visit: &mut dyn FnMut(Option<&Entry<'a>>, &Unit<'_>),
 ) {
@@ -134,7 +142,7 @@ fn each_entry<'a>(
         return visit(Some(entry), &Unit::Ptx(entry.ptx(&data)));
     }
     match diagnostics.take("nv-elf-header", entry.cubin(&data)) {
-        Some(cubin) => visit(Some(entry), &Unit::Cubin(cubin)),
+        Some(cubin) => visit(Some(entry), &Unit::Cubin(cubin.numbered_from(first_function))),
         None => visit(Some(entry), &Unit::Unread),
     }
 }

@@ -43,6 +43,7 @@ pub(crate) static FORMAT: Format = Format {
         (Verb::Edit, NOT_WRITTEN),
         (Verb::Sign, NOT_WRITTEN),
     ],
+    deferred: |_, _| None,
     open: |find| Toy::open(find).map(|toy| -> Box<dyn Program> { Box::new(toy) }),
 };
 

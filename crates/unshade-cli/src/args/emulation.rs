@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 pub(crate) struct RunArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     pub(crate) file: std::ffi::OsString,
-    /// The kernel, mangled or not
+    /// The kernel, mangled or not, or `#12` as `unshade list` numbers it
     pub(crate) kernel: String,
     /// Blocks in x, y and z
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1")]

@@ -39,16 +39,17 @@ struct Import<'a> {
 
 fn import(file: &OsStr, args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome> {
     let input = Input::open(file)?;
+    let selection = args.selection()?;
+    require_selected(std::slice::from_ref(&input), &selection, Verb::Ghidra, &global.limits())?;
     let mut stdout = Stdout::new(false);
     let mut import = Import {
-        selection: args.selection()?,
+        selection,
         folder: Folder::create(&args.output.output, args.output.force)?,
         paths: SafePaths::default(),
         stdout: &mut stdout,
         programs: 0,
         findings: 0,
     };
-    require_selected(std::slice::from_ref(&input), &import.selection, Verb::Ghidra, &global.limits())?;
     each_program(&input, Verb::Ghidra, &global.limits(), |visited| import.program(visited))?;
     let (programs, findings) = (import.programs, import.findings);
     writeln!(stdout, "{}", faint(format!("{} for Ghidra", counted(programs, "program"))))?;

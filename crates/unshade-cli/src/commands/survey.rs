@@ -16,7 +16,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
-use unshade::format::Format;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{self, Code, CodeRequest};
 use unshade::select::Selection;
@@ -89,11 +88,11 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
 fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
     let Ok(program) = program::open(find) else { return };
     // Bitcode is counted by its records, not by their bits.
-    let is_bitcode = find.format == Format::Bitcode;
-    if !is_bitcode {
+    let has_fields = program.has_fields();
+    if has_fields {
         survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
     }
-    if !with_code && !is_bitcode {
+    if !with_code && has_fields {
         return;
     }
     let (selection, path) = (Selection::default(), find.path.to_string());

@@ -19,6 +19,12 @@ pub(super) struct FieldLine {
     value: String,
 }
 
+impl FieldLine {
+    pub(super) fn new(path: &str, value: String) -> Self {
+        Self { path: path.to_owned(), value }
+    }
+}
+
 /// A field that was changed, added or removed. A moved field has the same value before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {

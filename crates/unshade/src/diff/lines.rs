@@ -150,6 +150,15 @@ impl AlignedLine {
         matches!(self, Self::Same(..))
     }
 
+    /// Returns it with the indices that the lines have in the modules which they are taken from.
+    pub(super) fn of_lines(&self, before: &[usize], after: &[usize]) -> Option<Self> {
+        Some(match *self {
+            Self::Same(at, other) => Self::Same(*before.get(at)?, *after.get(other)?),
+            Self::Removed(at) => Self::Removed(*before.get(at)?),
+            Self::Added(at) => Self::Added(*after.get(at)?),
+        })
+    }
+
     fn line<'t>(
         &self,
         before: impl Fn(usize) -> Option<&'t str>,

@@ -5,8 +5,8 @@
 //! they define from one listing to the other. If two aligned lines refer to numbers that do not correspond, they count
 //! as changed.
 
-use super::lines::{AlignedLine, LineDiff, align};
-use std::collections::HashMap;
+use super::lines::{AlignedLine, Change, LineDiff, align};
+use std::collections::{HashMap, HashSet};
 use unshade_core::token::{Link, Token, TokenSink};
 use unshade_llvm::Module;
 use unshade_llvm::print::{Dialect, PrintOptions, module};
@@ -80,9 +80,64 @@ impl Listing {
         let Some(mut steps) = align(before.keys(), after.keys()) else {
             return LineDiff { cut: self.text != other.text, ..LineDiff::default() };
         };
-        separate(&mut steps, &before, &after);
+        separate(std::iter::once(&mut steps), &before, &after);
         LineDiff::new(&steps, |at| before.text(at), |at| after.text(at), context)
     }
+
+    /// Compares two modules, functions by name. What is around functions comes first, without a name, then the functions
+    /// in the order of the first module, and those that only the second has.
+    pub(super) fn diff_functions(&self, other: &Self, context: usize) -> Vec<(String, Change, LineDiff)> {
+        let (before, after) = (self.lines(), other.lines());
+        let (keys, other_keys): (Vec<&str>, Vec<&str>) = (before.keys().collect(), after.keys().collect());
+        let (old, new) = (before.functions(), after.functions());
+        let by_name: HashMap<&str, &Vec<usize>> =
+            new.iter().map(|(name, lines)| (name.as_str(), lines)).collect();
+        let aligned = |(name, lines): &(String, Vec<usize>)| {
+            let others = by_name.get(name.as_str())?;
+            let one: Vec<&str> = lines.iter().filter_map(|at| keys.get(*at).copied()).collect();
+            let two: Vec<&str> = others.iter().filter_map(|at| other_keys.get(*at).copied()).collect();
+            let steps = align(one.into_iter(), two.into_iter())?;
+            Some(steps.iter().filter_map(|step| step.of_lines(lines, others)).collect())
+        };
+        let mut steps: Vec<Option<Vec<AlignedLine>>> = old.iter().map(aligned).collect();
+        separate(steps.iter_mut().flatten(), &before, &after);
+        let mut found = Vec::new();
+        for ((name, lines), steps) in old.iter().zip(steps) {
+            let (change, code) = match (by_name.get(name.as_str()), steps) {
+                (None, _) => (Change::Removed, LineDiff::default()),
+                (Some(_), None) => (Change::Same, LineDiff { cut: true, ..LineDiff::default() }),
+                (Some(others), Some(steps)) => {
+                    let mut diff = LineDiff::new(&steps, |at| before.text(at), |at| after.text(at), context);
+                    for hunk in &mut diff.hunks {
+                        hunk.before = number_of(lines, hunk.before);
+                        hunk.after = number_of(others, hunk.after);
+                    }
+                    (Change::Same, diff)
+                }
+            };
+            found.push((name.clone(), change, code));
+        }
+        let old: HashSet<&str> = old.iter().map(|(name, _)| name.as_str()).collect();
+        let added = new.iter().filter(|(name, _)| !old.contains(name.as_str()));
+        found.extend(added.map(|(name, _)| (name.clone(), Change::Added, LineDiff::default())));
+        found
+    }
+}
+
+/// Returns the number of a line of the module, from its number among some of the lines.
+fn number_of(lines: &[usize], number: usize) -> usize {
+    let line = lines.get(number.saturating_sub(1)).map(|line| line + 1);
+    line.unwrap_or_else(|| lines.last().map_or(number, |last| last + 2))
+}
+
+/// Returns the mangled name of the function that a line of LLVM assembly defines or declares.
+fn function_name(line: &str) -> String {
+    let rest = line.split_once('@').map_or("", |(_, rest)| rest);
+    let name = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next(),
+        None => rest.split('(').next(),
+    };
+    name.unwrap_or_default().to_owned()
 }
 
 impl<'t> Lines<'t> {
@@ -95,6 +150,33 @@ impl<'t> Lines<'t> {
         let key =
             |(at, line): (usize, &Line<'_>)| self.keys.get(self.start(at).0..line.ends.0).unwrap_or_default();
         self.lines.iter().enumerate().map(key)
+    }
+
+    /// Returns the lines around the functions of a module, and those of each function with its name.
+    fn functions(&self) -> Vec<(String, Vec<usize>)> {
+        let (mut around, mut functions) = (Vec::new(), Vec::<(String, Vec<usize>)>::new());
+        // Comments belong to what follows them, empty lines to what precedes them.
+        let (mut comments, mut is_around, mut is_in_body) = (Vec::new(), true, false);
+        for (at, line) in self.lines.iter().enumerate() {
+            if is_in_body {
+                is_in_body = line.text != "}";
+            } else if line.text.starts_with("define ") || line.text.starts_with("declare ") {
+                functions.push((function_name(line.text), Vec::new()));
+                (is_around, is_in_body) = (false, line.text.ends_with('{'));
+            } else if line.text.starts_with(';') {
+                comments.push(at);
+                continue;
+            } else if !line.text.is_empty() {
+                is_around = true;
+            }
+            let function = functions.last_mut().filter(|_| !is_around).map(|(_, lines)| lines);
+            let lines = function.unwrap_or(&mut around);
+            lines.append(&mut comments);
+            lines.push(at);
+        }
+        around.append(&mut comments);
+        functions.insert(0, (String::new(), around));
+        functions
     }
 
     fn text(&self, at: usize) -> Option<&'t str> {
@@ -149,9 +231,14 @@ impl<'t> Lines<'t> {
 }
 
 /// Separates aligned lines whose links do not correspond into removed and added lines.
-fn separate(steps: &mut Vec<AlignedLine>, before: &Lines<'_>, after: &Lines<'_>) {
+fn separate<'s>(
+    parts: impl Iterator<Item = &'s mut Vec<AlignedLine>>,
+    before: &Lines<'_>,
+    after: &Lines<'_>,
+) {
+    let parts: Vec<&mut Vec<AlignedLine>> = parts.collect();
     let mut pairs = Pairs::default();
-    for step in steps.iter() {
+    for step in parts.iter().flat_map(|steps| steps.iter()) {
         if let AlignedLine::Same(at, other) = *step {
             for (one, two) in before.links(at).iter().zip(after.links(other)) {
                 if one.1 && two.1 {
@@ -164,25 +251,27 @@ fn separate(steps: &mut Vec<AlignedLine>, before: &Lines<'_>, after: &Lines<'_>)
         let (one, two) = (before.links(at), after.links(other));
         one.len() == two.len() && one.iter().zip(two).all(|(one, two)| pairs.agree(one.0, two.0))
     };
-    let mut separated = Vec::with_capacity(steps.len());
-    // Within a run of changes, removed lines come before added ones.
-    let mut added = Vec::new();
-    for step in steps.drain(..) {
-        match step {
-            AlignedLine::Same(at, other) if means_the_same(&mut pairs, at, other) => {
-                separated.append(&mut added);
-                separated.push(step);
+    for steps in parts {
+        let mut separated = Vec::with_capacity(steps.len());
+        // Within a run of changes, removed lines come before added ones.
+        let mut added = Vec::new();
+        for step in steps.drain(..) {
+            match step {
+                AlignedLine::Same(at, other) if means_the_same(&mut pairs, at, other) => {
+                    separated.append(&mut added);
+                    separated.push(step);
+                }
+                AlignedLine::Same(at, other) => {
+                    separated.push(AlignedLine::Removed(at));
+                    added.push(AlignedLine::Added(other));
+                }
+                AlignedLine::Removed(_) => separated.push(step),
+                AlignedLine::Added(_) => added.push(step),
             }
-            AlignedLine::Same(at, other) => {
-                separated.push(AlignedLine::Removed(at));
-                added.push(AlignedLine::Added(other));
-            }
-            AlignedLine::Removed(_) => separated.push(step),
-            AlignedLine::Added(_) => added.push(step),
         }
+        separated.append(&mut added);
+        *steps = separated;
     }
-    separated.append(&mut added);
-    *steps = separated;
 }
 
 /// Maps entities of one listing to those of the other.
@@ -237,7 +326,6 @@ impl TokenSink for Listing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::Change;
     use super::*;
     use unshade_core::TokenKind;
 
@@ -285,6 +373,26 @@ mod tests {
         // Shifted, and another one beside that.
         let after = ["%1 = new", "%2 = load a", "%3 = load b", "%4 = add %3 %3", "store %4"];
         assert_eq!(changed(&before, &after), ["+%1 = new", "-%3 = add %1 %2", "+%4 = add %3 %3"]);
+    }
+
+    #[test]
+    fn functions_are_matched_by_name() {
+        let before = ["g", "define @a(", "define @f() {", "  %1 = x", "}", "", "; c", "declare @h()", "m"];
+        let after = ["g", "; c", "declare @h()", "", "define @f() {", "  %2 = y", "}", "define @b()", "m"];
+        let diff = listing(&before).diff_functions(&listing(&after), 0);
+        let told: Vec<_> =
+            diff.iter().map(|(name, change, code)| (name.as_str(), *change, code.added)).collect();
+        let expected = [
+            ("", Change::Same, 0),
+            ("a", Change::Removed, 0),
+            ("f", Change::Same, 1),
+            ("h", Change::Same, 1),
+            ("b", Change::Added, 0),
+        ];
+        // The empty line after a function belongs to it.
+        assert_eq!(told, expected);
+        let (_, _, code) = &diff[2];
+        assert_eq!((code.hunks[0].before, code.hunks[0].after), (4, 6));
     }
 
     #[test]

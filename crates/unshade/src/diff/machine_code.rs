@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use unshade_core::token::Link;
 use unshade_core::{Diagnostics, Escaped, Token, TokenKind, TokenSink};
+use unshade_nv::Ptx;
 use unshade_sass::listing::{Function, Word};
 use unshade_sass::print;
 
@@ -21,8 +22,15 @@ type Key = (u32, String, usize);
 /// Maximum bytes of text of changed functions that are held; further functions are only reported as changed.
 const MAX_TEXT: usize = 1 << 28;
 
-/// Returns the functions that differ, in the order of the first program, and the number of equal ones.
+/// Returns the functions that differ, in the order of the first program, and the number of equal ones. PTX files are
+/// compared as text.
 pub(super) fn compare(before: &Nvidia<'_>, after: &Nvidia<'_>, context: usize) -> (Vec<PartChange>, u64) {
+    if let (Nvidia::Ptx(one), Nvidia::Ptx(two)) = (before, after) {
+        let text = |ptx: &Ptx<'_>| String::from_utf8_lossy(ptx.text()).into_owned();
+        let code = LineDiff::of_texts(&text(one), &text(two), context);
+        let change = PartChange { code, ..PartChange::one_sided("PTX".to_owned(), Change::Same) };
+        return if change.code.is_empty() { (Vec::new(), 1) } else { (vec![change], 0) };
+    }
     let (old, new) = (hashes(before), hashes(after));
     let new_by_key: HashMap<&Key, u64> = new.iter().map(|(key, hash)| (key, *hash)).collect();
     let old_keys: HashMap<&Key, u64> = old.iter().map(|(key, hash)| (key, *hash)).collect();

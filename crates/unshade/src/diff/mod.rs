@@ -6,6 +6,7 @@
 //! | `listing` | compares code, ignoring numbers that only shifted |
 //! | `lines` | compares lines and creates hunks |
 //! | `machine_code` | compares functions of cubins |
+//! | `modules` | compares modules of bitcode, function by function |
 //! | `token_code` | compares token programs |
 //!
 //! Functions of Metal libraries are matched by name. A removed and an added function count as renamed if no others have
@@ -31,6 +32,7 @@ mod fields;
 mod lines;
 mod listing;
 mod machine_code;
+mod modules;
 mod token_code;
 
 pub use fields::FieldChange;
@@ -363,6 +365,10 @@ impl ContainerDiff {
     /// Compares two programs of any format, by their outlines and their code.
     pub fn of_programs(before: &dyn Program, after: &dyn Program, identical: bool, context: usize) -> Self {
         let mut diff = Self { identical, parts: Vec::new(), same: 0 };
+        if !before.has_fields() && !after.has_fields() {
+            modules::compare(before, after, context, &mut diff);
+            return diff;
+        }
         let fields = |program: &dyn Program| fields::of_parts(|sink| program.outline(sink));
         diff.compare(fields(before), fields(after), |key, change| {
             if let (Some(one), Some(two)) = (part_module(before, key), part_module(after, key))

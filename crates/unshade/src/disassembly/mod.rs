@@ -81,7 +81,7 @@ pub fn print_functions(
     let mut count = 0;
     let print_options = PrintOptions { dialect: options.dialect, module_id: None };
     for (at, one) in parsed.functions.iter().enumerate() {
-        if !selection.matches_name(unit.index_of(at), &one.symbol.name) {
+        if !selection.matches_name(unit.index_of(at, &one.symbol.name), &one.symbol.name) {
             continue;
         }
         if count > 0 {

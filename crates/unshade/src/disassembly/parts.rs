@@ -27,6 +27,8 @@ pub struct ProgramPart<'a> {
     pub container: Container<'a>,
     /// The bitcode, with its offset in the file.
     pub bitcode: Reader<'a>,
+    /// Mangled names of the functions that selectors number, in order, escaped.
+    pub exports: Vec<String>,
     /// Path of the container.
     path: String,
     header: ProgramHeader,
@@ -76,7 +78,8 @@ fn find_inside<'a>(
             let label = if wanted.is_some() { format!("{path}!{}", part.name) } else { path.to_owned() };
             let container = container.clone();
             let path = path.to_owned();
-            programs.push(ProgramPart { label, name: part.name, container, bitcode, path, header });
+            let exports = Vec::new();
+            programs.push(ProgramPart { label, name: part.name, container, bitcode, exports, path, header });
         }
     }
     let is_container = |part: &Part<'_>| CONTAINERS.contains(&&part.name.0);

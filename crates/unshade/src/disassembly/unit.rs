@@ -66,10 +66,20 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Returns the index that selects a function, from its index in the module.
-    pub fn index_of(&self, function: usize) -> u32 {
-        let first = if let Self::File { first_function, .. } = self { *first_function } else { 0 };
-        first.saturating_add(u32::try_from(function).unwrap_or(u32::MAX))
+    /// Returns the index that selects a function, from its index in the module and its name. Functions that a container
+    /// does not export follow those that it does.
+    pub fn index_of(&self, function: usize, name: &[u8]) -> u32 {
+        let (first, exported) = match self {
+            Self::File { first_function, .. } => (*first_function, None),
+            Self::Part(part) => {
+                let name = Escaped(name).to_cow();
+                let exported = part.exports.iter().position(|export| *export == name);
+                (u32::try_from(part.exports.len()).unwrap_or(u32::MAX), exported)
+            }
+            Self::Function { .. } => (0, None),
+        };
+        let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        exported.map_or_else(|| first.saturating_add(place(function)), place)
     }
 
     /// Parses the module, without function bodies.

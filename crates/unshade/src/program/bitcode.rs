@@ -43,6 +43,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Edit, NOT_WRITTEN),
         (Verb::Sign, "LLVM bitcode is not signed"),
     ],
+    deferred: |_, _| None,
     open: |find| Bitcode::open(find).map(|program| -> Box<dyn Program> { Box::new(program) }),
 };
 
@@ -53,7 +54,6 @@ const COLUMNS: &[Column] = &[
     Column::left("metal", "Metal"),
     Column::right("size", "body"),
     Column::right("offset", "offset"),
-    Column::left("signature", "signature"),
 ];
 
 const MODULES: &[Column] = &[
@@ -68,7 +68,10 @@ struct Bitcode<'a> {
     base: u64,
     /// The path of the program, which names its modules.
     path: String,
-    modules: Vec<Module<'a>>,
+    /// The modules that can be read, each with its index in the stream.
+    modules: Vec<(u32, Module<'a>)>,
+    /// The number of all modules.
+    count: usize,
     /// What could not be read of the stream.
     diagnostics: Diagnostics,
     options: Vec<String>,
@@ -149,36 +152,37 @@ impl<'a> Bitcode<'a> {
     fn open(find: &Find<'a>) -> Result<Self> {
         let base = super::base(find);
         let mut diagnostics = Diagnostics::new();
-        let mut modules = Vec::new();
-        for module in Module::parse_all(find.data, base)? {
-            modules.extend(diagnostics.take("llvm-module", module));
+        let (mut modules, mut count) = (Vec::new(), 0);
+        for (index, module) in (0..).zip(Module::parse_all(find.data, base)?) {
+            modules.extend(diagnostics.take("llvm-module", module).map(|module| (index, module)));
+            count += 1;
         }
         let options = find.compiler_options().map(|option| Escaped(option).to_string()).collect();
-        Ok(Self { data: find.data, base, path: find.path.to_string(), modules, diagnostics, options })
+        Ok(Self { data: find.data, base, path: find.path.to_string(), modules, count, diagnostics, options })
     }
 
-    /// Visits the functions of all modules, with the index in the stream and the number of the module.
-    fn each_function(&self, mut visit: impl FnMut(u32, u32, &Function)) {
-        let modules = (0..).zip(&self.modules);
-        let all = modules.flat_map(|(number, module)| module.functions.iter().map(move |one| (number, one)));
-        for (index, (number, function)) in (0..).zip(all) {
-            visit(index, number, function);
-        }
+    /// Returns the modules, each with its index and that of its first function. Functions count through all modules.
+    fn numbered(&self) -> impl Iterator<Item = (u32, u32, &Module<'a>)> {
+        let mut next = 0_u32;
+        self.modules.iter().map(move |(index, module)| {
+            let first = next;
+            next = next.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+            (*index, first, module)
+        })
     }
 
     /// Returns the selected functions.
     fn functions(&self, selection: &Selection) -> Vec<FunctionJson> {
         let mut found = Vec::new();
-        let mut index = 0;
-        for (number, module) in (0..).zip(&self.modules) {
+        for (number, first, module) in self.numbered() {
             let air = AirFunctions::new(module);
-            for (function, facts) in module.functions.iter().zip(functions(module)) {
+            let all = module.functions.iter().zip(functions(module));
+            for (index, (function, facts)) in (first..).zip(all) {
                 let kind = air.kind(function);
                 let name = &function.symbol.name;
                 if selection.matches(&ItemName { index, name, kind: Some(&kind), has_source: false }) {
                     found.push(function_json(index, number, facts, &air, kind));
                 }
-                index += 1;
             }
         }
         found
@@ -271,8 +275,10 @@ fn module_facts(module: &ModuleJson) -> Vec<Fact> {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| Fact::new(label, value)));
     };
     text("target", Some(&module.triple));
-    let epoch = module.epoch.map(|epoch| format!("{}, epoch {epoch}", module.producer));
-    text("producer", Some(epoch.as_ref().unwrap_or(&module.producer)));
+    let epoch = module.epoch.map(|epoch| format!("epoch {epoch}"));
+    let producer = Some(module.producer.clone()).filter(|producer| !producer.is_empty());
+    let words: Vec<String> = producer.into_iter().chain(epoch).collect();
+    text("producer", Some(&words.join(", ")));
     text("compiler", module.compiler.as_ref());
     text("source", module.source.as_ref());
     if let (Some(air), Some(metal)) = (&module.air, &module.metal) {
@@ -304,10 +310,10 @@ impl Program for Bitcode<'_> {
     fn brief(&self) -> Brief {
         let defined =
             |module: &Module<'_>| module.functions.iter().filter(|one| !one.declaration).count() as u64;
-        let functions = self.modules.iter().map(defined).sum();
-        let target = self.modules.first().map(|module| Escaped(&module.triple).to_string());
+        let functions = self.modules.iter().map(|(_, module)| defined(module)).sum();
+        let target = self.modules.first().map(|(_, module)| Escaped(&module.triple).to_string());
         let target = target.filter(|target| !target.is_empty());
-        let modules = (self.modules.len() > 1).then(|| counted(self.modules.len() as u64, "module"));
+        let modules = (self.count > 1).then(|| counted(self.count as u64, "module"));
         let words = [target.clone(), modules, Some(counted(functions, "function"))];
         Brief { summary: words.into_iter().flatten().collect::<Vec<_>>().join(", "), target, functions }
     }
@@ -315,14 +321,14 @@ impl Program for Bitcode<'_> {
     #[cfg(not(target_family = "wasm"))]
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
         let sections = self.sections(diagnostics);
-        let modules = (0..).zip(&self.modules).map(|(index, module)| module_json(index, module)).collect();
+        let modules = self.modules.iter().map(|(index, module)| module_json(*index, module)).collect();
         Info { sections, json: super::json(ModulesJson { modules, options: self.options.clone() }) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
         diagnostics.append(self.diagnostics.clone());
         let mut sections: Vec<Section> =
-            (0..).zip(&self.modules).map(|(index, module)| self.section(index, module)).collect();
+            self.modules.iter().map(|(index, module)| self.section(*index, module)).collect();
         if let Some(last) = sections.last_mut() {
             if !self.options.is_empty() {
                 last.facts.push(Fact::new("options", self.options.join(" ")));
@@ -334,7 +340,8 @@ impl Program for Bitcode<'_> {
 
     fn pieces(&self) -> Pieces {
         let file = self.path.rsplit(['/', '\\', '!']).find(|name| !name.is_empty()).unwrap_or(&self.path);
-        let piece = |(index, module): (u32, &Module<'_>)| {
+        let piece = |(index, module): &(u32, Module<'_>)| {
+            let index = *index;
             let name = Escaped(module.source_filename.as_deref().unwrap_or_default()).to_string();
             let end = self.base.saturating_add(self.data.len() as u64);
             let row = Row {
@@ -351,19 +358,19 @@ impl Program for Bitcode<'_> {
             };
             Piece { row, index, panes: piece::CODE, has_bytes: index == 0, unit: 0 }
         };
-        let all = (0..).zip(&self.modules).map(piece).collect();
+        let all = self.modules.iter().map(piece).collect();
         Pieces { noun: "module", columns: MODULES, all, panes: piece::CODE }
     }
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
-        let module = self.modules.get(piece.index as usize);
-        let module = module.ok_or_else(|| super::no_piece(self.base))?;
-        Ok(Card { facts: self.section(piece.index, module).facts, ..Card::default() })
+        let module = self.modules.iter().find(|(index, _)| *index == piece.index);
+        let (index, module) = module.ok_or_else(|| super::no_piece(self.base))?;
+        Ok(Card { facts: self.section(*index, module).facts, ..Card::default() })
     }
 
     fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
-        let module = piece.index as usize;
-        let units = vec![self.unit(module, self.first_function(module))];
+        let mut modules = self.numbered().filter(|(index, ..)| *index == piece.index);
+        let units = modules.next().map(|(index, first, _)| self.unit(index, first)).into_iter().collect();
         Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
     }
 
@@ -371,15 +378,23 @@ impl Program for Bitcode<'_> {
         Ok(PieceBytes { extension: ".bc", data: self.data.into() })
     }
 
-    /// Records are no fields: `dump` prints them.
+    fn has_fields(&self) -> bool {
+        false
+    }
+
     fn fields_of(&self, _piece: &Piece) -> Vec<Range<u64>> {
         Vec::new()
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
-        self.each_function(|index, _, function| {
-            let _ = visit(ItemName { index, name: &function.symbol.name, kind: None, has_source: false });
-        });
+        for (_, first, module) in self.numbered() {
+            for (index, function) in (first..).zip(&module.functions) {
+                let item = ItemName { index, name: &function.symbol.name, kind: None, has_source: false };
+                if visit(item).is_break() {
+                    return;
+                }
+            }
+        }
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -392,11 +407,13 @@ impl Program for Bitcode<'_> {
     ) -> Items {
         diagnostics.append(self.diagnostics.clone());
         let functions = self.functions(selection);
-        let has_several = self.modules.len() > 1;
+        let has_several = self.count > 1;
         let row = |one: &FunctionJson| Row {
             index: one.index,
             name: one.name.clone(),
             demangled: one.demangled.clone(),
+            // A demangled name has the types of the parameters already.
+            declaration: one.demangled.is_none().then(|| one.signature.clone()),
             kind: one.kind.clone(),
             cells: vec![
                 if has_several { Cell::Number(one.module.into()) } else { Cell::Empty },
@@ -405,7 +422,6 @@ impl Program for Bitcode<'_> {
                 Cell::text(one.metal.clone()),
                 Cell::size(one.size),
                 Cell::offset(one.offset),
-                Cell::text(one.signature.clone()),
             ],
             range: one.offset.zip(one.size).map(|(start, size)| start..start.saturating_add(size)),
             ..Row::default()
@@ -424,16 +440,13 @@ impl Program for Bitcode<'_> {
 
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
         diagnostics.append(self.diagnostics.clone());
-        let mut units = Vec::new();
-        let mut first_function = 0;
-        for (index, module) in self.modules.iter().enumerate() {
-            let mut functions = (first_function..).zip(&module.functions);
-            let is_selected = request.selection.is_everything()
-                || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name));
-            units.extend(is_selected.then(|| self.unit(index, first_function)));
-            first_function =
-                first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
-        }
+        let is_selected = |first: u32, module: &Module<'_>| {
+            let mut functions = (first..).zip(&module.functions);
+            request.selection.is_everything()
+                || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name))
+        };
+        let selected = self.numbered().filter(|(_, first, module)| is_selected(*first, module));
+        let units = selected.map(|(index, first, _)| self.unit(index, first)).collect();
         Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
 
@@ -462,15 +475,9 @@ impl Program for Bitcode<'_> {
 }
 
 impl Bitcode<'_> {
-    fn unit(&self, index: usize, first_function: u32) -> Unit<'_> {
-        let (name, bytes, base, count) = (self.path.as_str(), self.data, self.base, self.modules.len());
-        Unit::File { name, bytes, base, index, first_function, count }
-    }
-
-    /// Returns the index of a module's first function in the stream.
-    fn first_function(&self, module: usize) -> u32 {
-        let count = self.modules.iter().take(module).map(|one| one.functions.len()).sum::<usize>();
-        u32::try_from(count).unwrap_or(u32::MAX)
+    fn unit(&self, index: u32, first_function: u32) -> Unit<'_> {
+        let (name, bytes, base, count) = (self.path.as_str(), self.data, self.base, self.count);
+        Unit::File { name, bytes, base, index: index as usize, first_function, count }
     }
 
     fn section(&self, index: u32, module: &Module<'_>) -> Section {
@@ -481,7 +488,7 @@ impl Bitcode<'_> {
             Some(_) => ", wrapped".to_owned(),
             None => String::new(),
         };
-        let heading = match self.modules.len() {
+        let heading = match self.count {
             1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
             count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
         };
@@ -499,8 +506,8 @@ impl Bitcode<'_> {
         if let Some(demangled) = &function.demangled {
             facts.push(Fact::new("demangled", demangled));
         }
-        if self.modules.len() > 1 {
-            facts.push(Fact::new("module", format!("{} of {}", function.module + 1, self.modules.len())));
+        if self.count > 1 {
+            facts.push(Fact::new("module", format!("{} of {}", function.module + 1, self.count)));
         }
         facts.push(Fact::new("type", function.kind.clone()));
         facts.push(Fact::new("linkage", function.linkage.clone()));

@@ -35,6 +35,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Edit, NO_CONTAINER),
         (Verb::Sign, "Direct3D 9 programs are not signed"),
     ],
+    deferred: |_, _| None,
     open: |find| Ok(Box::new(Direct3d9(Reader::at(find.data, super::base(find))))),
 };
 

@@ -8,7 +8,7 @@ use super::{
     Table, Verb, Verdict, Writable, piece,
 };
 use crate::carve;
-use crate::disassembly::{TokenSource, Unit, has_token_program, program_parts};
+use crate::disassembly::{ProgramPart, TokenSource, Unit, has_token_program, program_parts};
 use crate::dxil::main_part;
 use crate::quantity::{counted, dimensions, size};
 use crate::select::Selection;
@@ -56,6 +56,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where DirectX containers load"),
     ],
+    deferred: |_, _| None,
     open: |find| Ok(Box::new(DxProgram::new(Container::read(Reader::at(find.data, super::base(find)))?))),
 };
 
@@ -197,23 +198,29 @@ impl<'a> DxProgram<'a> {
         if parts.is_empty() {
             return Code::Unread;
         }
-        let units = parts.into_iter().map(Unit::Part).collect();
+        let view = self.view();
+        let exports: Vec<_> = entries(&view).iter().map(|entry| entry.mangled.to_owned()).collect();
+        let unit = |mut part: ProgramPart<'a>| {
+            part.exports.clone_from(&exports);
+            Unit::Part(part)
+        };
+        let units = parts.into_iter().map(unit).collect();
         Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
+}
 
-    /// Hands the embedded sources to `visit`.
-    fn each_source(&self, diagnostics: &mut Diagnostics, visit: &mut dyn FnMut(SourceFile)) {
-        for part in self.container.found_parts().filter(|part| part.name.0 == *b"SRCI") {
-            let read = PartData::read(part.name, part.data);
-            if let Some(PartData::Sources(info)) = diagnostics.take("sources", read) {
-                let files = diagnostics.take("sources", info.files()).unwrap_or_default();
-                let file = |file: unshade_dxcontainer::source_info::SourceFile| SourceFile {
-                    path: file.name.0,
-                    data: file.text.0,
-                };
-                files.into_iter().map(file).for_each(&mut *visit);
-            }
-        }
+/// Hands the sources that are embedded in a part to `visit`.
+fn each_source(part: &Part<'_>, diagnostics: &mut Diagnostics, visit: &mut dyn FnMut(SourceFile)) {
+    if part.name.0 != *b"SRCI" {
+        return;
+    }
+    if let Some(PartData::Sources(info)) = diagnostics.take("sources", PartData::read(part.name, part.data)) {
+        let files = diagnostics.take("sources", info.files()).unwrap_or_default();
+        let file = |file: unshade_dxcontainer::source_info::SourceFile| SourceFile {
+            path: file.name.0,
+            data: file.text.0,
+        };
+        files.into_iter().map(file).for_each(visit);
     }
 }
 
@@ -315,7 +322,8 @@ impl Program for DxProgram<'_> {
 
     fn sources(&self, piece: Option<&Piece>, visit: &mut dyn FnMut(SourceFile)) {
         if piece.is_none_or(|piece| piece.row.has_source) {
-            self.each_source(&mut Diagnostics::new(), visit);
+            let mut diagnostics = Diagnostics::new();
+            self.container.found_parts().for_each(|part| each_source(&part, &mut diagnostics, visit));
         }
     }
 
@@ -390,10 +398,11 @@ impl Program for DxProgram<'_> {
                 let path = format!("modules/{}.bc", part.name);
                 take(Extracted { kind: ExtractKind::Module, path: &path, data: code.data() })?;
             }
-        }
-        let mut flow = ControlFlow::Continue(());
-        if kinds.contains(&ExtractKind::Source) {
-            self.each_source(diagnostics, &mut |file| {
+            if !kinds.contains(&ExtractKind::Source) {
+                continue;
+            }
+            let mut flow = ControlFlow::Continue(());
+            each_source(&part, diagnostics, &mut |file| {
                 let name = String::from_utf8_lossy(&file.path).replace('\\', "/");
                 let name = name.split_once(":/").map_or(name.as_str(), |(_, rest)| rest);
                 let path = format!("sources/{}", name.trim_start_matches('/'));
@@ -401,8 +410,9 @@ impl Program for DxProgram<'_> {
                     flow = take(Extracted { kind: ExtractKind::Source, path: &path, data: &file.data });
                 }
             });
+            flow?;
         }
-        flow
+        ControlFlow::Continue(())
     }
 
     fn verify(&self, _runner: &dyn Runner) -> Verdict {

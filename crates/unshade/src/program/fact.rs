@@ -206,6 +206,8 @@ pub struct Row {
     pub name: String,
     /// Its demangled name, if it is mangled.
     pub demangled: Option<String>,
+    /// Its declaration, which lists print in place of the name.
+    pub declaration: Option<String>,
     /// What sort of item it is.
     pub kind: String,
     /// Whether its source is embedded.
@@ -220,6 +222,11 @@ impl Row {
     /// Returns the name that people read: demangled if it is mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Returns what a list prints as the name.
+    pub fn listed_name(&self) -> &str {
+        self.declaration.as_deref().unwrap_or_else(|| self.readable_name())
     }
 }
 

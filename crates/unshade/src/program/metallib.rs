@@ -38,6 +38,7 @@ pub(super) static LIBRARY: Format = Format {
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Sign, NOT_SIGNED),
     ],
+    deferred,
     open: |find| MetalProgram::library(find).map(boxed),
 };
 
@@ -57,6 +58,7 @@ pub(super) static UNIVERSAL: Format = Format {
         (Verb::Edit, "universal files are not edited; `unshade extract` writes their slices"),
         (Verb::Sign, NOT_SIGNED),
     ],
+    deferred: |_, _| None,
     open: |find| MetalProgram::universal(find).map(boxed),
 };
 
@@ -88,6 +90,16 @@ const PIECE_COLUMNS: &[Column] = &[
 
 /// The most functions of a library whose hashes are checked before their results are merged.
 const UNITS_AT_ONCE: usize = 4_096;
+
+/// Returns the range of bitcode, if every module has a size in the function list.
+fn deferred(bytes: &[u8], is_rest_read: bool) -> Option<Range<u64>> {
+    let library = Library::parse(bytes).ok()?;
+    let mut functions = library.functions().map_while(Result::ok);
+    let header = library.header();
+    let is_whole = header.file_size == bytes.len() as u64;
+    let has_sizes = !is_rest_read || functions.all(|function| function.module_size.is_some());
+    (is_whole && has_sizes).then(|| header.bitcode.range())
+}
 
 fn boxed<'a>(program: MetalProgram<'a>) -> Box<dyn Program + 'a> {
     Box::new(program)
@@ -193,17 +205,23 @@ impl<'a> MetalProgram<'a> {
         Ok(Self { universal: Some(universal), libraries, diagnostics, size })
     }
 
+    /// Returns each library with the index of its first function: functions count through all libraries.
+    fn numbered(&self) -> impl Iterator<Item = (&NamedLibrary<'a>, u32)> {
+        let mut next = 0_u32;
+        self.libraries.iter().map(move |named| {
+            let first = next;
+            next = next.saturating_add(named.library.functions().declared_count());
+            (named, first)
+        })
+    }
+
     /// Returns the selected functions of each library.
     fn selected(&self, selection: &Selection) -> Vec<(&NamedLibrary<'a>, Vec<Function<'a>>)> {
-        let mut selected = Vec::new();
-        for named in &self.libraries {
-            let functions = named.library.functions().map_while(Result::ok);
-            selected.push((
-                named,
-                functions.filter(|function| selection.matches(&item_name(function))).collect(),
-            ));
-        }
-        selected
+        let functions = |(named, first): (&'_ NamedLibrary<'a>, u32)| -> Vec<Function<'a>> {
+            let all = functions_from(&named.library, first);
+            all.filter(|function| selection.matches(&item_name(function))).collect()
+        };
+        self.numbered().map(|(named, first)| (named, functions((named, first)))).collect()
     }
 
     /// Returns the function that a piece is, with its library.
@@ -219,6 +237,16 @@ impl<'a> MetalProgram<'a> {
         let slices: Vec<_> = slices.map(|slice| read_slice(&slice)).collect();
         Some((slices_section(&slices, self.size), slices))
     }
+}
+
+/// Returns the functions of a library that can be read, with indices from `first`.
+fn functions_from<'a>(library: &Library<'a>, first: u32) -> impl Iterator<Item = Function<'a>> {
+    library.functions().map_while(Result::ok).map(move |function| numbered_from(function, first))
+}
+
+fn numbered_from(mut function: Function<'_>, first: u32) -> Function<'_> {
+    function.index = function.index.saturating_add(first);
+    function
 }
 
 fn item_name<'n>(function: &Function<'n>) -> ItemName<'n> {
@@ -271,8 +299,8 @@ impl Program for MetalProgram<'_> {
 
     fn pieces(&self) -> Pieces {
         let mut all = Vec::new();
-        for (unit, named) in (0..).zip(&self.libraries) {
-            for function in named.library.functions().map_while(Result::ok) {
+        for (unit, (named, first)) in (0..).zip(self.numbered()) {
+            for (index, function) in (0..).zip(functions_from(&named.library, first)) {
                 let mut row = row(FunctionRow::new(&named.library, &function));
                 if row.kind.is_empty() {
                     row.kind = "function".to_owned();
@@ -280,7 +308,7 @@ impl Program for MetalProgram<'_> {
                 row.cells.push(Cell::text(named.slice.clone()));
                 let has_bytes = row.range.is_some();
                 let panes = if has_bytes { piece::CODE } else { &[] };
-                all.push(Piece { unit, index: row.index, panes, has_bytes, row });
+                all.push(Piece { unit, index, panes, has_bytes, row });
             }
         }
         Pieces { noun: "function", columns: PIECE_COLUMNS, all, panes: &[] }
@@ -322,9 +350,8 @@ impl Program for MetalProgram<'_> {
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
-        let functions =
-            self.libraries.iter().flat_map(|named| named.library.functions().map_while(Result::ok));
-        let _ = { functions }.try_for_each(|function| visit(item_name(&function)));
+        let mut functions = self.numbered().flat_map(|(named, first)| functions_from(&named.library, first));
+        let _ = functions.try_for_each(|function| visit(item_name(&function)));
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -337,11 +364,11 @@ impl Program for MetalProgram<'_> {
     ) -> Items {
         diagnostics.append(self.diagnostics.clone());
         let (mut count, mut groups, mut libraries) = (0, Vec::new(), Vec::new());
-        for named in &self.libraries {
-            let functions: Vec<_> = named
-                .library
-                .functions()
-                .filter_map(|function| diagnostics.take("function-list", function))
+        for (named, first) in self.numbered() {
+            let all = named.library.functions();
+            let readable = all.filter_map(|function| diagnostics.take("function-list", function));
+            let functions: Vec<_> = readable
+                .map(|function| numbered_from(function, first))
                 .filter(|function| selection.matches(&item_name(function)))
                 .collect();
             count += functions.len();
@@ -621,6 +648,7 @@ fn row(view: FunctionRow) -> Row {
         index: view.index,
         name: view.name,
         demangled: view.demangled,
+        declaration: None,
         kind: view.kind.unwrap_or_default(),
         has_source: view.has_source,
         range: view.offset.zip(view.size).map(|(start, size)| start..start.saturating_add(size)),

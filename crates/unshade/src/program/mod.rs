@@ -77,6 +77,9 @@ pub struct Format {
     pub kinds: &'static [&'static str],
     /// The verbs that mean nothing for this format, each with the reason as a sentence without a full stop.
     pub refusals: &'static [(Verb, &'static str)],
+    /// Returns the range of a file that need not be read before its code is asked for, from its first bytes; with `true`,
+    /// from all of the file but that range. What is not read yet is zero.
+    pub deferred: fn(&[u8], bool) -> Option<Range<u64>>,
     /// Opens a program that was found.
     pub open: for<'a> fn(&Find<'a>) -> Result<Box<dyn Program + 'a>>,
 }
@@ -264,6 +267,12 @@ pub trait Program: Send + Sync {
 
     /// Visits the embedded sources of a piece, or of the program if it has any as a whole.
     fn sources(&self, _piece: Option<&Piece>, _visit: &mut dyn FnMut(SourceFile)) {}
+
+    /// Returns whether the outline is made of fields that mean something each. Otherwise it has bits, such as records of
+    /// bitcode, that `diff` and `survey` read from the code.
+    fn has_fields(&self) -> bool {
+        true
+    }
 
     /// Returns the ranges whose fields belong to a piece.
     fn fields_of(&self, piece: &Piece) -> Vec<Range<u64>> {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::carve::{self, Find};
 use crate::demangle;
-use crate::nv_units::{Nvidia, Unit, with_unit};
+use crate::nv_units::{Nvidia, Unit, each_unit, with_unit};
 use crate::quantity::{counted, dimensions, grouped};
 use crate::sass_listing::instruction_set;
 use crate::select::Selection;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use unshade_core::{Diagnostics, OutlineSink, Reader, Result, TokenKind, TokenSink};
-use unshade_nv::fatbin::{Entry, EntryKind};
+use unshade_nv::fatbin::EntryKind;
 use unshade_nv::{Cubin, Fatbin, Ptx, verify};
 use unshade_sass::isa;
 
@@ -42,6 +42,7 @@ pub(super) static FATBIN: Format = Format {
         (Verb::Edit, NOT_EDITED),
         (Verb::Sign, NOT_SIGNED),
     ],
+    deferred: |_, _| None,
     open: |find| open(find, |reader| Fatbin::read(reader).map(Nvidia::Fatbin)),
 };
 
@@ -57,6 +58,7 @@ pub(super) static CUBIN: Format = Format {
         (Verb::Edit, NOT_EDITED),
         (Verb::Sign, NOT_SIGNED),
     ],
+    deferred: |_, _| None,
     open: |find| open(find, |reader| Cubin::read(reader).map(Nvidia::Cubin)),
 };
 
@@ -81,6 +83,7 @@ pub(super) static PTX: Format = Format {
         (Verb::Edit, "PTX is text; edit it as such"),
         (Verb::Sign, NOT_SIGNED),
     ],
+    deferred: |_, _| None,
     open: |find| open(find, |reader| Ok(Nvidia::Ptx(Ptx::new(reader)))),
 };
 
@@ -148,6 +151,21 @@ impl NvidiaProgram<'_> {
         let mut facts = facts(view);
         facts.push(Fact::command("more", "list", ""));
         Section { heading: format!("{}, {}", self.name, summary(view)), facts }
+    }
+
+    /// Returns the entries that are selected, or that have a function that is. Names select functions of PTX too.
+    fn selected_entries(&self, selection: &Selection) -> HashSet<u32> {
+        let mut entries = HashSet::new();
+        let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
+        let mut take = |row: KernelRow| entries.extend(row.entry.filter(|_| is_wanted(selection, &row.kind)));
+        kernel_rows(&self.program, false, &mut Diagnostics::new(), &wanted, &mut take);
+        each_unit(&self.program, true, &mut Diagnostics::new(), &mut |entry, unit| {
+            let Unit::Ptx(ptx) = unit else { return };
+            if ptx.functions().any(|one| selection.matches_name(u32::MAX, one.name)) {
+                entries.extend(entry.map(|entry| entry.index));
+            }
+        });
+        entries
     }
 
     /// Returns the listings of a function. Functions inside of others are decompiled where these call them.
@@ -326,6 +344,7 @@ impl Program for NvidiaProgram<'_> {
         take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Nvidia::Fatbin(fatbin) = &self.program else { return ControlFlow::Continue(()) };
+        let selected = (!selection.is_everything()).then(|| self.selected_entries(selection));
         for entry in fatbin.entries() {
             let Some(entry) = diagnostics.take("nv-entry-header", entry) else { continue };
             let (kind, folder, extension) = match entry.kind {
@@ -333,13 +352,11 @@ impl Program for NvidiaProgram<'_> {
                 EntryKind::PTX => (ExtractKind::Source, "sources", "ptx"),
                 _ => (ExtractKind::Module, "modules", "bin"),
             };
-            if !kinds.contains(&kind) {
+            let is_selected = selected.as_ref().is_none_or(|selected| selected.contains(&entry.index));
+            if !kinds.contains(&kind) || !is_selected {
                 continue;
             }
             let Some(data) = diagnostics.take("nv-entry-data", entry.data()) else { continue };
-            if !selection.is_everything() && !has_function(&entry, &data, selection) {
-                continue;
-            }
             let path = format!("{folder}/{}.{}.{extension}", entry.index, entry.target());
             take(Extracted { kind, path: &path, data: &data })?;
         }
@@ -366,20 +383,6 @@ fn sorted(mut diagnostics: Diagnostics) -> Diagnostics {
     diagnostics
 }
 
-/// Returns whether a unit has one of the functions that are selected. Functions count from 0 in each.
-fn has_function(entry: &Entry<'_>, data: &[u8], selection: &Selection) -> bool {
-    match entry.kind {
-        EntryKind::ELF => entry
-            .cubin(data)
-            .is_ok_and(|cubin| cubin.functions().any(|one| selection.matches_name(one.index, one.name()))),
-        EntryKind::PTX => {
-            let functions = entry.ptx(data);
-            (0..).zip(functions.functions()).any(|(index, one)| selection.matches_name(index, one.name))
-        }
-        _ => false,
-    }
-}
-
 /// Demangles the names of rows, each name once: a fat binary has the same functions for several chips.
 fn demangle_all(rows: &mut [KernelRow], runner: &dyn Runner) {
     let distinct: HashSet<&str> = rows.iter().map(KernelRow::own_name).collect();
@@ -399,6 +402,7 @@ fn row(view: &KernelRow) -> Row {
         index: view.index,
         name: view.name.clone(),
         demangled: view.demangled.clone(),
+        declaration: None,
         kind: view.kind.clone(),
         has_source: false,
         range: view.offset.filter(|_| view.size > 0).map(|start| start..start.saturating_add(view.size)),

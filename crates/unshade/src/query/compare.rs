@@ -4,7 +4,6 @@ use super::session::{Parsed, Session};
 use super::*;
 use crate::diff::{self, Change, ContainerDiff, FieldChange, LibraryDiff, LineDiff};
 use crate::program::NamedLibrary;
-use unshade_llvm::print::Dialect;
 use unshade_metallib::Library;
 
 /// Lines around a change.
@@ -72,15 +71,10 @@ impl Session {
 
 fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
     let mut answer = CompareAnswer::default();
-    let is_bitcode = |parsed: &Parsed<'_>| parsed.format.format == crate::format::Format::Bitcode;
     if let (Some(one), Some(other)) = (library(before), library(after)) {
         answer.take_library(&LibraryDiff::new(one, other));
     } else if before.format.format != after.format.format {
         return Err(different_kinds());
-    } else if is_bitcode(before) {
-        let diff = diff::bitcode(before.data, after.data, Dialect::Llvm14, CONTEXT)?;
-        answer.same = diff.is_empty();
-        answer.take_text_hunks(&diff);
     } else {
         let identical = before.data == after.data;
         let (one, other) = (&*before.program, &*after.program);

@@ -19,7 +19,6 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use unshade_core::{Diagnostics, Escaped};
-use unshade_metallib::Library;
 
 /// Returns the time in milliseconds, from any beginning.
 pub type Clock = fn() -> f64;
@@ -161,7 +160,7 @@ impl Session {
         if self.opened.is_some() {
             return Ok(());
         }
-        let is_partial = self.ensure_outside_of_bitcode()?;
+        let is_partial = self.ensure_outside_of_code()?;
         if let Some(index) = &mut self.index {
             index.ensure(0..u64::MAX)?;
         }
@@ -183,32 +182,29 @@ impl Session {
         Ok(())
     }
 
-    /// Of a file that is read by ranges and is a Metal library, reads everything but the bitcode; reads all of any other.
-    /// Returns whether the bitcode is not read yet.
-    fn ensure_outside_of_bitcode(&mut self) -> Answer<bool> {
+    /// Of a file that is read by ranges, reads everything but the code that its format defers. Returns whether that is not
+    /// read yet.
+    fn ensure_outside_of_code(&mut self) -> Answer<bool> {
         let size = self.source.bytes().len() as u64;
         if !self.source.is_ranged() {
             return Ok(false);
         }
         self.source.ensure(0..HEAD)?;
         let bytes = self.source.bytes();
-        let library =
-            (detect(bytes) == Kind::Program(Format::MetalLibrary)).then(|| Library::parse(bytes).ok());
-        let header = library.flatten().map(|library| *library.header());
-        let Some(header) = header.filter(|header| header.file_size == size) else {
+        let format =
+            if let Kind::Program(format) = detect(bytes) { Some(program::format(format)) } else { None };
+        let deferred =
+            |bytes: &[u8], is_rest_read| format.and_then(|format| (format.deferred)(bytes, is_rest_read));
+        let Some(code) = deferred(bytes, false) else {
             return self.source.ensure(0..size).map(|()| false);
         };
-        let bitcode = header.bitcode.range();
-        self.source.ensure(0..bitcode.start)?;
-        self.source.ensure(bitcode.end..size)?;
-        // Where the function list has no sizes of modules, they are read from the modules.
-        let has_sizes = Library::parse(self.source.bytes()).is_ok_and(|library| {
-            library.functions().map_while(Result::ok).all(|function| function.module_size.is_some())
-        });
-        if !has_sizes {
+        self.source.ensure(0..code.start)?;
+        self.source.ensure(code.end..size)?;
+        let can_wait = deferred(self.source.bytes(), true).is_some();
+        if !can_wait {
             self.source.ensure(0..size)?;
         }
-        Ok(has_sizes)
+        Ok(can_wait)
     }
 
     /// Reads all of the file.

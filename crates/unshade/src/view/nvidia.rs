@@ -622,7 +622,7 @@ impl KernelRow {
 impl KernelView {
     fn take_function(&mut self, cubin: &Cubin<'_>, function: &Function<'_>) {
         let details = function.details(cubin);
-        self.place = function.index;
+        self.place = function.index.saturating_sub(cubin.first_function());
         match function.code(cubin) {
             Ok(code) => self.code_offset = code.base().checked_sub(cubin.file().base()),
             Err(error) => self.findings.push(FindingView::from_error(Severity::Error, "nv-function", &error)),

@@ -16,9 +16,7 @@ use print::{JsonWriter, TextWriter};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use unshade::carve::{Find, Limits};
-use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, LineDiff, Pair};
-use unshade::format::Format;
-use unshade::llvm::print::Dialect;
+use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, Pair};
 use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Program, Verb};
 
@@ -37,10 +35,8 @@ trait Writer {
     fn end_library(&mut self) -> Result<()>;
     /// A slice that one of them has.
     fn slice(&mut self, slice: &str, is_new: bool) -> Result<()>;
-    /// Two containers.
+    /// Two programs of parts, or of modules.
     fn container(&mut self, diff: &ContainerDiff) -> Result<()>;
-    /// Two bitcode files.
-    fn code(&mut self, diff: &LineDiff) -> Result<()>;
     /// The end.
     fn end(&mut self, is_empty: bool) -> Result<()>;
 }
@@ -103,10 +99,6 @@ fn compare_programs(
     writer.begin(&head, &other_head, identical)?;
     let is_empty = if has_libraries {
         compare_libraries(before.metal_libraries(), after.metal_libraries(), context, writer)?
-    } else if one.format == Format::Bitcode {
-        let diff = unshade::diff::bitcode(one.data, two.data, Dialect::Llvm14, context)?;
-        writer.code(&diff)?;
-        diff.is_empty()
     } else {
         let diff = ContainerDiff::of_programs(before, after, identical, context);
         writer.container(&diff)?;

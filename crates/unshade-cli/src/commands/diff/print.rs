@@ -268,10 +268,6 @@ impl Writer for TextWriter<'_> {
         diff.parts.iter().try_for_each(|part| self.part(part))
     }
 
-    fn code(&mut self, diff: &LineDiff) -> Result<()> {
-        self.lines(diff, "")
-    }
-
     fn end(&mut self, is_empty: bool) -> Result<()> {
         if self.identical {
             return Ok(());
@@ -390,11 +386,6 @@ impl Writer for JsonWriter<'_> {
         }
         let parts = serde_json::to_string(&diff.parts)?;
         Ok(write!(self.stdout, ",\"parts\":{parts},\"same\":{}", diff.same)?)
-    }
-
-    fn code(&mut self, diff: &LineDiff) -> Result<()> {
-        let diff = if self.stat { counted(diff) } else { diff.clone() };
-        Ok(write!(self.stdout, ",\"code\":{}", serde_json::to_string(&diff)?)?)
     }
 
     fn end(&mut self, _is_empty: bool) -> Result<()> {

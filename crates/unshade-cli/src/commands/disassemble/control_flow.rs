@@ -161,13 +161,19 @@ fn graphs_of(
             vec![GraphsJson { index: row.index, name: row.name, demangled: row.demangled, graphs }]
         }
         Unit::Part(_) | Unit::File { .. } => {
+            let name = |at: usize| {
+                module.functions.get(at).map_or(&[][..], |function| function.symbol.name.as_slice())
+            };
             let wanted = |at: usize| {
-                let function = module.functions.get(at);
-                function
-                    .is_some_and(|function| selection.matches_name(unit.index_of(at), &function.symbol.name))
+                let name = name(at);
+                selection.matches_name(unit.index_of(at, name), name)
             };
             let graphs = ControlFlowView::of_module(&module, dialect, wanted, &mut diagnostics);
-            graphs.into_iter().map(GraphsJson::of_one).collect()
+            let numbered = |graph: ControlFlowView| {
+                let at = graph.index as usize;
+                GraphsJson { index: unit.index_of(at, name(at)), ..GraphsJson::of_one(graph) }
+            };
+            graphs.into_iter().map(numbered).collect()
         }
     };
     Ok(Made { content: functions, diagnostics })

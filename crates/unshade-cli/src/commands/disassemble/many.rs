@@ -5,9 +5,10 @@
 //! folder, named like the file and below the folders that it was found in; else a line tells the file above each.
 //! Files of folders without a GPU program are passed over.
 
+use super::super::programs::require_selected;
 use super::super::walk::{list_files, spread};
 use super::writer::{Listing, Text, Writer};
-use super::{list, other_form};
+use super::{list, other_form, verb};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::{Input, NothingFound, is_folder, shown};
@@ -20,6 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use unshade::carve::Limits;
 use unshade::core::{Diagnostics, Escaped};
+use unshade::program::Verb;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
@@ -111,7 +113,7 @@ pub(super) fn run(
         }
         output.write(listed)?;
     }
-    output.finish(sources.len(), selection)
+    output.finish(&sources, selection, verb(args, global), &limits)
 }
 
 /// What came of a file.
@@ -270,15 +272,32 @@ impl Output {
     }
 
     /// Completes what was printed, and says how all went.
-    fn finish(self, count: usize, selection: &Selection) -> Result<Outcome> {
+    fn finish(
+        self,
+        sources: &[Source],
+        selection: &Selection,
+        verb: Verb,
+        limits: &Limits,
+    ) -> Result<Outcome> {
         if let Some(stdout) = self.stdout {
             stdout.finish()?;
         }
         if self.listed > 0 || self.outcome != Outcome::Done {
             return Ok(self.outcome);
         }
-        let what = if selection.is_everything() { "no code that can be read" } else { "no function matches" };
-        anstream::eprintln!("{}: {what} in {}", paint::error("unshade"), counted(count as u64, "file"));
+        let everything = selection.is_everything();
+        if !everything {
+            // The nearest name is looked for in as many files as are open at a time.
+            let first = sources.iter().take(BATCH);
+            let inputs: Vec<Input> = first.filter_map(|source| source.open().ok()).collect();
+            require_selected(&inputs, selection, verb, limits)?;
+        }
+        let what = if everything { "no code that can be read" } else { "no function matches" };
+        anstream::eprintln!(
+            "{}: {what} in {}",
+            paint::error("unshade"),
+            counted(sources.len() as u64, "file")
+        );
         Ok(Outcome::Finding)
     }
 }

@@ -201,7 +201,7 @@ fn count_unit(
             let names = TypeNames::new(&module, dialect);
             for (at, function) in module.functions.iter().enumerate() {
                 let symbol = function.symbol.name.as_slice();
-                let index = unit.index_of(at);
+                let index = unit.index_of(at, symbol);
                 if function.declaration || !selection.matches_name(index, symbol) {
                     continue;
                 }

@@ -2,21 +2,22 @@
 
 mod argument;
 
-use super::programs::each_program;
+use super::programs::{each_program, require_selected};
 use crate::Outcome;
 use crate::args::{GlobalArgs, RunArgs};
 use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint::{self, faint, grouped, name};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use argument::{Given, Scalar};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
+use unshade::nv::function::Function;
 use unshade::nv_units::{Unit, each_unit};
 use unshade::program::{Code, CodeRequest, Verb};
 use unshade::sass_listing::instruction_set;
-use unshade::select::Selection;
+use unshade::select::{Selection, Selector};
 use unshade::view::SCHEMA;
 use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Step, Summary};
 
@@ -35,11 +36,11 @@ struct Wanted<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let cubin = find_cubin(args, global)?;
+    let (cubin, kernel) = find_cubin(args, global)?;
     let mut device = Device::new();
     device.limit_memory(args.memory);
     let module = load(&mut device, &cubin, args.memory)?;
-    let kernel = find_kernel(&module, &args.kernel)?;
+    let kernel = find_kernel(&module, &kernel)?;
     let (arguments, buffers) = place_arguments(&module, &mut device, &kernel, &args.arguments)?;
     let wanted = args.out.iter().map(|text| wanted(text, &buffers)).collect::<Result<Vec<_>>>()?;
     for wanted in &wanted {
@@ -92,10 +93,15 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The first cubin whose code is known and that has the kernel.
-fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<Vec<u8>> {
+/// Returns the first cubin whose code is known and that has the kernel, and the kernel's name.
+fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> {
     let input = Input::open(&args.file)?;
-    let mut found: Option<Vec<u8>> = None;
+    let selector = Selector::parse(&args.kernel).map_err(|fault| anyhow!(fault))?;
+    let is_wanted = |function: &Function<'_>| match &selector {
+        Selector::Index(index) => function.index == *index,
+        _ => is_meant(function.name(), &args.kernel),
+    };
+    let (mut found, mut has_name) = (None, false);
     let mut chips = Vec::new();
     each_program(&input, Verb::Run, &global.limits(), |mut visited| {
         let (selection, path) = (Selection::default(), visited.find.path.to_string());
@@ -106,13 +112,22 @@ fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<Vec<u8>> {
             let Unit::Cubin(cubin) = unit else { return };
             chips.push(cubin.arch());
             let known = instruction_set(cubin).is_some() && args.sm.is_none_or(|sm| sm == cubin.arch());
-            let mut functions = cubin.functions();
-            if known && found.is_none() && functions.any(|function| is_meant(function.name(), &args.kernel)) {
-                found = Some(cubin.file().data().to_vec());
+            let function = cubin.functions().find(is_wanted);
+            has_name |= function.is_some();
+            if let (true, None, Some(function)) = (known, &found, function) {
+                let name = match &selector {
+                    Selector::Index(_) => String::from_utf8_lossy(function.name()).into_owned(),
+                    _ => args.kernel.clone(),
+                };
+                found = Some((cubin.file().data().to_vec(), name));
             }
         });
         Ok(())
     })?;
+    if !has_name && !chips.is_empty() {
+        let selection = Selection { selectors: vec![selector], ..Selection::default() };
+        require_selected(std::slice::from_ref(&input), &selection, Verb::Run, &global.limits())?;
+    }
     chips.sort_unstable();
     chips.dedup();
     let chips: Vec<String> = chips.iter().map(|chip| format!("sm_{chip}")).collect();
