@@ -482,10 +482,11 @@ impl Bitcode<'_> {
 
     fn section(&self, index: u32, module: &Module<'_>) -> Section {
         let wrapped = match Wrapper::read(self.data) {
-            Some(wrapper) if !wrapper.cpu_name().is_empty() => {
-                format!(", wrapped for {}", wrapper.cpu_name())
-            }
-            Some(_) => ", wrapped".to_owned(),
+            Some(wrapper) => match wrapper.cpu_name() {
+                // Apple's wrappers name no processor.
+                "" | "any" => ", wrapped".to_owned(),
+                name => format!(", wrapped for {name}"),
+            },
             None => String::new(),
         };
         let heading = match self.count {
