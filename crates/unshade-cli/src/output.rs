@@ -178,7 +178,7 @@ fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Writes a file under a temporary name beside it, then renames it. A device or a pipe is written to as it is.
+/// Writes a file, as [`write_complete`] does.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
 }
@@ -193,35 +193,43 @@ pub(crate) fn write_file_of<'d>(
         return write_stdout(parts);
     }
     ensure_free(path, force)?;
+    let size = parts.clone().map(|part| part.len() as u64).sum();
+    let mut parts = parts;
+    write_complete(path, size, |file| Ok(parts.try_for_each(|part| file.write_all(part))?))
+}
+
+/// Writes a file under a temporary name beside it, then renames it. A device or a pipe is written to as it is. `size`
+/// is the number of bytes, or 0 if it is not known.
+fn write_complete(path: &Path, size: u64, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if is_stream(path) {
-        let mut parts = parts;
-        let mut write = || {
-            File::options()
-                .write(true)
-                .open(path)
-                .and_then(|mut file| parts.try_for_each(|part| file.write_all(part)))
-        };
-        return write().with_context(|| format!("can't write {}", path.display()));
+        let file = File::options().write(true).open(path).map_err(Into::into);
+        return file.and_then(|file| write_buffered(file, write)).map_err(|error| name_file(error, path));
     }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let size = parts.clone().map(|part| part.len() as u64).sum();
-    let mut parts = parts;
-    let mut write = || -> io::Result<()> {
+    let write = || -> Result<()> {
         // `create_new` does not follow a link that somebody put there.
-        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+        let file = File::options().write(true).create_new(true).open(&temporary)?;
         reserve(&file, size)?;
-        // Parts may be many and small.
-        let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
-        parts.try_for_each(|part| buffered.write_all(part))?;
-        buffered.flush()?;
-        drop(buffered);
-        fs::rename(&temporary, path)
+        write_buffered(file, write)?;
+        Ok(fs::rename(&temporary, path)?)
     };
-    write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {
+    write().map_err(|error| name_file(error, path)).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Writes a file through a buffer, because what is written may be many small parts.
+fn write_buffered(file: File, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut buffered = BufWriter::with_capacity(1 << 20, file);
+    write(&mut buffered)?;
+    Ok(buffered.flush()?)
+}
+
+/// Adds the name of the file to an error of writing it.
+fn name_file(error: anyhow::Error, path: &Path) -> anyhow::Error {
+    if error.is::<io::Error>() { error.context(format!("can't write {}", path.display())) } else { error }
 }
 
 /// Writes a file to standard output. Binary data is not written to a terminal.
@@ -269,34 +277,70 @@ pub(crate) fn write_pieces(
 ) -> Result<()> {
     match &args.output {
         Some(path) if !is_stdout(path) => {
-            let mut text = String::new();
-            write(&mut text)?;
-            write_file(path, args.force, text.as_bytes())
+            ensure_free(path, args.force)?;
+            write_complete(path, 0, |file| print_into(file, write))
         }
         _ => {
-            let mut printed = Printed { stdout: Stdout::new(false), error: None };
-            let written = write(&mut printed);
-            // Why it could not be printed says more than that it could not.
-            if let Some(error) = printed.error {
-                return Err(error.into());
-            }
-            written?;
-            printed.stdout.finish()
+            let mut stdout = Stdout::new(false);
+            print_into(&mut stdout, write)?;
+            stdout.finish()
         }
     }
 }
 
-/// Standard output for what writes text.
-struct Printed {
-    stdout: Stdout,
+/// Calls `write` with a stream for its text.
+fn print_into(stream: &mut dyn Write, write: impl FnOnce(&mut dyn fmt::Write) -> Result<()>) -> Result<()> {
+    let mut printed = Printed { stream, error: None };
+    let written = write(&mut printed);
+    // Why it could not be printed says more than that it could not.
+    printed.error.map_or(written, |error| Err(error.into()))
+}
+
+/// A stream of bytes for what writes text.
+struct Printed<'s> {
+    stream: &'s mut dyn Write,
     error: Option<io::Error>,
 }
 
-impl fmt::Write for Printed {
+impl fmt::Write for Printed<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.stdout.write_all(text.as_bytes()).map_err(|error| {
+        self.stream.write_all(text.as_bytes()).map_err(|error| {
             self.error = Some(error);
             fmt::Error
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::FileArgs;
+
+    /// Text that fails in the middle leaves neither a file nor a temporary one, and an existing file as it was.
+    #[test]
+    fn text_that_is_incomplete_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let write = |text: &str, fails: bool| {
+            let args = FileArgs { output: Some(path.clone()), force: true };
+            write_pieces(&args, |out| {
+                out.write_str(text)?;
+                if fails { bail!("stopped") } else { Ok(()) }
+            })
+        };
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(write("one", true).unwrap_err().to_string(), "stopped");
+        assert_eq!(files(), 0);
+        write("two", false).unwrap();
+        assert!(write("three", true).is_err());
+        assert_eq!((files(), fs::read_to_string(&path).unwrap()), (1, "two".into()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_device_is_reported_with_its_name() {
+        let args = FileArgs { output: Some("/dev/full".into()), force: false };
+        let error = write_pieces(&args, |out| Ok(out.write_str("text")?)).unwrap_err();
+        assert_eq!(error.to_string(), "can't write /dev/full");
     }
 }

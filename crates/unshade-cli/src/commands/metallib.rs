@@ -6,7 +6,7 @@ use crate::args::{
     BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
 };
 use crate::input::{Bytes, NothingFound, shown};
-use crate::output::{Folder, ensure_free, write_pieces, write_text};
+use crate::output::{Folder, ensure_free, write_pieces};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,6 @@ pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Resu
         return Ok(Outcome::Done);
     };
     let names = module_names(&file);
-    let shown = |name: &Path| folder.join(name).to_string_lossy().into_owned();
-    let text = document::to_yaml_with(&file, &mut |index, _| names.get(index).map(|name| shown(name)))?;
     // Modules are written first, and so not before it is known that the document can be.
     if let Some(path) = &output.output {
         ensure_free(path, output.force)?;
@@ -40,7 +38,10 @@ pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Resu
     for (module, name) in file.modules.iter().zip(&names) {
         written.write_flat(name, &module.bytes)?;
     }
-    write_text(output, &text)?;
+    let shown = |name: &PathBuf| folder.join(name).to_string_lossy().into_owned();
+    write_pieces(output, |out| {
+        Ok(document::write_yaml(&file, &mut |index, _| names.get(index).map(shown), out)?)
+    })?;
     Ok(Outcome::Done)
 }
 

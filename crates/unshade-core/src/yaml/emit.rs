@@ -1,8 +1,9 @@
 //! Writes nodes in the style of LLVM's YAML output: values start 17 columns after the start of their key, lists of
 //! numbers are in brackets and continue on the next line once a line has passed column 70.
 
-use super::{Kind, Node};
+use super::{Kind, MapWriter, Node};
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
 /// A line of a bracketed list ends after this column.
@@ -34,9 +35,7 @@ const BYTES: &str = "\
 /// # Errors
 /// Those of `out`.
 pub fn emit(tag: &str, root: &Node<'_>, out: &mut dyn Write) -> fmt::Result {
-    let mut emitter = Emitter { out: String::with_capacity(BUFFER_SIZE), sink: out, result: Ok(()) };
-    emitter.out.push_str("--- ");
-    emitter.out.push_str(tag);
+    let mut emitter = Emitter::new(tag, out);
     match &root.kind {
         Kind::Map(pairs) if !pairs.is_empty() => {
             emitter.out.push('\n');
@@ -47,8 +46,54 @@ pub fn emit(tag: &str, root: &Node<'_>, out: &mut dyn Write) -> fmt::Result {
             emitter.inline(root);
         }
     }
-    emitter.result?;
-    emitter.sink.write_str(&emitter.out)
+    emitter.finish()
+}
+
+/// Writes a document whose root is a map, key by key: nodes are dropped once they are written, so that those of a large
+/// document are never all in memory.
+#[derive(Debug)]
+pub struct DocumentWriter<'o>(Emitter<'o>);
+
+impl<'o> DocumentWriter<'o> {
+    /// Creates a writer of a document with this tag and at least one key.
+    pub fn new(tag: &str, out: &'o mut dyn Write) -> Self {
+        let mut emitter = Emitter::new(tag, out);
+        emitter.out.push('\n');
+        Self(emitter)
+    }
+
+    /// Writes the keys of a map.
+    pub fn map(&mut self, map: MapWriter<'_>) {
+        if !map.is_empty() {
+            self.0.node(&map.finish(), 0, true);
+        }
+    }
+
+    /// Writes a key and a list with one line per item.
+    pub fn list<'n>(&mut self, key: &str, items: &mut dyn Iterator<Item = Node<'n>>) {
+        let mut items = items.peekable();
+        if items.peek().is_none() {
+            self.0.key(key, &Node::list(Vec::new()), 0);
+            return;
+        }
+        self.0.scalar(key);
+        self.0.out.push_str(":\n");
+        for item in items {
+            if self.0.result.is_err() {
+                return;
+            }
+            self.0.indent(2);
+            self.0.item(&item, 2);
+        }
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(self) -> fmt::Result {
+        self.0.finish()
+    }
 }
 
 struct Emitter<'o> {
@@ -58,7 +103,27 @@ struct Emitter<'o> {
     result: fmt::Result,
 }
 
-impl Emitter<'_> {
+impl fmt::Debug for Emitter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emitter").field("buffered", &self.out.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'o> Emitter<'o> {
+    /// Starts a document.
+    fn new(tag: &str, sink: &'o mut dyn Write) -> Self {
+        let mut out = String::with_capacity(BUFFER_SIZE);
+        out.push_str("--- ");
+        out.push_str(tag);
+        Self { out, sink, result: Ok(()) }
+    }
+
+    /// Flushes the buffer.
+    fn finish(self) -> fmt::Result {
+        self.result?;
+        self.sink.write_str(&self.out)
+    }
+
     /// Writes a node and its line end, at the start of a line or, if `started`, after a dash.
     fn node(&mut self, node: &Node<'_>, indent: usize, started: bool) {
         match &node.kind {
@@ -76,12 +141,17 @@ impl Emitter<'_> {
                     if !(index == 0 && started) || self.out.ends_with('\n') {
                         self.indent(indent);
                     }
-                    self.out.push_str("- ");
-                    self.node(item, indent.saturating_add(2), true);
+                    self.item(item, indent);
                 }
             }
             _ => self.inline(node),
         }
+    }
+
+    /// Writes an item of a list after its indentation.
+    fn item(&mut self, item: &Node<'_>, indent: usize) {
+        self.out.push_str("- ");
+        self.node(item, indent.saturating_add(2), true);
     }
 
     /// Writes a key and its value.
@@ -124,8 +194,9 @@ impl Emitter<'_> {
 
     /// Ends a line and flushes a full buffer, but keeps the line end, which marks that a line starts.
     fn end_line(&mut self) {
-        if self.out.len() >= BUFFER_SIZE && self.result.is_ok() {
-            self.result = self.sink.write_str(&self.out);
+        if self.out.len() >= BUFFER_SIZE {
+            self.result = self.result.and_then(|()| self.sink.write_str(&self.out));
+            // Also after an error, so that the rest of the text does not fill the memory.
             self.out.clear();
         }
         self.out.push('\n');
@@ -264,7 +335,6 @@ mod tests {
     use super::*;
     use crate::bytes::{Bytes, Text};
     use alloc::vec;
-    use alloc::vec::Vec;
 
     fn round_trip(text: &str) {
         let value = Text::from(text);
@@ -342,6 +412,47 @@ mod tests {
                 write(Node::list(vec![make(), make()]))
             );
         }
+    }
+
+    #[test]
+    fn documents_written_key_by_key_are_the_same() {
+        let header = || {
+            let mut map = MapWriter::default();
+            map.node("Version", Node::number(1));
+            map.node("Names", Node::list(vec![Node::plain("x"), Node::flow(vec![])]));
+            map
+        };
+        let item = |number| {
+            Kind::Map(vec![("A".into(), Node::number(number)), ("B".into(), Kind::Null.into())]).into()
+        };
+        for count in [0, 1, 3] {
+            let (mut whole, mut pieces) = (String::new(), String::new());
+            let mut map = header();
+            map.node("Items", Node::list((0..count).map(item).collect()));
+            emit("!t", &map.finish(), &mut whole).unwrap();
+            let mut document = DocumentWriter::new("!t", &mut pieces);
+            document.map(header());
+            document.list("Items", &mut (0..count).map(item));
+            document.finish().unwrap();
+            assert_eq!(pieces, whole);
+        }
+    }
+
+    /// The text after an error is dropped rather than collected.
+    #[test]
+    fn an_output_that_fails_gets_no_more_text() {
+        struct Full(usize);
+        impl Write for Full {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0 += text.len();
+                Err(fmt::Error)
+            }
+        }
+        let mut full = Full(0);
+        let bytes = Bytes(vec![0; 3 * BUFFER_SIZE]);
+        let node = Kind::Map(vec![("Key".into(), bytes.node())]).into();
+        assert!(emit("!t", &node, &mut full).is_err());
+        assert!(full.0 < 2 * BUFFER_SIZE);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 mod emit;
 mod parse;
 
-pub use emit::emit;
+pub use emit::{DocumentWriter, emit};
 pub use parse::{Document, parse};
 
 use crate::bytes::{Bytes, Text};

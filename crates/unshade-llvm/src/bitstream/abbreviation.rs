@@ -26,6 +26,11 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
+    /// Returns whether the operand takes no bits of the record.
+    pub(crate) fn is_free(self) -> bool {
+        matches!(self, Scalar::Literal(_) | Scalar::Fixed(0) | Scalar::Variable(0))
+    }
+
     #[inline(always)]
     pub(crate) fn read(self, bits: &mut BitReader<'_>) -> u64 {
         match self {

@@ -10,7 +10,8 @@
 //! Knowledge: LLVM's *Bitcode File Format* manual; observation of real AIR and DXIL files (operands of zero bits,
 //! sizes that are not a multiple of four bytes).
 //!
-//! No memory is allocated for a length that a file claims until that much data has been read.
+//! No memory is allocated for a length that a file claims until that much data has been read. Operands of no bits cost
+//! a file nothing, so a cursor limits their number by the number of bits that it has read.
 
 mod abbreviation;
 mod bit_reader;
@@ -31,6 +32,11 @@ pub const WRAPPER_MAGIC: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 /// The block that defines abbreviations for other blocks.
 const BLOCKINFO: u32 = 0;
+/// Number of operands of no bits that a cursor may read in addition to one per bit.
+const FREE_OPERANDS: usize = 1 << 10;
+/// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20.
+const MANY_OPERANDS: usize = 32;
+
 /// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
 ///
 /// # Errors
@@ -139,6 +145,10 @@ pub struct Cursor<'a> {
     current: Vec<u32>,
     enclosing: Vec<EnclosingBlock>,
     abbreviations: Abbreviations,
+    /// The position of the first bit, plus the number of bits that were skipped.
+    origin: usize,
+    /// Number of operands of no bits that were read, as far as they are counted.
+    free_operands: usize,
 }
 
 impl<'a> Cursor<'a> {
@@ -154,6 +164,8 @@ impl<'a> Cursor<'a> {
             current: Vec::new(),
             enclosing: Vec::new(),
             abbreviations: Abbreviations::default(),
+            origin: 32,
+            free_operands: 0,
         }
     }
 
@@ -161,7 +173,12 @@ impl<'a> Cursor<'a> {
     /// block was entered, with the abbreviations known at that point.
     #[must_use]
     pub fn resume(stream: &'a [u8], base: u64, abbreviations: &Abbreviations, position: usize) -> Self {
-        Self { bits: BitReader::new(stream, position), abbreviations: abbreviations.clone(), ..Self::new(stream, base) }
+        Self {
+            bits: BitReader::new(stream, position),
+            origin: position,
+            abbreviations: abbreviations.clone(),
+            ..Self::new(stream, base)
+        }
     }
 
     /// Returns all abbreviations defined so far.
@@ -224,6 +241,27 @@ impl<'a> Cursor<'a> {
 
     fn check(&self) -> Result<()> {
         if self.bits.overrun() { Err(self.error(ErrorKind::Truncated, "bitstream ends inside an item")) } else { Ok(()) }
+    }
+
+    /// Skips to a later bit.
+    fn skip_to(&mut self, position: usize) {
+        self.origin = self.origin.saturating_add(position.saturating_sub(self.position()));
+        self.bits.seek(position);
+    }
+
+    /// Counts operands that take no bits. Without a limit, a file could have many arrays of them, each as long as the
+    /// file.
+    #[inline]
+    fn count_free(&mut self, operands: usize) -> Result<()> {
+        if operands == 0 {
+            return Ok(());
+        }
+        self.free_operands = self.free_operands.saturating_add(operands);
+        let read = self.position().saturating_sub(self.origin);
+        if self.free_operands > read.saturating_add(FREE_OPERANDS) {
+            return Err(self.error(ErrorKind::Limit, "more operands of no bits than bits were read"));
+        }
+        Ok(())
     }
 
     /// Reads the abbreviation id of the next item.
@@ -341,7 +379,7 @@ impl<'a> Cursor<'a> {
         if bits > self.bits.remaining() {
             return Err(self.error(ErrorKind::Truncated, "block is longer than the stream"));
         }
-        self.bits.seek(self.position().saturating_add(bits));
+        self.skip_to(self.position().saturating_add(bits));
         Ok(())
     }
 
@@ -427,6 +465,11 @@ impl<'a> Cursor<'a> {
             return Err(self.error(ErrorKind::BadValue, "record with an unknown abbreviation"));
         };
         let (scalars, tail) = (abbreviations.scalars(definition), definition.tail);
+        let free = if scalars.len() > MANY_OPERANDS {
+            scalars.iter().filter(|scalar| scalar.is_free()).count()
+        } else {
+            0
+        };
         let mut bits = self.bits;
         match scalars.split_first() {
             Some((first, rest)) => {
@@ -441,6 +484,7 @@ impl<'a> Cursor<'a> {
             None => record.code = u32::MAX,
         }
         self.bits = bits;
+        self.count_free(free)?;
         match tail {
             Tail::None => self.check(),
             Tail::Array(element) => self.read_array(element, record),
@@ -451,11 +495,15 @@ impl<'a> Cursor<'a> {
     fn read_array(&mut self, element: Scalar, record: &mut Record) -> Result<()> {
         let mut bits = self.bits;
         let count = bits.variable(6);
-        // An element takes at least one bit; elements of zero bits are held to the same limit.
+        // An element takes at least one bit; elements of no bits are held to the same limit, and counted.
         if count > bits.remaining() as u64 {
             return Err(self.error(ErrorKind::Truncated, "array is longer than the stream"));
         }
-        let slots = record.values.add(usize::try_from(count).unwrap_or(0));
+        let count = usize::try_from(count).unwrap_or(0);
+        if element.is_free() {
+            self.count_free(count)?;
+        }
+        let slots = record.values.add(count);
         match element {
             Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
             Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
@@ -474,7 +522,7 @@ impl<'a> Cursor<'a> {
             return Err(self.error(ErrorKind::Truncated, "blob is longer than the stream"));
         }
         record.blob = start..end;
-        self.bits.seek(end.saturating_mul(8));
+        self.skip_to(end.saturating_mul(8));
         self.bits.align();
         self.check()
     }
@@ -547,6 +595,45 @@ mod tests {
         assert_eq!((record.code, record.values.as_slice()), (9, &[u64::MAX, 31][..]));
         assert_eq!(cursor.advance_entry().unwrap(), Entry::EndBlock);
         assert!(cursor.at_end());
+    }
+
+    /// Returns a module of 32768 records of one abbreviation, each with an array of `count` elements. The layout of an
+    /// element is given in nine bits.
+    fn module_of_arrays(element: u64, count: u64) -> Vec<u8> {
+        let mut bits = stream();
+        bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(1 << 20, 32);
+        bits.fixed(2, 3).vbr(3, 5).fixed(1, 1).vbr(1000, 8).fixed(0, 1).fixed(3, 3).fixed(element, 9);
+        for _ in 0..1 << 15 {
+            bits.fixed(4, 3).vbr(count, 6);
+        }
+        bits.fixed(0, 3).align();
+        bits.0
+    }
+
+    #[test]
+    fn operands_of_no_bits_are_limited_by_the_size_of_the_file() {
+        let (fixed, variable, literal) = (1 << 1, 2 << 1, 7 << 1 | 1);
+        for element in [fixed, variable, literal] {
+            // Without a limit, these are eight billion elements.
+            let module = module_of_arrays(element, 1 << 18);
+            let error = crate::Module::parse(&module, 0).map(|_| ()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+            // Short arrays do no harm.
+            assert!(crate::Module::parse(&module_of_arrays(element, 3), 0).is_ok());
+        }
+        // An abbreviation of 4000 operands of no bits, and sixteen records of it.
+        let mut bits = stream();
+        bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(1 << 20, 32);
+        bits.fixed(2, 3).vbr(4001, 5).fixed(1, 1).vbr(1000, 8);
+        for _ in 0..4000 {
+            bits.fixed(fixed, 9);
+        }
+        for _ in 0..16 {
+            bits.fixed(4, 3);
+        }
+        bits.fixed(0, 3).align();
+        let error = crate::Module::parse(&bits.0, 0).map(|_| ()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     }
 
     #[test]

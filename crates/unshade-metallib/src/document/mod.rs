@@ -32,7 +32,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use unshade_core::bytes::Bytes;
-use unshade_core::yaml::{Document, Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
+use unshade_core::yaml::{Document, DocumentWriter, Kind, MapReader, MapWriter, Node, Yaml, parse};
 use unshade_core::{Error, ErrorKind, Result};
 
 /// The tag of the document.
@@ -97,7 +97,7 @@ pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) ->
     Ok(out)
 }
 
-/// Writes a library as YAML in pieces: the text of a large library is never in memory as a whole.
+/// Writes a library as YAML in pieces: neither the text nor the nodes of a large library are ever all in memory.
 ///
 /// # Errors
 /// If `out` fails.
@@ -115,15 +115,17 @@ pub fn write_yaml(
     if file.shared_group {
         map.node("SharedGroup", Node::plain("true"));
     }
-    let functions = file.functions.iter().map(|function| function::node(function, &hashes));
-    map.node("Functions", Node::list(functions.collect()));
+    let mut document = DocumentWriter::new(TAG, out);
+    document.map(map);
+    document.list("Functions", &mut file.functions.iter().map(|function| function::node(function, &hashes)));
     let modules = file.modules.iter().enumerate();
-    let modules = modules.map(|(index, module)| module_node(module, name_module(index, module)));
-    map.node("Modules", Node::list(modules.collect()));
+    let mut modules = modules.map(|(index, module)| module_node(module, name_module(index, module)));
+    document.list("Modules", &mut modules);
     if let Some(tags) = &file.extension {
-        map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
+        document.list("Extension", &mut tags.iter().map(section::node));
     }
-    emit(TAG, &map.finish(), out)
+    document
+        .finish()
         .and_then(|()| out.write_str("...\n"))
         .map_err(|_| Error::without_offset(ErrorKind::Unsupported, "can't write the YAML output"))
 }

@@ -1,7 +1,8 @@
 //! The bytes of a file: resident, or read by ranges when they are needed.
 //!
 //! Parsers take a slice of the whole file. A file that is read by ranges therefore has a zeroed buffer of its size, whose
-//! blocks are filled before a parser reads them ([`Source::ensure`]).
+//! blocks are filled before a parser reads them ([`Source::ensure`]). Pages of their own would not do: finds, readers and
+//! modules borrow slices of any length at any offset of the file.
 
 use super::{Answer, Fault};
 use std::fmt;
