@@ -280,7 +280,7 @@ const STATUSES: &[(i32, &str)] = &[
     (1, "run c.cubin axpy --arg 1.0 --arg 0 --arg 0"),
     (1, "run c.cubin axpy --steps 1 --arg 1.0 --arg f32[1] --arg f32[1]"),
     (2, "run c.cubin axpy"),
-    (2, "run c.cubin no_such"),
+    (1, "run c.cubin no_such"),
     (2, "run missing axpy"),
     (0, "asm --sm 35 good.sass"),
     (0, "asm good.asm -o OUT"),

@@ -194,8 +194,8 @@ Arguments, one --arg for each parameter:
 
 Exit status:
   0  the kernel ended
-  1  a fault, or a limit was reached
-  2  misuse, no such kernel, or an input that could not be read"))]
+  1  a fault, no such kernel, or a limit was reached
+  2  misuse, or an input that could not be read"))]
     Run(Deferred<RunArgs>),
     /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
     ///
