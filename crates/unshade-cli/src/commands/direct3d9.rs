@@ -1,4 +1,4 @@
-//! What the commands say of programs of Shader Model 1 to 3 that stand by themselves.
+//! Views of programs of Shader Model 1 to 3 outside of a container.
 
 use crate::output::Stdout;
 use crate::paint::{faint, name};
@@ -9,7 +9,7 @@ use unshade::core::Diagnostics;
 use unshade::program::Program;
 use unshade::view::Direct3d9View;
 
-/// The view of a program, if it is one of these.
+/// Returns the view of a program in one of these formats.
 pub(crate) fn view(find: &Find<'_>, diagnostics: &mut Diagnostics) -> Option<Direct3d9View> {
     match Program::open(find) {
         Ok(Program::Direct3d9(data)) => {
@@ -20,7 +20,7 @@ pub(crate) fn view(find: &Find<'_>, diagnostics: &mut Diagnostics) -> Option<Dir
     }
 }
 
-/// The profile and the compiler.
+/// Returns the profile and the compiler.
 pub(crate) fn summary(view: &Direct3d9View) -> String {
     match &view.compiler {
         Some(compiler) => format!("{} · {compiler}", view.profile),
@@ -28,7 +28,7 @@ pub(crate) fn summary(view: &Direct3d9View) -> String {
     }
 }
 
-/// The facts that people look for first.
+/// Returns the facts for the top of a report.
 pub(crate) fn print_facts(view: &Direct3d9View, stdout: &mut Stdout) -> Result<()> {
     let mut fact = |label: &str, text: &str| writeln!(stdout, "  {} {text}", faint(format!("{label:<11}")));
     let slots = format!(
@@ -45,7 +45,7 @@ pub(crate) fn print_facts(view: &Direct3d9View, stdout: &mut Stdout) -> Result<(
     Ok(())
 }
 
-/// A row for each constant.
+/// Returns one row per constant.
 pub(crate) fn print_list(view: &Direct3d9View, stdout: &mut Stdout) -> Result<()> {
     writeln!(stdout, "{}", faint("registers  type                  name"))?;
     for constant in &view.constants {

@@ -1,4 +1,4 @@
-//! NVIDIA's programs: how fat binaries, cubins, PTX and kernels are told, listed and shown.
+//! Prints NVIDIA programs: descriptions, lists and details of fat binaries, cubins, PTX and kernels.
 
 use super::{ProgramJson, findings};
 use crate::output::Stdout;
@@ -16,7 +16,7 @@ use unshade::select::Selection;
 use unshade::view::FindingView;
 use unshade::view::nvidia::{KernelRow, KernelView, NvidiaView, UnitView, kernel_rows, kernels};
 
-/// Rows or facts of the functions of a program: the entry of `programs` of `list` and `show`.
+/// The rows or facts of a program's functions: the entry of `programs` in `list` and `show`.
 #[derive(Serialize)]
 pub(super) struct KernelsJson<K: Serialize> {
     #[serde(flatten)]
@@ -26,17 +26,17 @@ pub(super) struct KernelsJson<K: Serialize> {
     findings: Vec<FindingView>,
 }
 
-/// What is shown of a program, if it is one of NVIDIA's.
+/// Returns the view of a program in an NVIDIA format.
 pub(super) fn view(program: &Program<'_>, diagnostics: &mut Diagnostics) -> Option<NvidiaView> {
     NvidiaView::new(program, diagnostics)
 }
 
-/// Whether a selection can mean functions of this kind.
+/// Returns whether a selection can include functions of this kind.
 fn is_wanted_kind(selection: &Selection, kind: &str) -> bool {
     selection.types.is_empty() || selection.types.iter().any(|wanted| wanted.to_string() == kind)
 }
 
-/// The rows that a selection means, with demangled names if those are wanted; the program is one of NVIDIA's.
+/// Returns the selected rows, with demangled names if requested. The program is in an NVIDIA format.
 pub(super) fn rows(find: &Find<'_>, selection: &Selection, demangled: bool) -> KernelsJson<KernelRow> {
     let mut diagnostics = Diagnostics::new();
     let mut rows = Vec::new();
@@ -65,7 +65,7 @@ fn demangle_all(rows: &mut [KernelRow]) {
     }
 }
 
-/// Everything of the functions that a selection means; the program is one of NVIDIA's.
+/// Returns all facts of the selected functions. The program is in an NVIDIA format.
 pub(super) fn facts(find: &Find<'_>, selection: &Selection) -> KernelsJson<KernelView> {
     let mut diagnostics = Diagnostics::new();
     let mut views = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn facts(find: &Find<'_>, selection: &Selection) -> KernelsJson<Kerne
 }
 
 impl<K: Serialize> KernelsJson<K> {
-    /// How many functions there are.
+    /// The number of functions.
     pub(super) fn count(&self) -> u64 {
         self.kernels.len() as u64
     }
@@ -98,7 +98,7 @@ impl<K: Serialize> KernelsJson<K> {
 }
 
 impl KernelsJson<KernelRow> {
-    /// Rows in columns; the name comes last, and is cut on a terminal only.
+    /// Prints rows in columns. The name comes last, and is cut only on a terminal.
     pub(super) fn print(&self, mangled: bool, stdout: &mut Stdout) -> Result<()> {
         self.print_findings();
         let index_width = self.kernels.last().map_or(1, |row| row.index.to_string().len());
@@ -135,7 +135,7 @@ impl KernelsJson<KernelRow> {
 }
 
 impl KernelsJson<KernelView> {
-    /// A card for each function.
+    /// Prints one card per function.
     pub(super) fn print(&self, shown_before: u64, stdout: &mut Stdout) -> Result<()> {
         self.print_findings();
         for (index, view) in self.kernels.iter().enumerate() {
@@ -252,7 +252,7 @@ fn print_card(head: &ProgramJson, view: &KernelView, stdout: &mut Stdout) -> Res
     Ok(())
 }
 
-/// Units of the same kind in a few words: `3 cubins, sm_30 · sm_35 · sm_52`.
+/// Returns a short description of units of the same kind: `3 cubins, sm_30 · sm_35 · sm_52`.
 fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     let targets: Vec<&str> =
         view.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.target.as_str()).collect();
@@ -262,7 +262,7 @@ fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     (count > 0).then(|| format!("{}, {}", counted(count, noun), unique.join(" · ")))
 }
 
-/// A program in a few words.
+/// Returns a short description of a program.
 pub(super) fn summary(view: &NvidiaView) -> String {
     let kernels: u64 =
         view.units.iter().filter_map(|unit| unit.cubin.as_ref()).map(|cubin| cubin.kernels).sum();
@@ -277,7 +277,7 @@ pub(super) fn summary(view: &NvidiaView) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What a program is for, and how many functions it has.
+/// Returns a program's target and number of functions.
 pub(super) fn target(view: &NvidiaView) -> (Option<String>, u64) {
     let mut targets: Vec<&str> = view.units.iter().map(|unit| unit.target.as_str()).collect();
     targets.dedup();
@@ -288,7 +288,7 @@ pub(super) fn target(view: &NvidiaView) -> (Option<String>, u64) {
     ((!targets.is_empty()).then(|| targets.join(" ")), view.units.iter().map(count).sum())
 }
 
-/// The facts that people look for first.
+/// Returns the facts for the top of a report.
 pub(super) fn print_facts(view: &NvidiaView, stdout: &mut Stdout) -> Result<()> {
     let mut fact = |label: &str, text: &str| writeln!(stdout, "  {} {text}", faint(format!("{label:<11}")));
     let cubins = || view.units.iter().filter_map(|unit| unit.cubin.as_ref());

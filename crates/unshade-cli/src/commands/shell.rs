@@ -1,4 +1,4 @@
-//! `unshade completions` and `unshade man`.
+//! `unshade completions` and `unshade man`: write completion scripts and manual pages.
 
 use crate::Outcome;
 use crate::args::{Args, FolderArgs};
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome> {
-    // The generator panics where it can't write.
+    // The generator panics if it can't write.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "unshade", &mut script);
     let mut stdout = Stdout::new(false);
