@@ -6,8 +6,8 @@
 //! * BSD and Apple: the name `#1/20` says that the first 20 bytes of the data are the name;
 //! * GNU and Microsoft: the name `/1234` is an offset in the data of the member `//`; short names end with `/`.
 //!
-//! `/`, `/SYM64/` and `__.SYMDEF…` are symbol tables. A thin archive (`!<thin>\n`) has names of files only.
-//! The sources are `ar(5)` of the BSDs, GNU binutils' manual and Microsoft's PE specification.
+//! `/`, `/SYM64/` and `__.SYMDEF…` are symbol tables. A thin archive (`!<thin>\n`) contains file names only. Sources:
+//! `ar(5)` of the BSDs, GNU binutils' manual and Microsoft's PE specification.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::ARCHIVE_MAGIC as MAGIC;
@@ -111,7 +111,7 @@ fn trim_nul(name: &[u8]) -> &[u8] {
 
 /// Returns a name from the table `//`, which ends with `/` and a line feed (GNU) or a NUL (Microsoft).
 fn long_name(table: &[u8], place: u64) -> Option<&[u8]> {
-    // No file system has longer ones; a hostile table must not be read again from end to end for each member.
+    // No file system has longer names, and a hostile table must not be read from end to end for each member.
     const LIMIT: usize = 4_096;
     let rest = table.get(usize::try_from(place).ok()?..)?;
     let rest = rest.get(..LIMIT).unwrap_or(rest);

@@ -17,39 +17,39 @@ use unshade_core::{Diagnostics, Error, ErrorKind};
 const NAME_LIMIT: usize = 4_096;
 
 /// Cost of a magic number that begins no program, from the budget for unpacked bytes. Real files have some dozens; a
-/// hostile file can consist of them, and takes a hundred times as long to search.
+/// hostile file can consist of them and take a hundred times as long to search.
 const FALSE_START_COST: u64 = 256;
 
 /// Whether to continue.
 pub(crate) type Flow = ControlFlow<()>;
 
-/// A GPU program that was found.
+/// A GPU program that carving found.
 #[derive(Clone, Debug)]
 pub struct Find<'a> {
     /// Its format.
     pub format: Format,
     /// Its path.
     pub path: FindPath,
-    /// Its bytes: as many as it states, or all that are left if there are fewer.
+    /// Its bytes: as many as it states, or all that are left.
     pub data: &'a [u8],
     /// Its offset in the file, if it was not unpacked.
     pub file_offset: Option<u64>,
     /// Whether it is complete.
     pub condition: Condition,
-    /// The options that the compiler was given, each with a NUL after it: of bitcode in an object file whose section
-    /// `.llvmcmd` or `__LLVM,__cmdline` has them. A linker puts those of all modules one after another.
+    /// The compiler's options, each followed by a NUL, for bitcode in an object file with a section `.llvmcmd` or
+    /// `__LLVM,__cmdline`. A linker concatenates those of all modules.
     pub options: Option<&'a [u8]>,
 }
 
 impl<'a> Find<'a> {
-    /// Returns the options that the compiler was given, one by one; none if they are not known.
+    /// Returns the compiler's options one by one; none if they are unknown.
     pub fn compiler_options(&self) -> impl Iterator<Item = &'a [u8]> {
         let text = self.options.unwrap_or_default();
         let text = text.strip_suffix(b"\0").unwrap_or(text);
         text.split(|&byte| byte == 0).filter(move |_| !text.is_empty())
     }
 
-    /// Returns whether it is shorter than it states.
+    /// Returns whether the program is shorter than it states.
     pub fn is_truncated(&self) -> bool {
         matches!(self.condition, Condition::Truncated { .. })
     }
@@ -65,7 +65,7 @@ pub enum Condition {
         /// Number of bytes that it states.
         stated: u64,
     },
-    /// A file or member begins like a program but can't be one. Its bytes are those of the whole file or member.
+    /// A file or member begins like a program but can't be one. The data are the whole file or member.
     Damaged,
 }
 
@@ -120,7 +120,7 @@ pub fn carve_selected(
 /// Bytes that are searched together: the file, or an unpacked member.
 pub(crate) struct Run<'a> {
     pub(crate) data: &'a [u8],
-    /// Offset of the first byte in the file, if the run was not unpacked.
+    /// Offset of the first byte in the file, if the run is part of the file as it is.
     base: Option<u64>,
     /// Everything before this offset has been searched, directly or as a member.
     pub(crate) covered: usize,
@@ -169,7 +169,7 @@ impl Occurrences {
 /// The result of entering a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// Its bytes are next; [`Carver::leave`] must follow.
+    /// The caller searches its bytes next, then calls [`Carver::leave`].
     Entered,
     /// The selector does not lead there.
     Unwanted,
@@ -261,12 +261,12 @@ impl<'c> Carver<'c> {
             Some(Container::Bzip2) => compressed::carve(self, run, Method::Bzip2),
             Some(Container::Zstd) => compressed::carve(self, run, Method::Zstd),
             Some(Container::Zlib) => gputrace::carve_store(self, run),
-            // An archive from its first byte on, or one after a program that unpacks it.
+            // An archive that begins at the first byte, or one after a program that unpacks it.
             _ => zip::carve(self, run),
         }
     }
 
-    /// Searches a run that was unpacked, and drops it.
+    /// Searches an unpacked run, then drops it.
     pub(crate) fn run_unpacked(&mut self, data: Vec<u8>) -> Flow {
         let size = data.capacity() as u64;
         self.held = self.held.saturating_add(size);
@@ -275,7 +275,7 @@ impl<'c> Carver<'c> {
         flow
     }
 
-    /// Searches everything before `end` that has not been searched yet.
+    /// Searches everything before `end` that no search has covered yet.
     pub(crate) fn cover(&mut self, run: &mut Run<'_>, end: usize) -> Flow {
         let range = run.covered..end.min(run.data.len());
         if range.is_empty() {

@@ -1,7 +1,7 @@
-//! Files that are compressed as a whole: gzip, bzip2 and Zstandard.
+//! Reads files that are compressed as a whole: gzip, bzip2 and Zstandard.
 //!
-//! Each may be several consecutive streams, which unpack to one run of bytes. That run is a member; its name is stored
-//! by gzip, or is the file's name without its extension: `kernels.tgz` contains `kernels.tar`.
+//! Each may be several consecutive streams, which unpack to one run of bytes. That run is a member. Its name is the one
+//! in the gzip header, or the file's name without its extension: `kernels.tgz` contains `kernels.tar`.
 //!
 //! gzip's header (RFC 1952): `1f 8b 08`, flags (2 checksum, 4 extra field, 8 name, 16 comment), u32 time, u8, u8; then
 //! the fields that the flags announce; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It is read here because

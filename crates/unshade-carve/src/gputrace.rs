@@ -1,9 +1,9 @@
 //! Reads captures of Xcode's Metal debugger: folders named `….gputrace`.
 //!
-//! Among other files such a folder holds `index`, which names pieces of data, and `store0`, which has them one after
-//! another, each as a zlib stream of its own. Shader libraries are pieces whose name is a hash. Apple documents
-//! none of it; the layout is known from mos9527's fork of MetalLibraryExplorer (`site/gputrace.js`, 2026), which was
-//! tested against captures of 4,663 and 13,574 pieces:
+//! Such a folder contains `index`, which names pieces of data, and `store0`, which holds them one after another, each
+//! as a zlib stream of its own. Shader libraries are pieces whose name is a hash. Apple does not document the format.
+//! The layout is known from mos9527's fork of MetalLibraryExplorer (`site/gputrace.js`, 2026), which was tested against
+//! captures of 4,663 and 13,574 pieces:
 //!
 //! | offset in `index` | field, little-endian |
 //! |---|---|
@@ -14,11 +14,11 @@
 //! | | u16 for each piece: length of its name |
 //! | to the end | the names, each with a NUL |
 //!
-//! A piece whose two sizes are equal is not compressed. Not all of it is known to the byte, so the table is also
-//! looked for near where it must be if counted back from the names: right is where every piece lies inside of the
-//! store. No capture was at hand to test this with, only the layout.
+//! A piece whose two sizes are equal is not compressed. The layout is not known to the byte, so the table is also
+//! searched for near the offset that counting back from the names gives: it is right where every piece is inside the
+//! store. No capture was available for a test, only the layout.
 //!
-//! A store without its index is read from the start, stream after stream; its pieces are named by their offset.
+//! A store without its index is read from the start, stream by stream; its pieces are named by their offset.
 
 use crate::carver::{Carver, Entry, Find, Flow, Occurrences, Run};
 use crate::checks::compressed::is_zlib_header;
@@ -33,9 +33,9 @@ use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
 const ENTRY: usize = 24;
 
-/// The name of the file in a `.gputrace` folder that says what is where.
+/// The name of the index in a `.gputrace` folder.
 pub const GPUTRACE_INDEX: &str = "index";
-/// The name of the file in a `.gputrace` folder that has the data.
+/// The name of the data store in a `.gputrace` folder.
 pub const GPUTRACE_STORE: &str = "store0";
 
 /// One piece of data in the store.
@@ -69,7 +69,7 @@ fn read_index(index: &[u8], store_size: u64) -> Result<Vec<Piece<'_>>> {
     let names = names_start(index, count as usize);
     let from_start = HEADER.saturating_add((buckets as usize).saturating_mul(4));
     let from_names = names.saturating_sub(lengths_size).saturating_sub(table_size);
-    // Nearest first; the slack covers what is not known of the layout.
+    // Nearest first; the slack covers the unknown parts of the layout.
     let near =
         (0..=64_usize).flat_map(|slack| [from_names.saturating_sub(slack), from_names.saturating_add(slack)]);
     let table = std::iter::once(from_start)
@@ -83,7 +83,7 @@ fn read_index(index: &[u8], store_size: u64) -> Result<Vec<Piece<'_>>> {
             )
             .hint("the store may belong to another capture")
         })?;
-    // Directly after the lengths, if as many names as there should be are there.
+    // The names directly follow the lengths if there are as many names as lengths.
     let behind = table.saturating_add(table_size).saturating_add(lengths_size);
     let is_names = |bytes: &&[u8]| memchr::memchr_iter(0, bytes).count() == count as usize;
     let mut rest = index.get(behind..).filter(is_names).or_else(|| index.get(names..)).unwrap_or_default();
@@ -105,7 +105,7 @@ fn entry(fields: Fields<'_>, table: usize, number: usize) -> Option<(u32, u32, u
     Some((fields.u32(at)?, fields.u32(at.checked_add(4)?)?, fields.u64(at.checked_add(8)?)?))
 }
 
-/// Returns whether entries that are read from here all lie in the store, and few of them are empty.
+/// Returns whether all entries from here on are in the store, and few of them are empty.
 fn table_fits(index: &[u8], table: usize, count: usize, store_size: u64) -> bool {
     let fields = Fields::little(index);
     let mut empty = 0_usize;
@@ -118,22 +118,22 @@ fn table_fits(index: &[u8], table: usize, count: usize, store_size: u64) -> bool
     all_inside && empty <= count / 2
 }
 
-/// Where the names begin: as many NULs before the end as there are pieces.
+/// Returns where the names begin: as many NULs before the end as there are pieces.
 fn names_start(index: &[u8], count: usize) -> usize {
     let mut start = index.len();
     for at in memchr::memrchr_iter(0, index).take(count) {
         start = at;
     }
-    // Now the NUL after the first name. Before that name is the length of the last one, whose high byte is NUL.
+    // The NUL after the first name is found. Before that name is the length of the last one, whose high byte is NUL.
     let before = index.get(..start).unwrap_or_default();
     memchr::memrchr(0, before).map_or(0, |at| at.saturating_add(1))
 }
 
-/// Finds the GPU programs of an Xcode `.gputrace`: `index` and `store` are the contents of its two files
-/// [`GPUTRACE_INDEX`] and [`GPUTRACE_STORE`], `name` is what the folder is called.
+/// Finds the GPU programs of an Xcode `.gputrace`. `index` and `store` are the contents of its files [`GPUTRACE_INDEX`]
+/// and [`GPUTRACE_STORE`]; `name` is the name of the folder.
 ///
-/// The other files of the folder are ordinary ones, for [`carve`](crate::carve). If the index can't be read, the store
-/// is read without it, with a diagnostic. [`Find::file_offset`] is the offset in the store.
+/// [`carve`](crate::carve) reads the other files of the folder. If the index can't be read, the store is read without
+/// it, with a diagnostic. [`Find::file_offset`] is the offset in the store.
 pub fn carve_gputrace(
     index: &[u8],
     store: &[u8],
@@ -144,7 +144,7 @@ pub fn carve_gputrace(
     carve_capture(Carver::new(name, limits, None, visit), index, store)
 }
 
-/// Finds the one program of an Xcode `.gputrace` that a selector means. `visit` is called at most once.
+/// Finds the one program of an Xcode `.gputrace` that a selector selects. Calls `visit` at most once.
 pub fn carve_gputrace_selected(
     index: &[u8],
     store: &[u8],
@@ -184,7 +184,7 @@ fn carve_pieces(carver: &mut Carver<'_>, run: &mut Run<'_>, pieces: &[Piece<'_>]
     let mut occurrences = Occurrences::default();
     let mut previous = None;
     for piece in pieces {
-        // Several names may share a piece; it's searched once, under the first.
+        // Names may share a piece: it is searched once, under the first name.
         if previous == Some((piece.start, piece.packed_size)) {
             continue;
         }
@@ -223,7 +223,7 @@ fn carve_pieces(carver: &mut Carver<'_>, run: &mut Run<'_>, pieces: &[Piece<'_>]
     Continue(())
 }
 
-/// Visits zlib streams that are one after another, with or without something between them.
+/// Visits consecutive zlib streams, which may have other bytes between them.
 pub(crate) fn carve_store(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let mut occurrences = Occurrences::default();
@@ -240,8 +240,8 @@ pub(crate) fn carve_store(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
         decoder.reset_zlib();
         let mut output = Vec::new();
         let unpacked = carver.unpack(&mut decoder, rest, &mut output, rest.len(), None);
-        // A stream that breaks off is kept if it's the one that the file begins with, or was cut off at the end;
-        // any other is most likely no stream at all.
+        // A stream that breaks off is kept if it begins the file or was cut off at the end; any other is most likely no
+        // stream.
         let end = at.saturating_add(unpacked.consumed);
         let is_stream = match &unpacked.end {
             End::Complete | End::Limit => true,

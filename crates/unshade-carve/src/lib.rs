@@ -1,8 +1,8 @@
-//! Carving: finding every GPU program in a file of any kind, however deep.
+//! Finds every GPU program in a file of any kind, at any depth.
 //!
-//! A file is taken apart as far as it can be: archives into members, compressed files into what they unpack to,
-//! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
-//! (`scan`), and a hit in an object file is named by its section.
+//! Carving splits a file as far as it can: archives into members, compressed files into their contents, universal
+//! binaries into architectures, and each of these again. Everything else is searched byte by byte (`scan`). A hit in an
+//! object file is named by its section.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -24,28 +24,28 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`format`](mod@format) | identification: what a run of bytes is, by its first bytes |
-//! | `checks` | whether the header of one kind of file is sound; below all the others |
+//! | [`format`](mod@format) | identification of a run of bytes by its first bytes |
+//! | `checks` | checks of the header of one kind of file; uses none of the other modules |
 //! | `carver` | the search through one file |
 //! | `scan` | the search for programs in other bytes |
-//! | [`path`] | where a program is, as text that can be read back |
+//! | [`path`] | the path of a program, as text that can be parsed again |
 //! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace` | one kind of container each |
 //! | `sections` | the sections of object files |
 //! | `stream` | unpacking within limits |
 //! | [`crc32`] | the checksum of zip and gzip |
 //!
-//! Identification uses the checks, carving uses both, and neither of the first two knows of carving.
+//! Identification uses the checks; carving uses both. Neither of the first two depends on carving.
 //!
-//! # What is searched once, and what twice
-//! A container hands each member that it could read to the search, and everything else of it is searched as it is:
-//! the gaps, the members that are damaged, what is before and after. So nothing is reported twice, and a damaged
-//! archive hides nothing that isn't compressed.
+//! # What is searched, and how often
+//! A container passes each readable member to the search. The rest of the container is searched raw: gaps, damaged
+//! members, and bytes before and after. So nothing is reported twice, and a damaged archive hides nothing that isn't
+//! compressed.
 //!
 //! # Hostile input
-//! Every quantity that a file can make large has a limit in [`Limits`], and each limit that stops something leaves a
-//! diagnostic with the name of the option that raises it. Time is bounded by the limits on unpacked bytes and on the
-//! number of members: beginning a stream or searching a byte a second time costs of the same budget. Memory is
-//! bounded by [`Limits::max_held_size`], besides some bookkeeping of at most about the input's own size.
+//! Every quantity that a file can make large has a limit in [`Limits`]. A limit that stops something leaves a
+//! diagnostic with the name of the option that raises it. The limits on unpacked bytes and on the number of members
+//! bound the time: beginning a stream, or searching a byte a second time, draws on the same budget.
+//! [`Limits::max_held_size`] bounds the memory, besides bookkeeping of about the input's own size.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![cfg_attr(
@@ -57,7 +57,7 @@ mod archive;
 mod carver;
 mod checks;
 mod compressed;
-// Reads no offsets: its tables are made when it is compiled.
+// Reads no offsets: the compiler evaluates its tables.
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 pub mod crc32;
 mod fields;

@@ -1,11 +1,11 @@
-//! Limits on the time and memory that hostile files can take.
+//! Limits the time and memory that hostile files can take.
 
 use std::borrow::Cow;
 use unshade_core::{Error, ErrorKind};
 
-/// Limits on the work for a file. What exceeds a limit is skipped with a diagnostic; the rest continues.
+/// Limits on the work for one file. Data beyond a limit are skipped with a diagnostic; the rest continues.
 ///
-/// Each has an option on the command line.
+/// Each has a command-line option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -27,11 +27,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The default of [`Limits::max_depth`]: a wheel in a tar archive in gzip's wrapping is 3.
+    /// The default of [`Limits::max_depth`]: a wheel in a gzip-compressed tar archive has depth 3.
     pub const MAX_DEPTH: usize = 8;
     /// Upper bound of [`Limits::max_depth`], which protects the stack.
     pub const DEEPEST: usize = 64;
-    /// The default of [`Limits::max_member_size`]: 2 GiB, as much as may be held.
+    /// The default of [`Limits::max_member_size`]: 2 GiB, the default of [`Limits::max_held_size`].
     pub const MAX_MEMBER_SIZE: u64 = 2 << 30;
     /// The default of [`Limits::max_total_size`]: 16 GiB.
     pub const MAX_TOTAL_SIZE: u64 = 16 << 30;
@@ -39,7 +39,7 @@ impl Limits {
     pub const MAX_HELD_SIZE: u64 = 2 << 30;
     /// The default of [`Limits::max_ratio`]: a quarter of what deflate can reach, far above real programs.
     pub const MAX_RATIO: u64 = 250;
-    /// How many bytes of a member [`Limits::max_ratio`] doesn't count, because small files of zeros are common.
+    /// Number of bytes of a member that [`Limits::max_ratio`] ignores, because small files of zeros are common.
     pub const RATIO_FREE: u64 = 16 << 20;
     /// The default of [`Limits::max_members`].
     pub const MAX_MEMBERS: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Reads bundles of device code by LLVM's compilers: for HIP, OpenMP, SYCL and CUDA.
+//! Reads the bundles of device code that LLVM's compilers write for HIP, OpenMP, SYCL and CUDA.
 //!
 //! # Bundles of `clang-offload-bundler`
 //! | offset | field, little-endian |
@@ -7,29 +7,29 @@
 //! | 24 | u64 count of entries |
 //! | 32 | for each entry: u64 offset in the bundle, u64 size, u64 length of the id, the id: `hip-amdgcn-amd-amdhsa--gfx906` |
 //!
-//! # Compressed ones
-//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), then the size of the file (not in version 1), the size of
-//! what is packed (both u32, from version 3 on u64) and u64 of its hash. What is packed is a bundle as above.
+//! # Compressed bundles
+//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), file size (from version 2 on), unpacked size, u64 hash of the
+//! unpacked bytes. Both sizes are u32, from version 3 on u64. The unpacked bytes are a bundle as above.
 //!
 //! # Binaries of `clang-offload-packager`
 //! | offset | field, little-endian |
 //! |---|---|
 //! | 0 | `10 ff 10 ad`, u32 version |
-//! | 8 | u64 size of all of it |
+//! | 8 | u64 size of the whole binary |
 //! | 16 | u64 offset of the entries, u64 their size (version 1, which has one) or count (version 2) |
 //!
-//! An entry is u16 kind of the image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset
-//! and size of the image. Strings are pairs {u64 offset of the key, u64 offset of the value}, in version 2 with {u64
-//! size of the value} after it. `triple` and `arch` are of interest. The program's name is put together from them as
-//! the bundler would.
+//! An entry is u16 kind of image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset and
+//! size of the image. A string is {u64 offset of the key, u64 offset of the value}; version 2 adds u64 size of the
+//! value. Only `triple` and `arch` are read. They give the program the name that the bundler would give it.
 //!
-//! # Where they are
-//! In files of their own, and in sections of object files: `.hip_fatbin`, `.llvm.offloading`. The linker puts those of
-//! many object files one after another, with zeros between them. The text bundles of `.ll` and `.s` files hold no
-//! program, and those of object files are sections with the id in their names.
+//! # Where they occur
+//! Bundles are files of their own, or fill a section of an object file: `.hip_fatbin`, `.llvm.offloading`. The linker
+//! concatenates the sections of its inputs, with zeros between them. The text bundles of `.ll` and `.s` files contain
+//! no program; the bundles of object files are sections with the id in their names.
 //!
 //! Source: Clang's `ClangOffloadBundler.rst` and `OffloadBundler.h`, LLVM's `Object/OffloadBinary.h`; files of Clang
-//! 19. Version 2 of binaries and 3 of compressed bundles are younger and known from these sources only.
+//! 19. Version 2 of binaries and version 3 of compressed bundles are newer than Clang 19, and known from these sources
+//! only.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::offload::{BUNDLE_MAGIC, Bundle};
@@ -45,24 +45,24 @@ use unshade_core::{Error, ErrorKind};
 /// Maximum length of an id.
 const MAX_ID: usize = 1_024;
 
-/// Maximum number of strings of an entry that are read: it has a handful.
+/// Maximum number of strings that are read of an entry. Real entries have a handful.
 const MAX_STRINGS: u64 = 32;
 
-/// The member that a compressed bundle unpacks to.
+/// The name of the member that a compressed bundle unpacks to.
 const UNPACKED: &[u8] = b"bundle";
 
-/// A program of a bundle: where it is in the run, and what it is called.
+/// A program of a bundle: its range in the run, and its name.
 struct Image<'a> {
     start: usize,
     size: u64,
     id: Id<'a>,
 }
 
-/// What a program of a bundle is called.
+/// The name of a program of a bundle.
 enum Id<'a> {
-    /// The bundle has it.
+    /// The bundle states it.
     Stated(&'a [u8]),
-    /// An entry of a binary has its parts.
+    /// The fields of a binary's entry that make up the name.
     Parts { kind: u16, triple: &'a [u8], arch: &'a [u8] },
 }
 
@@ -75,7 +75,7 @@ impl<'a> Id<'a> {
     }
 }
 
-/// Where the entries of bundles are: in the run itself, or in a section of it, whose step is before theirs in paths.
+/// Where bundles are: directly in the run, or in one of its sections, which adds a step to the path.
 #[derive(Default)]
 struct Place {
     section: Option<PathSegment>,
@@ -104,12 +104,12 @@ impl Place {
     }
 }
 
-/// Visits the bundles of a run: one, or several one after another.
+/// Visits the bundles of a run, of which there may be several in a row.
 pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     carve_range(carver, run, 0..run.data.len(), Place::default())
 }
 
-/// Visits the sections of an object file that hold bundles.
+/// Visits the sections of an object file that contain bundles.
 pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let holds_bundle = |start: usize| data.get(start..).is_some_and(|rest| Bundle::of(rest).is_some());
@@ -120,7 +120,7 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
     }
     let mut occurrences = Occurrences::default();
     for (range, name) in found {
-        // What lies over another section would be searched many times.
+        // Overlapping sections would be searched many times.
         if range.start < run.covered {
             continue;
         }
@@ -130,7 +130,7 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
                 let place = Place { section, occurrences: Occurrences::default() };
                 carve_range(carver, run, range.start..range.end.min(data.len()), place)?;
             }
-            // Programs between the bundles of the section may be wanted: it is searched as it is.
+            // The section may contain programs between its bundles, so it is also searched raw.
             Entry::Unwanted => {}
             Entry::Refused => return Continue(()),
         }
@@ -138,7 +138,7 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
     Continue(())
 }
 
-/// Visits the bundles in a range of the run. What is between them is searched as a part of the run.
+/// Visits the bundles in a range of the run, and searches the bytes between them as part of the run.
 fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, mut place: Place) -> Flow {
     let data = run.data.get(..range.end).unwrap_or(run.data);
     let mut at = range.start;
@@ -150,7 +150,7 @@ fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, 
             None => break,
         };
         carve_images(carver, run, data, images, &mut place)?;
-        // Whatever the bundle says, the next one is after its magic number, and after what was searched.
+        // Whatever size the bundle states, the next one is after its magic number, and after the searched bytes.
         let next = end.max(at.saturating_add(4)).max(run.covered);
         let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
         let Some(padding) = padding else { break };
@@ -159,7 +159,7 @@ fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, 
     Continue(())
 }
 
-/// Unpacks a bundle and searches it, and returns where it ends.
+/// Unpacks a bundle, searches it, and returns where it ends.
 fn carve_compressed(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
@@ -175,7 +175,7 @@ fn carve_compressed(
         _ => (fields.u64(8), fields.u64(16), 32),
     };
     let packed = data.get(header..).unwrap_or_default();
-    // Of the oldest version only the stream tells where it ends.
+    // The oldest version states no size: the end is where the stream ends.
     let packed = file_size
         .and_then(|size| packed.get(..usize::try_from(size).ok()?.checked_sub(header)?))
         .unwrap_or(packed);
@@ -189,7 +189,7 @@ fn carve_compressed(
             run.skip_to(end);
             return Continue(end);
         }
-        // Where one ends that does not state its size is known when it is unpacked.
+        // The end of a bundle without a stated size is known only after decompression.
         (Entry::Entered, _) | (Entry::Unwanted, None) => {}
     }
     let mut decoder: Box<dyn Decoder> = match fields.u16(6) {
@@ -214,7 +214,7 @@ fn carve_compressed(
     Continue(stated_end.unwrap_or(end).max(end))
 }
 
-/// Reads the table of a bundle that begins at `base`, and returns where the bundle ends.
+/// Reads the table of the bundle at `base`, and returns where the bundle ends.
 fn read_bundle<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let fields = Fields::little(data);
     let table = BUNDLE_MAGIC.len();
@@ -246,7 +246,7 @@ fn read_bundle_entry(fields: Fields<'_>, at: usize) -> Option<(u64, u64, &[u8])>
     Some((start, size, fields.bytes(at.checked_add(24)? as u64, length)?))
 }
 
-/// Reads the entries of a binary that begins at `base`, and returns where the binary ends.
+/// Reads the entries of the binary at `base`, and returns where the binary ends.
 fn read_binary<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let size = Fields::little(data).u64(8).unwrap_or_default();
     // Limit each binary to its own bytes, so that entries of the next one are not read repeatedly.
@@ -282,7 +282,7 @@ fn read_binary_entry(fields: Fields<'_>, entry: usize, version: u32) -> Option<I
     for index in 0..count.min(MAX_STRINGS) {
         let pair = offset(0, strings.saturating_add(index.saturating_mul(stride)));
         let (Some(key), Some(value)) = (fields.u64(pair), fields.u64(pair.saturating_add(8))) else { break };
-        // Each is read once: many strings may be in one place.
+        // Each is read once: many entries may share one offset.
         let text = || fields.c_string(value, MAX_ID).unwrap_or_default();
         if triple.is_empty() && fields.bytes(key, 7) == Some(b"triple\0") {
             triple = text();
@@ -293,7 +293,7 @@ fn read_binary_entry(fields: Fields<'_>, entry: usize, version: u32) -> Option<I
     Some(Image { start: usize::try_from(start).ok()?, size, id: Id::Parts { kind, triple, arch } })
 }
 
-/// The id that the bundler gives such an entry: kind, triple of four parts, architecture.
+/// Returns the id that the bundler gives such an entry: kind, triple of four parts, architecture.
 fn binary_id(kind: u16, triple: &[u8], arch: &[u8]) -> Vec<u8> {
     // HIP was 3 before the kinds became flags.
     let kind: &[u8] = match kind {
@@ -327,7 +327,7 @@ fn carve_images(
     for image in images.iter().filter(|image| image.size > 0) {
         let end = offset(image.start, image.size);
         let content = data.get(image.start..end).or_else(|| data.get(image.start..));
-        // What lies over another one would be searched many times.
+        // Overlapping entries would be searched many times.
         let Some(content) = content.filter(|bytes| image.start >= run.covered && !bytes.is_empty()) else {
             let message = "the entry lies outside of the file, or over another one";
             let error = Error::new(ErrorKind::OutOfRange, image.start as u64, message)

@@ -1,17 +1,17 @@
 //! The path of a GPU program: nested members, section and offset.
 //!
-//! The text of a path can be read, pasted into a command and compared:
+//! The text of a path can be read, pasted into a command, and compared:
 //!
 //! ```text
 //! torch.whl!torch/lib/libtorch_cpu.dylib!__TEXT,metal_40@0x1234
 //! └─ file ─┘└────────── member ─────────┘└── section ───┘└ offset in the innermost run of bytes
 //! ```
 //!
-//! Further steps are an entry of an offload bundle, `bundle.o!hip-amdgcn-amd-amdhsa--gfx906`, also in the section
-//! that has the bundle: `lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906`.
+//! An entry of an offload bundle is a step too: `bundle.o!hip-amdgcn-amd-amdhsa--gfx906`. If the bundle is in a
+//! section, the section precedes it: `lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906`.
 //!
-//! A *run* is a file, or a member as it is when unpacked. The offset is left out where the program is the whole of
-//! its run. Within one input no two programs have the same text:
+//! A *run* is a file or an unpacked member. A program that fills its run has no offset in its path. Within one input no
+//! two programs have the same path:
 //!
 //! * names are shown by [`Escaped`]; besides, a `!` in a name is `\x21`, and a `#` or `@` in it is escaped where it
 //!   could be taken for one of ours; an empty name is `\-`;
@@ -25,17 +25,17 @@ use unshade_core::{Error, ErrorKind, Escaped, Result};
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathSegment {
-    /// A member of an archive, an architecture of a universal file, what a compressed file unpacks to, an entry of a
-    /// bundle of device code, or a section that holds such bundles.
+    /// A member of an archive, an architecture of a universal file, the contents of a compressed file, an entry of a
+    /// bundle of device code, or a section that contains such bundles.
     Member {
         /// Its name, as the container has it.
         name: Vec<u8>,
-        /// 1 for the first member of this name in its container, 2 for the second and so on.
+        /// 1 for the first member of this name in its container, 2 for the second, and so on.
         occurrence: u32,
     },
     /// A section of an object file; always the last step.
     Section {
-        /// Its name; in a Mach-O file that of the segment, a comma and that of the section.
+        /// Its name; in a Mach-O file the segment's name, a comma and the section's name.
         name: Vec<u8>,
         /// The offset of the program in the section.
         offset: u64,
@@ -70,18 +70,17 @@ impl FindPath {
         Self { file: name.to_vec(), segments: Vec::new(), offset: 0, whole: true }
     }
 
-    /// The name under which the input was given.
+    /// Returns the name under which the input was given.
     pub fn file(&self) -> &[u8] {
         &self.file
     }
 
-    /// The steps from the file to the program, outermost first; empty if it is in the file itself.
+    /// Returns the steps from the file to the program, outermost first; none if it is directly in the file.
     pub fn segments(&self) -> &[PathSegment] {
         &self.segments
     }
 
-    /// The offset in the innermost run of bytes: in the last member as it is when unpacked, or in the file if there
-    /// is no member.
+    /// Returns the offset in the innermost run of bytes: the last member, unpacked, or the file if there is no member.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -91,7 +90,7 @@ impl FindPath {
         self.whole
     }
 
-    /// The section that the program is in and the offset in it, where it is in one.
+    /// Returns the program's section and the offset in it, if it is in one.
     pub fn section(&self) -> Option<(&[u8], u64)> {
         match self.segments.last() {
             Some(PathSegment::Section { name, offset }) => Some((name, *offset)),
@@ -99,8 +98,8 @@ impl FindPath {
         }
     }
 
-    /// The text that says which program of the file it is, without the file's name: unique in the file, and read
-    /// back by [`Selector::parse`].
+    /// Returns the text that identifies the program in its file, without the file's name. It is unique in the file, and
+    /// [`Selector::parse`] parses it.
     pub fn selector(&self) -> String {
         let mut text = String::new();
         for (index, segment) in self.segments.iter().enumerate() {
@@ -114,7 +113,7 @@ impl FindPath {
     }
 }
 
-/// The whole path, with the file's name in front.
+/// Writes the whole path, with the file's name in front.
 impl fmt::Display for FindPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_name(&self.file, f)?;

@@ -1,9 +1,9 @@
-//! Small files of every kind for the tests, each made by hand from the layouts in the modules' documentation, and not
-//! by the code under test.
+//! Builds small files of every kind for the tests. Each follows the layout in the modules' documentation, and uses none
+//! of the code under test.
 
 use std::io::Write;
 
-/// The smallest Metal library: no functions. Equal to the one of MetalLibraryExplorer's test fixtures.
+/// The smallest Metal library: no functions. Equal to the test fixture of MetalLibraryExplorer.
 pub(crate) fn metallib() -> Vec<u8> {
     let mut library = vec![0; 92];
     library[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
@@ -35,7 +35,7 @@ pub(crate) enum Packing {
     Streamed,
     /// Stored, with the flag for encryption.
     Encrypted,
-    /// A method that isn't read.
+    /// A method that carving does not support.
     Lzma,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn zip_end(count: u16, size: u32, start: u32) -> Vec<u8> {
         .concat()
 }
 
-/// The same archive of one stored member with all its numbers in the wide fields of Zip64.
+/// Builds the same archive, of one stored member, with all its numbers in the wide fields of Zip64.
 pub(crate) fn zip64(name: &str, data: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(data);
@@ -141,7 +141,7 @@ pub(crate) fn zlib(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A gzip stream, with a name in its header if there is one.
+/// Builds a gzip stream, with the name in its header if there is one.
 pub(crate) fn gzip(name: Option<&str>, data: &[u8]) -> Vec<u8> {
     let builder = flate2::GzBuilder::new();
     let builder = match name {
@@ -165,7 +165,7 @@ pub(crate) fn zstd(data: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-/// A header of a tar archive and its data.
+/// Builds a header of a tar archive, followed by its data.
 pub(crate) fn tar_member(name: &[u8], kind: u8, data: &[u8]) -> Vec<u8> {
     let mut header = vec![0; 512];
     header[..name.len()].copy_from_slice(name);
@@ -189,7 +189,7 @@ pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// A header of a static archive and its data.
+/// Builds a header of a static archive, followed by its data.
 fn archive_member(name: &str, data: &[u8]) -> Vec<u8> {
     let mut out = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len()).into_bytes();
     out.extend(data);
@@ -199,7 +199,7 @@ fn archive_member(name: &str, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A static archive as Apple's tools write it.
+/// Builds a static archive as Apple's tools write it.
 pub(crate) fn archive_bsd(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
     out.extend(archive_member("#1/12", b"__.SYMDEF\0\0\0\0\0\0\0"));
@@ -213,7 +213,7 @@ pub(crate) fn archive_bsd(members: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// A static archive as GNU's tools write it.
+/// Builds a static archive as GNU's tools write it.
 pub(crate) fn archive_gnu(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut names = String::new();
     let mut tail = Vec::new();
@@ -233,12 +233,12 @@ pub(crate) fn archive_gnu(members: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// A number of four bytes, in either order.
+/// Returns the four bytes of a number, in either order.
 fn word(value: usize, is_big: bool) -> [u8; 4] {
     if is_big { (value as u32).to_be_bytes() } else { (value as u32).to_le_bytes() }
 }
 
-/// A Mach-O file with a section `__TEXT,__text` of 16 bytes and a section `__TEXT,metal_40`.
+/// Builds a Mach-O file with a section `__TEXT,__text` of 16 bytes and a section `__TEXT,metal_40`.
 pub(crate) fn mach(is_64: bool, is_big: bool, content: &[u8]) -> Vec<u8> {
     let (header, segment, section) = if is_64 { (32, 72, 80) } else { (28, 56, 68) };
     let commands = segment + 2 * section;
@@ -269,7 +269,7 @@ pub(crate) fn mach(is_64: bool, is_big: bool, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A Mach-O universal file for x86_64 and arm64.
+/// Builds a Mach-O universal file for x86_64 and arm64.
 pub(crate) fn mach_universal(slices: [&[u8]; 2]) -> Vec<u8> {
     let starts = [64, 64 + slices[0].len().next_multiple_of(16)];
     let mut out = [0xcafe_babe_u32, 2].map(u32::to_be_bytes).concat();
@@ -284,7 +284,7 @@ pub(crate) fn mach_universal(slices: [&[u8]; 2]) -> Vec<u8> {
     out
 }
 
-/// An ELF file with a section `.rodata.shaders`.
+/// Builds an ELF file with a section `.rodata.shaders`.
 pub(crate) fn elf(is_64: bool, content: &[u8]) -> Vec<u8> {
     let header = if is_64 { 64 } else { 52 };
     let entry = if is_64 { 64 } else { 40 };
@@ -314,8 +314,8 @@ pub(crate) fn elf(is_64: bool, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A COFF header and a section table with `.rdata` and a section whose name is in the string table, the data, and the
-/// string table. `before` is the number of bytes before the header, `optional` what the optional header has.
+/// Builds a COFF header and a section table with `.rdata` and a section whose name is in the string table, the data,
+/// and the string table. `before` is the number of bytes before the header, `optional` the optional header.
 fn coff(before: usize, optional: &[u8], content: &[u8]) -> Vec<u8> {
     let data = before + 20 + optional.len() + 80;
     let strings = data + 16 + content.len();
@@ -356,7 +356,7 @@ pub(crate) fn coff_object(content: &[u8]) -> Vec<u8> {
     coff(0, &[], content)
 }
 
-/// The index and the store of a `.gputrace`: each piece is a name, its data and whether they are compressed.
+/// Builds the index and the store of a `.gputrace`. Each piece is a name, its data, and whether they are compressed.
 pub(crate) fn gputrace(pieces: &[(&str, &[u8], bool)]) -> (Vec<u8>, Vec<u8>) {
     let mut store = Vec::new();
     let mut table = Vec::new();
@@ -380,25 +380,25 @@ pub(crate) fn gputrace(pieces: &[(&str, &[u8], bool)]) -> (Vec<u8>, Vec<u8>) {
     (index, store)
 }
 
-/// The header of a block of bitcode, and as many words of zeros as it has.
+/// Builds the header of a block of bitcode, and as many zero words as it states.
 fn bitcode_block(id: u32, width: u32, words: u32) -> Vec<u8> {
     let mut out = [1 | id << 2 | width << 10, words].map(u32::to_le_bytes).concat();
     out.resize(out.len() + 4 * words as usize, 0);
     out
 }
 
-/// Bitcode with blocks `IDENTIFICATION`, `MODULE` and `STRTAB` of nothing: 56 bytes.
+/// Builds bitcode with empty blocks `IDENTIFICATION`, `MODULE` and `STRTAB`: 56 bytes.
 pub(super) fn bitcode() -> Vec<u8> {
     let blocks = [bitcode_block(13, 5, 2), bitcode_block(8, 3, 4), bitcode_block(23, 3, 1)];
     [&b"BC\xc0\xde"[..], &blocks.concat()].concat()
 }
 
-/// Bitcode with two modules, as LLVM wrote it before there were other blocks.
+/// Builds bitcode with two modules, as LLVM wrote it before there were other blocks.
 pub(super) fn old_bitcode() -> Vec<u8> {
     [&b"BC\xc0\xde"[..], &bitcode_block(8, 3, 4), &bitcode_block(8, 3, 1)].concat()
 }
 
-/// Bitcode in a wrapper, padded to a multiple of 16 bytes.
+/// Builds bitcode in a wrapper, padded to a multiple of 16 bytes.
 pub(super) fn wrapped_bitcode() -> Vec<u8> {
     let stream = bitcode();
     let mut out = [0x0b17_c0de, 0, 20, stream.len() as u32, u32::MAX].map(u32::to_le_bytes).concat();
@@ -407,7 +407,7 @@ pub(super) fn wrapped_bitcode() -> Vec<u8> {
     out
 }
 
-/// A bundle as `clang-offload-bundler` writes it.
+/// Builds a bundle as `clang-offload-bundler` writes it.
 pub(super) fn offload_bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut table = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     table.extend((entries.len() as u64).to_le_bytes());
@@ -421,7 +421,7 @@ pub(super) fn offload_bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
     table
 }
 
-/// A compressed bundle of each version, with zlib or Zstandard.
+/// Builds a compressed bundle of each version, with zlib or Zstandard.
 pub(super) fn compressed_bundle(version: u16, bundle: &[u8]) -> Vec<u8> {
     let is_zstd = version > 1;
     let packed = if is_zstd { zstd(bundle) } else { zlib(bundle) };
@@ -439,8 +439,8 @@ pub(super) fn compressed_bundle(version: u16, bundle: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A binary as `clang-offload-packager` writes it: kind of offloading, triple, architecture, image. Version 1 has one
-/// entry.
+/// Builds a binary as `clang-offload-packager` writes it: kind of offloading, triple, architecture, image. Version 1
+/// has one entry.
 pub(super) fn offload_binary(version: u32, entries: &[(u16, &str, &str, &[u8])]) -> Vec<u8> {
     let count = entries.len();
     let pair = if version == 1 { 16 } else { 24 };
@@ -473,7 +473,7 @@ pub(super) fn offload_binary(version: u32, entries: &[(u16, &str, &str, &[u8])])
     out
 }
 
-/// An ELF file for 64-bit machines with these sections.
+/// Builds an ELF file for 64-bit machines with these sections.
 pub(super) fn elf_sections(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"\x7fELF\x02\x01\x01".to_vec();
     out.resize(64, 0);

@@ -1,12 +1,12 @@
 //! Finds GPU programs in the middle of other bytes.
 //!
-//! What is searched for are the rows of [`MAGICS`], and the version tokens of Direct3D 9 shaders, which have no magic
+//! The search looks for the rows of [`MAGICS`], and for the version tokens of Direct3D 9 shaders, which have no magic
 //! number.
 //!
-//! The bytes are searched with `memchr::memmem`, one pass for each magic number over a window that stays in the
-//! processor's cache. Measured on one thread of a small virtual machine: 9 to 17 GB/s for two magic numbers, 4.7 GB/s
-//! for five, on random bytes as on large libraries. (The packed searcher of `aho-corasick` does 9 GB/s for either;
-//! it is worth its place from about ten rows on, and has no SIMD on wasm, where `memmem` has.)
+//! `memchr::memmem` makes one pass for each magic number over a window that stays in the processor's cache. Measured on
+//! one thread of a small virtual machine: 9 to 17 GB/s for two magic numbers, 4.7 GB/s for five, on random bytes as on
+//! large libraries. (The packed searcher of `aho-corasick` reaches 9 GB/s for either. It pays off from about ten rows
+//! on, and has no SIMD on wasm, where `memmem` does.)
 
 use crate::format::Format;
 use crate::format::magic::{MAGICS, Magic, no_lead};
@@ -14,8 +14,8 @@ use memchr::memmem::{Finder, FinderBuilder, Prefilter};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// How many bytes are searched for one magic number before the next one's turn: they should stay in the first-level
-/// cache. What follows a program in its window is searched again.
+/// Size of the window that is searched for one magic number before the next: it should stay in the first-level cache.
+/// The rest of a window after a program is searched again.
 const WINDOW: usize = 16 << 10;
 
 /// Programs of Shader Model 1 to 3, which are found by [`version_tokens`].
@@ -27,9 +27,9 @@ static DIRECT3D9: Magic = Magic {
     lead: no_lead,
 };
 
-/// Where a run of bytes has the version token of such a program, at multiples of four.
+/// Returns the offsets of version tokens of such programs, at multiples of four.
 fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usize> {
-    // Number of words that SIMD instructions test at a time.
+    // Number of words that SIMD instructions compare at a time.
     const GROUP: usize = 64;
     // Major version 0 to 3 and minor version 0 to 7 of a pixel or vertex shader.
     let may_be_one = |word: &[u8]| {
@@ -46,8 +46,8 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
     })
 }
 
-/// How many tokens are looked at after what may be version tokens, for each byte that is searched: real files take a
-/// hundredth of one, but in hostile ones every token may begin a long program without an end.
+/// Number of tokens that are read after possible version tokens, for each searched byte. Real files need a hundredth of
+/// one, but in a hostile file every token may begin a long program without an end.
 const TOKENS_FOR_A_BYTE: usize = 1;
 
 /// The start of a program.
@@ -55,13 +55,13 @@ const TOKENS_FOR_A_BYTE: usize = 1;
 pub(crate) struct Hit {
     /// The offset in the searched bytes.
     pub(crate) start: usize,
-    /// What it is.
+    /// Its format.
     pub(crate) format: Format,
-    /// The size that it states; [`None`] if it only begins like a program, which is said of the first bytes alone.
+    /// The size that it states; [`None`] if only the first bytes of the file or member look like a program.
     pub(crate) stated: Option<u64>,
 }
 
-/// A searcher for each of [`MAGICS`], made once: of small files it takes longer to make than to search.
+/// A searcher for each of [`MAGICS`]. They are created once, which takes longer than the search of a small file.
 static FINDERS: LazyLock<Vec<(Finder<'static>, &'static Magic)>> = LazyLock::new(|| {
     let builder = |magic: &'static Magic| {
         (FinderBuilder::new().prefilter(Prefilter::Auto).build_forward(magic.bytes), magic)
@@ -72,15 +72,15 @@ static FINDERS: LazyLock<Vec<(Finder<'static>, &'static Magic)>> = LazyLock::new
 /// Searches for every magic number.
 #[derive(Default)]
 pub(crate) struct Scanner {
-    /// The places of one window, in order.
+    /// The hits of one window, in order.
     hits: Vec<(usize, &'static Magic)>,
-    /// Whether there were so many beginnings of programs of Shader Model 1 to 3 that no more were looked at.
+    /// Whether the budget for programs of Shader Model 1 to 3 ran out, so that later ones are not read.
     pub(crate) is_overtaxed: bool,
 }
 
 impl Scanner {
-    /// Calls `found` for every program that begins in a range of the data, in order. What `found` returns is where
-    /// the search goes on; [`None`] ends it. Returns how many magic numbers turned out to begin nothing.
+    /// Calls `found` for every program that begins in a range of the data, in order. `found` returns where the search
+    /// continues, or [`None`] to end it. Returns the number of magic numbers that begin nothing.
     pub(crate) fn scan(
         &mut self,
         data: &[u8],
@@ -110,13 +110,13 @@ impl Scanner {
                 } else {
                     (magic.check)(bytes)
                 };
-                // The whole run was made to be this, but is damaged.
+                // The whole run is meant to be this format, but is damaged.
                 let damaged = start == 0 && magic.unmistakable;
                 if stated.is_none() && !damaged {
                     false_starts = false_starts.saturating_add(1);
                     continue;
                 }
-                // What is before the magic number, but not what was found or passed over already.
+                // Bytes before the magic number, but none that were found or skipped already.
                 let (lead, stated) = match stated.map(|stated| (magic.lead)(data, at, start, stated)) {
                     Some((lead, stated)) => (lead, Some(stated)),
                     None => (0, None),
@@ -179,7 +179,7 @@ mod tests {
             assert_eq!(found(before, &program), [(Format::Direct3d9, before, Some(20))]);
         }
         assert_eq!(found(6, &program), [], "compilers align them");
-        // A version that never was, an opcode of another version, an operand too few, no end, nothing that is computed.
+        // An unknown version, another version's opcode, a missing operand, no end, no computation.
         for (at, word) in
             [(0, 0xffff_0400), (0, 0xfffe_0100), (1, 0x0200_0040), (1, 0x0100_0001), (4, 0x1_ffff)]
         {

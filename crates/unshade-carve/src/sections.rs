@@ -1,8 +1,8 @@
 //! Reads the sections of object files.
 //!
-//! Only three things of an object file matter here: where each section's bytes are in the file, what the section is
-//! called, and what to do when the rest is damaged – which is nothing. So the tables are read here, as far as they
-//! go, rather than with a library that refuses a file whose symbol table is cut off.
+//! Carving needs two facts about a section: the range of its bytes and its name. A damaged file gives as many sections
+//! as can be read. So the tables are read here, as far as they go; a library would refuse a file whose symbol table is
+//! cut off.
 //!
 //! | kind | source |
 //! |---|---|
@@ -15,14 +15,13 @@ use crate::fields::{Fields, offset};
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// The longest name of a section that is shown. Names of C++ can be long, but no name needs to be longer than this
-/// to be told from others.
+/// Maximum length of a section's name in paths. Names from C++ can be longer, but this length distinguishes them.
 const NAME_LIMIT: usize = 1_024;
 
 /// Where the name of a section is.
 #[derive(Clone, Copy)]
 pub(crate) enum Name {
-    /// A field of 16 bytes with the segment's name after it, as Mach-O has it.
+    /// A field of 16 bytes, followed by the segment's name, in Mach-O.
     Mach { at: usize },
     /// Text up to a NUL.
     Text { at: u64 },
@@ -36,19 +35,19 @@ struct Section {
     name: Name,
 }
 
-/// The sections of an object file that have bytes in it, in their order.
+/// The sections of an object file that have bytes in it, in file order.
 #[derive(Default)]
 pub(crate) struct Sections {
     rows: Vec<Section>,
-    /// Where the options of the compiler are, once they were looked for.
+    /// The range of the compiler's options, once it was looked up.
     options: OnceCell<Option<Range<usize>>>,
 }
 
 impl Sections {
-    /// Reads the table of sections, as far as it goes.
+    /// Reads the section table, as far as it goes.
     pub(crate) fn read(data: &[u8]) -> Self {
         let mut sections = Self::default();
-        // Where a field is cut off, what was read before it stays.
+        // If a field is cut off, the sections before it remain.
         let _ = if let Some(mach) = object::mach(data) {
             sections.read_mach(&mach)
         } else if let Some(elf) = object::elf(data) {
@@ -106,7 +105,7 @@ impl Sections {
         let mut command = if is_64 { 32 } else { 28 };
         for _ in 0..count {
             let (kind, size) = (fields.u32(command)?, fields.u32(command.checked_add(4)?)?);
-            // LC_SEGMENT and LC_SEGMENT_64 each belong to one kind of file.
+            // Each of LC_SEGMENT and LC_SEGMENT_64 belongs to one class of file.
             if kind == if is_64 { 0x19 } else { 1 } {
                 self.read_mach_segment(fields, command, is_64)?;
             }
@@ -126,7 +125,7 @@ impl Sections {
             } else {
                 (u64::from(fields.u32(field(36)?)?), fields.u32(field(40)?)?, fields.u32(field(56)?)?)
             };
-            // The kinds that are zeros in memory and nothing in the file.
+            // The section types that are zeros in memory and have no bytes in the file.
             if !matches!(flags & 0xff, 1 | 0xc | 0x12) {
                 self.push(u64::from(start), size, Name::Mach { at });
             }
@@ -147,12 +146,12 @@ impl Sections {
             fields.word(at.checked_add(if is_64 { wide } else { narrow })?, is_64)
         };
         let mut count = u64::from(fields.u16(sizes.checked_add(2)?)?);
-        // Smaller entries would be read one over the other, and take more memory than the file.
+        // Smaller entries would overlap, and take more memory than the file.
         if table == 0 || entry_size < if is_64 { 64 } else { 40 } {
             return None;
         }
         if count == 0 {
-            // More than 16 bits can count: the number is in the size of the first entry.
+            // A count that exceeds 16 bits is in the size of the first entry.
             count = word(entry(0), 32, 20)?;
         }
         let mut names = u64::from(fields.u16(sizes.checked_add(4)?)?);
@@ -163,7 +162,7 @@ impl Sections {
         for index in 0..count {
             let at = entry(index);
             let (name, kind) = (fields.u32(at)?, fields.u32(at.checked_add(4)?)?);
-            // Null entries and sections that are nothing in the file.
+            // Null entries, and sections without bytes in the file.
             if !matches!(kind, 0 | 8) {
                 let name = Name::Text { at: names.saturating_add(u64::from(name)) };
                 self.push(word(at, 24, 16)?, word(at, 32, 20)?, name);

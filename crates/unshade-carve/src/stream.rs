@@ -1,11 +1,11 @@
 //! Unpacks compressed bytes within limits.
 //!
-//! A [`Decoder`] turns some input into some output; [`Carver::unpack`] calls it until it's done or a limit is
-//! reached. The output's memory grows with what was really unpacked, at most doubling; what an archive *says* the
-//! size will be only keeps the last step from overshooting. Whatever was unpacked before a fault is kept and searched.
+//! A [`Decoder`] turns some input into some output; [`Carver::unpack`] calls it until it is done or reaches a limit.
+//! The output's memory grows with the bytes that were really unpacked, at most doubling; the size that an archive
+//! *states* only keeps the last step from overshooting. Bytes unpacked before a fault are kept and searched.
 //!
-//! Deflate is unpacked by `miniz_oxide`, which has no unsafe code; `zlib-rs` was measured a third faster on a wheel of
-//! 140 MB and is the one to change to if that ever matters more. bzip2 and Zstandard are in Rust as well.
+//! `miniz_oxide` unpacks deflate, without unsafe code. `zlib-rs` was a third faster on a wheel of 140 MB, and is the
+//! one to change to if speed matters more. bzip2 and Zstandard are in Rust as well.
 
 use crate::carver::Carver;
 use crate::limits::Limit;
@@ -14,8 +14,8 @@ use flate2::{FlushDecompress, Status as ZlibStatus};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-/// What a stream costs of the budget for unpacked bytes if it isn't a member of its own, whose number is limited:
-/// millions of empty streams one after another come to an end as well then.
+/// Cost of a stream from the budget for unpacked bytes, if it isn't a member of its own, whose number has a limit. It
+/// bounds the time for millions of empty streams in a row.
 const STREAM_COST: u64 = 64 << 10;
 
 /// Maximum initial allocation in bytes.
@@ -31,7 +31,7 @@ pub(crate) struct Step {
 
 /// A decoder of one stream.
 pub(crate) trait Decoder {
-    /// Unpacks from the beginning of `input` into the spare capacity of `output`, of which there is some.
+    /// Unpacks from the beginning of `input` into the spare capacity of `output`, which is at least one byte.
     ///
     /// # Errors
     /// A description of the fault in the stream.
@@ -43,7 +43,7 @@ pub(crate) trait Decoder {
 pub(crate) enum End {
     /// The stream is complete.
     Complete,
-    /// It is damaged, or ends early.
+    /// The stream is damaged, or ends early.
     Damaged(String),
     /// A limit was reached, and has been reported.
     Limit,
@@ -59,7 +59,7 @@ pub(crate) struct Unpacked {
 }
 
 impl Carver<'_> {
-    /// Pays for beginning a stream that isn't a member of its own, and returns whether it may begin.
+    /// Charges for a stream that isn't a member of its own, and returns whether it may begin.
     pub(crate) fn spend_stream(&mut self) -> bool {
         self.unpacked_total = self.unpacked_total.saturating_add(STREAM_COST);
         let is_affordable = self.unpacked_total <= self.limits.max_total_size;
@@ -69,10 +69,10 @@ impl Carver<'_> {
         is_affordable
     }
 
-    /// Unpacks one stream and appends it to `output`, which counts as held already in addition to `self.held`.
+    /// Unpacks one stream and appends it to `output`, whose earlier bytes count as held in addition to `self.held`.
     ///
-    /// `packed_size` is the number of compressed bytes that the ratio is measured against, `stated` what the
-    /// container says that `output` will have at the end.
+    /// `packed_size` is the number of compressed bytes for the ratio; `stated` is the final size of `output` that the
+    /// container states.
     pub(crate) fn unpack(
         &mut self,
         decoder: &mut dyn Decoder,
@@ -82,7 +82,7 @@ impl Carver<'_> {
         stated: Option<u64>,
     ) -> Unpacked {
         let total_left = self.limits.max_total_size.saturating_sub(self.unpacked_total);
-        // How long the output may become, by the lowest of the limits.
+        // Maximum length of the output: the lowest of the limits.
         let (limit, ceiling) = [
             (Limit::MemberSize, self.limits.max_member_size),
             (Limit::HeldSize, self.limits.max_held_size.saturating_sub(self.held)),
@@ -111,7 +111,7 @@ impl Carver<'_> {
                     self.unpacked_total = self.unpacked_total.saturating_add(produced as u64);
                     consumed = consumed.saturating_add(step.consumed).min(input.len());
                     if step.finished {
-                        // One more turn if the last step went over a limit.
+                        // One more iteration if the last step exceeded a limit.
                         if output.len() as u64 <= ceiling {
                             break End::Complete;
                         }
@@ -132,7 +132,7 @@ impl Carver<'_> {
 
 /// Reserves memory for more output.
 fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
-    /// Room after the last byte, so that a decoder can find out that there's none to come, and a limit be exceeded.
+    /// Room after the last byte, so that a decoder can detect the end, and output can exceed a limit.
     const MARGIN: usize = 64;
     let mut more = output.len().max(packed.saturating_mul(4).clamp(512, FIRST_CHUNK));
     let left = |total: u64| usize::try_from(total).unwrap_or(usize::MAX).saturating_sub(output.len());
@@ -145,11 +145,11 @@ fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) 
     output.try_reserve_exact(more).is_ok()
 }
 
-/// Deflate, bare or in zlib's wrapping.
+/// Deflate, raw or in zlib's wrapper.
 pub(crate) struct Inflate(flate2::Decompress);
 
 impl Inflate {
-    /// Bare deflate, as in zip and gzip.
+    /// Raw deflate, as in zip and gzip.
     pub(crate) fn raw() -> Self {
         Self(flate2::Decompress::new(false))
     }
@@ -159,7 +159,7 @@ impl Inflate {
         Self(flate2::Decompress::new(true))
     }
 
-    /// Makes a zlib decoder ready for another stream, which is cheaper than a new one.
+    /// Resets a zlib decoder for another stream, which is cheaper than creating one.
     pub(crate) fn reset_zlib(&mut self) {
         self.0.reset(true);
     }
@@ -227,7 +227,7 @@ impl Decoder for Unzstd {
                 .decode_blocks(&mut rest, BlockDecodingStrategy::UptoBlocks(1))
                 .map_err(|fault| fault.to_string())?;
         }
-        // The decoder keeps its window to itself until the frame is done.
+        // The decoder keeps its window until the frame is done.
         let mut drained = [0; 32 << 10];
         loop {
             let room = output.capacity().saturating_sub(output.len()).min(drained.len());

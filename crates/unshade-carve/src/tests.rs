@@ -1,4 +1,4 @@
-//! Every kind of container with a program in it, nested, damaged and hostile.
+//! Tests carving on every kind of container with a program in it, nested, damaged and hostile.
 
 use super::samples::{self, Packing};
 use super::{
@@ -36,7 +36,7 @@ fn carve_with(input: &[u8], name: &str, limits: &Limits) -> (Vec<Found>, Diagnos
     (found, diagnostics)
 }
 
-/// The paths in a sound file, where each program must also be found by its selector, and at its offset.
+/// Returns the paths in a sound file. Each program must also be found by its selector and at its offset.
 fn paths(input: &[u8], name: &str) -> Vec<String> {
     let (found, diagnostics) = carve_with(input, name, &Limits::default());
     assert!(diagnostics.is_empty(), "{:?}", diagnostics.iter().collect::<Vec<_>>());
@@ -61,7 +61,7 @@ fn rules(diagnostics: &Diagnostics) -> Vec<&'static str> {
     diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
 }
 
-/// A file of every kind with one program each, and the path that it must have.
+/// Returns a file of every kind with one program each, and the expected path.
 fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let library = samples::metallib();
     let content = library.as_slice();
@@ -140,7 +140,7 @@ fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 /// The id of an entry of a bundle.
 const HIP: &str = "hip-amdgcn";
 
-/// An object file with bitcode and the options of its compiler.
+/// Builds an object file with bitcode and the compiler's options.
 fn embedded() -> Vec<u8> {
     samples::elf_sections(&[(".llvmbc", &samples::bitcode()), (".llvmcmd", b"-triple\0x86_64\0-O2\0")])
 }
@@ -186,7 +186,7 @@ fn kinds_have_names() {
     ] {
         assert!(kinds.iter().any(|kind| kind == expected), "{expected} is not among {kinds:?}");
     }
-    // A Java class is no Mach-O file.
+    // A Java class begins like a universal file, but is none.
     assert_eq!(detect(b"\xca\xfe\xba\xbe\0\0\0\x41....").to_string(), "unknown data");
 }
 
@@ -202,7 +202,7 @@ fn nested_four_deep_and_more() {
         paths(&file, "dir/pkg.tar.gz"),
         ["dir/pkg.tar.gz!pkg.tar!pkg.whl!lib/libx.a!shaders.o!__TEXT,metal_40@0x118"]
     );
-    // Stored all the way down, nothing is copied and the place in the file is known.
+    // If everything is stored, nothing is copied, and the offset in the file is known.
     let stored = samples::zip(&[("p", Packing::Stored, &samples::tar(&[("q", &object)]))]);
     let stored = samples::zip(&[("o", Packing::Stored, &stored)]);
     let (found, _) = carve_with(&stored, "s.zip", &Limits::default());
@@ -228,7 +228,7 @@ fn several_in_file_order_and_each_once() {
         "f!lib.so!.rodata.shaders@0x12c",
     ];
     assert_eq!(paths(&file, "f"), inside);
-    // Other bytes before and after an archive neither hide it nor are hidden by it.
+    // Other bytes around an archive neither hide it nor are hidden by it.
     let around = [&library[..], &file, &library].concat();
     let behind = format!("f@{:#x}", library.len() + file.len());
     let expected: Vec<String> =
@@ -279,7 +279,7 @@ fn concatenated_streams_are_one() {
     let (head, tail) = library.split_at(50);
     for pack in [samples::bzip2, samples::zstd, |data: &[u8]| samples::gzip(None, data)] {
         assert_eq!(paths(&[pack(head), pack(tail)].concat(), "x"), ["x!data"]);
-        // What is no stream after them is searched as it is.
+        // Bytes after the last stream are searched raw.
         let file = [&pack(head)[..], &pack(tail), &[0; 20], &library].concat();
         assert_eq!(paths(&file, "x").len(), 2);
     }
@@ -322,13 +322,13 @@ fn gputrace_folder_and_bare_store() {
         assert_eq!(again, 1);
     }
 
-    // Without the index, pieces are told by their place.
+    // Without the index, pieces are named by their offset.
     let texts = paths(&store, "store0");
     assert_eq!(texts.len(), 3);
     assert!(texts[0].starts_with("store0!zlib_0x") && texts[1].starts_with("store0@0x"), "{texts:?}");
     let (found, diagnostics) = whole(b"no index", &store);
     assert_eq!((found.len(), rules(&diagnostics)), (3, vec!["gputrace-index"]));
-    // The table is found where it is, even if the header's count of buckets leads elsewhere.
+    // The table is found even if the header states a wrong count of buckets.
     let mut odd = index.clone();
     odd[8] = 9;
     assert_eq!(whole(&odd, &store).0.len(), 3);
@@ -404,7 +404,7 @@ fn the_visitor_can_break_off() {
     }
 }
 
-/// Every sample cut off at every byte, and with every byte changed: nothing may panic, be slow, or be found twice.
+/// Cuts every sample off at every byte, and changes every byte: nothing may panic, be slow, or be found twice.
 #[test]
 fn damaged_samples() {
     for (name, file, _) in every_kind() {
@@ -425,7 +425,7 @@ fn damaged_samples() {
         }
         let mut changed = file.clone();
         for at in 0..file.len() {
-            // Runs of zeros, as tar has them, are all alike.
+            // Runs of zeros, as in tar archives, are all alike.
             if file[at] == 0 && at % 16 != 0 && file.len() > 1_024 {
                 continue;
             }
@@ -461,7 +461,7 @@ fn each_limit() {
     assert_eq!((found.len(), hint(&diagnostics).as_str()), (0, "raise --max-depth"));
     limits.max_depth = 10;
     assert_eq!(carve_with(&nested, "n", &limits).0.len(), 1);
-    // What is stored in it is found in the raw bytes all the same.
+    // A stored member is still found in the raw bytes.
     limits.max_depth = 0;
     let stored = samples::zip(&[("m", Packing::Stored, &library)]);
     assert_eq!(carve_with(&stored, "n", &limits).0[0].text, "n@0x1f");
@@ -495,8 +495,7 @@ fn each_limit() {
     }
 }
 
-/// Members that share their data, one after another: the size of what they unpack to grows with the square of the
-/// archive's.
+/// Members that share their data: the total unpacked size grows with the square of the archive's size.
 #[test]
 fn overlapping_members() {
     let kernel = samples::zip(&[("k", Packing::Stored, &vec![b'x'; 1 << 20])]);
@@ -546,7 +545,7 @@ fn long_names_stay_apart() {
     assert_eq!(texts, [format!("t!{}", "n".repeat(4_096)), format!("t!{}#2", "n".repeat(4_096))]);
 }
 
-/// A universal file that names itself as its architecture would be searched again and again.
+/// A universal file that names itself as its architecture would be searched endlessly.
 #[test]
 fn universal_file_in_itself() {
     let library = samples::metallib();
@@ -566,7 +565,7 @@ fn formats_have_names() {
     }
 }
 
-/// A Metal library with bitcode in it.
+/// Builds a Metal library with bitcode in it.
 fn library_with_module() -> Vec<u8> {
     let module = samples::wrapped_bitcode();
     let mut library = samples::metallib();
@@ -582,7 +581,7 @@ fn modules_of_other_programs_are_not_found_again() {
     let bitcode = samples::bitcode();
     let behind = format!("f@{:#x}", library.len());
     assert_eq!(paths(&[&library[..], &bitcode].concat(), "f"), ["f@0x0", behind.as_str()]);
-    // Of what was cut off or damaged neither.
+    // Nor are the modules of a library that is cut off or damaged.
     let mut damaged = library.clone();
     damaged[4] = 7;
     for file in [&library[..library.len() - 1], &damaged, &samples::wrapped_bitcode()[..70]] {
@@ -590,7 +589,7 @@ fn modules_of_other_programs_are_not_found_again() {
         assert_eq!(found.len(), 1);
         assert_ne!(found[0].condition, Condition::Whole);
     }
-    // A wrapper that can't be one is searched for what is in it only where it is not the beginning of a file.
+    // The contents of a wrapper with a wrong header are found only if it does not begin the file.
     let mut wrapper = samples::wrapped_bitcode();
     wrapper[4] = 1;
     let (found, _) = carve_with(&wrapper, "f", &Limits::default());
@@ -664,7 +663,7 @@ fn bundles_behind_one_another() {
             format!("lib.so!.hip_fatbin@{:#x}", gaps[1]),
         ]
     );
-    // Two of the oldest kind, which do not state their size.
+    // Two of the oldest version, which state no size.
     let twice = [compressed(1), compressed(1)].concat();
     assert_eq!(paths(&twice, "f"), ["f!bundle!hip-amdgcn", "f!bundle#2!hip-amdgcn"]);
 }
@@ -692,7 +691,7 @@ fn kinds_of_offloading_have_names() {
 #[test]
 fn damaged_bundles() {
     let bitcode = samples::bitcode();
-    // Two entries with the same bytes, and one outside.
+    // Two entries with the same bytes, and one outside the file.
     let mut bundle = samples::offload_bundle(&[("a", &bitcode), ("b", &bitcode), ("c", &bitcode)]);
     let first = bundle[32..40].to_vec();
     bundle[57..65].copy_from_slice(&first);
@@ -701,7 +700,7 @@ fn damaged_bundles() {
     let texts: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
     assert_eq!(texts, ["f!a", "f@0xa3", "f@0xdb"]);
     assert_eq!(rules(&diagnostics), ["offload-bundle", "offload-bundle"]);
-    // An id that is too long: what follows has no names.
+    // An id that is too long: the bytes after it have no names.
     let mut bundle = samples::offload_bundle(&[("a", &bitcode)]);
     bundle[48..56].fill(0xff);
     let (found, diagnostics) = carve_with(&bundle, "f", &Limits::default());
@@ -718,12 +717,12 @@ fn damaged_bundles() {
     assert_eq!(hint(&carve_with(&compressed(2), "f", &limits).1), "raise --max-depth");
 }
 
-/// Headers that promise many blocks, entries and sections, each over the others.
+/// Headers that promise many blocks, entries and sections, each overlapping the others.
 #[test]
 fn bitcode_and_bundles_that_repeat_take_no_longer() {
     let limits = Limits { max_members: 50_000, max_total_size: 64 << 20, ..Limits::default() };
     let module = [&b"BC\xc0\xde"[..], &[1 | 8 << 2 | 3 << 10, 1, 0].map(u32::to_le_bytes).concat()].concat();
-    // A module that is cut off, after many empty blocks; and each of these begins a stream.
+    // A truncated module after many empty blocks, each of which begins a stream.
     let blocks = [0x0c21_u32, 1, 0xdec0_4342].map(u32::to_le_bytes).concat().repeat(200_000);
     let chain = [&module[..], &blocks, &[0x21, 0x0c, 0, 0, 0xff, 0xff, 0xff, 0xff]].concat();
     let mut binaries = Vec::new();
@@ -743,7 +742,7 @@ fn bitcode_and_bundles_that_repeat_take_no_longer() {
         let name = "n".repeat(900);
         let rows: Vec<(&str, &[u8])> = vec![(name.as_str(), &content); 200];
         let mut file = samples::elf_sections(&rows);
-        // All sections are the first one.
+        // All sections have the range of the first.
         let table = usize::try_from(u64::from_le_bytes(file[40..48].try_into().unwrap())).unwrap();
         for row in 2..201 {
             file.copy_within(table + 88..table + 104, table + row * 64 + 24);

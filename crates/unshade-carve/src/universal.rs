@@ -1,7 +1,7 @@
-//! The architectures of Mach-O universal files.
+//! Reads the architectures of Mach-O universal files.
 //!
-//! Big-endian, after Apple's `mach-o/fat.h`: u32 magic, u32 count, entries {u32 processor, u32 its kind, offset, size,
-//! u32 alignment}, the offset and size 64 bits wide in the 64-bit form, which has 4 more bytes.
+//! Layout, big-endian: u32 magic, u32 count, entries {u32 CPU type, u32 CPU subtype, offset, size, u32 alignment}. In
+//! the 64-bit form, offset and size have 64 bits, and 4 reserved bytes end each entry. Source: Apple's `mach-o/fat.h`.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::object::MAX_ARCHITECTURES;
@@ -33,8 +33,8 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
         at = at.saturating_add(entry_size);
     }
     slices.sort_unstable();
-    // Slices are after the table and one after another. Anything else is nonsense that would be searched many
-    // times over, or contain itself.
+    // Slices follow the table and do not overlap. Overlapping slices would be searched many times, or contain
+    // themselves.
     let mut free = at;
     let mut occurrences = Occurrences::default();
     for (start, size, cpu, subtype) in slices {
@@ -71,7 +71,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     Continue(())
 }
 
-/// What Apple's tools call an architecture.
+/// Returns the name of an architecture in Apple's tools.
 fn architecture_name(cpu: u32, subtype: u32) -> String {
     match (cpu, subtype & 0x00ff_ffff) {
         (0x0100_000c, 2) => "arm64e".into(),

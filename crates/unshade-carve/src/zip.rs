@@ -1,16 +1,16 @@
-//! Members of a zip archive: also of a Python wheel, an `.ipa`, a `.jar`, an `.apk`.
+//! Reads the members of a zip archive. Python wheels, `.ipa`, `.jar` and `.apk` files are zip archives.
 //!
-//! From the end: the end record (`PK\x05\x06`) says where the central directory is, whose entries (`PK\x01\x02`) say
-//! where each member's local header (`PK\x03\x04`) is, after which its data follow. Zip64 has wider fields in an end
-//! record of its own and in an extra field of entries. The source is PKWARE's APPNOTE.TXT 6.3.
+//! An archive is read from its end. The end record (`PK\x05\x06`) locates the central directory. Each entry of the
+//! directory (`PK\x01\x02`) locates a local header (`PK\x03\x04`), which the member's data follow. Zip64 has wider
+//! fields, in an end record of its own and in an extra field of each entry. Source: PKWARE's APPNOTE.TXT 6.3.
 //!
-//! The directory is read here and not by the crate `zip`, because carving needs what a general reader hides: the
-//! place of a stored member, so that it isn't copied; unpacking in steps within limits that hold for a whole tree of
-//! archives; and what is left of a member or a directory that is damaged. It's also half a page of format.
+//! The crate `zip` is not used, because carving needs what a general reader hides: the offset of a stored member, so
+//! that it is not copied; decompression in steps, within limits for the whole tree of archives; and the readable rest
+//! of a damaged member or directory.
 //!
-//! An archive may begin after other bytes (a self-extracting program) and then has all its offsets off by as much;
-//! the directory is directly before the end record, which gives the difference away. If the directory is
-//! damaged or missing – a download that was cut off – the members are read from their local headers, in order.
+//! Other bytes may precede an archive, such as a self-extracting program, and shift all its offsets. The directory
+//! directly precedes the end record, which gives the shift. If the directory is damaged or missing, as in a partial
+//! download, the members are read from their local headers, in order.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::{ZIP_END_RECORD as END_RECORD, ZIP_LOCAL_HEADER as LOCAL_HEADER};
@@ -23,7 +23,7 @@ use unshade_core::{Error, ErrorKind};
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const ZIP64_END_RECORD: u32 = 0x0606_4b50;
 const ZIP64_LOCATOR: u32 = 0x0706_4b50;
-/// The end record, and the longest comment that may follow it.
+/// Size of the end record, and maximum length of the comment after it.
 const END_SEARCH: usize = 22 + 0xffff;
 
 const METHOD_STORED: u16 = 0;
@@ -32,7 +32,7 @@ const METHOD_BZIP2: u16 = 12;
 const METHOD_ZSTD: u16 = 93;
 const METHOD_AES: u16 = 99;
 
-/// What is known of a member.
+/// A member, as its directory entry or local header describes it.
 struct Member<'a> {
     name: &'a [u8],
     encrypted: bool,
@@ -40,11 +40,11 @@ struct Member<'a> {
     crc: Option<u32>,
     packed_size: Option<u64>,
     size: Option<u64>,
-    /// Where its local header should be.
+    /// Offset of its local header, as the directory states it.
     header: usize,
 }
 
-/// Returns whether an archive is at the end, before its comment or a signature at most.
+/// Returns whether an archive ends here; only a comment or a signature may follow.
 pub(crate) fn ends_archive(data: &[u8]) -> bool {
     find_directory(data).is_ok_and(|directory| directory.count > 0)
 }
@@ -63,8 +63,8 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     }
 }
 
-/// The directory that the last end record with a sound one leads to. What is after an end record is its comment,
-/// or the signature of a self-extracting program.
+/// Returns the directory of the last end record that leads to a sound one. A comment or the signature of a
+/// self-extracting program may follow the end record.
 fn find_directory(data: &[u8]) -> Result<Directory<'_>, &'static str> {
     let first = data.len().saturating_sub(END_SEARCH);
     let mut tail = data.get(first..).unwrap_or_default();
@@ -79,13 +79,13 @@ fn find_directory(data: &[u8]) -> Result<Directory<'_>, &'static str> {
     Err(fault)
 }
 
-/// Where the central directory is.
+/// The location of the central directory.
 struct Directory<'a> {
     data: &'a [u8],
     start: usize,
     end: usize,
     count: u64,
-    /// What has to be added to the offsets of the archive.
+    /// What to add to the archive's offsets.
     shift: usize,
 }
 
@@ -112,21 +112,21 @@ impl<'a> Directory<'a> {
         let (start, shift) = if stated <= end && is_directory(stated) {
             (stated, 0)
         } else {
-            // An archive whose first member is at the very start isn't moved: this is the end of one inside of it.
+            // An archive whose first member is at offset 0 isn't shifted: this end record is that of an inner archive.
             let is_moved = !data.starts_with(LOCAL_HEADER) && is_directory(counted);
             (counted, counted.checked_sub(stated).filter(|_| is_moved).ok_or(LOST)?)
         };
         Ok(Self { data, start, end, count, shift })
     }
 
-    /// Its members in the order of their data. No more than the limit on members can be used are gathered.
+    /// Returns the members in the order of their data, at most as many as the limit allows.
     fn members(&self, carver: &mut Carver<'_>) -> Result<Vec<Member<'a>>, &'static str> {
         let fields = Fields::little(self.data.get(..self.end).unwrap_or_default());
         let mut members = Vec::new();
         let mut at = self.start;
         while at < self.end {
             if fields.u32(at) != Some(CENTRAL_HEADER) {
-                // What is after the entries may be a digital signature, whose own magic number is this.
+                // A digital signature with its own magic number may follow the entries.
                 if fields.u32(at) == Some(0x0505_4b50) {
                     break;
                 }
@@ -141,7 +141,7 @@ impl<'a> Directory<'a> {
             member.header = member.header.saturating_add(self.shift);
             members.push(member);
         }
-        // A count of 16 bits wraps around in archives of writers that don't know Zip64.
+        // A 16-bit count wraps around in archives of writers without Zip64.
         if (members.len() as u64) < self.count && members.len() as u64 <= carver.limits.max_members {
             let error = Error::new(
                 ErrorKind::BadValue,
@@ -157,7 +157,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// The place of the Zip64 end record and of the end of the central directory before it.
+/// Returns the offset of the Zip64 end record, and the end of the central directory before it.
 fn zip64_end(data: &[u8], end_record: usize) -> Option<(usize, usize)> {
     let fields = Fields::little(data);
     let locator = end_record.checked_sub(20)?;
@@ -165,14 +165,15 @@ fn zip64_end(data: &[u8], end_record: usize) -> Option<(usize, usize)> {
         return None;
     }
     let stated = usize::try_from(fields.u64(locator.checked_add(8)?)?).ok()?;
-    // Directly before the locator if the archive was moved as a whole; a record without extensible data has 56 bytes.
+    // If the whole archive was shifted, the record directly precedes the locator; without extensible data it has 56
+    // bytes.
     [stated, locator.checked_sub(56)?]
         .into_iter()
         .find(|&at| at < locator && fields.u32(at) == Some(ZIP64_END_RECORD))
         .map(|at| (at, at))
 }
 
-/// An entry of the central directory and the place of the next one.
+/// Reads an entry of the central directory, and returns it with the offset of the next one.
 fn read_entry<'a>(fields: Fields<'a>, at: usize) -> Option<(Member<'a>, usize)> {
     let field = |distance: usize| at.saturating_add(distance);
     let flags = fields.u16(field(8))?;
@@ -200,8 +201,8 @@ fn read_entry<'a>(fields: Fields<'a>, at: usize) -> Option<(Member<'a>, usize)> 
     (next <= fields.len()).then_some((member, next))
 }
 
-/// Replaces the numbers that are all ones by the wide ones of the extra field for Zip64, where they are in the
-/// order given.
+/// Replaces fields whose bits are all ones by the wide fields of the Zip64 extra field, which has only those, in this
+/// order.
 fn widen(extra: &[u8], numbers: &mut [&mut u64]) {
     let fields = Fields::little(extra);
     let mut at = 0_usize;
@@ -225,7 +226,7 @@ fn widen(extra: &[u8], numbers: &mut [&mut u64]) {
     }
 }
 
-/// The member whose local header is at a place, and where its data begin.
+/// Reads the local header at an offset, and returns the member with the offset of its data.
 fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize)> {
     let fields = Fields::little(data);
     if fields.bytes(at as u64, 4)? != LOCAL_HEADER {
@@ -241,7 +242,7 @@ fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize
     let mut size = u64::from(fields.u32(field(22))?);
     let mut packed_size = u64::from(fields.u32(field(18))?);
     widen(extra, &mut [&mut size, &mut packed_size]);
-    // Sizes and checksum are after the data then.
+    // Sizes and checksum follow the data.
     let deferred = flags & 8 != 0 && packed_size == 0;
     let member = Member {
         name: fields.bytes(field(30) as u64, name_size)?,
@@ -299,7 +300,7 @@ fn carve_by_local_headers(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
 
 type Ended = std::ops::ControlFlow<(), Option<usize>>;
 
-/// Visits a member whose data begin at `start`; returns where they end, if that's known now.
+/// Visits the member whose data begin at `start`, and returns the end of the data if it is known.
 fn carve_member(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
@@ -355,7 +356,7 @@ fn carve_entered(
     }
     let mut decoder: Box<dyn Decoder> = match member.method {
         METHOD_STORED => {
-            // Where a stored member ends isn't known without its size.
+            // The end of a stored member is unknown without its size.
             let Some(end) = known_end else {
                 let error =
                     Error::new(ErrorKind::Unsupported, place, "the size of a stored member is not known")
@@ -395,7 +396,7 @@ fn carve_entered(
         End::Limit => {}
     }
     carver.run_unpacked(output)?;
-    // What was unpacked has been searched; the bytes after it, if it broke off, are searched as they are.
+    // The unpacked bytes have been searched. If the stream broke off, the bytes after it are searched raw.
     run.skip_to(end);
     Continue(found_end)
 }

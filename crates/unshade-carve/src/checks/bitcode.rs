@@ -1,22 +1,23 @@
-//! LLVM bitcode: where a stream or a wrapper ends.
+//! Checks LLVM bitcode, and finds where a stream or a wrapper ends.
 //!
 //! # Stream
-//! `BC C0 DE`, then blocks up to the end. Between blocks abbreviation numbers are two bits wide, so that each block has
-//! a header of two words:
+//! `BC C0 DE`, then blocks up to the end. Between blocks, abbreviation numbers are two bits wide, so each block has a
+//! header of two words:
 //!
 //! | bits | field | rule |
 //! |---|---|---|
 //! | 0–1 | abbreviation number | 1: enter a block |
 //! | 2–9 | id of the block, vbr8 | `IDENTIFICATION` 13 and `MODULE` 8 first, or `MODULE` alone (before LLVM 3.8) |
 //! | 10–13 | width of abbreviation numbers in it, vbr4 | 2 to 7; LLVM takes 3 to 5 |
-//! | 14–31 | up to the next word | 0 |
+//! | 14–31 | padding up to the next word | 0 |
 //! | 32–63 | words in the block | at least one in a module |
 //!
-//! A stream may have several modules. It ends before what is no such block, or none of those that LLVM writes there.
+//! A stream may have several modules. It ends before the first word that begins no block that LLVM writes at the top
+//! level.
 //!
 //! # Wrapper
-//! u32 `0x0B17C0DE`, version 0, offset and size of the stream, processor: 20 bytes, after which nearly all wrappers
-//! have the stream. LLVM pads what it wraps with zeros to a multiple of 16 bytes.
+//! u32 `0x0B17C0DE`, version 0, offset and size of the stream, CPU type: 20 bytes, which the stream directly follows in
+//! nearly all wrappers. LLVM pads the whole with zeros to a multiple of 16 bytes.
 //!
 //! Source: LLVM's *Bitcode File Format* manual.
 
@@ -32,11 +33,11 @@ const WRAPPER: usize = 20;
 /// Maximum offset of the stream in a wrapper.
 const MAX_WRAPPER: u32 = 4_096;
 
-/// Maximum size of an `IDENTIFICATION` block in words: it has the name of the producer.
+/// Maximum size of an `IDENTIFICATION` block in words: it contains the name of the producer.
 const MAX_IDENTIFICATION: u32 = 4_096;
 
-/// How many blocks a stream may have for the last one to be believed although it is cut off. A stream that is cut off
-/// is searched again, and its blocks must not be passed over many times.
+/// Maximum number of blocks of a stream whose last block is cut off. Such a stream is searched again, so its blocks
+/// must not be skipped many times.
 const FEW_BLOCKS: u32 = 8;
 
 const BLOCKINFO: u32 = 0;
@@ -45,7 +46,7 @@ const IDENTIFICATION: u32 = 13;
 const STRTAB: u32 = 23;
 const SYMTAB: u32 = 25;
 
-/// The header of a block on the top level.
+/// The header of a block at the top level.
 struct Block {
     id: u32,
     words: u32,
@@ -73,7 +74,7 @@ pub(crate) fn starts_wrapper(data: &[u8]) -> bool {
     data.starts_with(&WRAPPER_MAGIC)
 }
 
-/// Returns the size of a wrapper with all that is in it.
+/// Returns the size of a wrapper, with the stream and its padding.
 pub(crate) fn wrapper_size(data: &[u8]) -> Option<u64> {
     let fields = Fields::little(data);
     let (version, start, size) = (fields.u32(4)?, fields.u32(8)?, fields.u32(12)?);
@@ -96,7 +97,8 @@ pub(crate) fn stream_size(data: &[u8]) -> Option<u64> {
     Some(if is_padding { size.max(data.len() as u64) } else { size })
 }
 
-/// The wrapper's header before the stream at `at`, not before `free`, and the size of the whole.
+/// Returns the size of the wrapper's header before the stream at `at`, but not before `free`, and the size of the
+/// whole.
 pub(crate) fn with_wrapper(data: &[u8], free: usize, at: usize, size: u64) -> (usize, u64) {
     let wrapper = at.checked_sub(WRAPPER).filter(|&start| start >= free).and_then(|start| data.get(start..));
     wrapper.and_then(wrapper_size).map_or((0, size), |size| (WRAPPER, size))
@@ -139,11 +141,11 @@ mod tests {
         assert_eq!(stream_size(&stream), Some(stream.len() as u64));
         let old = samples::old_bitcode();
         assert_eq!(stream_size(&old), Some(old.len() as u64));
-        // What follows is no block; zeros up to the end are padding.
+        // No block follows; zeros up to the end are padding.
         assert_eq!(stream_size(&[&stream[..], b"something else"].concat()), Some(stream.len() as u64));
         assert_eq!(stream_size(&[&stream[..], &[0; 15]].concat()), Some(stream.len() as u64 + 15));
         assert_eq!(stream_size(&[&stream[..], &[0; 16]].concat()), Some(stream.len() as u64));
-        // The header of the module is enough, and a block that is cut off still counts.
+        // The header of a module is enough, and a block that is cut off still counts.
         assert_eq!(stream_size(&stream[..28]), Some(44));
         assert_eq!(stream_size(&stream[..27]), None);
         assert_eq!(stream_size(&stream[..stream.len() - 1]), Some(stream.len() as u64));

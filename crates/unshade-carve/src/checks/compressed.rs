@@ -19,7 +19,7 @@ impl Method {
             return Some(Self::Gzip);
         }
         if data.starts_with(b"BZh") && matches!(fields.u8(3)?, b'1'..=b'9') {
-            // A block's magic number (pi), or that of the end (its square root) in an empty stream.
+            // A block's magic number (pi), or that of the end of an empty stream (the square root of pi).
             let magic = fields.bytes(4, 6)?;
             return (magic == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
                 || magic == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
@@ -29,7 +29,7 @@ impl Method {
     }
 }
 
-/// A data frame or a skippable frame.
+/// Returns whether a data frame or a skippable frame begins here.
 pub(crate) fn is_zstd_frame(fields: Fields<'_>, at: usize) -> bool {
     matches!(fields.u32(at), Some(0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f))
 }
@@ -45,7 +45,7 @@ pub(crate) fn starts_zlib(data: &[u8]) -> bool {
     status.is_ok_and(|status| status == Status::StreamEnd || !probe.is_empty())
 }
 
-/// `78` and a flag byte that makes both a multiple of 31, without a preset dictionary.
+/// Returns whether the header is `78` and a flag byte that makes both a multiple of 31, without a preset dictionary.
 pub(crate) fn is_zlib_header(data: &[u8]) -> bool {
     matches!(data, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..])
 }

@@ -1,13 +1,14 @@
-//! DXContainers: whether a header is sound, and the size it states.
+//! Checks the header of a DXContainer, and returns the size it states.
 //!
-//! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and so many u32
-//! offsets. Count is 1 to [`MAX_PARTS`]; the size has room for the directory and a header for each part; every part
-//! starts after the directory and the part before it, and ends inside of the size. All of 3,817 real containers are so;
-//! what begins like one and is not is compressed, as in DirectML's resources, which start with bytes as they are.
+//! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and one u32 offset
+//! per part. The count is 1 to [`MAX_PARTS`]. The size has room for the directory and a header for each part. Every
+//! part starts after the directory and after the previous part, and inside the size. All of 3,817 real containers
+//! follow these rules. Data that only begin like a container are compressed, such as DirectML's resources, which start
+//! with literal bytes.
 
 use crate::fields::Fields;
 
-/// Maximum number of parts of a container. Real ones have up to ten, libraries one more a function.
+/// Maximum number of parts of a container. Real ones have up to ten; libraries have one more per function.
 const MAX_PARTS: u32 = 4096;
 
 /// Returns the size of a DXContainer. See the rules at the top of the module.

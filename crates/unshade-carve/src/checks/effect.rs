@@ -1,19 +1,19 @@
-//! Direct3D effects by themselves: what is in an FX10 part, or a file of the compilers for Direct3D 9.
+//! Checks Direct3D effects outside of a container: the contents of an FX10 part, or a file of the Direct3D 9 compilers.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | version: `0xFEFF0901` fx_2_0, `0xFEFF1001` fx_4_0, `0xFEFF1011` fx_4_1, `0xFEFF2001` fx_5_0 |
-//! | 4 | u32 | fx_2_0: where the tables are, after the eight bytes of this head |
-//! | 32 | u32 | from fx_4_0 on: size of the data, after a head of 76 bytes, in fx_5_0 of 96 |
+//! | 4 | u32 | fx_2_0: offset of the tables, from the end of this head of 8 bytes |
+//! | 32 | u32 | from fx_4_0 on: size of the data after a head of 76 bytes, in fx_5_0 of 96 |
 //!
-//! Their shaders are in them as they are: token programs of Shader Model 1 to 3, later DXContainers. So they are found
-//! as in any other bytes; the names of techniques and passes are only read of effects in containers.
+//! An effect contains its shaders unchanged: token programs of Shader Model 1 to 3, later DXContainers. Carving finds
+//! them as in any other bytes. The names of techniques and passes are read only of effects in containers.
 //!
 //! Source: Wine's `d3dx9_36/effect.c` and `d3d10/effect.c`.
 
 use crate::fields::Fields;
 
-/// The name of the version of the effect that the bytes begin like: `fx_5_0`.
+/// Returns the name of the effect version that the bytes begin like: `fx_5_0`.
 pub(crate) fn profile(data: &[u8]) -> Option<&'static str> {
     let fields = Fields::little(data);
     let (profile, head, size_at) = match fields.u32(0)? {

@@ -1,7 +1,7 @@
-//! Metal libraries and universal libraries: whether a header is sound, and the size it states.
+//! Checks the headers of Metal libraries and universal libraries, and returns the size they state.
 //!
 //! # Library
-//! From 531 real files, and no false positive in gigabytes of wheels, images and object code:
+//! The rules come from 531 real files. They gave no false positive in gigabytes of wheels, images and object code:
 //!
 //! | offset | field | rule |
 //! |---|---|---|
@@ -10,12 +10,12 @@
 //! | 16 | u64 size of the library | at least the header's 88 bytes |
 //! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each after the header and inside of the size |
 //!
-//! If the size is more than there are bytes left, all the other rules still hold of a library that was cut off, so
-//! it's reported as truncated.
+//! If the size exceeds the bytes that are left but all other rules hold, the library was cut off and is reported as
+//! truncated.
 //!
 //! # Universal library
-//! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {processor, its kind, offset, size, alignment as a
-//! power of two}. Count is 1 to [`MAX_SLICES`], every entry is after the table, not empty and aligned as it says.
+//! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {CPU type, CPU subtype, offset, size, alignment as a
+//! power of two}. The count is 1 to [`MAX_SLICES`]; every slice is after the table, not empty, and aligned as stated.
 
 use crate::fields::Fields;
 

@@ -1,6 +1,6 @@
-//! Structural checks: whether bytes have the header of one kind of file, and how long that says it is.
+//! Checks whether bytes have the header of one kind of file, and how long the file is by that header.
 //!
-//! Both detection and carving use these; the checks depend on neither.
+//! Detection and carving use the checks; the checks depend on neither.
 
 pub(crate) mod bitcode;
 pub(crate) mod compressed;
@@ -14,9 +14,9 @@ pub(crate) mod offload;
 pub(crate) mod ptx;
 pub(crate) mod tar;
 
-/// The local header of a member of a zip archive, with which most archives begin.
+/// The magic number of a zip member's local header, with which most archives begin.
 pub(crate) const ZIP_LOCAL_HEADER: &[u8] = b"PK\x03\x04";
-/// The end record of a zip archive, with which an empty one begins.
+/// The magic number of a zip archive's end record, with which an empty archive begins.
 pub(crate) const ZIP_END_RECORD: &[u8] = b"PK\x05\x06";
 /// The first bytes of a static archive.
 pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";

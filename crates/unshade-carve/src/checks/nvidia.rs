@@ -1,11 +1,11 @@
-//! CUDA fat binaries and cubins: whether a header is sound, and the size of the file.
+//! Checks the headers of CUDA fat binaries and cubins, and returns the size of the file.
 //!
 //! # Fat binary
 //! u32 `0xBA55ED50`, u16 version 1, u16 size of the header 16, u64 size of what follows.
 //!
 //! # Cubin
-//! `\x7fELF`, class 1 or 2, machine 190, and a section table whose entries have the size of the class. A cubin has no
-//! size of its own: it ends where the last of its tables and sections does.
+//! `\x7fELF`, class 1 or 2, machine 190, and a section table whose entries have the size of the class. A cubin states
+//! no size: it ends where the last of its tables and sections ends.
 
 use crate::fields::Fields;
 
@@ -19,8 +19,8 @@ pub(crate) fn fatbin_size(data: &[u8]) -> Option<u64> {
     fields.u64(8)?.checked_add(u64::from(HEADER))
 }
 
-/// Returns the size of a cubin: up to the end of its last table or section. Sections that lie outside of the data do
-/// not count, so that what is found is always after the table that was read for it, and no table is read twice.
+/// Returns the size of a cubin: up to the end of its last table or section. Sections outside the data do not count. So
+/// a hit always ends after the table that was read for it, and no table is read twice.
 pub(crate) fn cubin_size(data: &[u8]) -> Option<u64> {
     let fields = Fields::little(data);
     let is_64 = match fields.u8(4)? {
@@ -83,7 +83,7 @@ mod tests {
         }
         assert_eq!(fatbin_size(&[&FATBIN[..4], &[2]].concat()), None);
         assert_eq!(ptx::size(b".version of something else"), None);
-        // The size is that of the tables if the file was cut off before them.
+        // If the file was cut off before its tables, the size is where the tables end.
         assert_eq!(cubin_size(&CUBIN[..CUBIN.len() - 1]), Some(CUBIN.len() as u64));
     }
 }

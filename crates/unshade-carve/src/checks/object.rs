@@ -1,4 +1,4 @@
-//! Object files by their headers: ELF, Mach-O, PE, COFF.
+//! Checks the headers of object files: ELF, Mach-O, PE, COFF.
 //!
 //! | kind | source |
 //! |---|---|
@@ -9,15 +9,15 @@
 
 use crate::fields::Fields;
 
-/// Maximum number of architectures of a universal file. A Java class begins with the same four bytes,
-/// with its version, at least 45, in the place of the count.
+/// Maximum number of architectures of a universal file. A Java class begins with the same four bytes, and has its
+/// version, at least 45, in the place of the count.
 pub(crate) const MAX_ARCHITECTURES: u32 = 44;
 
 /// The header of an ELF file.
 pub(crate) struct Elf<'a> {
-    /// The file in its byte order.
+    /// Reads fields in the byte order of the file.
     pub(crate) fields: Fields<'a>,
-    /// Whether it is of the 64-bit kind.
+    /// Whether it is a 64-bit file.
     pub(crate) is_64: bool,
     /// Its `e_machine`.
     pub(crate) machine: u16,
@@ -25,9 +25,9 @@ pub(crate) struct Elf<'a> {
 
 /// The header of a Mach-O file.
 pub(crate) struct MachO<'a> {
-    /// The file in its byte order.
+    /// Reads fields in the byte order of the file.
     pub(crate) fields: Fields<'a>,
-    /// Whether it is of the 64-bit kind.
+    /// Whether it is a 64-bit file.
     pub(crate) is_64: bool,
     /// Its `cputype`.
     pub(crate) cpu: u32,
@@ -35,11 +35,11 @@ pub(crate) struct MachO<'a> {
 
 /// The headers of a PE file.
 pub(crate) struct Pe<'a> {
-    /// The file.
+    /// Reads fields in the byte order of the file.
     pub(crate) fields: Fields<'a>,
     /// The offset of the COFF header.
     pub(crate) coff: usize,
-    /// Whether it is PE32+, the 64-bit kind.
+    /// Whether it is PE32+, the 64-bit format.
     pub(crate) is_64: bool,
     /// Its `Machine`.
     pub(crate) machine: u16,
@@ -85,12 +85,12 @@ pub(crate) fn pe(data: &[u8]) -> Option<Pe<'_>> {
     let header = usize::try_from(fields.u32(0x3c)?).ok()?;
     (fields.bytes(header as u64, 4)? == b"PE\0\0").then_some(())?;
     let coff = header.checked_add(4)?;
-    // The optional header's magic number tells PE32 from PE32+.
+    // The optional header's magic number distinguishes PE32+ from PE32.
     let is_64 = fields.u16(coff.checked_add(20)?) == Some(0x20b);
     Some(Pe { fields, coff, is_64, machine: fields.u16(coff)? })
 }
 
-/// Returns whether the bytes are likely to be a COFF object, which has no magic number but its processor.
+/// Returns whether the bytes are likely to be a COFF object, which has no magic number but its machine type.
 pub(crate) fn is_coff_object(data: &[u8]) -> bool {
     let fields = Fields::little(data);
     let known = matches!(fields.u16(0), Some(0x014c | 0x8664 | 0x01c4 | 0xaa64 | 0xa641));

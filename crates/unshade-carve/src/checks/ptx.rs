@@ -1,7 +1,7 @@
 //! Finds the start and end of PTX text.
 //!
-//! `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines before it,
-//! and ends before the first byte that is no text.
+//! PTX is `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines
+//! before `.version`, and ends before the first byte that is not text.
 
 /// The directive that every PTX file begins with, after comments.
 pub(crate) const MAGIC: &[u8] = b".version";
@@ -43,29 +43,30 @@ pub(crate) fn starts(data: &[u8]) -> bool {
     })
 }
 
-/// The comment lines and blank lines directly before the directive at `at`, down to `free`, and the size with them.
+/// Returns the number of bytes of comment lines and blank lines before the directive at `at`, down to `free`, and the
+/// size with them.
 pub(crate) fn with_lead(data: &[u8], free: usize, at: usize, size: u64) -> (usize, u64) {
     let lead = lead(data.get(free..at).unwrap_or_default());
     (lead, size.saturating_add(lead as u64))
 }
 
-/// How many bytes of comment lines and blank lines are directly before.
+/// Returns the number of bytes of comment lines and blank lines at the end of the text.
 fn lead(before: &[u8]) -> usize {
     let from = before.len().saturating_sub(MAX_LEAD);
     let near = before.get(from..).unwrap_or_default();
-    // Text that a program holds starts after something that is none.
+    // Embedded text starts after the last byte that is not text.
     let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
     let text = near.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
     let near = near.get(text..).unwrap_or_default();
     let mut lead = 0_usize;
-    // Lines from the last to the first; the last one is the text before the directive on its own line.
+    // Lines from last to first; the last one is the text before the directive on its own line.
     for line in near.rsplit(|byte| *byte == b'\n') {
         let text = line.trim_ascii();
         let is_comment = text.starts_with(b"//") && text.iter().all(|byte| *byte >= 0x20 || *byte == b'\t');
         if !text.is_empty() && !is_comment {
             break;
         }
-        // The line break that ended it is counted, too, for all but the last.
+        // Counts the line break that ends each line but the last.
         lead = lead.saturating_add(line.len()).saturating_add(1);
     }
     lead.saturating_sub(1).min(near.len())

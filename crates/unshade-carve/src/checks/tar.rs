@@ -1,4 +1,4 @@
-//! tar archives: whether a header's checksum is right.
+//! Checks the headers of tar archives by their checksums.
 
 use crate::fields::Fields;
 
@@ -8,12 +8,12 @@ pub(crate) const BLOCK: usize = 512;
 /// Returns whether a header with a correct checksum is at the start.
 pub(crate) fn starts_archive(data: &[u8]) -> bool {
     data.get(..BLOCK).is_some_and(|header| {
-        // A block of zeros ends an archive, and its checksum field is no number.
+        // A block of zeros ends an archive; its checksum field is not a number.
         Fields::little(header).u8(0) != Some(0) && is_header(header)
     })
 }
 
-/// Returns whether the header's checksum is right, with bytes taken as unsigned or, as some old writers did, as signed.
+/// Returns whether the header's checksum is right, for unsigned bytes or, as some old writers had it, signed bytes.
 pub(crate) fn is_header(header: &[u8]) -> bool {
     let Some(stated) = header.get(148..156).and_then(number) else { return false };
     let mut unsigned = 0_u64;
@@ -26,11 +26,11 @@ pub(crate) fn is_header(header: &[u8]) -> bool {
     stated == unsigned || i64::try_from(stated) == Ok(signed)
 }
 
-/// A number of a header.
+/// Returns a number of a header.
 pub(crate) fn number(field: &[u8]) -> Option<u64> {
     let (&first, rest) = field.split_first()?;
     if first & 0x80 != 0 {
-        // Binary, big-endian; negative numbers mean nothing here.
+        // Binary, big-endian; negative numbers are invalid here.
         return rest.iter().try_fold(u64::from(first & 0x3f), |value, &byte| {
             value.checked_mul(256)?.checked_add(u64::from(byte))
         });

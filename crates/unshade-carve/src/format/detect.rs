@@ -21,7 +21,7 @@ pub fn detect(bytes: &[u8]) -> Kind {
     detect_container(bytes).map_or(Kind::Unknown, Kind::Container)
 }
 
-/// The kind of container that the bytes begin like.
+/// Returns the kind of container that the bytes begin like.
 pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
     if data.starts_with(checks::ZIP_LOCAL_HEADER) || data.starts_with(checks::ZIP_END_RECORD) {
         return Some(Container::Zip);
@@ -59,7 +59,7 @@ pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
     compressed::starts_zlib(data).then_some(Container::Zlib)
 }
 
-/// The kind of object file that the bytes begin like.
+/// Returns the kind of object file that the bytes begin like.
 fn detect_object(data: &[u8]) -> Option<Container> {
     if let Some(elf) = object::elf(data) {
         return Some(Container::Elf { is_64: elf.is_64, machine: elf.machine });

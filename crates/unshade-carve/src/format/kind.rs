@@ -1,10 +1,10 @@
-//! Names of formats and of containers.
+//! Names the formats of programs and the kinds of containers.
 
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// A format of compiled GPU programs. Matches on it are exhaustive, so that the compiler lists what a new one needs.
+/// A format of compiled GPU programs. Matches on it are exhaustive, so the compiler lists what a new format needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// One Metal library (`MTLB`).
@@ -15,28 +15,29 @@ pub enum Format {
     DxContainer,
     /// Cubins for several chips and PTX in one container (`0xBA55ED50`).
     Fatbin,
-    /// Compiled code for one of NVIDIA's chips: an ELF file.
+    /// Compiled code for one NVIDIA chip: an ELF file.
     Cubin,
     /// PTX: text that NVIDIA's driver compiles.
     Ptx,
-    /// A token program of Shader Model 1 to 3 by itself.
+    /// A token program of Shader Model 1 to 3 outside of a container.
     Direct3d9,
-    /// LLVM bitcode by itself: a stream of modules, or Darwin's wrapper of one.
+    /// LLVM bitcode outside of a container: a stream of modules, or Darwin's wrapper of one.
     Bitcode,
     /// A format that a caller added with [`register`](super::register).
     Registered(&'static Signature),
 }
 
-/// How programs of a registered format are recognised, and what they are called.
+/// Describes a format that a caller registers: how its programs are recognised, and its names.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
-    /// The name for people, which identifies the format.
+    /// The display name, which identifies the format.
     pub name: &'static str,
-    /// The usual extension of such files.
+    /// The usual file extension.
     pub extension: &'static str,
     /// The bytes that every program of the format begins with.
     pub magic: &'static [u8],
-    /// Returns the size that a program states, given all bytes from the magic number on; [`None`] if it is no program.
+    /// Returns the size that a program states, or [`None`] if it is no program. The argument is all bytes from the
+    /// magic number on.
     pub size: fn(&[u8]) -> Option<u64>,
 }
 
@@ -67,7 +68,7 @@ impl Ord for Signature {
 }
 
 impl Format {
-    /// Every format that is built in, in the order of the declaration.
+    /// All built-in formats, in the order of declaration.
     pub const ALL: &'static [Self] = &[
         Self::MetalLibrary,
         Self::MetalUniversal,
@@ -79,12 +80,12 @@ impl Format {
         Self::Bitcode,
     ];
 
-    /// Returns whether it is one of NVIDIA's.
+    /// Returns whether it is an NVIDIA format.
     pub fn is_nvidia(self) -> bool {
         matches!(self, Self::Fatbin | Self::Cubin | Self::Ptx)
     }
 
-    /// What users of the platform call it.
+    /// Returns the name that users of the platform know.
     pub fn name(self) -> &'static str {
         match self {
             Self::MetalLibrary => "Metal library",
@@ -99,7 +100,7 @@ impl Format {
         }
     }
 
-    /// The usual extension of such files.
+    /// Returns the usual file extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::MetalLibrary | Self::MetalUniversal => "metallib",
@@ -124,7 +125,7 @@ impl fmt::Display for Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Container {
-    /// A zip archive: also a Python wheel, `.ipa`, `.jar`, `.apk`.
+    /// A zip archive, such as a Python wheel, `.ipa`, `.jar` or `.apk`.
     Zip,
     /// A tar archive.
     Tar,
@@ -134,22 +135,22 @@ pub enum Container {
     Bzip2,
     /// Zstandard-compressed data.
     Zstd,
-    /// zlib-compressed data: one stream or several, as the store of a `.gputrace` has.
+    /// zlib-compressed data: one stream, or several as in the store of a `.gputrace`.
     Zlib,
     /// A static archive (`.a`, `.lib`).
     Archive,
-    /// A thin static archive: the names of files that are its members.
+    /// A thin static archive: only the names of its members.
     ThinArchive,
-    /// Device code for several targets, of `clang-offload-bundler`.
+    /// Device code for several targets, by `clang-offload-bundler`.
     OffloadBundle {
         /// Whether it is compressed.
         is_compressed: bool,
     },
-    /// Device code for one or several targets, of `clang-offload-packager`.
+    /// Device code for one or several targets, by `clang-offload-packager`.
     OffloadBinary,
     /// A Mach-O file for one architecture.
     MachO {
-        /// Whether it is of the 64-bit kind.
+        /// Whether it is a 64-bit file.
         is_64: bool,
         /// Its `cputype`.
         cpu: u32,
@@ -158,21 +159,21 @@ pub enum Container {
     MachOUniversal,
     /// An ELF file.
     Elf {
-        /// Whether it is of the 64-bit kind.
+        /// Whether it is a 64-bit file.
         is_64: bool,
         /// Its `e_machine`.
         machine: u16,
     },
     /// A PE file.
     Pe {
-        /// Whether it is PE32+, the 64-bit kind.
+        /// Whether it is PE32+, the 64-bit format.
         is_64: bool,
         /// Its `Machine`.
         machine: u16,
     },
     /// The index of an Xcode `.gputrace`; the programs are in the file `store0` beside it.
     GpuTraceIndex,
-    /// A Direct3D effect by itself. From fx_4_0 on compilers put effects into DXContainers; this is what is in one.
+    /// A Direct3D effect outside of a container. From fx_4_0 on, compilers put effects into DXContainers.
     Effect {
         /// The name of its version: `fx_5_0`.
         profile: &'static str,
@@ -180,8 +181,8 @@ pub enum Container {
 }
 
 impl Container {
-    /// Returns whether it is one run of bytes, such as a file for a linker or loader with its named sections, rather
-    /// than a set of members.
+    /// Returns whether it is one run of bytes, such as an object file with named sections, rather than a set of
+    /// members.
     pub fn is_object(self) -> bool {
         matches!(self, Self::MachO { .. } | Self::Elf { .. } | Self::Pe { .. } | Self::Effect { .. })
     }
@@ -224,15 +225,15 @@ impl fmt::Display for Container {
     }
 }
 
-/// What a run of bytes is.
+/// The result of identifying a run of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
     /// A compiled GPU program.
     Program(Format),
-    /// A file that may hold some.
+    /// A file that may contain some.
     Container(Container),
-    /// Anything else; GPU programs may still be anywhere in it.
+    /// Anything else; it may still contain GPU programs anywhere.
     Unknown,
 }
 
@@ -246,7 +247,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What Apple calls a processor, by its `cputype`.
+/// Returns Apple's name of a processor, by its `cputype`.
 pub fn mach_cpu_name(cpu: u32) -> Option<&'static str> {
     Some(match cpu {
         7 => "i386",

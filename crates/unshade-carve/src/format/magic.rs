@@ -1,31 +1,31 @@
 //! The formats of GPU programs that begin with a magic number: one row each.
 //!
-//! A row has the bytes that a program begins with, and a function that looks at what follows and returns the size that
-//! the program states, or [`None`] if it is no program. Another format is another row.
+//! A row has the first bytes of a program, and a function that checks what follows and returns the size that the
+//! program states, or [`None`] if it is no program. A new format is a new row.
 
 use super::{Format, Signature};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::checks::{bitcode, direct3d9, dxcontainer, metal, nvidia, ptx};
 
-/// A format that can be recognised by its first bytes.
+/// A format that its first bytes identify.
 pub(crate) struct Magic {
-    /// The bytes that a program begins with.
+    /// The first bytes of a program.
     pub(crate) bytes: &'static [u8],
-    /// What it is then.
+    /// The format.
     pub(crate) format: Format,
-    /// How many bytes the program states to have, if what begins here looks like one. It is given all bytes from the
-    /// magic number to the end of the run, and must not take longer for more of them.
+    /// Returns the size that the program states, or [`None`] if it is no program. The argument is all bytes from the
+    /// magic number to the end of the run; the time must not grow with their number.
     pub(crate) check: fn(&[u8]) -> Option<u64>,
-    /// Whether a file that begins with the magic number can be nothing else, so that it's called by this name even
-    /// if the check fails.
+    /// Whether nothing else begins with this magic number, so that a file has this format even if the check fails.
     pub(crate) unmistakable: bool,
-    /// How many bytes before the magic number belong to the program, and its size with them. It is given the run, the
-    /// offset before which everything belongs to others, that of the magic number, and the size from there on.
+    /// Returns how many bytes before the magic number belong to the program, and its size with them. The arguments are
+    /// the run, the first offset that no other program covers, the offset of the magic number, and the size from there
+    /// on.
     pub(crate) lead: fn(&[u8], usize, usize, u64) -> (usize, u64),
 }
 
-/// What begins with its magic number.
+/// Returns no bytes before the magic number: the program begins with it.
 pub(crate) fn no_lead(_: &[u8], _: usize, _: usize, size: u64) -> (usize, u64) {
     (0, size)
 }
@@ -33,7 +33,7 @@ pub(crate) fn no_lead(_: &[u8], _: usize, _: usize, size: u64) -> (usize, u64) {
 /// The formats that were registered before the first search.
 static REGISTERED: Mutex<Vec<&'static Signature>> = Mutex::new(Vec::new());
 
-/// The formats that are found: the built-in ones, then those that were registered.
+/// Returns all formats: the built-in ones, then the registered ones.
 pub(crate) static MAGICS: LazyLock<Vec<Magic>> = LazyLock::new(|| {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     let magic = |signature: &&'static Signature| Magic {
@@ -46,13 +46,13 @@ pub(crate) static MAGICS: LazyLock<Vec<Magic>> = LazyLock::new(|| {
     BUILT_IN.into_iter().chain(registered.iter().map(magic)).collect()
 });
 
-/// Adds a format to those that are found. A program does so once, before its first search: what is registered later is
-/// not found.
+/// Adds a format to those that carving finds. A program calls this once, before its first search; a format that is
+/// registered later is not found.
 pub fn register(signature: &'static Signature) {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).push(signature);
 }
 
-/// The formats that are built in.
+/// The built-in formats.
 const BUILT_IN: [Magic; 7] = [
     Magic {
         bytes: b"MTLB",
@@ -105,7 +105,7 @@ const BUILT_IN: [Magic; 7] = [
     },
 ];
 
-/// The format of a run of bytes that begins with a program, or with something that can be nothing else.
+/// Returns the format of a run that begins with a program, or with a magic number that no other format has.
 pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
     if ptx::starts(bytes) {
         return Some(Format::Ptx);

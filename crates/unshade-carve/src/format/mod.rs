@@ -1,4 +1,4 @@
-//! What a run of bytes is, told by its first bytes: a GPU program, a container that may hold some, or neither.
+//! Identifies a run of bytes by its first bytes: a GPU program, a container that may hold some, or neither.
 //!
 //! | kind | recognised by | source |
 //! |---|---|---|
@@ -21,8 +21,8 @@
 //! | PE | `MZ`, and `PE\0\0` where it points | Microsoft's PE specification |
 //! | index of a `.gputrace` | `xdic` | see [`carve_gputrace`](crate::carve_gputrace) |
 //!
-//! A magic number alone is enough here: a damaged file is still *called* what it set out to be, so that its reader
-//! can say what is wrong with it. Carving from the middle of other bytes asks for more.
+//! A magic number is enough here: a damaged file still has the *name* of its format, so that its reader can report what
+//! is wrong. Carving from the middle of other bytes requires more.
 
 mod detect;
 mod kind;

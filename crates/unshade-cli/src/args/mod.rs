@@ -1,12 +1,12 @@
-//! The command line.
+//! Defines the command line.
 //!
-//! | module | arguments of commands that |
+//! | module | commands that |
 //! |---|---|
-//! | `reading` | tell what is in files, look for it, take it out, or compare it |
+//! | `reading` | describe, search, extract and compare |
 //! | `code` | disassemble, decompile and assemble |
 //! | `emulation` | run kernels |
-//! | `writing` | make or change files |
-//! | `shared` | … arguments that several commands have, or all |
+//! | `writing` | create or change files |
+//! | `shared` | arguments that several or all commands share |
 
 mod code;
 mod emulation;
@@ -52,9 +52,9 @@ Examples:
   unshade scan ~/wheels                        what is inside these files?
   unshade list 'torch.whl!torch/lib/libtorch.dylib!__TEXT,metal_40@0x4000'
 
-FILE may be anything that holds a GPU program: a library, an executable, an archive, a
-capture, at any depth; `-` is standard input. What `unshade` prints of a program's path
-after `!` selects it.";
+FILE may be anything that contains a GPU program: a library, an executable, an archive, a
+capture, at any depth; `-` is standard input. The path after `!` that `unshade` prints for a
+program selects it.";
 
 /// Open any compiled GPU program
 #[derive(Debug, Parser)]
@@ -87,7 +87,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Info(Deferred<FilesArgs>),
-    /// List functions, a row each
+    /// List functions, one row per function
     #[command(after_help = format!("\
 Examples:
   unshade list default.metallib
@@ -99,9 +99,9 @@ Examples:
     List(Deferred<ListArgs>),
     /// Look at files in the browser: everything linked, nothing uploaded
     ///
-    /// Serves the page on this computer alone, at an address that nobody can guess, and opens the browser. Files stay
-    /// where they are. With --json no server is started: questions are read from standard input, a line of JSON each,
-    /// and answered (docs/query.md).
+    /// Serves the page on localhost only, at an address that nobody can guess, and opens the browser. Files stay where
+    /// they are. With --json, no server starts: requests are read from standard input and answered, one line of JSON
+    /// each (docs/query.md).
     #[command(after_help = format!("\
 Examples:
   unshade explore default.metallib
@@ -112,10 +112,10 @@ Examples:
 
 {EXIT_STATUS}"))]
     Explore(Deferred<ExploreArgs>),
-    /// Write files as one page that needs nothing else, to send to somebody
+    /// Write a report as one self-contained page
     ///
-    /// The page is that of `unshade explore`, with all answers in it: functions, listings, decompiled C, facts, structure,
-    /// control flow, bytes. It opens from the disk, fetches nothing, and runs nothing but itself.
+    /// The page is that of `unshade explore` with all data included: functions, listings, decompiled C, facts,
+    /// structure, control flow, bytes. It opens from disk and loads nothing else.
     #[command(after_help = format!("\
 Examples:
   unshade html default.metallib -o report.html
@@ -125,7 +125,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Html(Deferred<HtmlArgs>),
-    /// Show everything known of functions
+    /// Show all facts of functions
     #[command(after_help = format!("\
 Examples:
   unshade show default.metallib reduce_sum_f32
@@ -133,7 +133,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(Deferred<ShowArgs>),
-    /// Print, count or draw the code of functions: LLVM's, and NVIDIA's machine code
+    /// Print, count or draw the code of functions: LLVM bitcode, tokens, machine code
     #[command(name = "dis", after_help = format!("\
 Examples:
   unshade dis default.metallib reduce_sum_f32
@@ -153,10 +153,10 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(Deferred<DisassembleArgs>),
-    /// CUDA C of NVIDIA's machine code
+    /// Decompile NVIDIA machine code to CUDA C
     ///
-    /// Kernels of Kepler (sm_30 to sm_37) are written as C that compilers of CUDA accept and that does what the machine
-    /// code does. What can't be expressed is a comment in its place. docs/decompiler.md tells how it is made.
+    /// Kepler kernels (sm_30 to sm_37) become C that CUDA compilers accept and that does what the machine code does.
+    /// What C can't express becomes a comment in its place. docs/decompiler.md describes the method.
     #[command(after_help = format!("\
 Examples:
   unshade decompile kernel.cubin
@@ -168,9 +168,9 @@ Examples:
     Decompile(Deferred<DecompileArgs>),
     /// Run a kernel of a cubin, without a GPU
     ///
-    /// Kepler's machine code (sm_30 to sm_37) is run as the tables of instructions have it: every block, warp and lane.
-    /// What a kernel does that it should not, such as reading outside of its buffers, is told with the instruction and
-    /// the thread. docs/emulator.md tells how far it is the chip.
+    /// Runs Kepler machine code (sm_30 to sm_37) with every block, warp and lane, as the instruction tables define it.
+    /// Reports errors of the kernel, such as a read outside its buffers, with the instruction and the thread.
+    /// docs/emulator.md describes how closely it matches the chip.
     #[command(after_help = format!("\
 Examples:
   unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' \\
@@ -181,27 +181,27 @@ Examples:
   unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' \\
       --arg buf:4 --trace --trace-lane 3
 
-Arguments, one --arg for each parameter:
-  5, -1, 0x10, 1.5        a number of the parameter's size; with a point or an exponent a float
+Arguments, one --arg per parameter:
+  5, -1, 0x10, 1.5        a number of the parameter's size; a float with a point or exponent
   i32:5, u64:1, f64:0.5   a number of a type
-  hex:0100000000000040    bytes, of a structure passed by value
-  buf:4096                the address of so many zero bytes
-  f32[64]                 the address of zeros of a type: i8 to i64, u8 to u64, f32, f64
-  f32[64]=0.5,1           … of numbers, the last one repeated
+  hex:0100000000000040    the bytes of a structure passed by value
+  buf:4096                the address of 4096 zero bytes
+  f32[64]                 the address of 64 zeros of a type: i8 to i64, u8 to u64, f32, f64
+  f32[64]=0.5,1           … of these numbers, the last one repeated
   u32[64]=range           … of 0, 1, 2 and so on
-  i32[64]=random:7        … of random numbers of a seed; floats from -1 to 1
-  f32[]=file:data.bin     … of what is in a file; file:data.bin if its type is of no interest
+  i32[64]=random:7        … of random numbers from a seed; floats from -1 to 1
+  f32[]=file:data.bin     … of a file's contents; file:data.bin without a type
 
 Exit status:
   0  the kernel ended
   1  a fault, no such kernel, or a limit was reached
   2  misuse, or an input that could not be read"))]
     Run(Deferred<RunArgs>),
-    /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
+    /// Assemble a listing of NVIDIA machine code or of a Direct3D token program
     ///
-    /// Reads what `dis` prints, with --raw or without. Machine code becomes words, or goes into a copy of the cubin. A
-    /// token program (Shader Model 4 to 5.1) becomes a DXContainer, or goes into a copy of one, with STAT counted anew
-    /// and signed.
+    /// Reads the output of `dis`, with or without --raw. Machine code becomes words, or replaces the code in a copy of
+    /// the cubin. A token program (Shader Model 4 to 5.1) becomes a DXContainer, or replaces the program in a copy of
+    /// one; STAT and the digest are recomputed.
     #[command(name = "asm", after_help = format!("\
 Examples:
   echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
@@ -215,7 +215,7 @@ Exit status:
   1  a fault in the listing, printed with its line, or nothing to assemble
   2  misuse, or an input that could not be read"))]
     Assemble(Deferred<AssembleArgs>),
-    /// Show the reference page of an instruction of NVIDIA's, or name them all
+    /// Show the reference page of an NVIDIA instruction, or list all instructions
     #[command(after_help = format!("\
 Examples:
   unshade isa
@@ -226,18 +226,18 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code
+    /// Write the Ghidra processor module for Kepler machine code
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
   unshade ghidra --import kernels.cubin -o programs
   analyzeHeadless /tmp project -import programs/*.xml
 
-docs/ghidra.md tells how to install and use it.
+docs/ghidra.md describes how to install and use it.
 
 {EXIT_STATUS}"))]
     Ghidra(Deferred<GhidraArgs>),
-    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
+    /// Extract modules (.air, .cubin), embedded sources and PTX
     #[command(after_help = format!("\
 Examples:
   unshade extract default.metallib -o out
@@ -252,14 +252,14 @@ Examples:
   unshade verify default.metallib
   unshade verify --strict *.metallib
 
-The rules are told in docs/verify.md.
+docs/verify.md describes the rules.
 
 Exit status:
   0  sound (warnings and notes may have been printed)
   1  an error was found, or nothing to check
   2  misuse, or an input that could not be read"))]
     Verify(Deferred<VerifyArgs>),
-    /// Say whether Metal libraries load on an OS, and why not
+    /// Check whether Metal libraries load on an OS, and explain why not
     #[command(after_help = format!("\
 Examples:
   unshade check default.metallib                  what it was made for
@@ -268,14 +268,14 @@ Examples:
   unshade check default.metallib --os macos-13.0 --verbose
 
 Platforms: {}.
-The rules, and how sure each is, are told in docs/check.md.
+docs/check.md describes the rules, and how certain each is.
 
 Exit status:
   0  no rule is broken (some may be unclear)
   1  a library will not load, or not all of its functions will; or there is none
   2  misuse, or an input that could not be read", Target::platform_names().collect::<Vec<_>>().join(", ")))]
     Check(Deferred<CheckArgs>),
-    /// Show what is different between two programs: fields, functions, code
+    /// Show the differences between two programs: fields, functions, code
     #[command(after_help = "\
 Examples:
   unshade diff old.metallib new.metallib
@@ -283,11 +283,11 @@ Examples:
   unshade diff old.dxil new.dxil --context 0
   unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
 
-Functions are matched by name, parts of containers by theirs. What only says where things
-stand is left out, and so are numbers of values and metadata that only shifted.
+Functions and parts are matched by name. Offsets are ignored, and so are renumbered values
+and metadata.
 
 Exit status:
-  0  the same, to the byte
+  0  identical, byte for byte
   1  different, or nothing to compare
   2  misuse, programs of different formats, or an input that could not be
      read")]
@@ -301,18 +301,18 @@ Examples:
 
 {EXIT_STATUS}"))]
     Dump(Deferred<DumpArgs>),
-    /// Find GPU programs in files and folders, a row each
+    /// Find GPU programs in files and folders, one row per program
     #[command(after_help = format!("\
 Examples:
   unshade scan /Applications
   unshade scan ~/wheels --json > finds.jsonl
 
-Links are not followed; devices and pipes are skipped; what can't be read is told on
+Links are not followed; devices and pipes are skipped; unreadable files are reported on
 standard error.
 
 {EXIT_STATUS}"))]
     Scan(Deferred<ScanArgs>),
-    /// Count what many files have in common: the values of each field, and what goes together
+    /// Count the values of each field in many files, and find related fields
     #[command(after_help = format!("\
 Examples:
   unshade survey ~/wheels | less
@@ -322,20 +322,20 @@ Examples:
       jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
   unshade survey *.air                    records of bitcode
 
-A field decides another one if each of its values comes with one value of the other only.
+A field determines another if each of its values occurs with only one value of the other.
 
 {EXIT_STATUS}"))]
     Survey(Deferred<SurveyArgs>),
     /// Write a DXContainer or a Metal library as YAML
     ///
-    /// Of a DXContainer the first document is that of LLVM's obj2yaml, the second what that leaves out.
+    /// For a DXContainer, the first document is that of LLVM's obj2yaml; the second has what obj2yaml omits.
     #[command(after_help = format!("\
 Examples:
   unshade to-yaml shader.dxil | less
   unshade to-yaml shader.dxil -o shader.yaml
   unshade to-yaml default.metallib -o default.yaml --modules modules
 
-What is read back with `from-yaml` is the same to the byte.
+`from-yaml` restores the file byte for byte.
 
 {EXIT_STATUS}"))]
     ToYaml(Deferred<ToYamlArgs>),
@@ -348,18 +348,18 @@ Examples:
 
 {WRITE_STATUS}"))]
     FromYaml(Deferred<FromYamlArgs>),
-    /// Compute the digest of a DXContainer anew
+    /// Recompute the digest of a DXContainer
     #[command(after_help = format!("\
 Examples:
   unshade sign shader.dxil -o signed.dxil
 
 {EXIT_STATUS}"))]
     Sign(Deferred<SignArgs>),
-    /// Change a DXContainer or a Metal library: parts, functions, target, what is stripped
+    /// Edit a DXContainer or a Metal library: parts, functions, target, stripping
     ///
-    /// Parts of a DXContainer are added, replaced, removed and reordered, and it is signed. Functions of a Metal
-    /// library are merged, kept, removed and renamed, in this order, and modules replaced; then things are stripped and
-    /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
+    /// In a DXContainer, adds, replaces, removes and reorders parts, and signs the result. In a Metal library, merges,
+    /// keeps, removes and renames functions, in this order, and replaces modules; then strips, sets the target, and
+    /// assigns a new UUID. Without an edit, the output equals the input.
     #[command(after_help = format!("\
 Examples:
   unshade edit default.metallib --keep '/^reduce_/' \\
@@ -373,10 +373,10 @@ Examples:
 
 {EXIT_STATUS}"))]
     Edit(Deferred<EditArgs>),
-    /// Make a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
+    /// Build a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
     ///
-    /// Of a module of a Metal library only the file is needed: what the library says of its functions is read from
-    /// it. A manifest is YAML (docs/formats/metallib.md).
+    /// A Metal library needs only its modules, which describe their functions. A manifest is YAML
+    /// (docs/formats/metallib.md).
     #[command(after_help = format!("\
 Examples:
   unshade build metallib kernel.bc vertex.bc --os macos-14.0 \\
@@ -418,13 +418,13 @@ Examples:
     },
 }
 
-/// Arguments of a command that are only described when that command is given: to describe those of all takes longer
-/// than many a file.
+/// Arguments of a command that are described only when the command is given, because describing all of them takes
+/// longer than reading many a file.
 #[derive(Debug)]
 pub(crate) struct Deferred<A>(pub(crate) A);
 
 impl<A: ClapArgs> Deferred<A> {
-    /// Adds them, under what is told of the command.
+    /// Adds the arguments, and keeps the command's description.
     fn described(command: clap::Command) -> clap::Command {
         let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
         let mut command = A::augment_args(command);

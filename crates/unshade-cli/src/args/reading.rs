@@ -11,7 +11,7 @@ use unshade::program::{ExtractKind, Verb};
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
-    /// Show names as they are in the file
+    /// Show mangled names
     #[arg(long)]
     pub(crate) mangled: bool,
 }
@@ -28,24 +28,24 @@ pub(crate) struct ExtractArgs {
     pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) output: FolderArgs,
-    /// What to write [default: modules and sources]
+    /// Kinds of content to write [default: modules and sources]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) only: Vec<Extracted>,
 }
 
 impl ExtractArgs {
-    /// Returns whether something is to be written.
+    /// Returns whether this kind of content is to be written.
     pub(crate) fn wants(&self, what: Extracted) -> bool {
         if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
     }
 
-    /// Returns what is taken out of programs.
+    /// Returns the kinds of content to extract from programs.
     pub(crate) fn kinds(&self) -> Vec<ExtractKind> {
         let kinds = [(Extracted::Modules, ExtractKind::Module), (Extracted::Sources, ExtractKind::Source)];
         kinds.into_iter().filter(|(what, _)| self.wants(*what)).map(|(_, kind)| kind).collect()
     }
 
-    /// Returns the verb that programs are asked for: those of every format are taken out of what holds them.
+    /// Returns the verb that selects programs: with `programs`, all formats are extracted, as in `scan`.
     pub(crate) fn verb(&self) -> Verb {
         if self.wants(Extracted::Programs) { Verb::Scan } else { Verb::Extract }
     }
@@ -55,9 +55,9 @@ impl ExtractArgs {
 pub(crate) enum Extracted {
     /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
     Modules,
-    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
+    /// Embedded sources, one folder per archive; the PTX of fat binaries
     Sources,
-    /// The libraries themselves, out of what they are embedded in
+    /// The programs themselves, out of the files that contain them
     Programs,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Extracted {
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
-    /// Fail on warnings, too
+    /// Fail on warnings too
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -74,10 +74,10 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
-    /// Where it is to be loaded, such as macos-13.0; may be given several times [default: where it was made for]
+    /// Target OS, such as macos-13.0; may be given several times [default: the library's own target]
     #[arg(long, value_name = "PLATFORM-VERSION", value_delimiter = ',')]
     pub(crate) os: Vec<Target>,
-    /// Show rules that are kept, too, and where each is known from
+    /// Also show rules that hold, and the source of each rule
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -87,13 +87,13 @@ pub(crate) struct DiffArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     #[arg(value_name = "BEFORE")]
     pub(crate) before: OsString,
-    /// Another one
+    /// Another file
     #[arg(value_name = "AFTER")]
     pub(crate) after: OsString,
-    /// Show how much has changed rather than what
+    /// Show only the amount of change
     #[arg(long)]
     pub(crate) stat: bool,
-    /// How many lines are shown around each change of code
+    /// Number of context lines around each change of code
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     pub(crate) context: usize,
 }
@@ -112,13 +112,13 @@ pub(crate) struct DumpArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExploreArgs {
-    /// Files and folders [default: those that are dropped on the page]
+    /// Files and folders [default: those dropped on the page]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Print the address, and start no browser
+    /// Print the address without opening a browser
     #[arg(long, conflicts_with = "json")]
     pub(crate) no_open: bool,
-    /// The port to listen on [default: any that is free]
+    /// Port to listen on [default: any free port]
     #[arg(
         long,
         value_name = "PORT",
@@ -143,10 +143,10 @@ pub(crate) struct ScanArgs {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Threads [default: as many as there are processors]
+    /// Number of threads [default: number of processors]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Tell also what is odd about files, such as archives that are damaged
+    /// Also report problems of files, such as damaged archives
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -156,29 +156,29 @@ pub(crate) struct SurveyArgs {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Show only what nobody has named yet, and what goes together with it
+    /// Show only unknown fields, and the fields related to them
     #[arg(long)]
     pub(crate) unknown: bool,
-    /// Count the records of bitcode inside of programs, and the instructions of NVIDIA's machine code, too
+    /// Also count bitcode records in programs, and NVIDIA instructions
     #[arg(long, visible_alias = "code")]
     pub(crate) bitcode: bool,
     /// Show fields down to this depth
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     pub(crate) depth: usize,
-    /// How many values are shown of a field
+    /// Number of values shown per field
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) values: usize,
-    /// Threads [default: as many as there are processors]
+    /// Number of threads [default: number of processors]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TypesArgs {
-    /// The form of the table
+    /// Output format of the table
     #[arg(long, value_enum, default_value_t = TypesFormat::Markdown)]
     pub(crate) format: TypesFormat,
-    /// Pairs of columns side by side, for markdown
+    /// Number of column pairs side by side, for markdown
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) columns: u8,
     #[command(flatten)]
@@ -194,7 +194,7 @@ pub(crate) enum TypesFormat {
     C,
 }
 
-/// `START..END`, `START..+SIZE`, or one offset.
+/// Parses `START..END`, `START..+SIZE`, or one offset.
 fn byte_range(text: &str) -> Result<std::ops::Range<u64>, String> {
     let bad = || "expected START..END, START..+SIZE, or an offset".to_owned();
     let Some((start, end)) = text.split_once("..") else {

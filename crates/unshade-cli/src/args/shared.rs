@@ -1,4 +1,4 @@
-//! What several commands have: files, places to write to, selections; and what all have.
+//! Arguments that several or all commands share: files, outputs, selections, limits.
 
 use crate::input::names_input;
 use anyhow::{Context, Result, bail};
@@ -22,9 +22,9 @@ pub(crate) struct FilesArgs {
 pub(crate) struct TargetArgs {
     /// Files, `file!path/inside`, or `-` for standard input; then functions: a name, /regular expression/ or #index
     ///
-    /// The first argument is a file. So is each one after it, as long as it is `-` or has a `.`, `/`, `!` or `@` in it and
-    /// names something that is there: `./name` is a file, `name` a function. The first argument that is not a file is a
-    /// function, and so are all that follow it.
+    /// The first argument is a file. Each later argument is a file too, as long as it exists and is `-` or contains
+    /// `.`, `/`, `!` or `@`: `./name` is a file, `name` is a function. From the first function on, all arguments are
+    /// functions.
     #[arg(required = true, value_name = "FILE|FUNCTION")]
     arguments: Vec<OsString>,
     #[command(flatten)]
@@ -32,36 +32,36 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the files, and what is selected in them.
+    /// Returns the files, and the functions that are selected in them.
     pub(crate) fn split(&self) -> Result<(Vec<OsString>, Selection)> {
         let (files, functions) = split_targets(&self.arguments);
         Ok((files.to_vec(), self.selection.with(functions)?))
     }
 }
 
-/// Splits arguments where files end and functions begin.
+/// Splits the arguments into files and functions.
 pub(crate) fn split_targets(arguments: &[OsString]) -> (&[OsString], &[OsString]) {
     let more = arguments.iter().skip(1).take_while(|argument| names_input(argument)).count();
     arguments.split_at(arguments.len().min(1 + more))
 }
 
-/// Where a file is written; nothing is written over an input.
+/// The output file, which is never an input.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BinaryArgs {
     /// The file to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FolderArgs {
-    /// The folder to write into; made if it is not there
+    /// The folder to write into; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -71,14 +71,14 @@ pub(crate) struct FileArgs {
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SelectionArgs {
-    /// A function, also where a file has its name; may be given several times
+    /// A function, even if a file has this name; may be given several times
     #[arg(short = 'f', long = "function", value_name = "FUNCTION")]
     functions: Vec<OsString>,
     /// Only functions of this type
@@ -90,7 +90,7 @@ pub(crate) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// Returns the selection, with selectors that were given as arguments.
+    /// Returns the selection, including the selectors among the arguments.
     pub(crate) fn with(&self, arguments: &[OsString]) -> Result<Selection> {
         let parse = |argument: &OsString| {
             let Some(text) = argument.to_str() else {
@@ -132,29 +132,29 @@ pub(crate) struct GlobalArgs {
     limits: LimitArgs,
 }
 
-/// The guards against hostile archives.
+/// Limits for hostile archives.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
-    /// How deep containers may nest
+    /// Maximum nesting depth of containers
     #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_DEPTH, hide_short_help = true)]
     max_depth: usize,
-    /// How large a member may unpack, such as 512MiB
+    /// Maximum unpacked size of a member, such as 512MiB
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_MEMBER_SIZE, hide_short_help = true)]
     max_member_size: u64,
-    /// How much an input may unpack to in all
+    /// Maximum total of unpacked bytes per input
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_TOTAL_SIZE, hide_short_help = true)]
     max_total_size: u64,
-    /// How much may be unpacked at a time
+    /// Maximum unpacked bytes in memory at a time
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_HELD_SIZE, hide_short_help = true)]
     max_held_size: u64,
-    /// How many times its packed size a member may have
+    /// Maximum ratio of a member's unpacked to packed size
     #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_RATIO, hide_short_help = true)]
     max_ratio: u64,
-    /// How many members an input may have
+    /// Maximum number of members per input
     #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_MEMBERS, hide_short_help = true)]
     max_members: u64,
-    /// How many programs are reported
+    /// Maximum number of reported programs
     #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_FINDS, hide_short_help = true)]
     max_finds: u64,
 }
@@ -173,7 +173,7 @@ impl GlobalArgs {
     }
 }
 
-/// A number of bytes: decimal or `0x…`, with an optional unit (`kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`).
+/// Parses a number of bytes: decimal or `0x…`, with an optional unit (`kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`).
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 7] = [
         ("KiB", 1 << 10),

@@ -1,4 +1,4 @@
-//! Making and changing files.
+//! Arguments of commands that create and change files.
 
 use super::{BinaryArgs, FileArgs};
 use anyhow::{Context, Result};
@@ -15,15 +15,15 @@ pub(crate) struct ToYamlArgs {
     pub(crate) files: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: FileArgs,
-    /// The LLVM whose yaml2obj is to read the first document
+    /// LLVM version whose yaml2obj reads the first document
     #[arg(long, value_enum, default_value = "24", value_name = "VERSION")]
     pub(crate) llvm: LlvmArg,
-    /// Write the modules of a Metal library as files into this folder
+    /// Write the modules of a Metal library into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) modules: Option<PathBuf>,
 }
 
-/// A version of LLVM that knows some keys and not others.
+/// A version of LLVM, which determines the known YAML keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LlvmArg {
     #[value(name = "19")]
@@ -46,11 +46,11 @@ impl From<LlvmArg> for Llvm {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FromYamlArgs {
-    /// A file of YAML, or `-` for standard input
+    /// A YAML file, or `-` for standard input
     pub(crate) file: OsString,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Compute the digest of a DXContainer rather than taking it from the document
+    /// Recompute the digest of a DXContainer instead of using the document's
     #[arg(long)]
     pub(crate) sign: bool,
 }
@@ -69,40 +69,40 @@ pub(crate) struct EditArgs {
     pub(crate) file: OsString,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Take functions (a name, /regular expression/ or #index) or parts out
+    /// Remove functions (a name, /regular expression/ or #index) or parts
     #[arg(long, value_name = "FUNCTION|PART", value_delimiter = ',')]
     pub(crate) remove: Vec<String>,
-    /// Take out what a sort of reader needs
+    /// Remove debug information, reflection and other optional data
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) strip: Vec<Stripped>,
-    /// Keep these functions and no other
+    /// Keep only these functions
     #[arg(long, value_name = "FUNCTION", help_heading = "Metal libraries")]
     pub(crate) keep: Vec<String>,
-    /// Give a function another name
+    /// Rename a function
     #[arg(long, value_name = "OLD=NEW", help_heading = "Metal libraries")]
     pub(crate) rename: Vec<String>,
-    /// Add all functions of another library, which may be one inside of another file, as FILE may
+    /// Add all functions of another library; like FILE, it may be inside another file
     #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
     pub(crate) merge: Vec<OsString>,
-    /// Replace the module of a function by another, which is hashed
+    /// Replace the module of a function, and recompute its hash
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
-    /// Set platform and version of the OS, such as macos-14.0 or ios-17.0
+    /// Set platform and minimum OS version, such as macos-14.0 or ios-17.0
     #[arg(long, value_name = "OS", help_heading = "Metal libraries")]
     pub(crate) os: Option<Target>,
     /// Set the install name
     #[arg(long, value_name = "NAME", help_heading = "Metal libraries")]
     pub(crate) install_name: Option<String>,
-    /// Keep the UUID although something changed
+    /// Keep the UUID despite changes
     #[arg(long, help_heading = "Metal libraries")]
     pub(crate) keep_uuid: bool,
-    /// Replace a part by the bytes of a file, or add it
+    /// Set the contents of a part from a file, or add the part
     #[arg(long, value_name = "PART=FILE", value_parser = part_file, help_heading = "DXContainers")]
     pub(crate) set: Vec<PartFile>,
-    /// Add a part even if there is one of its name
+    /// Add a part even if one with its name exists
     #[arg(long, value_name = "PART=FILE", value_parser = part_file, help_heading = "DXContainers")]
     pub(crate) add: Vec<PartFile>,
-    /// Put parts first, in this order
+    /// Move these parts to the front, in this order
     #[arg(
         long,
         value_name = "PART",
@@ -114,23 +114,23 @@ pub(crate) struct EditArgs {
     /// Set the private data
     #[arg(long, value_name = "FILE", help_heading = "DXContainers")]
     pub(crate) private: Option<PathBuf>,
-    /// Keep the digest as it is, right or not
+    /// Keep the digest, right or wrong
     #[arg(long, help_heading = "DXContainers")]
     pub(crate) keep_digest: bool,
 }
 
-/// What `edit --strip` takes out.
+/// The data that `edit --strip` removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stripped {
-    /// ILDB, ILDN, SRCI, PDBI, SDBG, SPDB; of a Metal library the paths and lines of sources (DEBI, DEPF)
+    /// ILDB, ILDN, SRCI, PDBI, SDBG, SPDB; for a Metal library, source paths and lines (DEBI, DEPF)
     Debug,
-    /// STAT, RDEF; of a Metal library the reflection buffers (RLST)
+    /// STAT, RDEF; for a Metal library, the reflection buffers (RLST)
     Reflection,
     /// RTS0
     RootSignature,
-    /// PRIV; of a Metal library all private metadata
+    /// PRIV; for a Metal library, all private metadata
     Private,
-    /// Of a Metal library the embedded sources (HSRD, HSRC, HSRP)
+    /// For a Metal library, the embedded sources (HSRD, HSRC, HSRP)
     Sources,
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn part_name(text: &str) -> Result<[u8; 4]> {
     text.as_bytes().try_into().with_context(|| format!("the name of a part has four characters: {text}"))
 }
 
-/// Splits `PART=FILE`, as it is given to `build`.
+/// Splits `PART=FILE`, as in the arguments of `build`.
 pub(crate) fn part_argument(argument: &OsString) -> Result<PartFile> {
     part_file(argument.to_str().context("the name of a file of a part is UTF-8")?)
 }
@@ -170,20 +170,20 @@ pub(crate) fn part_file(text: &str) -> Result<PartFile> {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BuildArgs {
-    /// What to make
+    /// The kind of file to build
     #[arg(value_enum)]
     pub(crate) format: Built,
-    /// The parts of a DXContainer in their order; of a Metal library modules of bitcode, or a manifest
+    /// For a DXContainer, its parts in order; for a Metal library, bitcode modules or a manifest
     #[arg(required = true, value_name = "PART=FILE|MODULE|MANIFEST")]
     pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// The platform of modules and the oldest version of its OS, such as macos-14.0
+    /// Platform and minimum OS version of the modules, such as macos-14.0
     #[arg(long, value_name = "OS")]
     pub(crate) os: Option<Target>,
 }
 
-/// What `build` makes.
+/// The kind of file that `build` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Built {
     /// A DirectX shader container

@@ -19,7 +19,7 @@ use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Verb};
 use unshade::view::FindingView;
 
-/// So many modules are read before what they told is put together.
+/// Maximum number of modules that are read before their results are merged.
 const BATCH: usize = 1_024;
 
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ struct LibraryJson {
     slice: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     made_for: Option<Target>,
-    /// The oldest system of each platform that was asked for on which no rule is broken.
+    /// For each requested platform, the oldest OS version on which every rule holds.
     needs: Vec<Target>,
     reports: Vec<Report>,
 }
@@ -134,7 +134,7 @@ fn print(path: &str, library: &LibraryJson, verbose: bool, stdout: &mut Stdout) 
     Ok(())
 }
 
-/// Those that are not kept, or all; what is said of the whole library is not said of its functions again, and no
+/// Prints the broken rules, or all of them. A finding about the whole library is not repeated for its functions, and no
 /// advice is given twice.
 fn print_findings(findings: &[Finding], verbose: bool, stdout: &mut Stdout) -> Result<()> {
     let is_told = |finding: &Finding| findings.iter().any(|other| finding.is_told_by(other));
@@ -159,7 +159,7 @@ fn print_findings(findings: &[Finding], verbose: bool, stdout: &mut Stdout) -> R
     Ok(())
 }
 
-/// What stands in front of what is said of a rule.
+/// The margin of a finding's details.
 const MARGIN: &str = "          ";
 
 fn print_finding(finding: &Finding, width: usize, stdout: &mut Stdout) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `unshade isa`: the reference page of an instruction.
+//! `unshade isa`: prints the reference page of an instruction.
 
 use crate::Outcome;
 use crate::args::GlobalArgs;

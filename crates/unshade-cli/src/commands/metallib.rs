@@ -1,4 +1,4 @@
-//! Metal libraries: YAML both ways, edited, built.
+//! Metal libraries: conversion to and from YAML, editing, building.
 
 use super::written::{one_program, read_text, write};
 use crate::Outcome;
@@ -45,7 +45,7 @@ pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Resu
     Ok(Outcome::Done)
 }
 
-/// The files of the modules, each named by the first function that uses it, as `extract` does.
+/// Returns the files of the modules, each named by the first function that uses it, as `extract` names them.
 fn module_names(file: &LibraryFile<'_>) -> Vec<PathBuf> {
     let mut users: Vec<&[u8]> = vec![b"module"; file.modules.len()];
     for function in file.functions.iter().rev() {
@@ -64,7 +64,7 @@ pub(super) fn from_yaml(args: &FromYamlArgs, text: &str) -> Result<Outcome> {
     write(&args.output, &[&args.file], file.write().with_context(|| shown(&args.file))?.pieces())
 }
 
-/// Reads the files that a document names: as they are, or beside the document.
+/// Reads the files that a document names: at their path, or relative to the document.
 fn loader(document: &OsStr) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> {
     let folder = Path::new(document).parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
@@ -157,7 +157,7 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     write(&args.output, &inputs, file.write()?.pieces())
 }
 
-/// The one library that an argument means. One that is a file by itself stays mapped.
+/// Returns the only library of an argument. A library that is a whole file stays mapped.
 fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     if let Ok(bytes) = Bytes::open(Path::new(argument))
         && bytes.starts_with(&header::MAGIC.0)
@@ -173,7 +173,7 @@ fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     Ok(Bytes::Read(copy))
 }
 
-/// Options that are for DXContainers.
+/// Options for DXContainers.
 fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--set", !args.set.is_empty()),
@@ -198,7 +198,7 @@ fn strip(what: Stripped) -> Result<Strip> {
     })
 }
 
-/// Keeps and removes functions. Each selector has to mean one at least.
+/// Keeps and removes functions. Each selector has to select at least one.
 fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool> {
     let parse = |text: &String| Selector::parse(text).map_err(anyhow::Error::msg);
     let keep: Vec<Selector> = args.keep.iter().map(parse).collect::<Result<_>>()?;
@@ -219,7 +219,7 @@ fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool>
     Ok(removed > 0)
 }
 
-/// The number of the one function that a selector means.
+/// Returns the number of the only function that a selector selects.
 fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     let selector = Selector::parse(text).map_err(anyhow::Error::msg)?;
     let mut found = file.functions.iter().enumerate().filter(|(index, function)| {
@@ -232,7 +232,7 @@ fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     }
 }
 
-/// Replaces a module, and what is said of its functions by what the new one says.
+/// Replaces a module, and the function's metadata by that of the new module.
 fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<()> {
     let ModuleFile { function, file: path } = replacement;
     let shown = path.display();
@@ -278,7 +278,7 @@ fn retarget(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()
     Ok(())
 }
 
-/// The version of an OS as a header has it.
+/// Returns an OS version in the form of the header.
 fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
     let Version { major, minor, patch } = target.version;
     match (u8::try_from(minor), u8::try_from(patch)) {
@@ -287,7 +287,7 @@ fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
     }
 }
 
-/// Something to know of a file that was written all the same.
+/// A warning about a file that was written.
 fn note(text: &str) {
     anstream::eprintln!("unshade: note: {text}");
 }

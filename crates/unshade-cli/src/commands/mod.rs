@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! The subcommands, one file per command.
 
 mod assemble;
 mod check;
@@ -33,7 +33,7 @@ use anyhow::Result;
 use unshade::core::Diagnostics;
 use unshade::view::FindingView;
 
-/// Runs what the command line says.
+/// Runs the command of the command line.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
     let global = args.global;
     match args.command.unwrap_or(Command::Info(Deferred(args.info))) {

@@ -1,7 +1,7 @@
-//! Visiting the programs of inputs: what is common to all verbs.
+//! Visits the programs of inputs, for all verbs.
 //!
-//! A verb names itself, so that programs of formats for which it means nothing are passed over. If there is no other
-//! program, the reason is reported and the exit status is 2. Selectors are looked up in all inputs before anything is
+//! A verb names itself, so that programs are skipped if the verb does not apply to their format. If no other program
+//! remains, the reason is reported and the exit status is 2. Selectors are resolved in all inputs before anything is
 //! printed: one that selects nothing is reported with the nearest name, and the exit status is 1.
 
 use super::findings;
@@ -17,7 +17,7 @@ use unshade::program::{self, ItemName, Json, Program, Verb, format_of, refusal};
 use unshade::select::{Selection, Unmatched};
 use unshade::view::{FindingView, SCHEMA};
 
-/// The JSON of a file: what every verb prints, with `programs` of its own.
+/// The JSON of a file: the frame that every verb prints, with the verb's own `programs`.
 #[derive(Serialize)]
 pub(super) struct FileJson<'a, P: Serialize> {
     schema: u32,
@@ -26,7 +26,7 @@ pub(super) struct FileJson<'a, P: Serialize> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file_bytes: Option<&'a str>,
     programs: Vec<P>,
-    /// What could not be searched for programs.
+    /// The problems met while searching the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
@@ -43,14 +43,14 @@ impl<'a, P: Serialize> FileJson<'a, P> {
     }
 }
 
-/// Where a program is, and its format: the head of each entry of `programs`.
+/// The location and the format of a program: the head of each entry of `programs`.
 #[derive(Clone, Serialize)]
 pub(super) struct ProgramJson {
     /// The path that selects it on the command line.
     pub(super) path: String,
     pub(super) format: String,
     pub(super) size: u64,
-    /// Where it is in the file, if it did not have to be unpacked.
+    /// Its offset in the file, if it is uncompressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -69,7 +69,7 @@ impl ProgramJson {
     }
 }
 
-/// An entry of `programs`: where the program is, what it says, what could not be read.
+/// An entry of `programs`: location, the verb's output, errors.
 #[derive(Serialize)]
 pub(super) struct EntryJson {
     #[serde(flatten)]
@@ -80,18 +80,18 @@ pub(super) struct EntryJson {
     pub(super) findings: Vec<FindingView>,
 }
 
-/// A program that a verb takes.
+/// A program that the verb applies to.
 pub(super) struct Visited<'v, 'a> {
     pub(super) find: &'v Find<'a>,
-    /// The program, unless its header can't be read.
+    /// The program, or [`None`] if its header can't be read.
     pub(super) program: Option<&'v dyn Program>,
-    /// What could not be read.
+    /// The errors.
     pub(super) diagnostics: Diagnostics,
 }
 
-/// Visits the programs of an input that a verb takes, and prints what is odd about the file on standard error.
+/// Visits the programs of an input that the verb applies to, and prints the file's diagnostics on standard error.
 ///
-/// Fails with [`Refused`] if there are programs and the verb means nothing for any of them.
+/// Fails with [`Refused`] if there are programs but the verb applies to none of them.
 pub(super) fn each_program(
     input: &Input,
     verb: Verb,
@@ -106,7 +106,7 @@ pub(super) fn each_program(
     result.map(|()| diagnostics)
 }
 
-/// Visits the programs and prints nothing: what is odd about the file goes to `diagnostics`.
+/// Visits the programs and prints nothing: the file's diagnostics are added to `diagnostics`.
 pub(super) fn each_program_quietly(
     input: &Input,
     verb: Verb,
@@ -132,7 +132,7 @@ pub(super) fn each_program_quietly(
     }
 }
 
-/// A verb means nothing for the programs of an input.
+/// The verb applies to no program of the input.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 
@@ -144,7 +144,7 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Opens inputs; one that can't be read is reported, and the others are returned.
+/// Opens inputs. Reports those that can't be read, and returns the others.
 pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, Outcome) {
     let mut outcome = Outcome::Done;
     let mut inputs = Vec::new();
@@ -157,7 +157,7 @@ pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, O
     (inputs, outcome)
 }
 
-/// Does `one` for each input. What goes wrong with one is reported, and the others go on.
+/// Runs `one` for each input. An error in one is reported, and the others continue.
 pub(super) fn each_input(
     inputs: &[Input],
     mut one: impl FnMut(&Input) -> Result<Outcome>,
@@ -173,7 +173,7 @@ pub(super) fn each_input(
     Ok(outcome)
 }
 
-/// Opens files one by one and does `one` for each. What goes wrong with one is reported, and the others go on.
+/// Opens files one by one and runs `one` for each. An error in one is reported, and the others continue.
 pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
     files: &[A],
     mut one: impl FnMut(&Input) -> Result<Outcome>,
@@ -278,19 +278,19 @@ pub(super) fn only_program<T>(
     result.ok_or_else(|| anyhow!("{}: no program", input.name))
 }
 
-/// Prints what could not be read of a program.
+/// Prints the diagnostics of a program.
 pub(super) fn print_diagnostics(path: &str, diagnostics: &Diagnostics) {
     for diagnostic in diagnostics {
         anstream::eprintln!("{}", paint::diagnostic(path, diagnostic));
     }
 }
 
-/// The outcome of what could not be read.
+/// Returns the outcome for these diagnostics.
 pub(super) fn outcome_of(diagnostics: &Diagnostics) -> Outcome {
     if diagnostics.has_errors() { Outcome::Finding } else { Outcome::Done }
 }
 
-/// Collects the finds of an input into a list of what `make` returns for each.
+/// Collects the results of `make` for each find of an input.
 pub(super) fn collect<T>(
     input: &Input,
     limits: &Limits,

@@ -1,4 +1,4 @@
-//! `unshade types`: the table of Metal data types.
+//! `unshade types`: prints the table of Metal data types.
 
 use crate::Outcome;
 use crate::args::{GlobalArgs, TypesArgs, TypesFormat};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &TypesArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the types in pairs of columns, filled row by row, as the table of MetalLibraryArchive has them.
+/// Returns the types in pairs of columns, filled row by row, as in the table of MetalLibraryArchive.
 fn markdown(columns: usize) -> String {
     let mut text = String::new();
     let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
@@ -69,7 +69,7 @@ fn lines(head: &str, tail: &str, line: impl Fn(&DataTypeRow) -> String) -> Strin
     text + tail
 }
 
-/// `RGBA8Unorm_sRGB` → `rgba8Unorm_sRGB`, `UInt2` → `uint2`, `Float4x4` → `float4x4`.
+/// Converts `RGBA8Unorm_sRGB` to `rgba8Unorm_sRGB`, `UInt2` to `uint2`, `Float4x4` to `float4x4`.
 fn lower_camel(name: &str) -> String {
     let head = name.chars().take_while(|c| c.is_ascii_uppercase()).count();
     // `UShort`, `BFloat`: the second capital starts no new word.

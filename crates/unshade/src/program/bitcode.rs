@@ -1,8 +1,8 @@
-//! LLVM bitcode: `.bc` and `.air` files, wrapped or not, several modules in a stream; also out of archives, object files
-//! and offload bundles.
+//! Opens LLVM bitcode: `.bc` and `.air` files, wrapped or not, with several modules in a stream; also from archives,
+//! object files and offload bundles.
 //!
-//! Items are the functions of all modules, counted through. A module without functions, such as one of data alone, has no
-//! items.
+//! Items are the functions of all modules, numbered across modules. A module without functions, such as one with data
+//! alone, has no items.
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
@@ -77,21 +77,21 @@ struct Bitcode<'a> {
     options: Vec<String>,
 }
 
-/// What a module says of itself.
+/// The facts that a module states about itself.
 #[derive(Serialize)]
 struct ModuleJson {
     index: u32,
     producer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     epoch: Option<u64>,
-    /// The compiler of the source.
+    /// The compiler that produced the module.
     #[serde(skip_serializing_if = "Option::is_none")]
     compiler: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     triple: String,
     data_layout: String,
-    /// The version of its records.
+    /// The version of the module's records.
     version: u32,
     definitions: usize,
     declarations: usize,
@@ -99,7 +99,7 @@ struct ModuleJson {
     aliases: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     debug_info: Option<String>,
-    /// The SHA-1 that it states of itself.
+    /// The SHA-1 that the module states.
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
     /// The AIR and Metal versions of a module for Apple GPUs.
@@ -112,7 +112,7 @@ struct ModuleJson {
 #[derive(Serialize)]
 struct ModulesJson {
     modules: Vec<ModuleJson>,
-    /// The options that the compiler was given, where an object file has them.
+    /// The compiler's options, if an object file has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     options: Vec<String>,
 }
@@ -120,13 +120,13 @@ struct ModulesJson {
 /// A function of a module.
 #[derive(Clone, Serialize)]
 struct FunctionJson {
-    /// Its index in the stream, counted through all modules.
+    /// Its index in the stream, across all modules.
     index: u32,
     module: u32,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     demangled: Option<String>,
-    /// `function`, `declaration`, or what it is for in AIR: `kernel`, `vertex`.
+    /// `function`, `declaration`, or the function's role in AIR: `kernel`, `vertex`.
     #[serde(rename = "type")]
     kind: String,
     linkage: String,
@@ -189,7 +189,7 @@ impl<'a> Bitcode<'a> {
     }
 }
 
-/// What an AIR module says of its functions.
+/// The kinds of functions and the versions that AIR metadata states.
 struct AirFunctions {
     kinds: Vec<(Vec<u8>, String)>,
     versions: Option<(String, String)>,
@@ -268,7 +268,7 @@ fn debug_text(debug: &DebugFacts) -> String {
     format!("{format}{}", counted(debug.compile_units as u64, "compile unit"))
 }
 
-/// The facts that people look for first.
+/// Returns the facts for the top of a report.
 fn module_facts(module: &ModuleJson) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut text = |label: &'static str, value: Option<&String>| {
@@ -496,7 +496,7 @@ impl Bitcode<'_> {
         Section { heading, facts: module_facts(&module_json(index, module)) }
     }
 
-    /// Everything known of a function.
+    /// Returns all facts of a function.
     fn card(&self, function: &FunctionJson) -> Card {
         let mut card = Card::default();
         card.put(TokenKind::Keyword, if function.kind == "declaration" { "declare" } else { "define" });

@@ -1,4 +1,4 @@
-//! DirectX shader containers: DXIL, token programs of Shader Model 4 to 5.1, libraries, effects.
+//! Opens DirectX shader containers: DXIL, token programs of Shader Model 4 to 5.1, libraries, effects.
 //!
 //! Items are functions: the exports of a library, or the one entry point of any other container.
 
@@ -87,7 +87,7 @@ const PARTS: &[Column] = &[
 const PIECES: &[Column] =
     &[Column::left("what", "what"), Column::right("size", "bytes"), Column::right("offset", "offset")];
 
-/// Functions, in a table beside the parts.
+/// Columns of the functions, in a table beside the parts.
 const EXPORTS: &[Column] = &[
     Column::left("kind", "kind"),
     Column::left("name", "name"),
@@ -131,7 +131,7 @@ struct Entry<'v> {
     export: Option<&'v ExportView>,
 }
 
-/// The exports of a library; of any other container its entry point, called `main` where the name is not kept.
+/// Returns the exports of a library, or the entry point of any other container, called `main` if it has no name.
 fn entries(view: &ContainerView) -> Vec<Entry<'_>> {
     if !view.functions.is_empty() {
         return view.functions.iter().map(Entry::of_export).collect();
@@ -141,7 +141,7 @@ fn entries(view: &ContainerView) -> Vec<Entry<'_>> {
     vec![Entry { name, mangled: name, kind: stage(profile), export: None }]
 }
 
-/// The stage that a profile such as `ps_6_0` is for.
+/// Returns the stage of a profile such as `ps_6_0`.
 fn stage(profile: &str) -> &'static str {
     const STAGES: [(&str, &str); 10] = [
         ("ps_", "pixel"),
@@ -179,20 +179,20 @@ impl<'a> DxProgram<'a> {
         ContainerView::new(&self.container)
     }
 
-    /// Returns whether it has token programs, or an effect, and no module.
+    /// Returns whether the container has token programs or an effect, and no module.
     fn has_tokens(&self) -> bool {
         let container = &self.container;
         main_part(container).is_none()
             && (has_token_program(container) || fx_listing::effect(container).is_some())
     }
 
-    /// Returns the part that a piece is.
+    /// Returns the part of a piece.
     fn part(&self, piece: &Piece) -> Result<Part<'a>> {
         let part = self.container.found_parts().nth(piece.index as usize);
         part.ok_or_else(|| super::no_piece(piece.row.range.as_ref().map_or(0, |range| range.start)))
     }
 
-    /// Returns the modules of a part, or of the part that is disassembled if none is asked for.
+    /// Returns the modules of a part; if no part is given, those of the part that `dis` prints.
     fn modules(&self, part: Option<FourCc>, path: &str, diagnostics: &mut Diagnostics) -> Code<'_> {
         let parts = program_parts(&self.container, part, path, diagnostics);
         if parts.is_empty() {
@@ -224,7 +224,7 @@ fn each_source(part: &Part<'_>, diagnostics: &mut Diagnostics, visit: &mut dyn F
     }
 }
 
-/// The entries that are selected, with their indices.
+/// Returns the selected entries with their indices.
 fn selected<'v>(view: &'v ContainerView, selection: &Selection) -> Vec<(u32, Entry<'v>)> {
     let numbered = (0..).zip(entries(view));
     numbered.filter(|(index, entry)| selection.matches(&entry.item(*index))).collect()
@@ -357,10 +357,10 @@ impl Program for DxProgram<'_> {
         let mut view = self.view();
         let entries = selected(&view, selection);
         let mut cards: Vec<Card> = entries.iter().map(|(index, entry)| card(*index, entry, &view)).collect();
-        // What is not of one function follows the last of them.
+        // Tables that belong to no function follow the last one.
         match cards.last_mut() {
             Some(last) => last.tables.extend(tables(&view)),
-            // Root signatures and the like have no function.
+            // Root signatures and similar parts have no function.
             None if selection.is_everything() => {
                 cards.push(Card {
                     facts: first_facts(&view, true),
@@ -430,7 +430,7 @@ impl Program for DxProgram<'_> {
     }
 }
 
-/// The facts that people look for first, or all of them, and how much of what there is.
+/// Returns the facts for the top of a report, or all of them, and the counts of the contents.
 fn section(view: &ContainerView, all: bool) -> Section {
     let mut facts = first_facts(view, all);
     let count = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
@@ -452,7 +452,7 @@ fn is_code(part: &Part<'_>) -> bool {
     is_token_program(part.name, part.data.data()) || bitcode(part.data).is_ok()
 }
 
-/// What sort of part a name means.
+/// Returns the kind of a part by its name.
 fn part_kind(name: &str) -> &'static str {
     match name {
         "DXIL" | "ILDB" | "SHDR" | "SHEX" | "Aon9" => "program",
@@ -464,14 +464,14 @@ fn part_kind(name: &str) -> &'static str {
     }
 }
 
-/// What a container is, in a few words.
+/// Returns a short description of a container.
 fn summary(view: &ContainerView) -> String {
     let profile = view.profile.as_deref().unwrap_or("no program");
     let code = view.code.as_ref().map(|code| format!(" · {code}")).unwrap_or_default();
     format!("{profile}{code} · {}", size(view.size.into()))
 }
 
-/// The facts that people look for first, or all of them.
+/// Returns the facts for the top of a report, or all of them.
 fn first_facts(view: &ContainerView, all: bool) -> Vec<Fact> {
     let mut facts = Vec::new();
     facts.extend(view.entry.iter().map(|entry| Fact::new("entry", entry)));
@@ -525,7 +525,7 @@ fn row(index: u32, entry: &Entry<'_>) -> Row {
     }
 }
 
-/// What is known of a node of a work graph.
+/// Returns the facts of a node of a work graph.
 fn node(function: &ExportView) -> Option<String> {
     let node = function.node.as_ref()?;
     let notes = [
@@ -538,7 +538,7 @@ fn node(function: &ExportView) -> Option<String> {
     Some(notes.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
-/// Everything known of a function, and of the container if it is the only one.
+/// Returns all facts of a function, with those of the container if it is the only function.
 fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
     let mut card = Card::default();
     card.put(TokenKind::Keyword, entry.kind);
@@ -562,7 +562,7 @@ fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
     card
 }
 
-/// Leaves the selected functions of a library.
+/// Keeps only the selected functions of a library.
 fn keep_selected(view: &mut ContainerView, selection: &Selection) {
     let mut index = 0;
     view.functions.retain(|function| {
@@ -597,7 +597,7 @@ fn parts(view: &ContainerView) -> Option<Table> {
     })
 }
 
-/// Everything that a container lists besides its functions.
+/// Returns the tables of a container other than its functions.
 fn tables(view: &ContainerView) -> Vec<Table> {
     let mut tables: Vec<Table> = resources(view).into_iter().collect();
     for elements in view.signatures.chunk_by(|one, next| one.part == next.part) {

@@ -1,43 +1,43 @@
-//! Facts and tables for people, without their layout: the terminal and the page of the Explorer lay out the same ones.
+//! Facts and tables for people, without a layout. The terminal and the Explorer's page lay out the same ones.
 
 use crate::quantity::{grouped, size};
 use std::borrow::Cow;
 use std::ops::Range;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-/// How a value is, which decides its colour.
+/// The state of a value, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// A value like any other.
     #[default]
     Plain,
-    /// As it should be.
+    /// The value is correct.
     Good,
-    /// Not as it should be.
+    /// The value is wrong.
     Bad,
 }
 
-/// What follows a fact's value.
+/// A note after a fact's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A verdict on the value.
     Verdict(State, String),
-    /// A command that says more: a verb, and arguments that follow the file.
+    /// A command that shows more: a verb, and the arguments after the file.
     Command(&'static str, &'static str),
 }
 
 /// A fact: a label and a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
-    /// What the value is of.
+    /// The name of the value.
     pub label: Cow<'static, str>,
-    /// The value; may be empty if there is a note.
+    /// The value; empty if there is only a note.
     pub value: String,
-    /// How the value is.
+    /// The state of the value.
     pub state: State,
-    /// The bytes of the file that say so.
+    /// The bytes of the file that the value is read from.
     pub range: Option<Range<u64>>,
-    /// What follows the value.
+    /// The note after the value.
     pub note: Option<Note>,
 }
 
@@ -47,12 +47,12 @@ impl Fact {
         Self { label: label.into(), value: value.into(), ..Self::default() }
     }
 
-    /// Returns a fact that names the command to go on with.
+    /// Returns a fact that names a command with details.
     pub fn command(label: &'static str, verb: &'static str, arguments: &'static str) -> Self {
         Self { note: Some(Note::Command(verb, arguments)), ..Self::new(label, "") }
     }
 
-    /// Says that the value is not as it should be.
+    /// Marks the value as wrong.
     #[must_use]
     pub fn bad(self) -> Self {
         Self { state: State::Bad, ..self }
@@ -64,23 +64,23 @@ impl Fact {
         Self { note: Some(Note::Verdict(state, text.into())), ..self }
     }
 
-    /// Says which bytes the fact is read from.
+    /// Sets the bytes that the value is read from.
     #[must_use]
     pub fn at(self, start: u64, size: u64) -> Self {
         Self { range: Some(start..start.saturating_add(size)), ..self }
     }
 }
 
-/// Facts under a heading: what a program is, in words that users of the platform use, then what they look for first.
+/// Facts under a heading: first the description of a program in its platform's terms, then its most important facts.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What follows the program's path.
+    /// The heading after the program's path.
     pub heading: String,
     /// The facts.
     pub facts: Vec<Fact>,
 }
 
-/// Everything known of an item: its declaration, facts, tables.
+/// All facts of an item: declaration, facts, tables.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
     /// The declaration, as tokens: kind and text.
@@ -91,7 +91,7 @@ pub struct Card {
     pub tables: Vec<Table>,
 }
 
-/// Takes a declaration.
+/// Collects the tokens of a declaration.
 impl TokenSink for Card {
     fn token(&mut self, token: Token<'_>) {
         self.declaration.push((token.kind, token.text.to_owned()));
@@ -113,7 +113,7 @@ impl TokenSink for Card {
     }
 }
 
-/// On which side a column's cells are aligned.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Text.
@@ -125,7 +125,7 @@ pub enum Align {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What identifies it, for sorting.
+    /// The column's key, for sorting.
     pub key: &'static str,
     /// Its heading.
     pub label: &'static str,
@@ -148,7 +148,7 @@ impl Column {
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cell {
-    /// There is no value.
+    /// No value.
     #[default]
     Empty,
     /// Text.
@@ -204,7 +204,7 @@ pub struct Row {
     pub index: u32,
     /// Its name as it is in the file, escaped.
     pub name: String,
-    /// Its demangled name, if it is mangled.
+    /// Its demangled name, if the name is mangled.
     pub demangled: Option<String>,
     /// Its declaration, which lists print in place of the name.
     pub declaration: Option<String>,
@@ -212,14 +212,14 @@ pub struct Row {
     pub kind: String,
     /// Whether its source is embedded.
     pub has_source: bool,
-    /// The bytes of its code, if they are in the file as they are.
+    /// The bytes of its code, if the file has them uncompressed.
     pub range: Option<Range<u64>>,
     /// One cell per column.
     pub cells: Vec<Cell>,
 }
 
 impl Row {
-    /// Returns the name that people read: demangled if it is mangled.
+    /// Returns the display name: demangled if it is mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
@@ -230,21 +230,21 @@ impl Row {
     }
 }
 
-/// Items of a program that belong together.
+/// A group of a program's items.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// The slice of a universal file, or empty.
+    /// The slice of a universal file; empty if there is none.
     pub slice: String,
-    /// The columns of the items' cells. Index, kind and name are not among them.
+    /// The columns of the items' cells, without index, kind and name.
     pub columns: &'static [Column],
     /// The items.
     pub rows: Vec<Row>,
 }
 
-/// A list beside items: resources, parameters, sections.
+/// A table beside the items: resources, parameters, sections.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it lists.
+    /// The title.
     pub title: String,
     /// The columns.
     pub columns: &'static [Column],
@@ -253,7 +253,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table, unless there is nothing in it.
+    /// Returns a table, or [`None`] if it has no rows.
     pub fn of<T>(
         title: impl Into<String>,
         columns: &'static [Column],

@@ -1,4 +1,4 @@
-//! Metal libraries, alone and as slices of universal files.
+//! Opens Metal libraries, alone and as slices of universal files.
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
@@ -79,7 +79,7 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
-/// The columns of [`COLUMNS`], and the slice.
+/// [`COLUMNS`] and a column for the slice.
 const PIECE_COLUMNS: &[Column] = &[
     Column::left("metal", "Metal"),
     Column::left("air", "AIR"),
@@ -88,7 +88,7 @@ const PIECE_COLUMNS: &[Column] = &[
     Column::left("slice", "slice"),
 ];
 
-/// The most functions of a library whose hashes are checked before their results are merged.
+/// Maximum number of functions whose hashes are checked before their results are merged.
 const UNITS_AT_ONCE: usize = 4_096;
 
 /// Returns the range of bitcode, if every module has a size in the function list.
@@ -119,7 +119,7 @@ pub struct NamedLibrary<'a> {
 struct MetalProgram<'a> {
     universal: Option<Universal<'a>>,
     libraries: Vec<NamedLibrary<'a>>,
-    /// What could not be read of the slices.
+    /// The errors of the slices that could not be read.
     diagnostics: Diagnostics,
     size: u64,
 }
@@ -224,14 +224,14 @@ impl<'a> MetalProgram<'a> {
         self.numbered().map(|(named, first)| (named, functions((named, first)))).collect()
     }
 
-    /// Returns the function that a piece is, with its library.
+    /// Returns the function of a piece, with its library.
     fn function(&self, piece: &Piece) -> Result<(&Library<'a>, Function<'a>)> {
         let library = self.libraries.get(piece.unit as usize).map(|named| &named.library);
         let function = library.and_then(|library| Some((library, library.function(piece.index)?)));
         function.ok_or_else(|| super::no_piece(0))
     }
 
-    /// Returns the section of the slices, if there are any, and the slices.
+    /// Returns the section of the slices, if any, and the slices.
     fn slices(&self) -> Option<(Section, Vec<SliceJson>)> {
         let slices = self.universal.as_ref()?.slices().filter_map(Result::ok);
         let slices: Vec<_> = slices.map(|slice| read_slice(&slice)).collect();
@@ -335,7 +335,7 @@ impl Program for MetalProgram<'_> {
         let Some((library, function)) = piece.and_then(|piece| self.function(piece).ok()) else { return };
         let sources = library.sources().ok().flatten();
         if let Some(archive) = function.source_offset.and_then(|at| sources?.archive_at(at).ok()) {
-            // A damaged archive is shown as far as it can be read; `verify` reports why.
+            // A damaged archive is shown as far as it can be read; `verify` reports the cause.
             let _ = visit_files(&archive, visit);
         }
     }
@@ -473,7 +473,7 @@ impl Program for MetalProgram<'_> {
     }
 }
 
-/// Checks a library, its functions spread over the runner's threads.
+/// Checks a library; the runner's threads share its functions.
 fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify::Verdict {
     let mut check = Check::new(library);
     let count = check.unit_count();
@@ -503,7 +503,7 @@ fn count_source_files(library: &Library<'_>) -> Option<u64> {
     Some(files)
 }
 
-/// Extracts the source archives; if functions are given, those that they name.
+/// Extracts the source archives: all, or those of the given functions.
 fn extract_sources(
     library: &Library<'_>,
     prefix: &str,
@@ -558,7 +558,7 @@ fn read_slice(slice: &Slice<'_>) -> SliceJson {
     SliceJson { name: slice.name(), offset, size, sections }
 }
 
-/// The slices of a universal file.
+/// Returns the slices of a universal file.
 fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     let count = counted(slices.len() as u64, "slice");
     let mut facts = Vec::new();
@@ -575,7 +575,7 @@ fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     Section { heading: format!("Metal universal library, {count} · {}", size(bytes)), facts }
 }
 
-/// A library's facts, the one that matters most first.
+/// Returns a library's facts, the most important one first.
 fn library_section(slice: &str, view: &LibraryView, source_files: Option<u64>) -> Section {
     let slice = if slice.is_empty() { String::new() } else { format!(" · slice {slice}") };
     let architecture = view.architecture.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -690,7 +690,7 @@ fn yes(flag: bool) -> Cell {
     Cell::Text(if flag { "yes" } else { "no" }.to_owned())
 }
 
-/// Everything known of a function.
+/// Returns all facts of a function.
 fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> Card {
     let mut card = Card::default();
     declaration(library, function, view, &mut card);
@@ -749,7 +749,7 @@ fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> 
     card
 }
 
-/// A finding as a fact.
+/// Returns a finding as a fact.
 pub(super) fn finding(finding: &crate::view::FindingView) -> Fact {
     let path: String = finding.path.iter().map(|part| format!("{part}: ")).collect();
     Fact::new(finding.severity.clone(), format!("{path}{}", finding.message)).bad()
@@ -765,7 +765,7 @@ fn tables(view: &FunctionView) -> Vec<Table> {
             yes(one.active),
         ]
     });
-    // Reflection names the constants where the metadata does not.
+    // Reflection names the constants if the metadata does not.
     let in_reflection = view.reflection.as_ref().map(|reflection| &reflection.function_constants);
     let in_metadata = &view.metadata.function_constants;
     let constants = if in_metadata.is_empty() { in_reflection.unwrap_or(in_metadata) } else { in_metadata };
@@ -794,7 +794,7 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
-/// The declaration from the reflection, or what is known without one.
+/// Returns the declaration from the reflection, or the known parts of it without reflection.
 fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
     if view.signature.is_some()
         && let Ok(Some(reflection)) = library.reflection(function)

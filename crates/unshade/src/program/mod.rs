@@ -1,8 +1,8 @@
-//! The program model: what every format answers, and nothing else asks about formats.
+//! The program model: the interface that every format implements.
 //!
-//! A format is one file in this folder: a [`Format`] that says how programs are opened and which verbs mean nothing for
-//! them, and a type that implements [`Program`]. [`FORMATS`] has one line per format. Verbs of the command line ask a
-//! [`Program`] and never which format it is.
+//! A format is one file in this folder: a [`Format`] that opens programs and lists the verbs that do not apply, and a
+//! type that implements [`Program`]. [`FORMATS`] has one line per format. Verbs of the command line use [`Program`] and
+//! never check for a format.
 //!
 //! | module | thing |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | `direct3d9` | token programs of Shader Model 1 to 3 |
 //! | `nvidia` | CUDA fat binaries, cubins, PTX |
 //! | `bitcode` | modules of LLVM bitcode |
-//! | `code` | what `dis`, `decompile` and their like work on: modules, token programs, machine code |
+//! | `code` | the code for `dis`, `decompile` and related verbs: modules, token programs, machine code |
 //! | `fact` | facts and tables for people |
-//! | `piece` | what the Explorer lists of a program |
-//! | `verb` | what can be asked of a file |
-//! | `work` | spreading work over threads, where the caller has some |
+//! | `piece` | the parts of a program that the Explorer lists |
+//! | `verb` | the verbs that take a program |
+//! | `work` | work that callers may spread over threads |
 //!
-//! Everything for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out; everything for programs is
+//! Output for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out. Output for programs is
 //! [`Json`], in the shapes of [`crate::view`].
 
 mod bitcode;
@@ -50,7 +50,7 @@ use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 #[cfg(not(target_family = "wasm"))]
 pub type Json = Box<dyn erased_serde::Serialize + Send>;
 
-/// A page asks for no JSON of programs, and has to be small.
+/// The page needs no JSON of programs, and has to be small.
 #[cfg(target_family = "wasm")]
 pub type Json = ();
 
@@ -60,22 +60,22 @@ fn json(value: impl serde::Serialize + Send + 'static) -> Json {
     Box::new(value)
 }
 
-/// Returns nothing: a page asks for no JSON of programs.
+/// Returns nothing: the page needs no JSON of programs.
 #[cfg(target_family = "wasm")]
 fn json<T>(_: T) -> Json {}
 
 /// A format of programs.
 #[derive(Debug)]
 pub struct Format {
-    /// How programs of this format are recognised, and what they are called.
+    /// The format's signature and names.
     pub format: carve::format::Format,
     /// Its name in requests and responses of the query API: `metallib`.
     pub word: &'static str,
-    /// What its items are called: `function`, `part`.
+    /// The name of its items: `function`, `part`.
     pub item: &'static str,
     /// The kinds of items that `--type` selects.
     pub kinds: &'static [&'static str],
-    /// The verbs that mean nothing for this format, each with the reason as a sentence without a full stop.
+    /// The verbs that do not apply to this format, each with the reason as a sentence without a full stop.
     pub refusals: &'static [(Verb, &'static str)],
     /// Returns the range of a file that need not be read before its code is asked for, from its first bytes; with `true`,
     /// from all of the file but that range. What is not read yet is zero.
@@ -84,7 +84,7 @@ pub struct Format {
     pub open: for<'a> fn(&Find<'a>) -> Result<Box<dyn Program + 'a>>,
 }
 
-/// The formats that are known, in the order in which they are documented.
+/// The built-in formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &metallib::LIBRARY,
     &metallib::UNIVERSAL,
@@ -96,20 +96,20 @@ pub static FORMATS: &[&Format] = &[
     &bitcode::FORMAT,
 ];
 
-/// What a program is in a few words: for rows of programs.
+/// A short description of a program, for a row in a list of programs.
 #[derive(Clone, Debug, Default)]
 pub struct Brief {
-    /// What it was made for: `macOS 14.0`, `ps_6_5`, `sm_90`.
+    /// The target: `macOS 14.0`, `ps_6_5`, `sm_90`.
     pub target: Option<String>,
-    /// How many functions it has.
+    /// The number of functions.
     pub functions: u64,
-    /// Everything that fits into a few words after the format's name, the target included.
+    /// The short description after the format's name, with the target.
     pub summary: String,
 }
 
-/// What people look for first, and all of it as data.
+/// The facts for the top of a report, for people and as data.
 pub struct Info {
-    /// One section, or several if the program is made of parts that have facts of their own.
+    /// One section, or several if parts of the program have facts of their own.
     pub sections: Vec<Section>,
     /// The same as JSON.
     pub json: Json,
@@ -148,7 +148,7 @@ impl Items {
     }
 }
 
-/// Everything known of items.
+/// All facts of items.
 pub struct Descriptions {
     /// One card per item.
     pub cards: Vec<Card>,
@@ -156,20 +156,20 @@ pub struct Descriptions {
     pub json: Json,
 }
 
-/// An item's name and what selects it.
+/// The name of an item, and the properties that select it.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemName<'n> {
     /// Its index, which `#index` selects.
     pub index: u32,
     /// The name as it is in the file.
     pub name: &'n [u8],
-    /// What sort of item it is: `kernel`, `fragment`.
+    /// Its kind: `kernel`, `fragment`.
     pub kind: Option<&'n str>,
     /// Whether its source is embedded.
     pub has_source: bool,
 }
 
-/// Which of the things in a program are written by `extract`.
+/// A kind of content that `extract` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractKind {
     /// Compiled code: bitcode modules, cubins.
@@ -179,7 +179,7 @@ pub enum ExtractKind {
 }
 
 impl ExtractKind {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Module => "module",
@@ -188,12 +188,12 @@ impl ExtractKind {
     }
 }
 
-/// Something that was taken out of a program.
+/// A file extracted from a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Extracted<'d> {
-    /// What it is.
+    /// Its kind.
     pub kind: ExtractKind,
-    /// The path that it should have, which comes from the file and must not be trusted.
+    /// Its suggested path, which comes from the file and must not be trusted.
     pub path: &'d str,
     /// Its bytes.
     pub data: &'d [u8],
@@ -202,13 +202,13 @@ pub struct Extracted<'d> {
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// How many functions there are and how many of their hashes match, where functions have hashes.
+    /// The number of functions and of matching hashes, if functions have hashes.
     pub hashes: Option<Hashes>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Diagnostics,
 }
 
-/// Functions, and how many of their hashes match.
+/// The number of functions, and of their hashes that match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hashes {
     /// The number of functions.
@@ -217,7 +217,7 @@ pub struct Hashes {
     pub matching: u64,
 }
 
-/// What a program can be written as.
+/// A file type that a program can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writable {
     /// A Metal library.
@@ -228,15 +228,16 @@ pub enum Writable {
 
 /// A program, opened. Each format implements it once.
 pub trait Program: Send + Sync {
-    /// Returns what the program is in a few words.
+    /// Returns a short description of the program.
     #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief;
 
-    /// Returns the facts that people look for first.
+    /// Returns the facts for the top of a report.
     #[cfg(not(target_family = "wasm"))]
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info;
 
-    /// Returns what people look for first, without what takes reading all of a large program: hashes, packed sources.
+    /// Returns the facts for the top of a report, except those that require reading all of a large program: hashes,
+    /// packed sources.
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section>;
 
     /// Returns the tables of the program as a whole.
@@ -244,16 +245,16 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the pieces of the program. What can't be read is left out.
+    /// Returns the pieces of the program, without those that can't be read.
     fn pieces(&self) -> Pieces;
 
     /// Describes a piece.
     ///
     /// # Errors
-    /// It can't be read.
+    /// The piece can't be read.
     fn card(&self, piece: &Piece, diagnostics: &mut Diagnostics) -> Result<Card>;
 
-    /// Returns the code of a piece. `path` is what the program is called in headings and messages.
+    /// Returns the code of a piece. `path` is the name of the program in headings and messages.
     ///
     /// # Errors
     /// The piece can't be read.
@@ -262,10 +263,10 @@ pub trait Program: Send + Sync {
     /// Returns the bytes of a piece.
     ///
     /// # Errors
-    /// They can't be read or unpacked.
+    /// The bytes can't be read or unpacked.
     fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>>;
 
-    /// Visits the embedded sources of a piece, or of the program if it has any as a whole.
+    /// Visits the embedded sources of a piece, or of the program if they belong to it as a whole.
     fn sources(&self, _piece: Option<&Piece>, _visit: &mut dyn FnMut(SourceFile)) {}
 
     /// Returns whether the outline is made of fields that mean something each. Otherwise it has bits, such as records of
@@ -296,10 +297,10 @@ pub trait Program: Send + Sync {
     #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions;
 
-    /// Returns the code that is selected.
+    /// Returns the selected code.
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_>;
 
-    /// Hands the selected things of `kinds` to `take` until it breaks.
+    /// Passes the selected contents of the given `kinds` to `take` until it breaks.
     fn extract(
         &self,
         selection: &Selection,
@@ -311,25 +312,25 @@ pub trait Program: Send + Sync {
     /// Checks structure, sizes and hashes.
     fn verify(&self, runner: &dyn Runner) -> Verdict;
 
-    /// Emits what is at every byte.
+    /// Emits a field for every byte.
     fn outline(&self, sink: &mut dyn OutlineSink);
 
-    /// Returns the Metal libraries in it, for what only they have: rules of loading, functions that `diff` matches.
+    /// Returns the Metal libraries in it, for features that only they have: load rules, functions that `diff` matches.
     fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
         &[]
     }
 
-    /// Returns what the program can be written as.
+    /// Returns the file type that the program can be written as.
     fn writable(&self) -> Option<Writable> {
         None
     }
 }
 
-/// Formats that were registered by callers.
+/// The formats that callers registered.
 static REGISTERED: RwLock<Vec<&'static Format>> = RwLock::new(Vec::new());
 
-/// Adds a format of the caller's, which has to be [`carve::format::Format::Registered`]. A program does so once, before it
-/// opens its first file.
+/// Adds a format of the caller, which has to be [`carve::format::Format::Registered`]. A program calls this once,
+/// before it opens its first file.
 pub fn register(format: &'static Format) {
     if let carve::format::Format::Registered(signature) = format.format {
         carve::format::register(signature);
@@ -348,29 +349,29 @@ fn base(find: &Find<'_>) -> u64 {
     find.file_offset.unwrap_or(find.path.offset())
 }
 
-/// Returns the format of a program that was found.
+/// Returns the format of a program that carving found.
 pub fn format_of(find: &Find<'_>) -> &'static Format {
     format(find.format)
 }
 
-/// Returns what is known of a format.
+/// Returns the entry of a format in the table.
 pub fn format(format: carve::format::Format) -> &'static Format {
     let built_in = FORMATS.iter().find(|known| known.format == format).copied();
     let found = built_in.or_else(|| formats().into_iter().find(|known| known.format == format));
-    // A registered signature comes with its format.
+    // A registered signature always has a format.
     found.unwrap_or(&bitcode::FORMAT)
 }
 
-/// Returns the error that a piece could not be read again.
+/// Returns the error for a piece that could not be read again.
 fn no_piece(offset: u64) -> Error {
     Error::new(ErrorKind::BadValue, offset, "this can't be read")
 }
 
-/// Opens a program that was found. Offsets in errors are those of the file if the program is in it as it is, and of the
-/// unpacked member otherwise.
+/// Opens a program that carving found. Offsets in errors are offsets in the file, or in the unpacked member if the
+/// program was compressed.
 ///
 /// # Errors
-/// Its header can't be read.
+/// The program's header can't be read.
 pub fn open<'a>(find: &Find<'a>) -> Result<Box<dyn Program + 'a>> {
     (format_of(find).open)(find)
 }

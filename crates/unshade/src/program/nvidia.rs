@@ -1,4 +1,4 @@
-//! NVIDIA programs: fat binaries, cubins, PTX.
+//! Opens NVIDIA programs: fat binaries, cubins, PTX.
 
 use super::metallib::finding;
 use super::{
@@ -106,7 +106,7 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
-/// The columns of [`COLUMNS`] with full labels, and the entry.
+/// [`COLUMNS`] with full labels, and a column for the entry.
 const PIECE_COLUMNS: &[Column] = &[
     Column::left("chip", "chip"),
     Column::right("registers", "registers"),
@@ -253,7 +253,7 @@ impl Program for NvidiaProgram<'_> {
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
         let view = with_unit(&self.program, piece.unit, |entry, unit| {
-            // The text of PTX in a fat binary is one piece, which is no function.
+            // The PTX text of a fat binary is one piece, which is not a function.
             let is_whole = entry.is_some() && matches!(unit, Unit::Ptx(_));
             let unit = if is_whole { &Unit::Unread } else { unit };
             kernel_at(entry, unit, piece.index, piece.row.index)
@@ -365,7 +365,7 @@ impl Program for NvidiaProgram<'_> {
 
     fn verify(&self, _runner: &dyn Runner) -> Verdict {
         let diagnostics = match &self.program {
-            // Findings in what had to be unpacked have offsets of their own, and stay with their entry.
+            // Findings in unpacked entries have offsets of their own, and stay with their entry.
             Nvidia::Fatbin(fatbin) => verify::fatbin(fatbin),
             Nvidia::Cubin(cubin) => sorted(verify::cubin(cubin)),
             Nvidia::Ptx(ptx) => sorted(verify::ptx(ptx)),
@@ -419,7 +419,7 @@ fn row(view: &KernelRow) -> Row {
     }
 }
 
-/// Returns units of the same kind in a few words: `3 cubins, sm_30 · sm_35 · sm_52`.
+/// Returns a short description of units of the same kind: `3 cubins, sm_30 · sm_35 · sm_52`.
 fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     let targets: Vec<&str> =
         view.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.target.as_str()).collect();
@@ -429,7 +429,7 @@ fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     (count > 0).then(|| format!("{}, {}", counted(count, noun), unique.join(" · ")))
 }
 
-/// The unit of a program that is not a fat binary.
+/// Returns the only unit of a program that is not a fat binary.
 fn only_unit(view: &NvidiaView) -> Option<&UnitView> {
     match view.units.as_slice() {
         [unit] if unit.entry.is_none() => Some(unit),
@@ -437,7 +437,7 @@ fn only_unit(view: &NvidiaView) -> Option<&UnitView> {
     }
 }
 
-/// Returns a program in a few words.
+/// Returns a short description of a program.
 fn summary(view: &NvidiaView) -> String {
     let kernels: u64 =
         view.units.iter().filter_map(|unit| unit.cubin.as_ref()).map(|cubin| cubin.kernels).sum();
@@ -450,7 +450,7 @@ fn summary(view: &NvidiaView) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what a program is for, and how many functions it has.
+/// Returns a program's target and number of functions.
 fn target(view: &NvidiaView) -> (Option<String>, u64) {
     let mut targets: Vec<&str> = view.units.iter().map(|unit| unit.target.as_str()).collect();
     targets.dedup();
@@ -461,7 +461,7 @@ fn target(view: &NvidiaView) -> (Option<String>, u64) {
     ((!targets.is_empty()).then(|| targets.join(" ")), view.units.iter().map(count).sum())
 }
 
-/// The facts that people look for first.
+/// Returns the facts for the top of a report.
 fn facts(view: &NvidiaView) -> Vec<Fact> {
     let mut facts = match only_unit(view) {
         Some(unit) => unit_facts(unit),
@@ -553,7 +553,7 @@ const RELOCATIONS: &[Column] = &[
 ];
 const ATTRIBUTES: &[Column] = &[Column::left("attribute", "attribute"), Column::left("value", "value")];
 
-/// Everything known of a function.
+/// Returns all facts of a function.
 fn card(view: &KernelView) -> Card {
     let row = &view.row;
     let mut card = Card::default();

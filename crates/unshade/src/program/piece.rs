@@ -1,15 +1,15 @@
-//! Pieces: what a program is made of, as the Explorer lists it.
+//! Pieces: the parts of a program that the Explorer lists.
 //!
-//! Items of the command line are functions. A page lists what has bytes and a listing of its own: the functions of a Metal
-//! library, the parts of a container, the kernels of a fat binary, the modules of a bitcode file.
+//! Items of the command line are functions. The page lists everything with bytes and a listing of its own: the
+//! functions of a Metal library, the parts of a container, the kernels of a fat binary, the modules of a bitcode file.
 
 use super::{Column, Row};
 use std::borrow::Cow;
 
-/// The listings of LLVM modules and of token programs, and of machine code that is not decompiled.
+/// The listings of LLVM modules, of token programs, and of machine code without a decompiler.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
 
-/// The listings of machine code that is decompiled.
+/// The listings of machine code with a decompiler.
 pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
 
 /// The listing of PTX.
@@ -33,7 +33,7 @@ pub struct Piece {
 /// The pieces of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
-    /// What a piece is called, in the singular.
+    /// The word for a piece, in the singular.
     pub noun: &'static str,
     /// The columns of the cells.
     pub columns: &'static [Column],

@@ -1,4 +1,4 @@
-//! What can be asked of a file, and for which formats that means nothing.
+//! The verbs that take a file, and why some do not apply to a format.
 
 use super::Format;
 
@@ -56,7 +56,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb, in the order in which they are documented.
+    /// Every verb, in the order of the documentation.
     pub const ALL: [Self; 24] = [
         Self::Info,
         Self::List,
@@ -84,7 +84,7 @@ impl Verb {
         Self::Sign,
     ];
 
-    /// Returns the words on the command line.
+    /// Returns the verb as it is typed on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -115,7 +115,7 @@ impl Verb {
     }
 }
 
-/// Returns why a verb means nothing for a format, as a sentence without a full stop.
+/// Returns why a verb does not apply to a format, as a sentence without a full stop.
 pub fn refusal(format: &Format, verb: Verb) -> Option<&'static str> {
     format.refusals.iter().find(|(refused, _)| *refused == verb).map(|(_, reason)| *reason)
 }

@@ -1,12 +1,12 @@
 //! Work that callers may spread over threads.
 //!
-//! The library starts no threads: a page has none. A caller that has some hands in a [`Runner`] over them.
+//! The library starts no threads, because a page has none. A caller with threads passes a [`Runner`].
 
 use std::sync::{Mutex, PoisonError};
 
 /// Runs jobs, in any order and on any threads.
 pub trait Runner: Sync {
-    /// Runs `job` for each number below `count` and returns when all are done. `what` is a word for a progress bar.
+    /// Runs `job` for each number below `count`, and returns when all are done. `what` is a word for a progress bar.
     fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync));
 }
 
@@ -20,7 +20,7 @@ impl Runner for InOrder {
     }
 }
 
-/// Returns what `make` returns for each number below `count`, in order.
+/// Calls `make` for each number below `count`, and returns the results in order.
 ///
 /// ```
 /// use unshade::program::{InOrder, map};

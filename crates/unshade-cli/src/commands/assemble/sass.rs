@@ -1,7 +1,8 @@
-//! NVIDIA's machine code: text back to words.
+//! Assembles NVIDIA machine code from text.
 //!
-//! A listing may hold several functions, each under cuobjdump's `Function : NAME`; addresses count from the beginning of
-//! each. `--into` puts the words into a copy of a cubin, in the code sections of these names, and nothing else changes.
+//! A listing may contain several functions, each under cuobjdump's `Function : NAME`. Addresses count from the start of
+//! each function. `--into` writes the words into a copy of a cubin, in the code sections of these functions, and
+//! changes nothing else.
 
 use super::save;
 use crate::Outcome;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// That of the option, or of cuobjdump's heading.
+/// Returns the chip of the option, or of cuobjdump's heading.
 fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
     let said = || text.lines().find_map(|line| line.trim().strip_prefix("code for sm_")?.parse().ok());
     let Some(sm) = args.sm.or_else(said) else {
@@ -70,11 +71,11 @@ fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
 struct Part<'a> {
     name: Option<&'a str>,
     text: &'a str,
-    /// Lines before it.
+    /// Number of lines before it.
     first_line: usize,
 }
 
-/// The functions of a listing; what stands before the first is one without a name.
+/// Returns the functions of a listing. Lines before the first heading are a function without a name.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut first_line, mut name) = (0, 0, None);
@@ -98,7 +99,7 @@ fn print(isa: &Isa, functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<()> 
     stdout.finish()
 }
 
-/// A copy of a cubin with other words.
+/// Returns a copy of a cubin with other words.
 fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<Vec<u8>> {
     let read = Cubin::read(Reader::new(cubin))?;
     if !isa.architectures.contains(&read.arch()) {
@@ -126,7 +127,7 @@ fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]
     Ok(copy)
 }
 
-/// Where the code of a function is in the file; of the only one, if the listing names none.
+/// Returns the range of a function's code in the file; if the listing names no function, that of the only one.
 fn code_of(cubin: &Cubin<'_>, name: Option<&str>) -> Result<Range<usize>> {
     let mut sections = cubin.code_sections();
     let section = match name {

@@ -1,7 +1,7 @@
-//! `unshade diff`: what is different between two programs.
+//! `unshade diff`: shows the differences between two programs.
 //!
-//! Functions that have changed are compared on all processors, a batch at a time, and told in the order of the first
-//! library, so that memory is bounded whatever the size of the libraries.
+//! All processors compare changed functions, a batch at a time. The results are printed in the order of the first
+//! library, so memory is bounded for libraries of any size.
 
 mod print;
 
@@ -20,20 +20,20 @@ use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, Pair};
 use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Program, Verb};
 
-/// So many functions are compared before what came of them is printed.
+/// Maximum number of functions that are compared before their results are printed.
 const BATCH: usize = 256;
 
-/// What takes the differences.
+/// Writes the differences.
 trait Writer {
-    /// The two programs that are compared.
+    /// Writes the two programs that are compared.
     fn begin(&mut self, before: &ProgramJson, after: &ProgramJson, identical: bool) -> Result<()>;
-    /// A library that both have, before its functions.
+    /// Writes the head of a library that both have.
     fn library(&mut self, slice: &str, diff: &LibraryDiff<'_>) -> Result<()>;
-    /// A function of it.
+    /// Writes a function of the library.
     fn function(&mut self, kind: Kind, change: &FunctionChange) -> Result<()>;
-    /// The end of its functions.
+    /// Ends the library's functions.
     fn end_library(&mut self) -> Result<()>;
-    /// A slice that one of them has.
+    /// Writes a slice that only one program has.
     fn slice(&mut self, slice: &str, is_new: bool) -> Result<()>;
     /// Two programs of parts, or of modules.
     fn container(&mut self, diff: &ContainerDiff) -> Result<()>;
@@ -41,7 +41,7 @@ trait Writer {
     fn end(&mut self, is_empty: bool) -> Result<()>;
 }
 
-/// How a function of both libraries differs.
+/// The differences of a function that both libraries have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Renamed,
@@ -108,7 +108,7 @@ fn compare_programs(
     Ok(identical)
 }
 
-/// Compares libraries by their slice. Returns whether nothing has changed.
+/// Compares libraries by their slice. Returns whether they are the same.
 fn compare_libraries(
     before: &[NamedLibrary<'_>],
     after: &[NamedLibrary<'_>],

@@ -1,4 +1,4 @@
-//! `unshade dis --json`: listings as data. Machine code comes instruction by instruction, other code line by line.
+//! `unshade dis --json`: prints listings as data, machine code by instruction and other code by line.
 
 use super::code::{Opened, Request, each_code, in_batches};
 use super::json_stream::JsonStream;
@@ -19,7 +19,7 @@ use unshade::sass_code::lives;
 use unshade::select::Selection;
 use unshade::view::sass::SassFunctionView;
 
-/// A listing: what it is of, and its lines.
+/// A listing: its title and its lines.
 #[derive(Serialize)]
 struct ListingJson {
     name: String,
@@ -33,7 +33,7 @@ impl ListingJson {
     }
 }
 
-/// So many functions are worked on before what came of them is written.
+/// Maximum number of functions that are processed before their results are written.
 const BATCH: usize = 16;
 
 pub(super) fn run(

@@ -1,9 +1,9 @@
-//! Listings of several files, or of those in folders: one a file, in the order of the files.
+//! Lists the code of several files, or of the files in folders: one listing per file, in file order.
 //!
-//! Small files are listed at the same time, a batch of them, and kept until it is their turn; a large one is listed by
-//! itself, with its functions at the same time, and printed as it goes. With `-o DIR` each listing is a file in that
-//! folder, named like the file and below the folders that it was found in; else a line tells the file above each.
-//! Files of folders without a GPU program are passed over.
+//! Small files are listed concurrently in batches, and their listings kept until it is their turn. A large file is
+//! listed alone: its functions are processed concurrently, and printed as they are ready. With `-o DIR`, each listing
+//! becomes a file in that folder, with the file's name and subfolders. Otherwise a line above each listing names the
+//! file. Files without a GPU program are skipped if they come from a folder.
 
 use super::super::programs::require_selected;
 use super::super::walk::{list_files, spread};
@@ -25,21 +25,21 @@ use unshade::program::Verb;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
-/// So many files are worked on before what came of them is written.
+/// Maximum number of files that are processed before their listings are written.
 const BATCH: usize = 256;
 
-/// Files from this size on are listed by themselves.
+/// Minimum size of a file that is listed alone.
 const LARGE: u64 = 1 << 20;
 
 /// A file to list.
 struct Source {
-    /// As it was given, or where it was found.
+    /// The path as given, or as found in a folder.
     argument: OsString,
-    /// Where it was found, if that was in a folder.
+    /// The path in the folder, if it was found in one.
     found: Option<PathBuf>,
-    /// What its listing is called, without what such names end with; may have folders.
+    /// The name of its listing without the extension; may contain folders.
     name: String,
-    /// Whether it may be of any size: standard input, or a member of an archive.
+    /// Whether its size is unbounded: standard input, or a member of an archive.
     is_unsized: bool,
 }
 
@@ -60,13 +60,13 @@ impl Source {
         })
     }
 
-    /// Whether an error is that there is no program in a file that nobody named.
+    /// Returns whether an error is the lack of programs in a file that was found in a folder.
     fn is_passed_over(&self, error: &anyhow::Error) -> bool {
         self.found.is_some() && error.is::<NothingFound>()
     }
 }
 
-/// Lists what the arguments name.
+/// Lists the files of the arguments.
 pub(super) fn run(
     arguments: &[OsString],
     selection: &Selection,
@@ -116,15 +116,15 @@ pub(super) fn run(
     output.finish(&sources, selection, verb(args, global), &limits)
 }
 
-/// What came of a file.
+/// The listing of a file.
 enum Worked {
     Listed(Listing),
-    /// Nothing yet: it is listed by itself.
+    /// None yet: the file is listed alone.
     Large,
 }
 
-/// Lists a file, and gives the writer back. What goes wrong is told, so that the others go on, unless nobody reads what is
-/// printed any more.
+/// Lists a file, and returns the writer. An error is reported, and the other files continue, unless standard output is
+/// closed.
 fn list_one<'a>(
     opened: Result<Input>,
     source: &Source,
@@ -149,7 +149,7 @@ fn list_one<'a>(
     Ok(writer)
 }
 
-/// What is asked for rather than listings, of one file after the other.
+/// Prints the forms other than listings, for one file after another.
 fn in_other_form(
     sources: &[Source],
     selection: &Selection,
@@ -171,7 +171,7 @@ fn in_other_form(
     Ok(outcome)
 }
 
-/// The files that the arguments name, and how many paths could not be read.
+/// Returns the files of the arguments, and the number of unreadable paths.
 fn sources(arguments: &[OsString]) -> (Vec<Source>, u64) {
     let mut sources = Vec::new();
     let mut unreadable = 0;
@@ -193,13 +193,13 @@ fn sources(arguments: &[OsString]) -> (Vec<Source>, u64) {
     (sources, unreadable)
 }
 
-/// Where listings go, and how it went so far.
+/// The destination of listings, and the state so far.
 struct Output {
-    /// Standard output, if they don't go into a folder.
+    /// Standard output, if listings don't go into a folder.
     stdout: Option<Stdout>,
     folder: Option<Folder>,
     paths: SafePaths,
-    /// How many files had something to list.
+    /// Number of files with a listing.
     listed: u64,
     outcome: Outcome,
 }
@@ -221,13 +221,13 @@ impl Output {
         Ok(Self { stdout, folder, paths: SafePaths::default(), listed: 0, outcome })
     }
 
-    /// The line above the listing of a file.
+    /// Returns the line above the listing of a file.
     fn heading(&self, source: &Source) -> String {
         let before = if self.listed > 0 { "\n" } else { "" };
         format!("{before}==> {} <==\n", Escaped(source.argument.as_encoded_bytes()))
     }
 
-    /// Takes standard output back from what printed a file by itself.
+    /// Takes standard output back from the writer of a file that was listed alone.
     fn take_back(&mut self, writer: Writer<'_>) {
         let (stdout, outcome, has_text) = writer.into_stdout();
         self.stdout = stdout;

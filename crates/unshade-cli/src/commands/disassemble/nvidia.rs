@@ -1,4 +1,4 @@
-//! NVIDIA machine code: of cubins, of the cubins in fat binaries, and of bare instruction words.
+//! Prints NVIDIA machine code of cubins, of fat binaries, and of bare instruction words.
 
 use super::writer::Writer;
 use crate::Outcome;
@@ -109,7 +109,7 @@ pub(super) fn each_machine_code(
     result
 }
 
-/// Returns how many functions are selected, the chip, and their listing.
+/// Returns the number of selected functions, the chip, and their listing.
 fn one(
     cubin: &Cubin<'_>,
     selection: &Selection,
@@ -126,7 +126,7 @@ fn one(
     (count, cubin.arch(), text)
 }
 
-/// What is put into a sink, in colour or not.
+/// Returns the text that `put` writes into a sink, in colour or not.
 fn painted(in_color: bool, print: impl FnOnce(&mut dyn TokenSink)) -> String {
     if in_color {
         let mut tokens = PaintedTokens::default();

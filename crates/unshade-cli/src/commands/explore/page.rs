@@ -1,6 +1,6 @@
 //! The files of the page, as this server sends them.
 
-/// How the page of a static host asks, and how that of this server does.
+/// The transport of the page on a static host, and that of this server's page.
 const TRANSPORT: (&str, &str) = ("data-transport=\"worker\"", "data-transport=\"server\"");
 
 /// Returns the media type and the bytes of a file; an empty name is the page itself.
