@@ -1,10 +1,10 @@
-//! Work of the library, spread over all processors.
+//! Spreads work of the library over all processors.
 
 use crate::progress::Progress;
 use rayon::prelude::*;
 use unshade::program::Runner;
 
-/// How many jobs are done before the progress bar moves.
+/// Number of jobs between updates of the progress bar.
 const BATCH: usize = 256;
 
 /// Runs jobs on all processors, with a progress bar.
@@ -12,7 +12,7 @@ pub(crate) struct AllProcessors;
 
 impl Runner for AllProcessors {
     fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync)) {
-        // One job needs no threads, nor the time to start them.
+        // A single job needs no threads, nor the time to start them.
         if count <= 1 {
             return (0..count).for_each(job);
         }
