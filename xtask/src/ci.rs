@@ -101,14 +101,14 @@ fn steps(skip_tests: bool) -> Vec<CheckStep> {
     steps
 }
 
-/// Type-checks the fuzz package without a C++ compiler: given the path of a library, libfuzzer-sys does not build its
-/// own, and because a check never links, the file need not exist.
+/// Type-checks the fuzz package without a C++ compiler. With the path of a library, libfuzzer-sys does not build its
+/// own; because a check never links, the file need not exist.
 fn check_fuzz() -> Command {
     let command = cargo(&["check", "--manifest-path", "fuzz/Cargo.toml", "--bins"]);
     with_env(command, "CUSTOM_LIBFUZZER_PATH", "target/libfuzzer.a")
 }
 
-/// Another command of this program.
+/// Runs another command of this program.
 fn xtask(args: &[&str]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "cargo-xtask".into()));
     command.current_dir(sh::root()).args(args);

@@ -1,5 +1,5 @@
-//! `cargo xtask codegen`: writes what is generated from the tables in `isa/`, from the query API and for every package, or
-//! checks that it is up to date.
+//! `cargo xtask codegen`: generates files from the tables in `isa/` and from the query API, and the files of every
+//! package; or checks that they are up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the program as it is given to others: one stripped file, on Linux without a library of the system.
+//! `cargo xtask dist`: builds the program for distribution, as one stripped file, on Linux without shared libraries.
 //!
 //! With the target `x86_64-unknown-linux-musl` the C library is musl's; where that target is not installed, glibc's is
 //! linked statically. Either way the file has no interpreter, names no library and has no table of symbols, which is read
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::sh;
 
-/// The most bytes that the program may have.
+/// Maximum size of the program in bytes.
 const MAX_SIZE: u64 = 20_000_000;
 
 /// Program header types of ELF.
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Puts the licences and the README beside the program.
+/// Copies the licences and the README next to the program.
 fn copy_texts(output: &Path) -> Result<()> {
     for name in crate::package_files::LICENCES.into_iter().chain(["README.md"]) {
         fs::copy(sh::root().join(name), output.join(name)).context(name)?;
@@ -91,7 +91,7 @@ fn copy_texts(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the target of this machine's compiler: with musl on Linux, if that is installed.
+/// Returns the target of this machine's compiler: on Linux with musl, if that is installed.
 fn host() -> Result<String> {
     let sysroot = sh::capture(std::process::Command::new("rustc").args(["--print", "sysroot"]))?;
     let sysroot = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
@@ -105,8 +105,8 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("rustc does not say its host")
 }
 
-/// Checks that a little-endian 64-bit ELF file has no interpreter and needs no library. A static program may have a dynamic
-/// section: it is loaded anywhere, and applies its own relocations.
+/// Checks that a little-endian 64-bit ELF file has no interpreter and needs no library. A static program may have a
+/// dynamic section, because it can be loaded anywhere and applies its own relocations.
 fn check_static(data: &[u8]) -> Result<()> {
     ensure!(data.starts_with(b"\x7fELF\x02\x01"), "not a little-endian 64-bit ELF file");
     let start = usize::try_from(number(data, 32, 8)?)?;
@@ -151,7 +151,7 @@ fn number(data: &[u8], at: usize, size: usize) -> Result<u64> {
 mod tests {
     use super::{check_static, check_stripped};
 
-    /// An ELF header with one program header of a type, whose content is a dynamic entry with a tag.
+    /// Builds an ELF header with one program header of a type, whose content is a dynamic entry with a tag.
     fn elf(header_type: u32, tag: u64) -> Vec<u8> {
         let mut data = vec![0; 64 + 56 + 16];
         data[..6].copy_from_slice(b"\x7fELF\x02\x01");

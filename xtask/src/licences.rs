@@ -1,7 +1,7 @@
-//! `cargo xtask licences`: what the dependencies are licensed under and where they come from, against `deny.toml`.
+//! `cargo xtask licences`: checks the licences and the sources of the dependencies against `deny.toml`.
 //!
-//! The same rules as those of cargo-deny, read from the same file, for a machine that has cargo alone. Advisories and
-//! yanked versions need a download, so they are left to cargo-deny (`.github/workflows/ci.yml`).
+//! Applies the rules of cargo-deny, from the same file, on a machine with only cargo. Advisories and yanked versions
+//! need a download, so cargo-deny checks them (`.github/workflows/ci.yml`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::{sh, workspace};
 
-/// The lock files that are checked: that of the workspace, and that of the fuzz targets.
+/// The lock files to check: those of the workspace and of the fuzz targets.
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
-/// What the rules are read from.
+/// The file with the rules.
 const RULES: &str = "deny.toml";
 
 /// Options of `cargo xtask licences`.
@@ -25,7 +25,7 @@ const RULES: &str = "deny.toml";
 )]
 pub(crate) struct Args {}
 
-/// What `deny.toml` allows.
+/// The licences and sources that `deny.toml` allows.
 struct Rules {
     licences: BTreeSet<String>,
     registries: BTreeSet<String>,
@@ -66,7 +66,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Returns why a package is not allowed.
+/// Returns why a package is not allowed, if it is not.
 fn fault(package: &Value, rules: &Rules) -> Option<String> {
     match package["source"].as_str() {
         None => {
@@ -105,7 +105,7 @@ fn list(rules: &str, name: &str) -> Result<BTreeSet<String>> {
     bail!("{RULES}: the list `{name}` has no end")
 }
 
-/// Evaluates an SPDX expression: whether allowed licences alone satisfy it. Old manifests have `/` for `OR`.
+/// Returns whether allowed licences alone satisfy an SPDX expression. Old manifests have `/` for `OR`.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> Result<bool> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let mut parser = Parser { words: spaced.split_whitespace().collect(), next: 0, allowed };
@@ -114,10 +114,10 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> Result<bool> {
     Ok(result)
 }
 
-/// The deepest parentheses of an expression.
+/// Maximum nesting depth of parentheses.
 const MAX_DEPTH: usize = 32;
 
-/// A recursive-descent parser: `OR` binds least, then `AND`, then `WITH`.
+/// A recursive-descent parser: `WITH` binds tightest, then `AND`, then `OR`.
 struct Parser<'a> {
     words: Vec<&'a str>,
     next: usize,

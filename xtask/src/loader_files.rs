@@ -1,5 +1,5 @@
-//! `cargo xtask loader-files`: files of ours for the loaders of Apple and Microsoft, with a manifest of what those should
-//! say. The programs in `tests/loaders` hand them over, on systems that have such a loader.
+//! `cargo xtask loader-files`: writes test files for the loaders of Apple and Microsoft, with a manifest of the
+//! expected results. The programs in `tests/loaders` pass them to the loader, on systems that have one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     output: PathBuf,
 }
 
-/// Whose loader.
+/// A loader.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Loader {
     /// `MTLDevice.makeLibrary` of macOS.

@@ -18,7 +18,7 @@ mod loader_files;
 mod package;
 mod package_files;
 mod protocol;
-// The commands that are left out elsewhere use the rest of it.
+// On other systems the omitted commands leave some functions unused.
 #[cfg_attr(not(unix), allow(dead_code))]
 mod sh;
 mod web;
@@ -39,7 +39,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure the program beside its peers, on the same input in turn.
+    /// Measure the program and comparable programs, alternately on the same input.
     #[cfg(unix)]
     Bench(bench::Args),
     #[cfg(unix)]
@@ -47,33 +47,33 @@ enum Command {
     PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
-    /// Write what is made from the tables of instruction sets, and the files that every package carries.
+    /// Generate the files that derive from the instruction-set tables, and the files of every package.
     Codegen(codegen::Args),
-    /// Compare what is read with what is known to be right, over every real file at hand.
+    /// Compare results with known correct ones, for every real file available.
     #[cfg(unix)]
     Conformance(conformance::Args),
     /// Download and verify the public packages whose GPU programs the conformance run reads.
     #[cfg(unix)]
     Corpus(corpus::Args),
-    /// Build the program for others: small, stripped, and on Linux without any library of the system.
+    /// Build the program for distribution: small, stripped, and on Linux without shared libraries.
     Dist(dist::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
     /// Check the licences and the sources of all dependencies against deny.toml.
     Licences(licences::Args),
-    /// Write files of ours for the loaders of Apple and Microsoft, with what those should say.
+    /// Write test files for the loaders of Apple and Microsoft, with the expected results.
     LoaderFiles(loader_files::Args),
-    /// Pack every crate for crates.io, and build and try the program from the packages alone.
+    /// Pack every crate for crates.io, then build and test the program from the packages alone.
     Package(package::Args),
-    /// Put the page together for a static host, with the module that it runs.
+    /// Build the page for a static host, with its WebAssembly module.
     Web(web::Args),
     /// Test the page of the Explorer in Chromium.
     WebTest(web_test::Args),
 }
 
 impl Command {
-    /// Whether the command works for long enough, or measures, so that a build with optimisations is worth its time. All
-    /// other commands share the builds of `cargo test`.
+    /// Returns whether the command runs long enough, or measures, so that an optimised build pays off. All other
+    /// commands share the builds of `cargo test`.
     fn needs_release(&self) -> bool {
         match self {
             #[cfg(unix)]

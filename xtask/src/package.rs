@@ -1,9 +1,9 @@
-//! `cargo xtask package`: packs every crate as crates.io would get it, and builds and runs the program from the packages
-//! alone.
+//! `cargo xtask package`: packs every crate as crates.io would receive it, then builds and runs the program from the
+//! packages alone.
 //!
-//! A package holds the folder of its crate only, so a file that is embedded from elsewhere is missing in it. The check is a
-//! build in an empty folder: the packages are unpacked beside one another, the program is built from them, and it has to
-//! serve its page, open a file and write the Ghidra module.
+//! A package contains only the folder of its crate, so a file that is embedded from elsewhere is missing. The check is
+//! a build in an empty folder: the packages are unpacked side by side, and the program built from them must serve its
+//! page, open a file and write the Ghidra module.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,16 +26,16 @@ const PROGRAM: &str = "unshade-cli";
 /// The licence of every crate.
 const LICENCE: &str = "MIT OR Apache-2.0";
 
-/// What the program opens.
+/// The file that the program opens.
 const FIXTURE: &str = "tests/fixtures/metallib/vertex_fragment.metallib";
 
-/// The largest package that crates.io takes.
+/// Maximum size of a package on crates.io.
 const MAX_PACKAGE: u64 = 10 << 20;
 
-/// How long an answer of the server may take.
+/// Timeout for an answer of the server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Fields of a manifest that crates.io shows.
+/// Manifest fields that crates.io shows.
 const TEXTS: [&str; 6] = ["description", "license", "repository", "documentation", "readme", "rust_version"];
 
 /// Options of `cargo xtask package`.
@@ -45,7 +45,7 @@ const TEXTS: [&str; 6] = ["description", "license", "repository", "documentation
                   complete and the program built from them works, 1 otherwise."
 )]
 pub(crate) struct Args {
-    /// Check the manifests and name the packages in the order in which they are published; pack nothing.
+    /// Check the manifests and print the packages in publication order; pack nothing.
     #[arg(long)]
     list: bool,
     /// Pack, but do not build the program from the packages.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     no_build: bool,
 }
 
-/// Packs, unpacks, builds and tries.
+/// Packs, unpacks, builds and tests.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let members = workspace::members()?;
     let (published, private): (Vec<_>, Vec<_>) = members.into_iter().partition(|member| member.is_published);
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Checks that every manifest says what crates.io asks for and shows.
+/// Checks that every manifest has the fields that crates.io requires or shows.
 fn check_manifests(published: &[Member]) -> Result<()> {
     let mut faults = Vec::new();
     for member in published {
@@ -111,7 +111,7 @@ fn check_manifests(published: &[Member]) -> Result<()> {
     Ok(())
 }
 
-/// Sorts packages so that each comes after those that it depends on.
+/// Sorts packages after their dependencies.
 fn in_order(mut members: Vec<Member>) -> Result<Vec<Member>> {
     let mut ordered: Vec<Member> = Vec::new();
     while !members.is_empty() {
@@ -126,7 +126,7 @@ fn in_order(mut members: Vec<Member>) -> Result<Vec<Member>> {
     Ok(ordered)
 }
 
-/// Packs all crates but the private ones. Cargo answers dependencies between them from the packages themselves.
+/// Packs all crates except the private ones. Cargo resolves dependencies between them from the packages.
 fn pack(private: &[Member]) -> Result<()> {
     let mut command = sh::cargo();
     command.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--locked"]);
@@ -136,12 +136,12 @@ fn pack(private: &[Member]) -> Result<()> {
     let output = sh::capture(&mut command)?;
     let messages = String::from_utf8_lossy(&output.stderr);
     let complaints: Vec<&str> = messages.lines().filter(|line| line.starts_with("warning:")).collect();
-    // Such as yanked dependencies, missing fields, targets whose files are left out.
+    // Such as yanked dependencies, missing fields, or targets whose files are excluded.
     ensure!(complaints.is_empty(), "cargo package warns:\n{}", complaints.join("\n"));
     Ok(())
 }
 
-/// Unpacks a package and checks what is in it; returns its size.
+/// Unpacks a package, checks its files, and returns its size.
 fn unpack(member: &Member, folder: &Path) -> Result<u64> {
     let name = format!("{}-{}", member.name, member.version);
     let packed = sh::target().join("package").join(format!("{name}.crate"));
@@ -157,7 +157,7 @@ fn unpack(member: &Member, folder: &Path) -> Result<u64> {
     Ok(size)
 }
 
-/// Builds the program from unpacked packages, with the versions of the dependencies that are packed with it.
+/// Builds the program from unpacked packages, with the locked versions of its dependencies.
 fn build(published: &[Member], unpacked: &Path, target: &Path) -> Result<PathBuf> {
     let program =
         published.iter().find(|member| member.name == PROGRAM).context("no package of the program")?;
@@ -179,7 +179,7 @@ fn build(published: &[Member], unpacked: &Path, target: &Path) -> Result<PathBuf
     Ok(target.join("debug").join(format!("unshade{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// A server that ends with its owner.
+/// A server that ends when it is dropped.
 struct Server {
     child: Child,
     host: String,
@@ -210,7 +210,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns the body of an answer; an answer that is not 200 is an error.
+    /// Returns the body of an answer. A status other than 200 is an error.
     fn ask(&self, method: &str, name: &str, body: &str) -> Result<String> {
         let mut stream = TcpStream::connect(&self.host)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -232,7 +232,7 @@ impl Server {
     }
 }
 
-/// Serves a file, loads the page with every module that it asks for, and lets it list the functions.
+/// Serves a file, loads the page with all its modules, and requests the list of functions.
 fn try_explore(program: &Path) -> Result<()> {
     let server = Server::start(program)?;
     let mut wanted = vec![String::new()];
@@ -252,7 +252,7 @@ fn try_explore(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the names of files that a file of the page asks for: `import … from './x.js'`, `href` and `src`.
+/// Returns the names of the files that a file of the page refers to: `import … from './x.js'`, `href` and `src`.
 fn asked_for(text: &str) -> Vec<String> {
     let starts = ["from './", "import './", "import('./", "href=\"", "src=\""];
     let names = starts.iter().flat_map(|start| text.split(start).skip(1));

@@ -1,8 +1,8 @@
-//! The files that every published package carries and that are copies of, or made from, what the repository has once.
+//! The files of every published package that are copied or generated from one source in the repository.
 //!
-//! A package on crates.io holds its folder only. So each has copies of both licences, and, where its manifest names a
-//! README of its own, one that is made from its description and the first paragraphs of its documentation. Copies rather
-//! than links: a checkout on Windows may have no links.
+//! A package on crates.io contains only its folder. So each has copies of both licences, and a README generated from
+//! its description and the first paragraphs of its documentation, if its manifest names one. The files are copies, not
+//! links, because a checkout on Windows may have no links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::{self, Member};
 
-/// Copied into each package from the root.
+/// The files that are copied from the root into each package.
 pub(crate) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// The first line of a README that is made.
+/// The first line of a generated README.
 const MADE: &str = "<!-- Made by `cargo xtask codegen` from Cargo.toml and the crate's documentation. -->";
 
 /// Returns the path and the text of each file.

@@ -1,8 +1,8 @@
-//! `web/protocol.js`: the types of queries and answers for the page's type checker, from the Rust structs.
+//! Generates `web/protocol.js` from the Rust structs: the types of queries and answers, for the page's type checker.
 //!
-//! Structs are read line by line, as rustfmt writes them: `pub struct Name {`, doc comments, serde attributes,
-//! `pub name: Type,`, `}`. A field is optional if it is an `Option`, or if serde skips it when it is empty. A text whose
-//! doc comment begins with words in backticks has these as its values.
+//! Structs are read line by line, as rustfmt formats them: `pub struct Name {`, doc comments, serde attributes, `pub
+//! name: Type,`, `}`. A field is optional if it is an `Option`, or if serde skips it when it is empty. If the doc
+//! comment of a text begins with words in backticks, these are its values.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// The files that hold the structs.
+/// The files with the structs.
 const SOURCES: [&str; 3] = [
     "crates/unshade/src/query/response.rs",
     "crates/unshade/src/query/request.rs",
     "crates/unshade/src/view/finding.rs",
 ];
 
-/// Structs in the order of the file, with the names that the page has for them.
+/// Structs in file order, with their names in the page.
 const TYPES: [(&str, &str); 35] = [
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
@@ -56,15 +56,15 @@ const TYPES: [(&str, &str); 35] = [
     ("CompareAnswer", "Comparison"),
 ];
 
-/// Types at the end, of instructions.
+/// Types of instructions, at the end.
 const BITS: [(&str, &str); 3] =
     [("BitField", "BitField"), ("BitsAnswer", "Bits"), ("ExtractAnswer", "Extract")];
 
-/// Fields that the page may leave out: it makes errors of its own, and asks with defaults.
+/// Fields that the page may omit: it creates errors of its own, and sends requests with defaults.
 const OPTIONAL: [(&str, &str); 4] =
     [("Fault", "path"), ("Filter", "regex"), ("Filter", "has_source"), ("Sort", "descending")];
 
-/// A struct as it is read.
+/// A parsed struct.
 struct Struct {
     name: String,
     doc: String,
@@ -75,7 +75,7 @@ struct Field {
     name: String,
     ty: String,
     doc: String,
-    /// Whether serde may leave it out.
+    /// Whether serde may omit it.
     is_skipped: bool,
 }
 
@@ -125,7 +125,7 @@ fn write_type(one: &Struct, page: &str, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// The type in the braces of `Option<…>` and the like.
+/// Returns the type in the brackets of `Option<…>` and similar types.
 fn inner<'t>(ty: &'t str, outer: &str) -> Option<&'t str> {
     ty.strip_prefix(outer)?.strip_prefix('<')?.strip_suffix('>')
 }
@@ -152,7 +152,7 @@ fn type_name(ty: &str) -> Result<String> {
     .to_owned())
 }
 
-/// The values of a text whose doc comment begins with them.
+/// Returns the values of a text whose doc comment begins with them.
 fn values(field: &Field, ty: &str) -> Option<String> {
     if ty != "&'static str" || !field.doc.starts_with('`') {
         return None;

@@ -23,19 +23,19 @@ pub(crate) fn root() -> &'static Path {
     &ROOT
 }
 
-/// The folder of builds.
+/// Returns the build folder.
 pub(crate) fn target() -> PathBuf {
     env_path("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
 }
 
-/// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
+/// Returns the running cargo, so that a toolchain from the command line stays selected.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
     command
 }
 
-/// Runs this very command by a release build of this program.
+/// Runs the same command in a release build of this program.
 pub(crate) fn run_in_release() -> Result<()> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root().join("xtask/Cargo.toml"));
@@ -52,7 +52,8 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
+/// Returns the path of an LLVM tool by name and version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on
+/// PATH.
 pub(crate) fn find_llvm_tool(name: &str) -> Option<PathBuf> {
     ["UNSHADE_LLVM_BIN", "PATH"].into_iter().filter_map(env::var_os).find_map(|folders| {
         env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())

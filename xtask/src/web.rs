@@ -37,7 +37,7 @@ const DEBIAN_LINKER: &str = "/usr/bin/rust-lld";
 /// The version of Binaryen on npm.
 const BINARYEN: &str = "132.0.0";
 
-/// What wasm-opt may assume of browsers: what the compiler assumes.
+/// The features that wasm-opt may use, the same as the compiler's.
 const FEATURES: [&str; 7] = [
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
@@ -48,8 +48,8 @@ const FEATURES: [&str; 7] = [
     "--enable-sign-ext",
 ];
 
-/// What wasm-opt does. Of the passes of `-Oz`, those that make the module smaller but gzip's result larger are missing:
-/// memory-packing, local-cse, simplify-locals, coalesce-locals, inlining.
+/// The passes of wasm-opt. They are those of `-Oz` without the ones that make the module smaller but its gzip size
+/// larger: memory-packing, local-cse, simplify-locals, coalesce-locals, inlining.
 const PASSES: [&str; 13] = [
     "--duplicate-function-elimination",
     "--dce",

@@ -1,4 +1,4 @@
-//! The packages of the workspace, as cargo describes them. New crates are found by themselves.
+//! The packages of the workspace, as cargo describes them. New crates are included automatically.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) struct Member {
     pub folder: PathBuf,
     /// Whether it may be published.
     pub is_published: bool,
-    /// Everything else that cargo says of it.
+    /// All other fields that cargo prints.
     pub metadata: Value,
 }
 

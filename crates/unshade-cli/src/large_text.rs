@@ -1,28 +1,28 @@
-//! Text of a size that is known roughly beforehand, in large pages where the system has them.
+//! Buffers text of a roughly known size in large pages, if the system has them.
 //!
-//! The text of a module is several times larger than the module. Where it takes megabytes, half of the time that the
-//! program spends in the system is for handing out pages of 4 kB, one by one; pages of 2 MB make that disappear.
+//! The text of a module is several times larger than the module. For megabytes of text, half of the program's system
+//! time is spent on providing pages of 4 kB one by one; pages of 2 MB avoid that.
 
 use memmap2::MmapMut;
 use std::io;
 use unshade::core::{Token, TokenSink};
 
-/// Less than this fits into small pages well enough.
+/// Minimum size for large pages.
 const MIN: usize = 1 << 21;
 
-/// A text that grows, in memory of its own.
+/// A growing text in memory of its own.
 pub(crate) struct LargeText {
     map: MmapMut,
     len: usize,
 }
 
 impl LargeText {
-    /// Room for so many bytes to begin with; nothing if that is not much, or if there is no memory.
+    /// Reserves memory for a text of about this size; for a small one, or without memory, it reserves nothing.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         if capacity < MIN { None } else { Some(Self { map: pages(capacity).ok()?, len: 0 }) }
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.map.get(..self.len).unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl LargeText {
 
 fn pages(size: usize) -> io::Result<MmapMut> {
     let map = MmapMut::map_anon(size.next_multiple_of(MIN))?;
-    // Where there are no large pages, small ones do.
+    // If there are no large pages, small ones are used.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)
@@ -71,7 +71,7 @@ impl TokenSink for LargeText {
         let mut part = String::new();
         write(&mut part);
         let (old, added) = (self.len, part.len());
-        // Makes room; what is in it is written over.
+        // Appending makes room; the bytes are overwritten below.
         self.push(part.as_bytes());
         self.map.copy_within(mark..old, mark + added);
         self.map[mark..mark + added].copy_from_slice(part.as_bytes());

@@ -1,11 +1,11 @@
 //! The program `unshade`: opens any compiled GPU program.
 //!
-//! [`main`] is all of it, so that a program with one more format is a file that describes the format and a `main` that
-//! registers it (`examples/made_up`).
+//! [`main`] is the whole program, so a program with one more format is a file that describes the format and a `main`
+//! that registers it (`examples/made_up`).
 //!
-//! There is one file per subcommand in `commands`; around them `args` (the command line), `input` (files, standard input,
-//! what is inside of them), `output` (standard output, files that are written), `layout` and `paint` (columns and colour)
-//! and `progress`.
+//! There is one file per subcommand in `commands`. Around them are `args` (the command line), `input` (files, standard
+//! input and their contents), `output` (standard output, written files), `layout` and `paint` (columns and colour) and
+//! `progress`.
 
 mod args;
 mod commands;
@@ -20,19 +20,19 @@ mod runner;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// How a command ended when nothing went wrong with the command itself.
+/// The outcome of a command that ran without an error of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Exit status 0.
     Done = 0,
     /// Exit status 1: a difference, nothing found, or a check that failed.
     Finding = 1,
-    /// Exit status 2: misuse, or an input that could not be read; the others were.
+    /// Exit status 2: misuse, or an unreadable input; the other inputs were read.
     Unreadable = 2,
 }
 
 impl Outcome {
-    /// The outcome of two things done one after the other: the worse one.
+    /// Returns the outcome of two consecutive actions: the worse one.
     pub(crate) fn and(self, other: Self) -> Self {
         if self as u8 > other as u8 { self } else { other }
     }
@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
     args.global.color.write_global();
     let outcome = match commands::run(args) {
         Ok(outcome) => outcome,
-        // A reader that has seen enough (`| head`) is no failure.
+        // A reader that closes the pipe early (`| head`) is not an error.
         Err(error) if output::is_broken_pipe(&error) => Outcome::Done,
         Err(error) => Outcome::of_error(&error),
     };

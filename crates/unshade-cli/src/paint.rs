@@ -1,7 +1,7 @@
-//! Colour and layout of what is printed for people.
+//! Colour and layout of output for people.
 //!
-//! Colour carries meaning, and nothing is lost without it. It is decided once: `--color`, then `NO_COLOR` and its
-//! like, then whether the stream is a terminal.
+//! Colour carries meaning, but no information is lost without it. It is decided once: by `--color`, then by `NO_COLOR`
+//! and similar variables, then by whether the stream is a terminal.
 
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Display};
@@ -19,7 +19,7 @@ pub(crate) struct Painted<T> {
 impl<T: Display> Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.style {
-            // The padding is inside of the colour, which has no width.
+            // The padding is inside the colour, which has no width.
             Some(style) => {
                 write!(f, "{style}")?;
                 self.text.fmt(f)?;
@@ -48,32 +48,32 @@ fn paint<T>(text: T, style: Style) -> Painted<T> {
     Painted { text, style: stdout_has_color().then_some(style) }
 }
 
-/// The name of a file or a program.
+/// Paints the name of a file or a program.
 pub(crate) fn name<T>(text: T) -> Painted<T> {
     paint(text, Style::new().bold())
 }
 
-/// A heading, a label: less than what it stands beside.
+/// Paints a heading or a label, less prominent than its value.
 pub(crate) fn faint<T>(text: T) -> Painted<T> {
     paint(text, Style::new().dimmed())
 }
 
-/// An offset.
+/// Paints an offset.
 pub(crate) fn offset<T>(text: T) -> Painted<T> {
     paint(text, color(AnsiColor::Yellow))
 }
 
-/// Something that is as it should be.
+/// Paints a correct value.
 pub(crate) fn good<T>(text: T) -> Painted<T> {
     paint(text, color(AnsiColor::Green))
 }
 
-/// Something that is not.
+/// Paints a wrong value.
 pub(crate) fn bad<T>(text: T) -> Painted<T> {
     paint(text, color(AnsiColor::Red).bold())
 }
 
-/// A severity's colour.
+/// Paints text in the colour of a severity.
 pub(crate) fn severity<T>(text: T, severity: Severity) -> Painted<T> {
     paint(
         text,
@@ -85,12 +85,12 @@ pub(crate) fn severity<T>(text: T, severity: Severity) -> Painted<T> {
     )
 }
 
-/// A word of a message on standard error.
+/// Paints a word of a message on standard error.
 pub(crate) fn error<T>(text: T) -> Painted<T> {
     Painted { text, style: stderr_has_color().then_some(color(AnsiColor::Red).bold()) }
 }
 
-/// A function type's colour.
+/// Paints text in the colour of a function type.
 pub(crate) fn function_type<T>(text: T, kind: Option<FunctionType>) -> Painted<T> {
     paint(
         text,
@@ -104,7 +104,7 @@ pub(crate) fn function_type<T>(text: T, kind: Option<FunctionType>) -> Painted<T
     )
 }
 
-/// Tokens as text with colour.
+/// Formats tokens as text with colour.
 #[derive(Default)]
 pub(crate) struct PaintedTokens(pub(crate) String);
 
@@ -146,7 +146,7 @@ impl TokenSink for PaintedTokens {
     }
 }
 
-/// The width of the terminal, if standard output is one.
+/// Returns the width of the terminal, if standard output is one.
 pub(crate) fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -155,7 +155,7 @@ pub(crate) fn terminal_width() -> Option<usize> {
     columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0.into()))
 }
 
-/// Text cut to a number of columns, with `…` where something is missing.
+/// Cuts text to a number of columns, with `…` for the omitted part.
 pub(crate) fn cut(text: &str, columns: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= columns || text.chars().count() <= columns {
         return text.into();
@@ -163,7 +163,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> std::borrow::Cow<'_, str> {
     text.chars().take(columns.saturating_sub(1)).chain(['…']).collect::<String>().into()
 }
 
-/// Bytes for people: `361 kB`, in decimal units.
+/// Formats a number of bytes for display: `361 kB`, in decimal units.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if count < 1_000 {
@@ -180,7 +180,7 @@ pub(crate) fn bytes(count: u64) -> String {
     if value < 99.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
-/// A number with its digits in groups: `17,248`.
+/// Formats a number with its digits in groups: `17,248`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -193,13 +193,13 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// `1 error`, `2 errors`.
+/// Formats `1 error`, `2 errors`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(count))
 }
 
-/// A finding as lines: what and where, then expectation, then advice.
+/// Formats a finding as lines: problem and place, then expectation, then advice.
 pub(crate) fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     let error = &diagnostic.error;
     let mut text = format!("{file}: {}: ", severity(diagnostic.severity, diagnostic.severity));

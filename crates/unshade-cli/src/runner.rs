@@ -1,4 +1,4 @@
-//! Work of the library, spread over all processors.
+//! Spreads work of the library over all processors.
 
 use crate::progress::Progress;
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ pub(crate) struct AllProcessors;
 
 impl Runner for AllProcessors {
     fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync)) {
-        // One job needs no threads, nor the time to start them.
+        // A single job needs no threads, nor the time to start them.
         if count <= 1 {
             return (0..count).for_each(job);
         }

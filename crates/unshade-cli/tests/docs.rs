@@ -1,5 +1,5 @@
-//! The documents agree with the code: `docs/verify.md` and `docs/check.md` describe exactly the rules that exist, the tour
-//! in `docs/formats/metallib.md` has the bytes of its fixture, and the fixtures that the page names exist.
+//! Checks the documents against the code: `docs/verify.md` and `docs/check.md` describe exactly the existing rules, the
+//! tour in `docs/formats/metallib.md` has the bytes of its fixture, and the fixtures that the page names exist.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The commands for DXContainers: YAML and back, signing, every kind of edit.
+//! Tests the commands for DXContainers: YAML and back, signing, every kind of edit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dxcontainer").join(name)
 }
 
-/// A folder of its own for a test.
+/// Creates a folder for one test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dxcontainer-{test}"));
     let _ = fs::remove_dir_all(&folder);
@@ -109,7 +109,7 @@ fn a_container_is_built_from_parts_and_shown() {
     let out = folder.join("built.dxbc");
     arguments.extend(["-o".to_owned(), text(&out).to_owned()]);
     succeeds(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    // The fixture is not signed; what is built is.
+    // The fixture is not signed, but the built file is.
     assert!(fs::read(&out).unwrap()[20..] == fs::read(fixture("pixel_1_6.dxbc")).unwrap()[20..]);
     let shown = succeeds(&["show", text(&out)]);
     assert!(shown.contains("ps_6_0 · DXIL 1.0") && shown.contains("SV_Target0"), "{shown}");

@@ -1,4 +1,5 @@
-//! Edges of the command line that trip scripts: where output goes, names that are not UTF-8, arguments that are not there.
+//! Tests edge cases of the command line that break scripts: output destinations, names that are not UTF-8, missing
+//! arguments.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -143,7 +144,7 @@ fn files_end_where_functions_begin() {
 #[test]
 fn standard_input_is_a_file() {
     let file = fs::read(fixture("metallib/linker_1_2_7.metallib")).unwrap();
-    // Longer than what is kept in memory.
+    // Longer than the limit in memory.
     let padding = vec![0_u8; 70 << 20];
     let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
     let mut child = command

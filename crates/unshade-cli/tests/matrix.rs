@@ -1,4 +1,4 @@
-//! Every verb on every format: it works, or says in one sentence why it means nothing.
+//! Tests every verb on every format: it works, or states in one sentence why it does not apply.
 //!
 //! The table in `docs/verbs.md` is generated from the contract; `BLESS=1` rewrites it. `examples/made_up` is the program
 //! with one more format: one file, and one line that registers it.
@@ -92,7 +92,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs a verb on a format and returns what is wrong with the outcome.
+/// Runs a verb on a format, and returns the problem with the outcome, if any.
 fn fault(
     program: &Path,
     format: &Format,
@@ -115,7 +115,7 @@ fn fault(
         Some(reason) if !stderr.contains(reason) => fault(&format!("the wrong message: {reason}")),
         Some(_) => None,
         None if code == Some(2) && verb != Verb::Run => fault("exit 2"),
-        // `run` wants arguments for the kernel, `asm --into` a listing of the same functions.
+        // `run` needs arguments for the kernel, `asm --into` a listing of the same functions.
         None if code == Some(1) && !matches!(verb, Verb::Run | Verb::AssembleInto) => fault("exit 1"),
         None => None,
     }
@@ -138,7 +138,7 @@ fn every_verb_on_every_format() {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// A name that is not there: exit status 1, nothing printed but the message.
+/// A missing name: exit status 1, and only the message.
 #[test]
 fn a_name_that_is_not_there() {
     let folder = folder("names");
@@ -241,14 +241,14 @@ fn one_more_format_is_one_file_and_one_line() {
     );
     let (code, ..) = runs(&["diff", path, path]);
     assert_eq!(code, Some(0));
-    // It is found inside of other files as well.
+    // It is found inside other files too.
     let inside = folder.join("other.bin");
     fs::write(&inside, [&[7; 100][..], &bytes, &[9; 50]].concat()).unwrap();
     let (code, stdout, _) = runs(&["scan", inside.to_str().unwrap()]);
     assert!(code == Some(0) && stdout.contains("@0x64"), "{stdout}");
 }
 
-/// `docs/verbs.md` says what the contract says.
+/// `docs/verbs.md` agrees with the contract.
 #[test]
 fn the_documented_table_is_that_of_the_contract() {
     let path = root().join("docs/verbs.md");

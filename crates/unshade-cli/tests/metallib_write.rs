@@ -1,4 +1,4 @@
-//! The commands that write Metal libraries: YAML and back, every kind of edit, builds.
+//! Tests the commands that write Metal libraries: YAML and back, every kind of edit, builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
 }
 
-/// A folder of its own for a test.
+/// Creates a folder for one test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("metallib-{test}"));
     let _ = fs::remove_dir_all(&folder);
@@ -26,7 +26,7 @@ fn succeeds(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The command fails with this on standard error, and leaves no file at the path after `-o`.
+/// Checks that the command fails with this on standard error, and leaves no file at the path after `-o`.
 fn fails(arguments: &[&str], expected: &str) {
     let output = unshade(arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! `unshade explore --json` and `unshade html`: the answers of `tests/query/requests.txt`, and reports.
+//! Tests `unshade explore --json` and `unshade html` with the answers of `tests/query/requests.txt`, and reports.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +20,7 @@ fn unshade(arguments: &[&str], input: &str) -> Output {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
-    // Answers come while requests are written.
+    // Answers arrive while requests are written.
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().unwrap();
     let _ = writer.join().unwrap();
@@ -37,7 +37,7 @@ fn answers_are_those_of_the_library() {
     while let Some(line) = lines.next() {
         let Some(request) = line.strip_prefix("> ") else { continue };
         let answer = lines.next().unwrap();
-        // A server does not say which number there is no file of.
+        // A server does not reveal which file number is missing.
         if !answer.contains("\"error\":{\"message\":\"no file") {
             requests.push_str(request);
             requests.push('\n');
@@ -60,7 +60,7 @@ fn what_is_too_long_is_refused() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
 }
 
-/// The report's HTML has nothing of the file in it but the packed answers.
+/// The report's HTML contains data of the file only in the compressed answers.
 #[test]
 fn reports_hold_nothing_of_a_file_as_html() {
     let folder = std::env::temp_dir().join(format!("unshade-html-{}", std::process::id()));
@@ -81,7 +81,7 @@ fn reports_hold_nothing_of_a_file_as_html() {
 fn programs_too_large_for_a_report_are_refused() {
     let file = std::env::temp_dir().join(format!("unshade-large-{}.metallib", std::process::id()));
     let mut bytes = fs::read(root().join("tests/fixtures/metallib/vertex_fragment.metallib")).unwrap();
-    // The header's size of the file makes the zeros part of the library.
+    // The file size in the header makes the zeros part of the library.
     bytes.resize(40 << 20, 0);
     bytes[16..24].copy_from_slice(&(40u64 << 20).to_le_bytes());
     fs::write(&file, bytes).unwrap();

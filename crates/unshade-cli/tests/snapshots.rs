@@ -1,6 +1,6 @@
-//! What the program prints, for every file in `tests/snapshots`.
+//! Checks the program's output against the files in `tests/snapshots`.
 //!
-//! A snapshot is a text file of commands and what they print:
+//! A snapshot is a text file of commands and their output:
 //!
 //! ```text
 //! // Why this is shown.
@@ -11,10 +11,9 @@
 //! [exit 1]                    unless it is 0
 //! ```
 //!
-//! Commands run in a folder of the snapshot's own, which is made new and has links to the workspace's `tests` and
-//! `LICENSE-MIT`, so that nothing printed depends on where that folder is. What they write goes to `tmp`. `sh$ …` runs
-//! a shell instead, so only Unix systems replay them. `BLESS=1` rewrites what differs; look at the difference before
-//! committing it.
+//! Commands run in a new folder per snapshot, with links to the workspace's `tests` and `LICENSE-MIT`, so that no
+//! output depends on the folder's path. They write to `tmp`. `sh$ …` runs a shell instead, so only Unix systems replay
+//! these snapshots. `BLESS=1` rewrites the differing snapshots; look at the difference before committing it.
 
 #![cfg(unix)]
 
@@ -50,7 +49,7 @@ fn snapshots() {
     assert!(wrong.is_empty(), "{}\n(BLESS=1 rewrites the snapshots)", wrong.join("\n"));
 }
 
-/// Runs the commands of a snapshot and puts down what they print.
+/// Runs the commands of a snapshot and records their output.
 fn replay(snapshot: &str, name: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -79,7 +78,7 @@ fn replay(snapshot: &str, name: &str) -> String {
 fn write_output(out: &mut String, output: &Output) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
     for line in text(&output.stdout).lines() {
-        // What is empty, or looks like a part of the snapshot itself, has a mark before it.
+        // An empty line, or one that looks like a part of the snapshot itself, gets a mark in front.
         let is_marked = line.is_empty() || ["$ ", "sh$ ", "// "].iter().any(|mark| line.starts_with(mark));
         writeln!(out, "{}{line}", if is_marked { "·" } else { "" }).unwrap();
     }
@@ -113,7 +112,7 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Words as a shell splits them, with single quotes.
+/// Splits a line into words like a shell, with single quotes.
 fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (index, part) in line.split('\'').enumerate() {

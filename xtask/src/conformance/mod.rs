@@ -50,9 +50,9 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
-    /// The outline of bitcode beside llvm-bcanalyzer.
+    /// Compare the outline of bitcode with llvm-bcanalyzer.
     BitcodeDump,
-    /// C of NVIDIA's machine code.
+    /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
     DecompileRun,

@@ -1,7 +1,7 @@
-//! The outline of bitcode beside `llvm-bcanalyzer`: the same text, the same counts, and every bit with one field.
+//! Compares the outline of bitcode with `llvm-bcanalyzer`: the same text, the same counts, and one field for every bit.
 //!
-//! Modules are those of the AIR set and of the folder `air` of UNSHADE_CORPUS, those of the DXIL set, and C that is
-//! generated here and compiled with every clang at hand. Each is also checked with `verify`, whose findings are counted.
+//! The modules are those of the AIR set and of the folder `air` of UNSHADE_CORPUS, those of the DXIL set, and generated
+//! C compiled with every available clang. `verify` also checks each, and its findings are counted.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,10 +22,10 @@ use super::server::run_once;
 use super::{Input, Place, air, dxil, generated};
 use crate::sh;
 
-/// The program that is compared with: the outline has the names of its version.
+/// The reference program: the outline uses the names of its version.
 const ORACLE: &str = "llvm-bcanalyzer-19";
 
-/// Maximum number of faults that are printed of a set.
+/// Maximum number of printed faults per set.
 const SHOWN_FAULTS: usize = 10;
 
 pub(crate) fn run(sample: Option<usize>) -> Result<()> {
@@ -54,7 +54,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// The modules of the AIR set, and those of the folder `air` of UNSHADE_CORPUS, each once.
+/// Returns the distinct modules of the AIR set and of the folder `air` of UNSHADE_CORPUS.
 fn air_modules(sample: Option<usize>) -> Result<Vec<Input>> {
     let mut modules = BTreeMap::new();
     let mut add = |name: String, bytes: &[u8]| {
@@ -89,24 +89,24 @@ fn air_modules(sample: Option<usize>) -> Result<Vec<Input>> {
     Ok(modules.into_values().collect())
 }
 
-/// What was counted of some modules.
+/// The counts for some modules.
 #[derive(Default)]
 struct Counts {
     files: u64,
     bytes: u64,
-    /// Files whose every bit has one field, none of them unknown.
+    /// Files with one known field for every bit.
     covered: u64,
-    /// Files that `llvm-bcanalyzer` refuses.
+    /// Files that `llvm-bcanalyzer` rejects.
     refused: Vec<String>,
-    /// Files of the same text as `llvm-bcanalyzer`'s.
+    /// Files with the same text as `llvm-bcanalyzer`.
     same_text: u64,
-    /// Files of the same counts as `llvm-bcanalyzer`'s.
+    /// Files with the same counts as `llvm-bcanalyzer`.
     same_counts: u64,
     blocks: u64,
     records: u64,
     abbreviations: u64,
     functions: u64,
-    /// Files that `verify` finds nothing in.
+    /// Files without findings of `verify`.
     sound: u64,
     /// Findings of `verify` by rule, with the first one.
     findings: BTreeMap<&'static str, (u64, String)>,
@@ -160,7 +160,7 @@ impl Counts {
     }
 
     fn compare(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        // It does not flush its output where it is served many times.
+        // Run once, because the tool does not flush its output under the server.
         let output = run_once(&[ORACLE, "-dump"], bytes)?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
@@ -237,12 +237,12 @@ impl Counts {
     }
 }
 
-/// Number of blocks, blocks inside of them, abbreviations and records.
+/// Number of blocks, inner blocks, abbreviations and records.
 fn numbers(block: &BlockContents) -> [u64; 4] {
     [block.instances, block.sub_blocks, block.abbreviations, block.records]
 }
 
-/// The same numbers from the statistics of `llvm-bcanalyzer`, by the ids of blocks.
+/// Parses the same numbers from the statistics of `llvm-bcanalyzer`, by block id.
 fn counts_of(summary: &str) -> BTreeMap<u32, [u64; 4]> {
     let mut counts = BTreeMap::new();
     let mut block = None;
@@ -262,7 +262,7 @@ fn counts_of(summary: &str) -> BTreeMap<u32, [u64; 4]> {
     counts
 }
 
-/// Whether the words before the label of a number say that it is a sum.
+/// Returns whether the words before the label of a number mark it as a sum.
 fn is_of_all(words: &str) -> bool {
     matches!(words, "Num " | "Tot/Avg ")
 }

@@ -1,7 +1,7 @@
-//! C and C++ that is generated, and compiled with every clang at hand: modules of all shapes without a package.
+//! Generates C and C++, compiled with every available clang: modules of all shapes without a package.
 //!
-//! Each source has types, tables, strings, loops, switches, calls, vectors, atomics and inline assembly, in amounts that
-//! depend on its number. What is compiled stays in `target/conformance/bitcode-dump`.
+//! Each source has types, tables, strings, loops, switches, calls, vectors, atomics and inline assembly, in amounts
+//! that depend on its number. The compiled files stay in `target/conformance/bitcode-dump`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +19,7 @@ const SOURCES: usize = 16;
 
 const COMPILERS: [&str; 2] = ["clang-14", "clang-19"];
 
-/// The ways of compiling: a name, and options.
+/// The compiler settings: a name, and options.
 const OPTIONS: [(&str, &[&str]); 8] = [
     ("O0", &["-O0"]),
     ("O0g", &["-O0", "-g"]),
@@ -31,7 +31,7 @@ const OPTIONS: [(&str, &[&str]); 8] = [
     ("uselists", &["-O2", "-Xclang", "-emit-llvm-uselists"]),
 ];
 
-/// The modules that could be compiled.
+/// Returns the modules that could be compiled.
 pub(super) fn modules() -> Result<Vec<Input>> {
     let folder = sh::root().join("target/conformance/bitcode-dump");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -63,7 +63,7 @@ pub(super) fn modules() -> Result<Vec<Input>> {
     jobs.par_iter().map(compile).collect()
 }
 
-/// Every other source is C++.
+/// Returns the path of a source. Every other source is C++.
 fn source_path(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("{number}.{}", if is_cpp(number) { "cpp" } else { "c" }))
 }

@@ -2,13 +2,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`air`], [`dxil`], [`c_files`], [`llvm_tests`] | the sets: where modules come from |
-//! | [`oracle`] | the other programs, and the memory of what they said |
-//! | [`ours`] | our text, made where a panic or an endless loop does no harm |
-//! | [`mod@compare`] | one set beside one other program |
-//! | [`dump`], [`generated`] | the outline beside `llvm-bcanalyzer`, also of C that is generated |
-//! | [`server`] | running a program many times at the cost of one start |
-//! | [`report`] | the lines that are printed, and the bars |
+//! | [`air`], [`dxil`], [`c_files`], [`llvm_tests`] | the sets of modules |
+//! | [`oracle`] | the other programs, and a cache of their results |
+//! | [`ours`] | our text, in a thread where a panic or an endless loop does no harm |
+//! | [`mod@compare`] | compares one set with one other program |
+//! | [`dump`], [`generated`] | compares the outline with `llvm-bcanalyzer`, also for generated C |
+//! | [`server`] | runs a program many times at the cost of one start |
+//! | [`report`] | the printed results, and the criteria |
 
 mod air;
 mod c_files;

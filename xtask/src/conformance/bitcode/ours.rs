@@ -11,13 +11,13 @@ use unshade::llvm::print::{Dialect, PrintOptions, module};
 /// Timeout for endless loops; the largest module takes a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A text, and the findings.
+/// A text and its findings.
 pub(super) struct Printed {
     pub(super) text: String,
     pub(super) findings: Vec<String>,
 }
 
-/// Why there is no text.
+/// The reason why there is no text.
 pub(super) enum Failure {
     /// The module was rejected with an error, which is correct for an invalid file.
     Refused(String),

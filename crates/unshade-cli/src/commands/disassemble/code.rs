@@ -23,7 +23,7 @@ pub(super) struct Opened<'a> {
     pub(super) diagnostics: Diagnostics,
 }
 
-/// The code that an input is asked for.
+/// The requested code of an input.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'r> {
     pub(super) verb: Verb,
