@@ -1,15 +1,15 @@
-//! Builds C prototypes of kernels, from the offsets and sizes of their parameters and from their mangled names.
+//! Builds C prototypes of kernels from the offsets and sizes of their parameters and from their mangled names.
 //!
-//! A cubin gives the offset and size of each parameter, and the mangled name its C++ type. Ghidra places parameters one
-//! after another, each aligned to its size and to at least 4 bytes. To make all of them land at their own offsets,
-//! everything but numbers of 4 or 8 bytes is declared as the words that it consists of.
+//! A cubin gives the offset and size of each parameter; the mangled name gives its C++ type. Ghidra lays parameters out
+//! one after another and aligns each to its size, but to at least 4 bytes. To keep every parameter at its own offset,
+//! anything but a number of 4 or 8 bytes is declared as separate words.
 
 use unshade_nv::info::Parameter;
 
-/// Parameters in words beyond this are not told.
+/// Maximum number of words in a prototype; later parameters are left out.
 const MAX_WORDS: usize = 256;
 
-/// C++ types that C has, and their sizes.
+/// C++ types with an equivalent in C, and their sizes in bytes.
 const TYPES: [(&str, &str, u16); 16] = [
     ("float", "float", 4),
     ("double", "double", 8),
@@ -29,8 +29,8 @@ const TYPES: [(&str, &str, u16); 16] = [
     ("void", "void", 0),
 ];
 
-/// The name of a function without its scope, its arguments and its type, if that is a name in C: `a::sum<float>(float*)`
-/// is `a::sum` with `scoped`, `sum` without.
+/// Returns the name of a function without scope, arguments and result type, if it is a valid C name. With `scoped` the
+/// scope is kept: `a::sum<float>(float*)` gives `a::sum`, otherwise `sum`.
 pub(super) fn plain_name(demangled: &str, scoped: bool) -> Option<String> {
     let mut name = String::new();
     let mut depth = 0_usize;
@@ -39,7 +39,7 @@ pub(super) fn plain_name(demangled: &str, scoped: bool) -> Option<String> {
             '<' => depth = depth.saturating_add(1),
             '>' => depth = depth.checked_sub(1)?,
             '(' if depth == 0 => break,
-            // What stood before was the type of the result.
+            // The text so far was the result type.
             ' ' if depth == 0 => name.clear(),
             _ if depth == 0 => name.push(c),
             _ => {}
@@ -57,7 +57,7 @@ pub(super) fn plain_name(demangled: &str, scoped: bool) -> Option<String> {
     if scoped { Some(name) } else { parts.last().map(|last| (*last).to_owned()) }
 }
 
-/// The types of a demangled name's parameters, as C++ spells them.
+/// Returns the parameter types of a demangled name, as C++ spells them.
 fn types(demangled: &str) -> Vec<&str> {
     let Some(open) = parameters_at(demangled) else { return Vec::new() };
     let inside = demangled.get(open.saturating_add(1)..).unwrap_or("");
@@ -81,7 +81,7 @@ fn types(demangled: &str) -> Vec<&str> {
     Vec::new()
 }
 
-/// Where the parameters begin: the first parenthesis outside of template arguments.
+/// Returns the position of the parameter list: the first parenthesis outside template arguments.
 fn parameters_at(demangled: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in demangled.char_indices() {
@@ -95,7 +95,7 @@ fn parameters_at(demangled: &str) -> Option<usize> {
     None
 }
 
-/// A C++ type in C, if it has this size.
+/// Translates a C++ type to C, if the C type has this size.
 fn c_type(spelled: &str, size: u16) -> Option<String> {
     let is_kept = |word: &&str| !["const", "volatile", "__restrict__", "restrict"].contains(word);
     let spaced = spelled.replace(['*', '&'], " * ");
@@ -110,7 +110,7 @@ fn c_type(spelled: &str, size: u16) -> Option<String> {
     known.filter(|entry| entry.2 == size).map(|entry| entry.1.to_owned())
 }
 
-/// A type for a parameter of which only the size is known.
+/// Returns a type for a parameter of which only the size is known.
 fn sized_type(size: u16) -> Option<&'static str> {
     match size {
         1 => Some("unsigned char"),
@@ -121,12 +121,12 @@ fn sized_type(size: u16) -> Option<&'static str> {
     }
 }
 
-/// How a parameter is called.
+/// Returns the name of a parameter.
 pub(super) fn parameter_name(parameter: &Parameter) -> String {
     format!("param_{}", parameter.ordinal.saturating_add(1))
 }
 
-/// The prototype of a kernel whose parameters begin at `base` in constant bank 0.
+/// Returns the prototype of a kernel whose parameters start at `base` in constant bank 0.
 pub(super) fn prototype(
     name: &str,
     demangled: Option<&str>,
@@ -140,7 +140,7 @@ pub(super) fn prototype(
     for (index, (offset, parameter)) in parameters.iter().enumerate() {
         let end = offset.saturating_add(u32::from(parameter.size));
         let name = parameter_name(parameter);
-        // Adjacent smaller parameters are declared as the word that contains them.
+        // Declare adjacent smaller parameters as the word that contains them.
         while at < *offset && offset.saturating_sub(at) >= 4 {
             arguments.push(format!("unsigned int unused_{at:x}"));
             at = at.saturating_add(4);
@@ -219,7 +219,7 @@ mod tests {
             text,
             "void axpy(float param_1, unsigned int unused_144, float * param_2, void * param_3, unsigned long long param_4)"
         );
-        // A name that lies about its parameters says nothing.
+        // Ignore a name that contradicts the parameters.
         let text = prototype("f", Some("f(float, float)"), 0x140, &parameters(&[(0, 4)]));
         assert_eq!(text, "void f(unsigned int param_1)");
     }

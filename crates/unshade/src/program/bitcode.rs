@@ -1,8 +1,8 @@
-//! LLVM bitcode: `.bc` and `.air` files, wrapped or not, several modules in a stream; also out of archives, object files
-//! and offload bundles.
+//! LLVM bitcode: `.bc` and `.air` files, with or without a wrapper, with one or more modules per stream; also from
+//! archives, object files and offload bundles.
 //!
-//! Items are the functions of all modules, counted through. A module without functions, such as one of data alone, has no
-//! items.
+//! Items are the functions of all modules, numbered across the stream. A module without functions, such as one with
+//! data only, has no items.
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
@@ -62,22 +62,22 @@ const MODULES: &[Column] = &[
     Column::left("target", "target"),
 ];
 
-/// A stream of bitcode with its modules.
+/// A bitcode stream and its modules.
 struct Bitcode<'a> {
     data: &'a [u8],
     base: u64,
     /// The path of the program, which names its modules.
     path: String,
-    /// The modules that can be read, each with its index in the stream.
+    /// The readable modules, each with its index in the stream.
     modules: Vec<(u32, Module<'a>)>,
-    /// The number of all modules.
+    /// The number of modules, readable or not.
     count: usize,
-    /// What could not be read of the stream.
+    /// Problems found while reading the stream.
     diagnostics: Diagnostics,
     options: Vec<String>,
 }
 
-/// What a module says of itself.
+/// The JSON description of a module.
 #[derive(Serialize)]
 struct ModuleJson {
     index: u32,
@@ -91,7 +91,7 @@ struct ModuleJson {
     source: Option<String>,
     triple: String,
     data_layout: String,
-    /// The version of its records.
+    /// The version of the module's records.
     version: u32,
     definitions: usize,
     declarations: usize,
@@ -99,7 +99,7 @@ struct ModuleJson {
     aliases: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     debug_info: Option<String>,
-    /// The SHA-1 that it states of itself.
+    /// The SHA-1 recorded in the module.
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
     /// The AIR and Metal versions of a module for Apple GPUs.
@@ -112,7 +112,7 @@ struct ModuleJson {
 #[derive(Serialize)]
 struct ModulesJson {
     modules: Vec<ModuleJson>,
-    /// The options that the compiler was given, where an object file has them.
+    /// The compiler options, if an object file records them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     options: Vec<String>,
 }
@@ -120,19 +120,19 @@ struct ModulesJson {
 /// A function of a module.
 #[derive(Clone, Serialize)]
 struct FunctionJson {
-    /// Its index in the stream, counted through all modules.
+    /// The index in the stream, numbered across all modules.
     index: u32,
     module: u32,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     demangled: Option<String>,
-    /// `function`, `declaration`, or what it is for in AIR: `kernel`, `vertex`.
+    /// `function`, `declaration`, or the AIR role: `kernel`, `vertex`.
     #[serde(rename = "type")]
     kind: String,
     linkage: String,
     /// The signature in LLVM's syntax.
     signature: String,
-    /// The bytes of its body.
+    /// The size of the body in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ impl<'a> Bitcode<'a> {
         Ok(Self { data: find.data, base, path: find.path.to_string(), modules, count, diagnostics, options })
     }
 
-    /// Returns the modules, each with its index and that of its first function. Functions count through all modules.
+    /// Returns each module with its index and the index of its first function. Function numbers run across all modules.
     fn numbered(&self) -> impl Iterator<Item = (u32, u32, &Module<'a>)> {
         let mut next = 0_u32;
         self.modules.iter().map(move |(index, module)| {
@@ -189,7 +189,7 @@ impl<'a> Bitcode<'a> {
     }
 }
 
-/// What an AIR module says of its functions.
+/// The AIR metadata of a module's functions.
 struct AirFunctions {
     kinds: Vec<(Vec<u8>, String)>,
     versions: Option<(String, String)>,
@@ -268,7 +268,7 @@ fn debug_text(debug: &DebugFacts) -> String {
     format!("{format}{}", counted(debug.compile_units as u64, "compile unit"))
 }
 
-/// The facts that people look for first.
+/// Returns the main facts of a module.
 fn module_facts(module: &ModuleJson) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut text = |label: &'static str, value: Option<&String>| {
@@ -412,7 +412,7 @@ impl Program for Bitcode<'_> {
             index: one.index,
             name: one.name.clone(),
             demangled: one.demangled.clone(),
-            // A demangled name has the types of the parameters already.
+            // A demangled name already contains the parameter types.
             declaration: one.demangled.is_none().then(|| one.signature.clone()),
             kind: one.kind.clone(),
             cells: vec![
@@ -495,7 +495,7 @@ impl Bitcode<'_> {
         Section { heading, facts: module_facts(&module_json(index, module)) }
     }
 
-    /// Everything known of a function.
+    /// Returns the full description of a function.
     fn card(&self, function: &FunctionJson) -> Card {
         let mut card = Card::default();
         card.put(TokenKind::Keyword, if function.kind == "declaration" { "declare" } else { "define" });

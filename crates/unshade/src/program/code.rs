@@ -1,27 +1,27 @@
-//! Code: what `dis`, its forms, `decompile`, `run` and `diff` work on.
+//! Code: the input of `dis`, its forms, `decompile`, `run` and `diff`.
 //!
-//! Formats are many, kinds of code are few: an LLVM module, a Direct3D token program, NVIDIA's machine code.
+//! There are many formats but few kinds of code: LLVM modules, Direct3D token programs and NVIDIA machine code.
 
 use crate::disassembly::{TokenSource, Unit};
 use crate::nv_units::Nvidia;
 use crate::select::Selection;
 use unshade_core::FourCc;
 
-/// Which code is asked for.
+/// Selects code of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRequest<'r> {
-    /// The functions.
+    /// The selected functions.
     pub selection: &'r Selection,
-    /// The part of a DXContainer.
+    /// The selected part of a DXContainer.
     pub part: Option<FourCc>,
-    /// What the program is called in headings and messages.
+    /// The name of the program in headings and messages.
     pub path: &'r str,
 }
 
-/// Modules of a library.
+/// The modules of a library.
 #[derive(Clone, Debug)]
 pub struct ModuleGroup<'p> {
-    /// The slice of a universal file that the library is in; empty if there is none.
+    /// The slice of the universal file that contains the library, or empty.
     pub slice: String,
     /// The modules.
     pub units: Vec<Unit<'p>>,
@@ -32,10 +32,10 @@ pub struct ModuleGroup<'p> {
 pub enum Code<'p> {
     /// LLVM modules, by library.
     Modules(Vec<ModuleGroup<'p>>),
-    /// A Direct3D token program, or a container with some.
+    /// A Direct3D token program, or a container with token programs.
     Tokens(TokenSource<'p>),
-    /// NVIDIA's machine code.
+    /// NVIDIA machine code.
     Machine(&'p Nvidia<'p>),
-    /// The code could not be found; why is in the diagnostics.
+    /// The code was not found; the diagnostics say why.
     Unread,
 }

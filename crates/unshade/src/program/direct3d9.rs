@@ -1,4 +1,4 @@
-//! Token programs of Shader Model 1 to 3 outside of a container.
+//! Token programs of Shader Model 1 to 3 that are not in a container.
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
@@ -57,7 +57,7 @@ impl Direct3d9<'_> {
         diagnostics.take("dxbc-legacy-tokens", view)
     }
 
-    /// Such a program is one function, which has no name of its own.
+    /// Returns the name of the program's only function, which stores no name of its own.
     fn name(&self) -> ItemName<'static> {
         let is_pixel = self.0.data().get(2..4) == Some(&[0xff, 0xff]);
         let kind = Some(if is_pixel { "pixel" } else { "vertex" });
@@ -84,7 +84,7 @@ fn section(view: Option<&Direct3d9View>) -> Section {
     Section { heading: format!("{}, {}", FORMAT.format, heading(view)), facts }
 }
 
-/// Everything known of the program.
+/// Returns the full description of the program.
 fn card(view: &Direct3d9View) -> Card {
     let mut card =
         Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
@@ -94,7 +94,7 @@ fn card(view: &Direct3d9View) -> Card {
     card
 }
 
-/// The profile and the compiler.
+/// Returns the profile and the compiler.
 fn heading(view: &Direct3d9View) -> String {
     let compiler = view.compiler.as_ref().map(|compiler| format!(" · {compiler}")).unwrap_or_default();
     format!("{}{compiler}", view.profile)

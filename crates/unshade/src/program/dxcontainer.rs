@@ -87,7 +87,7 @@ const PARTS: &[Column] = &[
 const PIECES: &[Column] =
     &[Column::left("what", "what"), Column::right("size", "bytes"), Column::right("offset", "offset")];
 
-/// Functions, in a table beside the parts.
+/// The columns of the function table, which is shown with the parts.
 const EXPORTS: &[Column] = &[
     Column::left("kind", "kind"),
     Column::left("name", "name"),
@@ -109,7 +109,7 @@ const SIGNATURE: &[Column] = &[
 
 const CLAUSES: &[Column] = &[Column::left("clause", "clause")];
 
-/// The parts of a module that `extract` writes.
+/// The module parts that `extract` writes.
 const MODULES: [&[u8; 4]; 3] = [b"DXIL", b"ILDB", b"STAT"];
 
 /// A container as a program.
@@ -131,7 +131,8 @@ struct Entry<'v> {
     export: Option<&'v ExportView>,
 }
 
-/// The exports of a library; of any other container its entry point, called `main` where the name is not kept.
+/// Returns the exports of a library, or the entry point of any other container. An entry point without a stored name is
+/// called `main`.
 fn entries(view: &ContainerView) -> Vec<Entry<'_>> {
     if !view.functions.is_empty() {
         return view.functions.iter().map(Entry::of_export).collect();
@@ -141,7 +142,7 @@ fn entries(view: &ContainerView) -> Vec<Entry<'_>> {
     vec![Entry { name, mangled: name, kind: stage(profile), export: None }]
 }
 
-/// The stage that a profile such as `ps_6_0` is for.
+/// Returns the stage of a profile such as `ps_6_0`.
 fn stage(profile: &str) -> &'static str {
     const STAGES: [(&str, &str); 10] = [
         ("ps_", "pixel"),
@@ -179,20 +180,20 @@ impl<'a> DxProgram<'a> {
         ContainerView::new(&self.container)
     }
 
-    /// Returns whether it has token programs, or an effect, and no module.
+    /// Returns whether the container has token programs or an effect, and no module.
     fn has_tokens(&self) -> bool {
         let container = &self.container;
         main_part(container).is_none()
             && (has_token_program(container) || fx_listing::effect(container).is_some())
     }
 
-    /// Returns the part that a piece is.
+    /// Returns the part of a piece.
     fn part(&self, piece: &Piece) -> Result<Part<'a>> {
         let part = self.container.found_parts().nth(piece.index as usize);
         part.ok_or_else(|| super::no_piece(piece.row.range.as_ref().map_or(0, |range| range.start)))
     }
 
-    /// Returns the modules of a part, or of the part that is disassembled if none is asked for.
+    /// Returns the modules of `part`, or of the part that is disassembled by default.
     fn modules(&self, part: Option<FourCc>, path: &str, diagnostics: &mut Diagnostics) -> Code<'_> {
         let parts = program_parts(&self.container, part, path, diagnostics);
         if parts.is_empty() {
@@ -209,7 +210,7 @@ impl<'a> DxProgram<'a> {
     }
 }
 
-/// Hands the sources that are embedded in a part to `visit`.
+/// Passes the sources embedded in a part to `visit`.
 fn each_source(part: &Part<'_>, diagnostics: &mut Diagnostics, visit: &mut dyn FnMut(SourceFile)) {
     if part.name.0 != *b"SRCI" {
         return;
@@ -224,7 +225,7 @@ fn each_source(part: &Part<'_>, diagnostics: &mut Diagnostics, visit: &mut dyn F
     }
 }
 
-/// The entries that are selected, with their indices.
+/// Returns the selected entries with their indices.
 fn selected<'v>(view: &'v ContainerView, selection: &Selection) -> Vec<(u32, Entry<'v>)> {
     let numbered = (0..).zip(entries(view));
     numbered.filter(|(index, entry)| selection.matches(&entry.item(*index))).collect()
@@ -357,10 +358,10 @@ impl Program for DxProgram<'_> {
         let mut view = self.view();
         let entries = selected(&view, selection);
         let mut cards: Vec<Card> = entries.iter().map(|(index, entry)| card(*index, entry, &view)).collect();
-        // What is not of one function follows the last of them.
+        // Tables that belong to no single function follow the last one.
         match cards.last_mut() {
             Some(last) => last.tables.extend(tables(&view)),
-            // Root signatures and the like have no function.
+            // Root signatures and similar containers have no function.
             None if selection.is_everything() => {
                 cards.push(Card {
                     facts: first_facts(&view, true),
@@ -430,7 +431,7 @@ impl Program for DxProgram<'_> {
     }
 }
 
-/// The facts that people look for first, or all of them, and how much of what there is.
+/// Returns the main facts, or all of them, and the sizes of the container's tables.
 fn section(view: &ContainerView, all: bool) -> Section {
     let mut facts = first_facts(view, all);
     let count = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
@@ -447,12 +448,12 @@ fn section(view: &ContainerView, all: bool) -> Section {
     Section { heading: format!("{}, {}", FORMAT.format, summary(view)), facts }
 }
 
-/// Returns whether a part has a listing of its own.
+/// Returns whether a part has its own listing.
 fn is_code(part: &Part<'_>) -> bool {
     is_token_program(part.name, part.data.data()) || bitcode(part.data).is_ok()
 }
 
-/// What sort of part a name means.
+/// Returns the kind of a part with this name.
 fn part_kind(name: &str) -> &'static str {
     match name {
         "DXIL" | "ILDB" | "SHDR" | "SHEX" | "Aon9" => "program",
@@ -464,14 +465,14 @@ fn part_kind(name: &str) -> &'static str {
     }
 }
 
-/// What a container is, in a few words.
+/// Returns a summary of a container in a few words.
 fn summary(view: &ContainerView) -> String {
     let profile = view.profile.as_deref().unwrap_or("no program");
     let code = view.code.as_ref().map(|code| format!(" · {code}")).unwrap_or_default();
     format!("{profile}{code} · {}", size(view.size.into()))
 }
 
-/// The facts that people look for first, or all of them.
+/// Returns the main facts, or all of them.
 fn first_facts(view: &ContainerView, all: bool) -> Vec<Fact> {
     let mut facts = Vec::new();
     facts.extend(view.entry.iter().map(|entry| Fact::new("entry", entry)));
@@ -525,7 +526,7 @@ fn row(index: u32, entry: &Entry<'_>) -> Row {
     }
 }
 
-/// What is known of a node of a work graph.
+/// Describes a node of a work graph.
 fn node(function: &ExportView) -> Option<String> {
     let node = function.node.as_ref()?;
     let notes = [
@@ -538,7 +539,7 @@ fn node(function: &ExportView) -> Option<String> {
     Some(notes.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
-/// Everything known of a function, and of the container if it is the only one.
+/// Returns the full description of a function, and of the container if it has only this function.
 fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
     let mut card = Card::default();
     card.put(TokenKind::Keyword, entry.kind);
@@ -562,7 +563,7 @@ fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
     card
 }
 
-/// Leaves the selected functions of a library.
+/// Keeps only the selected functions of a library.
 fn keep_selected(view: &mut ContainerView, selection: &Selection) {
     let mut index = 0;
     view.functions.retain(|function| {
@@ -597,7 +598,7 @@ fn parts(view: &ContainerView) -> Option<Table> {
     })
 }
 
-/// Everything that a container lists besides its functions.
+/// Returns the container's tables other than the functions.
 fn tables(view: &ContainerView) -> Vec<Table> {
     let mut tables: Vec<Table> = resources(view).into_iter().collect();
     for elements in view.signatures.chunk_by(|one, next| one.part == next.part) {

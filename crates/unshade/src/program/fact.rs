@@ -1,58 +1,58 @@
-//! Facts and tables for people, without their layout: the terminal and the page of the Explorer lay out the same ones.
+//! Facts and tables for people, independent of layout: the terminal and the Explorer page share them.
 
 use crate::quantity::{grouped, size};
 use std::borrow::Cow;
 use std::ops::Range;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-/// How a value is, which decides its colour.
+/// The state of a value, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// A value like any other.
+    /// No judgement.
     #[default]
     Plain,
-    /// As it should be.
+    /// The value is valid.
     Good,
-    /// Not as it should be.
+    /// The value is wrong.
     Bad,
 }
 
-/// What follows a fact's value.
+/// A note after a fact's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A verdict on the value.
     Verdict(State, String),
-    /// A command that says more: a verb, and arguments that follow the file.
+    /// A command that shows more: a verb, and the arguments after the file.
     Command(&'static str, &'static str),
 }
 
 /// A fact: a label and a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
-    /// What the value is of.
+    /// The name of the value.
     pub label: Cow<'static, str>,
-    /// The value; may be empty if there is a note.
+    /// The value; empty only if there is a note.
     pub value: String,
-    /// How the value is.
+    /// The state of the value.
     pub state: State,
-    /// The bytes of the file that say so.
+    /// The bytes of the file that contain the value.
     pub range: Option<Range<u64>>,
-    /// What follows the value.
+    /// The note after the value.
     pub note: Option<Note>,
 }
 
 impl Fact {
-    /// Returns a fact.
+    /// Creates a fact.
     pub fn new(label: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
         Self { label: label.into(), value: value.into(), ..Self::default() }
     }
 
-    /// Returns a fact that names the command to go on with.
+    /// Creates a fact that names a command for more details.
     pub fn command(label: &'static str, verb: &'static str, arguments: &'static str) -> Self {
         Self { note: Some(Note::Command(verb, arguments)), ..Self::new(label, "") }
     }
 
-    /// Says that the value is not as it should be.
+    /// Marks the value as wrong.
     #[must_use]
     pub fn bad(self) -> Self {
         Self { state: State::Bad, ..self }
@@ -64,23 +64,23 @@ impl Fact {
         Self { note: Some(Note::Verdict(state, text.into())), ..self }
     }
 
-    /// Says which bytes the fact is read from.
+    /// Sets the bytes that the fact is read from.
     #[must_use]
     pub fn at(self, start: u64, size: u64) -> Self {
         Self { range: Some(start..start.saturating_add(size)), ..self }
     }
 }
 
-/// Facts under a heading: what a program is, in words that users of the platform use, then what they look for first.
+/// Facts under a heading: first what the program is, in the platform's own terms, then its main properties.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What follows the program's path.
+    /// The text after the program's path.
     pub heading: String,
     /// The facts.
     pub facts: Vec<Fact>,
 }
 
-/// Everything known of an item: its declaration, facts, tables.
+/// The full description of an item: its declaration, facts and tables.
 #[derive(Clone, Debug, Default)]
 pub struct Card {
     /// The declaration, as tokens: kind and text.
@@ -91,7 +91,7 @@ pub struct Card {
     pub tables: Vec<Table>,
 }
 
-/// Takes a declaration.
+/// Collects the tokens of a declaration.
 impl TokenSink for Card {
     fn token(&mut self, token: Token<'_>) {
         self.declaration.push((token.kind, token.text.to_owned()));
@@ -113,33 +113,33 @@ impl TokenSink for Card {
     }
 }
 
-/// On which side a column's cells are aligned.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// Left, for text.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What identifies it, for sorting.
+    /// The key for sorting.
     pub key: &'static str,
-    /// Its heading.
+    /// The heading.
     pub label: &'static str,
     /// The alignment of its cells.
     pub align: Align,
 }
 
 impl Column {
-    /// Returns a column of text.
+    /// Creates a column of text.
     pub const fn left(key: &'static str, label: &'static str) -> Self {
         Self { key, label, align: Align::Left }
     }
 
-    /// Returns a column of numbers.
+    /// Creates a column of numbers.
     pub const fn right(key: &'static str, label: &'static str) -> Self {
         Self { key, label, align: Align::Right }
     }
@@ -148,7 +148,7 @@ impl Column {
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cell {
-    /// There is no value.
+    /// No value.
     #[default]
     Empty,
     /// Text.
@@ -159,32 +159,32 @@ pub enum Cell {
     Size(u64),
     /// An offset in the file.
     Offset(u64),
-    /// Bytes of the file, shown by their offset.
+    /// A range of bytes in the file, shown as its offset.
     Place(Range<u64>),
 }
 
 impl Cell {
-    /// Returns a cell of text; an empty one if there is none.
+    /// Creates a cell of text, or an empty one.
     pub fn text(text: impl Into<Option<String>>) -> Self {
         text.into().filter(|text| !text.is_empty()).map_or(Self::Empty, Self::Text)
     }
 
-    /// Returns a cell with a number.
+    /// Creates a cell with a number, or an empty one.
     pub fn number(number: Option<impl Into<u64>>) -> Self {
         number.map_or(Self::Empty, |number| Self::Number(number.into()))
     }
 
-    /// Returns a cell with a size.
+    /// Creates a cell with a size, or an empty one.
     pub fn size(size: Option<u64>) -> Self {
         size.map_or(Self::Empty, Self::Size)
     }
 
-    /// Returns a cell with an offset.
+    /// Creates a cell with an offset, or an empty one.
     pub fn offset(offset: Option<u64>) -> Self {
         offset.map_or(Self::Empty, Self::Offset)
     }
 
-    /// Returns the cell as text; a dash if it is empty.
+    /// Returns the cell as text; an empty cell is a dash.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Empty => "–".into(),
@@ -200,51 +200,51 @@ impl Cell {
 /// An item of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its index, which `#index` selects.
+    /// The index, which `#index` selects.
     pub index: u32,
-    /// Its name as it is in the file, escaped.
+    /// The name as stored in the file, escaped.
     pub name: String,
-    /// Its demangled name, if it is mangled.
+    /// The demangled name, if the name is mangled.
     pub demangled: Option<String>,
-    /// Its declaration, which lists print in place of the name.
+    /// The declaration, which lists print instead of the name.
     pub declaration: Option<String>,
-    /// What sort of item it is.
+    /// The kind of item.
     pub kind: String,
-    /// Whether its source is embedded.
+    /// Whether the source is embedded.
     pub has_source: bool,
-    /// The bytes of its code, if they are in the file as they are.
+    /// The range of the code, if it is stored uncompressed in the file.
     pub range: Option<Range<u64>>,
     /// One cell per column.
     pub cells: Vec<Cell>,
 }
 
 impl Row {
-    /// Returns the name that people read: demangled if it is mangled.
+    /// Returns the readable name: demangled if it is mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns what a list prints as the name.
+    /// Returns the text that a list prints as the name.
     pub fn listed_name(&self) -> &str {
         self.declaration.as_deref().unwrap_or_else(|| self.readable_name())
     }
 }
 
-/// Items of a program that belong together.
+/// A group of items.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// The slice of a universal file, or empty.
+    /// The slice of a universal file; empty if there is none.
     pub slice: String,
-    /// The columns of the items' cells. Index, kind and name are not among them.
+    /// The columns of the items' cells, without index, kind and name.
     pub columns: &'static [Column],
     /// The items.
     pub rows: Vec<Row>,
 }
 
-/// A list beside items: resources, parameters, sections.
+/// A table shown with the items: resources, parameters, sections.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it lists.
+    /// The title.
     pub title: String,
     /// The columns.
     pub columns: &'static [Column],
@@ -253,7 +253,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table, unless there is nothing in it.
+    /// Creates a table, or `None` if it would be empty.
     pub fn of<T>(
         title: impl Into<String>,
         columns: &'static [Column],

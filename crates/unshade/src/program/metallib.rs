@@ -1,4 +1,4 @@
-//! Metal libraries, alone and as slices of universal files.
+//! Metal libraries, on their own or as slices of universal files.
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
@@ -24,7 +24,7 @@ const NOT_SIGNED: &str = "Metal libraries are not signed";
 const NOT_DECOMPILED: &str = "AIR is not decompiled; `unshade dis` prints its LLVM assembly";
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
 
-/// One library.
+/// The format of a single library.
 pub(super) static LIBRARY: Format = Format {
     format: carve::format::Format::MetalLibrary,
     word: "metallib",
@@ -42,7 +42,7 @@ pub(super) static LIBRARY: Format = Format {
     open: |find| MetalProgram::library(find).map(boxed),
 };
 
-/// Libraries and GPU executables for several targets.
+/// The format of universal files: libraries and GPU executables for several targets.
 pub(super) static UNIVERSAL: Format = Format {
     format: carve::format::Format::MetalUniversal,
     word: "metallib-universal",
@@ -79,7 +79,7 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
-/// The columns of [`COLUMNS`], and the slice.
+/// The columns of [`COLUMNS`] plus the slice.
 const PIECE_COLUMNS: &[Column] = &[
     Column::left("metal", "Metal"),
     Column::left("air", "AIR"),
@@ -88,7 +88,7 @@ const PIECE_COLUMNS: &[Column] = &[
     Column::left("slice", "slice"),
 ];
 
-/// The most functions of a library whose hashes are checked before their results are merged.
+/// Maximum number of functions whose hashes are checked before results are merged.
 const UNITS_AT_ONCE: usize = 4_096;
 
 /// Returns the range of bitcode, if every module has a size in the function list.
@@ -105,10 +105,10 @@ fn boxed<'a>(program: MetalProgram<'a>) -> Box<dyn Program + 'a> {
     Box::new(program)
 }
 
-/// A library in a program, with the name of its slice.
+/// A library in a program and the name of its slice.
 #[derive(Clone, Debug)]
 pub struct NamedLibrary<'a> {
-    /// The slice's architecture; empty if the program is the library.
+    /// The slice's architecture; empty if the library is not in a universal file.
     pub slice: String,
     /// The library.
     pub library: Library<'a>,
@@ -119,12 +119,12 @@ pub struct NamedLibrary<'a> {
 struct MetalProgram<'a> {
     universal: Option<Universal<'a>>,
     libraries: Vec<NamedLibrary<'a>>,
-    /// What could not be read of the slices.
+    /// Problems found while reading the slices.
     diagnostics: Diagnostics,
     size: u64,
 }
 
-/// The libraries of a program as `list` and `show` report them.
+/// The libraries of a program, as reported by `list` and `show`.
 #[derive(Serialize)]
 struct LibrariesJson<F> {
     libraries: Vec<FunctionsJson<F>>,
@@ -137,7 +137,7 @@ struct FunctionsJson<F> {
     functions: Vec<F>,
 }
 
-/// What `unshade FILE` reports.
+/// The output of `unshade FILE --json`.
 #[derive(Serialize)]
 struct InfoJson {
     libraries: Vec<LibraryJson>,
@@ -205,7 +205,7 @@ impl<'a> MetalProgram<'a> {
         Ok(Self { universal: Some(universal), libraries, diagnostics, size })
     }
 
-    /// Returns each library with the index of its first function: functions count through all libraries.
+    /// Returns each library with the index of its first function. Function numbers run across all libraries.
     fn numbered(&self) -> impl Iterator<Item = (&NamedLibrary<'a>, u32)> {
         let mut next = 0_u32;
         self.libraries.iter().map(move |named| {
@@ -224,14 +224,14 @@ impl<'a> MetalProgram<'a> {
         self.numbered().map(|(named, first)| (named, functions((named, first)))).collect()
     }
 
-    /// Returns the function that a piece is, with its library.
+    /// Returns the function of a piece and its library.
     fn function(&self, piece: &Piece) -> Result<(&Library<'a>, Function<'a>)> {
         let library = self.libraries.get(piece.unit as usize).map(|named| &named.library);
         let function = library.and_then(|library| Some((library, library.function(piece.index)?)));
         function.ok_or_else(|| super::no_piece(0))
     }
 
-    /// Returns the section of the slices, if there are any, and the slices.
+    /// Returns the slices and their section, if there are any.
     fn slices(&self) -> Option<(Section, Vec<SliceJson>)> {
         let slices = self.universal.as_ref()?.slices().filter_map(Result::ok);
         let slices: Vec<_> = slices.map(|slice| read_slice(&slice)).collect();
@@ -239,7 +239,7 @@ impl<'a> MetalProgram<'a> {
     }
 }
 
-/// Returns the functions of a library that can be read, with indices from `first`.
+/// Returns the readable functions of a library, with indices from `first`.
 fn functions_from<'a>(library: &Library<'a>, first: u32) -> impl Iterator<Item = Function<'a>> {
     library.functions().map_while(Result::ok).map(move |function| numbered_from(function, first))
 }
@@ -335,7 +335,7 @@ impl Program for MetalProgram<'_> {
         let Some((library, function)) = piece.and_then(|piece| self.function(piece).ok()) else { return };
         let sources = library.sources().ok().flatten();
         if let Some(archive) = function.source_offset.and_then(|at| sources?.archive_at(at).ok()) {
-            // A damaged archive is shown as far as it can be read; `verify` reports why.
+            // Show a damaged archive as far as it is readable; `verify` reports the reason.
             let _ = visit_files(&archive, visit);
         }
     }
@@ -473,7 +473,7 @@ impl Program for MetalProgram<'_> {
     }
 }
 
-/// Checks a library, its functions spread over the runner's threads.
+/// Checks a library and spreads its functions over the runner's threads.
 fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify::Verdict {
     let mut check = Check::new(library);
     let count = check.unit_count();
@@ -485,7 +485,7 @@ fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify
     check.finish()
 }
 
-/// Unpacks the embedded sources, which have checksums of their own.
+/// Unpacks the embedded sources, which have their own checksums.
 fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     let Ok(Some(sources)) = library.sources() else { return };
     for archive in sources.archives().filter_map(Result::ok) {
@@ -497,13 +497,13 @@ fn count_source_files(library: &Library<'_>) -> Option<u64> {
     let sources = library.sources().ok().flatten()?;
     let mut files = 0;
     for archive in sources.archives().filter_map(Result::ok) {
-        // A damaged archive counts as far as it can be read.
+        // Count the files of a damaged archive as far as it is readable.
         let _ = visit_files(&archive, |_| files += 1);
     }
     Some(files)
 }
 
-/// Extracts the source archives; if functions are given, those that they name.
+/// Extracts the source archives, limited to those that the selected functions name.
 fn extract_sources(
     library: &Library<'_>,
     prefix: &str,
@@ -558,7 +558,7 @@ fn read_slice(slice: &Slice<'_>) -> SliceJson {
     SliceJson { name: slice.name(), offset, size, sections }
 }
 
-/// The slices of a universal file.
+/// Returns the section of a universal file's slices.
 fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     let count = counted(slices.len() as u64, "slice");
     let mut facts = Vec::new();
@@ -575,7 +575,7 @@ fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     Section { heading: format!("Metal universal library, {count} · {}", size(bytes)), facts }
 }
 
-/// A library's facts, the one that matters most first.
+/// Returns a library's facts, most important first.
 fn library_section(slice: &str, view: &LibraryView, source_files: Option<u64>) -> Section {
     let slice = if slice.is_empty() { String::new() } else { format!(" · slice {slice}") };
     let architecture = view.architecture.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -690,7 +690,7 @@ fn yes(flag: bool) -> Cell {
     Cell::Text(if flag { "yes" } else { "no" }.to_owned())
 }
 
-/// Everything known of a function.
+/// Returns the full description of a function.
 fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> Card {
     let mut card = Card::default();
     declaration(library, function, view, &mut card);
@@ -749,7 +749,7 @@ fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> 
     card
 }
 
-/// A finding as a fact.
+/// Converts a finding to a fact.
 pub(super) fn finding(finding: &crate::view::FindingView) -> Fact {
     let path: String = finding.path.iter().map(|part| format!("{part}: ")).collect();
     Fact::new(finding.severity.clone(), format!("{path}{}", finding.message)).bad()
@@ -765,7 +765,7 @@ fn tables(view: &FunctionView) -> Vec<Table> {
             yes(one.active),
         ]
     });
-    // Reflection names the constants where the metadata does not.
+    // Reflection names constants that the metadata leaves unnamed.
     let in_reflection = view.reflection.as_ref().map(|reflection| &reflection.function_constants);
     let in_metadata = &view.metadata.function_constants;
     let constants = if in_metadata.is_empty() { in_reflection.unwrap_or(in_metadata) } else { in_metadata };
@@ -794,7 +794,7 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
-/// The declaration from the reflection, or what is known without one.
+/// Adds the declaration from the reflection, or one built from the metadata.
 fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
     if view.signature.is_some()
         && let Ok(Some(reflection)) = library.reflection(function)

@@ -106,7 +106,7 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
-/// The columns of [`COLUMNS`] with full labels, and the entry.
+/// The columns of [`COLUMNS`] with full labels, plus the entry.
 const PIECE_COLUMNS: &[Column] = &[
     Column::left("chip", "chip"),
     Column::right("registers", "registers"),
@@ -153,7 +153,7 @@ impl NvidiaProgram<'_> {
         Section { heading: format!("{}, {}", self.name, summary(view)), facts }
     }
 
-    /// Returns the entries that are selected, or that have a function that is. Names select functions of PTX too.
+    /// Returns the entries that are selected or contain a selected function. Names also select functions of PTX.
     fn selected_entries(&self, selection: &Selection) -> HashSet<u32> {
         let mut entries = HashSet::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
@@ -168,7 +168,7 @@ impl NvidiaProgram<'_> {
         entries
     }
 
-    /// Returns the listings of a function. Functions inside of others are decompiled where these call them.
+    /// Returns the listings of a function. Nested functions are decompiled where they are called.
     fn panes_of(&self, row: &KernelRow) -> &'static [&'static str] {
         let chip = row.target.strip_prefix("sm_").and_then(|chip| chip.parse().ok());
         let is_known = chip.is_some_and(|chip| isa::by_architecture(chip).is_some());
@@ -253,7 +253,7 @@ impl Program for NvidiaProgram<'_> {
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
         let view = with_unit(&self.program, piece.unit, |entry, unit| {
-            // The text of PTX in a fat binary is one piece, which is no function.
+            // The PTX text of a fat binary is one piece, not a function.
             let is_whole = entry.is_some() && matches!(unit, Unit::Ptx(_));
             let unit = if is_whole { &Unit::Unread } else { unit };
             kernel_at(entry, unit, piece.index, piece.row.index)
@@ -280,7 +280,7 @@ impl Program for NvidiaProgram<'_> {
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
-        // Names alone are read, none of the rows.
+        // Read only the names, not the rows.
         let mut note = |index: u32, name: &[u8]| {
             let _ = visit(ItemName { index, name, kind: None, has_source: false });
             false
@@ -365,7 +365,7 @@ impl Program for NvidiaProgram<'_> {
 
     fn verify(&self, _runner: &dyn Runner) -> Verdict {
         let diagnostics = match &self.program {
-            // Findings in what had to be unpacked have offsets of their own, and stay with their entry.
+            // Findings in decompressed data use their own offsets and stay with their entry.
             Nvidia::Fatbin(fatbin) => verify::fatbin(fatbin),
             Nvidia::Cubin(cubin) => sorted(verify::cubin(cubin)),
             Nvidia::Ptx(ptx) => sorted(verify::ptx(ptx)),
@@ -383,7 +383,7 @@ fn sorted(mut diagnostics: Diagnostics) -> Diagnostics {
     diagnostics
 }
 
-/// Demangles the names of rows, each name once: a fat binary has the same functions for several chips.
+/// Demangles the names of rows, each name once: a fat binary repeats functions for several chips.
 fn demangle_all(rows: &mut [KernelRow], runner: &dyn Runner) {
     let distinct: HashSet<&str> = rows.iter().map(KernelRow::own_name).collect();
     let names: Vec<&str> = distinct.into_iter().collect();
@@ -419,7 +419,7 @@ fn row(view: &KernelRow) -> Row {
     }
 }
 
-/// Returns units of the same kind in a few words: `3 cubins, sm_30 · sm_35 · sm_52`.
+/// Summarizes the units of one kind: `3 cubins, sm_30 · sm_35 · sm_52`.
 fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     let targets: Vec<&str> =
         view.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.target.as_str()).collect();
@@ -429,7 +429,7 @@ fn units(view: &NvidiaView, kind: &str, noun: &str) -> Option<String> {
     (count > 0).then(|| format!("{}, {}", counted(count, noun), unique.join(" · ")))
 }
 
-/// The unit of a program that is not a fat binary.
+/// Returns the unit of a program that is not a fat binary.
 fn only_unit(view: &NvidiaView) -> Option<&UnitView> {
     match view.units.as_slice() {
         [unit] if unit.entry.is_none() => Some(unit),
@@ -437,7 +437,7 @@ fn only_unit(view: &NvidiaView) -> Option<&UnitView> {
     }
 }
 
-/// Returns a program in a few words.
+/// Summarizes a program in a few words.
 fn summary(view: &NvidiaView) -> String {
     let kernels: u64 =
         view.units.iter().filter_map(|unit| unit.cubin.as_ref()).map(|cubin| cubin.kernels).sum();
@@ -450,7 +450,7 @@ fn summary(view: &NvidiaView) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what a program is for, and how many functions it has.
+/// Returns the target and the number of functions.
 fn target(view: &NvidiaView) -> (Option<String>, u64) {
     let mut targets: Vec<&str> = view.units.iter().map(|unit| unit.target.as_str()).collect();
     targets.dedup();
@@ -461,7 +461,7 @@ fn target(view: &NvidiaView) -> (Option<String>, u64) {
     ((!targets.is_empty()).then(|| targets.join(" ")), view.units.iter().map(count).sum())
 }
 
-/// The facts that people look for first.
+/// Returns the main facts of a program.
 fn facts(view: &NvidiaView) -> Vec<Fact> {
     let mut facts = match only_unit(view) {
         Some(unit) => unit_facts(unit),
@@ -553,7 +553,7 @@ const RELOCATIONS: &[Column] = &[
 ];
 const ATTRIBUTES: &[Column] = &[Column::left("attribute", "attribute"), Column::left("value", "value")];
 
-/// Everything known of a function.
+/// Returns the full description of a function.
 fn card(view: &KernelView) -> Card {
     let row = &view.row;
     let mut card = Card::default();

@@ -1,8 +1,8 @@
-//! What can be asked of a file, and for which formats that means nothing.
+//! The verbs that take programs, and the formats that do not support them.
 
 use super::Format;
 
-/// A verb of the command line that takes programs.
+/// A command that takes programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// `unshade FILE`.
@@ -56,7 +56,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb, in the order in which they are documented.
+    /// All verbs, in the order of the documentation.
     pub const ALL: [Self; 24] = [
         Self::Info,
         Self::List,
@@ -84,7 +84,7 @@ impl Verb {
         Self::Sign,
     ];
 
-    /// Returns the words on the command line.
+    /// Returns the spelling on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -115,7 +115,7 @@ impl Verb {
     }
 }
 
-/// Returns why a verb means nothing for a format, as a sentence without a full stop.
+/// Returns why a format does not support a verb, as a sentence without a full stop.
 pub fn refusal(format: &Format, verb: Verb) -> Option<&'static str> {
     format.refusals.iter().find(|(refused, _)| *refused == verb).map(|(_, reason)| *reason)
 }
