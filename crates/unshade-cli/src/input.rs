@@ -1,9 +1,9 @@
-//! Inputs: files, standard input, folders of captures, and the programs inside of them.
+//! Inputs: files, standard input, folders of captures, and the programs inside them.
 //!
-//! An argument is a path, `-`, or a path with `!` and the path of one program inside of it, as printed by `list` and
-//! `scan`. A file whose own name holds a `!` is taken as that file first. Names need not be UTF-8.
+//! An argument is a path, `-`, or a path with `!` and the path of one program inside it, as printed by `list` and
+//! `scan`. If a file has `!` in its own name, the file takes precedence. Names need not be UTF-8.
 //!
-//! Standard input and pipes are kept in memory up to [`IN_MEMORY`] bytes; what is longer goes into a temporary file.
+//! Standard input and pipes are kept in memory up to [`IN_MEMORY`] bytes; longer streams go to a temporary file.
 
 use crate::paint;
 use anyhow::{Context, Result, bail};
@@ -16,13 +16,13 @@ use std::path::Path;
 use unshade::carve::{self, Find, Limits, Selector};
 use unshade::core::{Diagnostics, Escaped};
 
-/// Standard input and pipes longer than this are refused.
+/// Maximum size of standard input and pipes in bytes; longer streams are refused.
 const MAX_STREAM: u64 = 64 << 30;
 
-/// Of standard input and pipes this much is kept in memory.
+/// Maximum number of bytes of a stream that are kept in memory.
 const IN_MEMORY: usize = 64 << 20;
 
-/// Files below this size are read rather than mapped: a mapping costs more than the copy.
+/// Minimum size of files that are mapped: for smaller ones a mapping costs more than a copy.
 const MAP_FROM: u64 = 256 << 10;
 
 /// The bytes of an input.
@@ -57,7 +57,7 @@ impl Bytes {
             bail!("is a folder; `unshade scan` looks into folders");
         }
         if metadata.is_file() && metadata.len() == 0 {
-            // Also what the system shows as files, of which some never end.
+            // Covers system pseudo-files too, some of which never end.
             return Ok(Self::Read(Vec::new()));
         }
         if !metadata.is_file() || metadata.len() < MAP_FROM {
@@ -68,16 +68,16 @@ impl Bytes {
 
     #[expect(unsafe_code, reason = "a file can only be mapped by an unsafe call")]
     fn map(file: &File) -> Result<Self> {
-        // SAFETY: the map is read-only and private to this process. If somebody else cuts the file off meanwhile, the
-        // system ends the program with a signal, as it does every program that maps files; bytes that change under us
-        // are as hostile as any, and every reader checks what it reads where it reads it.
+        // SAFETY: the map is read-only and private to this process. If another process truncates the file, the system
+        // ends this program with a signal, as it does for every program that maps files. If another process changes the
+        // bytes, every reader still checks what it reads where it reads it.
         Ok(Self::Mapped(unsafe { Mmap::map(file)? }))
     }
 }
 
-/// Reads a stream to its end. `expected` is about its length.
+/// Reads a stream to its end. `expected` is its approximate length.
 fn read(mut source: impl Read, expected: u64) -> Result<Bytes> {
-    // With room for a byte more the end is found without growing.
+    // One spare byte lets the read reach the end without growing the buffer.
     let expected = usize::try_from(expected.min(MAP_FROM)).unwrap_or(0);
     let mut bytes = Vec::with_capacity(expected + 1);
     source.by_ref().take(IN_MEMORY as u64).read_to_end(&mut bytes)?;
@@ -96,7 +96,7 @@ fn read(mut source: impl Read, expected: u64) -> Result<Bytes> {
     Bytes::map(&file)
 }
 
-/// An input was read, but holds nothing that was looked for: exit status 1 rather than 2.
+/// The error for an input that was read but contains nothing of interest: exit status 1 rather than 2.
 #[derive(Debug)]
 pub(crate) struct NothingFound(pub(crate) String);
 
@@ -108,13 +108,13 @@ impl std::fmt::Display for NothingFound {
 
 impl std::error::Error for NothingFound {}
 
-/// An input that was opened.
+/// An open input.
 pub(crate) struct Input {
-    /// As it was given, without the part that selects a program; escaped where it is not UTF-8.
+    /// The name as given, without the program selector; escaped if it is not UTF-8.
     pub(crate) name: String,
-    /// Its bytes in hexadecimal, if it is not UTF-8.
+    /// The bytes of the name in hexadecimal, if it is not UTF-8.
     pub(crate) name_bytes: Option<String>,
-    /// The name in paths of programs.
+    /// The name used in paths of programs.
     raw_name: Vec<u8>,
     source: Source,
     selector: Option<Selector>,
@@ -130,7 +130,7 @@ enum Source {
 }
 
 impl Input {
-    /// Opens what an argument names.
+    /// Opens the input that an argument names.
     pub(crate) fn open(argument: impl AsRef<OsStr>) -> Result<Self> {
         let argument = argument.as_ref();
         if argument == "-" {
@@ -143,7 +143,7 @@ impl Input {
         Ok(Self::new(path, source, selector))
     }
 
-    /// Opens a path as it is, with nothing in it that selects.
+    /// Opens a path literally, without a program selector.
     pub(crate) fn open_path(path: &Path) -> Result<Self> {
         Ok(Self::new(path.as_os_str(), open_source(path)?, None))
     }
@@ -154,7 +154,7 @@ impl Input {
         Self { name: shown(name), name_bytes, raw_name, source, selector }
     }
 
-    /// The bytes of the file; of a capture those of its store.
+    /// Returns the bytes of the file, or those of a capture's store.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.source {
             Source::File(bytes) => bytes,
@@ -162,23 +162,24 @@ impl Input {
         }
     }
 
-    /// Says that all that was selected will be read: a whole file is mapped at once rather than page by page.
+    /// Announces that the whole selection will be read, so that a whole file is mapped at once rather than page by
+    /// page.
     pub(crate) fn will_be_read(&self) {
         #[cfg(target_os = "linux")]
         if let (Source::File(Bytes::Mapped(map)), None) = (&self.source, &self.selector) {
-            // Older systems can't, and nothing is lost.
+            // Older systems don't support this; reading still works.
             let _ = map.advise(memmap2::Advice::PopulateRead);
         }
     }
 
-    /// Visits every program that the argument means, in file order.
+    /// Visits every selected program, in file order.
     pub(crate) fn programs(
         &self,
         limits: &Limits,
         visit: &mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
     ) -> Diagnostics {
         let name = self.raw_name.as_slice();
-        // A selector means one program, so that whether to go on after it does not matter.
+        // A selector matches one program, so whether to continue does not matter.
         match (&self.source, &self.selector) {
             (Source::Capture { index, store }, None) => {
                 carve::carve_gputrace(index, store, name, limits, visit)
@@ -197,7 +198,7 @@ impl Input {
         }
     }
 
-    /// Visits the programs until `visit` fails; what is odd about the file goes to `diagnostics`. Fails if there is no
+    /// Visits the programs until `visit` fails. Problems with the file go to `diagnostics`. Fails if there is no
     /// program.
     pub(crate) fn each_find(
         &self,
@@ -227,7 +228,7 @@ impl Input {
         Ok(())
     }
 
-    /// What to say of a file that holds no GPU program.
+    /// Returns the message for a file without GPU programs.
     pub(crate) fn without_programs(&self) -> String {
         format!(
             "no GPU program in it: {}, {}",
@@ -237,8 +238,8 @@ impl Input {
     }
 }
 
-/// Returns whether an argument names a file, a folder, or a program inside of a file. A name without `.`, `/`, `!` and
-/// `@` is taken for a function; so is `/…/`, unless there is such a folder.
+/// Returns whether an argument names a file, a folder, or a program inside a file. A name without `.`, `/`, `!` and `@`
+/// counts as a function; so does `/…/`, unless such a folder exists.
 pub(crate) fn names_input(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
     if argument == "-" {
@@ -248,17 +249,17 @@ pub(crate) fn names_input(argument: &OsStr) -> bool {
     bytes.iter().any(|byte| b"./!@".contains(byte)) && (selector.is_some() || Path::new(path).exists())
 }
 
-/// Returns whether a path is a folder of files: an Xcode capture is a folder, too, but one input.
+/// Returns whether a path is a folder of files. An Xcode capture is a folder too, but counts as one input.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() && path.extension().is_none_or(|extension| extension != "gputrace")
 }
 
-/// Returns the file that an argument names, without what selects a program.
+/// Returns the file of an argument, without the program selector.
 pub(crate) fn file_of(argument: &OsStr) -> &OsStr {
     split_argument(argument).0
 }
 
-/// Returns a name for people: escaped where it is not UTF-8.
+/// Returns a printable name, escaped if it is not UTF-8.
 pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref();
     match name.to_str() {
@@ -267,13 +268,13 @@ pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// Splits `file!inside` at the first `!` that leaves the name of something that is there.
+/// Splits `file!inside` at the first `!` that leaves the name of an existing path.
 fn split_argument(argument: &OsStr) -> (&OsStr, Option<&str>) {
     if Path::new(argument).exists() {
         return (argument, None);
     }
     let bytes = argument.as_encoded_bytes();
-    // `file@0x40` selects a program that has no name, only an offset.
+    // `file@0x40` selects an unnamed program by its offset.
     for (place, byte) in bytes.iter().enumerate().filter(|(_, byte)| b"!@".contains(byte)) {
         let Some((path, rest)) = split_at(argument, place) else { continue };
         if !path.is_empty() && Path::new(path).exists() {
@@ -283,7 +284,7 @@ fn split_argument(argument: &OsStr) -> (&OsStr, Option<&str>) {
     (argument, None)
 }
 
-/// Splits a name at an ASCII character, if what follows is UTF-8.
+/// Splits a name at an ASCII character, if the rest is UTF-8.
 #[cfg(unix)]
 fn split_at(argument: &OsStr, place: usize) -> Option<(&OsStr, &str)> {
     use std::os::unix::ffi::OsStrExt;

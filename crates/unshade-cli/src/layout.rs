@@ -1,4 +1,4 @@
-//! Layout of what programs say of themselves: sections of facts, cards, rows of items, tables.
+//! Layout of program descriptions: sections of facts, cards, rows of items, tables.
 
 use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
@@ -10,16 +10,16 @@ use unshade::core::TokenSink;
 use unshade::metallib::FunctionType;
 use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Section, State, Table};
 
-/// The column of names is never narrower than this.
+/// Minimum width of the name column.
 const MIN_NAME: usize = 24;
 
-/// How much of a cut name precedes the place where it differs from its neighbours.
+/// Number of leading characters that a cut name keeps.
 const NAME_START: usize = 12;
 
-/// How long a line may be where the width of the terminal is not known.
+/// Maximum line length if the terminal width is unknown.
 const LINE_WIDTH: usize = 100;
 
-/// Prints a path and what it is: on one line if there is room.
+/// Prints a path and its description, on one line if they fit.
 pub(crate) fn heading(path: &str, text: &str, stdout: &mut Stdout) -> Result<()> {
     let width = path.chars().count() + text.chars().count() + 3;
     let room = paint::terminal_width().unwrap_or(LINE_WIDTH);
@@ -27,13 +27,13 @@ pub(crate) fn heading(path: &str, text: &str, stdout: &mut Stdout) -> Result<()>
     Ok(writeln!(stdout, "{}{separator}{text}", name(path))?)
 }
 
-/// Prints what a program is and what people look for first. `path` selects the program on the command line.
+/// Prints what a program is and its main facts. `path` selects the program on the command line.
 pub(crate) fn section(path: &str, section: &Section, stdout: &mut Stdout) -> Result<()> {
     heading(path, &section.heading, stdout)?;
     facts(path, &section.facts, stdout)
 }
 
-/// Prints a line for each fact.
+/// Prints one line per fact.
 pub(crate) fn facts(path: &str, facts: &[Fact], stdout: &mut Stdout) -> Result<()> {
     for fact in facts {
         let value = in_state(&fact.value, fact.state);
@@ -60,7 +60,7 @@ fn in_state(text: &str, state: State) -> String {
     }
 }
 
-/// Prints everything known of an item.
+/// Prints the full description of an item.
 pub(crate) fn card(path: &str, card: &Card, stdout: &mut Stdout) -> Result<()> {
     let mut tokens = PaintedTokens::default();
     for (kind, text) in &card.declaration {
@@ -73,7 +73,7 @@ pub(crate) fn card(path: &str, card: &Card, stdout: &mut Stdout) -> Result<()> {
     card.tables.iter().try_for_each(|one| table(one, stdout))
 }
 
-/// Prints a table under its title.
+/// Prints a table below its title.
 pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     writeln!(stdout, "\n{}", name(&table.title))?;
     let cells: Vec<Vec<Cow<'_, str>>> =
@@ -93,7 +93,7 @@ pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     Ok(())
 }
 
-/// In a table an empty cell is left empty.
+/// Returns the text of a cell in a table, where an empty cell stays blank.
 fn shown_in_table(cell: &Cell) -> Cow<'_, str> {
     if *cell == Cell::Empty { "".into() } else { cell.shown() }
 }
@@ -102,7 +102,7 @@ fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
 }
 
-/// Returns cells in columns; `cell` returns the one of the n-th column.
+/// Formats one line of a table; `cell` returns the cell of the n-th column.
 fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize) -> &'c str) -> String {
     let mut line = String::with_capacity(widths.iter().map(|width| width + 2).sum());
     for (at, ((_, column), width)) in columns.iter().zip(widths).enumerate() {
@@ -123,7 +123,8 @@ fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize)
     line
 }
 
-/// Prints one line per item. On a terminal long names are cut so that they stay apart; elsewhere names are whole.
+/// Prints one line per item. On a terminal, long names are cut but stay distinguishable; elsewhere they are printed in
+/// full.
 pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
     let rows = &group.rows;
     let index_width = rows.iter().map(|row| row.index.to_string().len()).max().unwrap_or(1);
@@ -136,7 +137,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
     let widths: Vec<usize> =
         columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
-    // Few programs have sources, so that the column is there only if it says something.
+    // Few programs have sources, so the column appears only if one does.
     let has_sources = rows.iter().any(|row| row.has_source);
     let source_label = if has_sources { "source  " } else { "" };
     let labels = line(&columns, &widths, |at| columns[at].1.label);
@@ -148,7 +149,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
-    // Few kinds occur, and painting them takes longer than looking them up.
+    // There are few kinds, and painting one takes longer than looking it up.
     let mut kinds: HashMap<&str, String> = HashMap::new();
     for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {
         let cells = line(&columns, &widths, |at| &cells[columns[at].0]);
@@ -167,14 +168,14 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     Ok(())
 }
 
-/// Cuts names to a number of columns so that they can be told apart: where a name differs from the others only after
-/// the cut, what it has in common with them is left out instead.
+/// Cuts names to a number of columns but keeps them distinguishable: if a name first differs from the others after the
+/// cut, the shared part is left out instead.
 fn cut_apart<'n>(names: &[&'n str], room: usize) -> Vec<Cow<'n, str>> {
     let is_long = |name: &str| name.len() > room && name.chars().count() > room;
     if !names.iter().any(|name| is_long(name)) {
         return names.iter().map(|name| Cow::Borrowed(*name)).collect();
     }
-    // In sorted order the longest prefix that a name shares with any other is the one that it shares with a neighbour.
+    // In sorted order, the longest prefix that a name shares with any other is one that it shares with a neighbour.
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| names[*at]);
     let mut differs_at = vec![0; names.len()];
@@ -191,7 +192,7 @@ fn cut_apart<'n>(names: &[&'n str], room: usize) -> Vec<Cow<'n, str>> {
     names.iter().zip(&differs_at).map(cut).collect()
 }
 
-/// Cuts a name to a number of columns in which the character at `differs` is visible.
+/// Cuts a name to a number of columns and keeps the character at `differs` visible.
 fn cut_around(name: &str, differs: usize, room: usize) -> String {
     if differs + 4 < room {
         return paint::cut(name, room).into_owned();
@@ -200,13 +201,13 @@ fn cut_around(name: &str, differs: usize, room: usize) -> String {
     let kept: String = name.chars().take(start).chain(['…']).collect();
     let rest = room.saturating_sub(start + 1);
     let length = name.chars().count();
-    // A few characters before the difference, and as many after it as there is room for.
+    // Keep a few characters before the difference, and as many after it as fit.
     let from = differs.saturating_sub(4).min(length.saturating_sub(rest)).max(start);
     let tail: String = name.chars().skip(from).collect();
     kept + &paint::cut(&tail, rest)
 }
 
-/// Returns an argument as a shell takes it.
+/// Quotes an argument for the shell.
 pub(crate) fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%~".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {

@@ -1,7 +1,7 @@
-//! What is written: standard output, a pager, files.
+//! Output: standard output, a pager, files.
 //!
-//! A file appears under its name only when it is complete, an existing one is replaced only with `--force`, and
-//! nothing is written through a link that stands in the folder already.
+//! A file appears under its name only when it is complete. An existing file is replaced only with `--force`. Existing
+//! links in the folder are never followed.
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -11,14 +11,14 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Standard output with a buffer, through a pager where that helps.
+/// Buffered standard output, with a pager where that helps.
 pub(crate) struct Stdout {
     writer: Option<BufWriter<Box<dyn Write>>>,
     pager: Option<Child>,
 }
 
 impl Stdout {
-    /// Standard output; paged if it is a terminal and `page` is set.
+    /// Creates the output; it is paged if standard output is a terminal and `page` is set.
     pub(crate) fn new(page: bool) -> Self {
         if page
             && io::stdout().is_terminal()
@@ -34,7 +34,7 @@ impl Stdout {
         Self { writer: Some(BufWriter::with_capacity(1 << 16, stream)), pager }
     }
 
-    /// Prints a value as JSON, with a line end behind it: on one line or indented.
+    /// Prints a value as JSON on one line or indented, followed by a line end.
     pub(crate) fn json(&mut self, value: &impl Serialize, one_line: bool) -> Result<()> {
         if one_line {
             serde_json::to_writer(&mut *self, value)?;
@@ -44,7 +44,7 @@ impl Stdout {
         Ok(writeln!(self)?)
     }
 
-    /// Writes out what is buffered, and waits for the pager.
+    /// Flushes the buffer and waits for the pager.
     pub(crate) fn finish(mut self) -> Result<()> {
         let result = self.flush();
         drop(self.writer.take());
@@ -69,13 +69,13 @@ impl Drop for Stdout {
     fn drop(&mut self) {
         drop(self.writer.take());
         if let Some(mut pager) = self.pager.take() {
-            // There is nobody left to tell.
+            // A failure could not be reported any more.
             let _ = pager.wait();
         }
     }
 }
 
-/// Starts the user's pager, or `less` so that it leaves short output alone.
+/// Starts the user's pager, or `less` with options that leave short output alone.
 fn start_pager() -> Option<Child> {
     let pager =
         std::env::var("UNSHADE_PAGER").or_else(|_| std::env::var("PAGER")).unwrap_or_else(|_| "less".into());
@@ -88,7 +88,7 @@ fn start_pager() -> Option<Child> {
     command.spawn().ok()
 }
 
-/// Whether an error is that nobody reads standard output any more.
+/// Returns whether an error means that the reader of standard output is gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -97,16 +97,16 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// A folder that files are written into.
+/// A folder for output files.
 pub(crate) struct Folder {
     root: PathBuf,
     force: bool,
-    /// Folders below the root that are known to be folders, not links.
+    /// Folders below the root that are known not to be links.
     checked: std::collections::HashSet<PathBuf>,
 }
 
 impl Folder {
-    /// Makes the folder, unless it is there.
+    /// Creates the folder if it is missing.
     pub(crate) fn create(root: &Path, force: bool) -> Result<Self> {
         if is_stdout(root) {
             bail!("several files are written into a folder, not to standard output");
@@ -115,7 +115,7 @@ impl Folder {
         Ok(Self { root: root.to_owned(), force, checked: std::collections::HashSet::new() })
     }
 
-    /// Writes a file at a path that is relative and free of `..`, making the folders on the way.
+    /// Writes a file at a relative path without `..`, and creates the folders on the way.
     pub(crate) fn write(&mut self, path: &Path, data: &[u8]) -> Result<()> {
         if let Some(parent) = path.parent() {
             self.make_folders(parent)?;
@@ -123,12 +123,12 @@ impl Folder {
         write_file(&self.root.join(path), self.force, data)
     }
 
-    /// Writes a file of this name, without folders.
+    /// Writes a file directly into the folder.
     pub(crate) fn write_flat(&self, name: &Path, data: &[u8]) -> Result<()> {
         self.write_parts(name, std::iter::once(data))
     }
 
-    /// Writes a file of parts into a folder that is there.
+    /// Writes a file from parts into an existing folder.
     pub(crate) fn write_parts<'d>(
         &self,
         path: &Path,
@@ -137,7 +137,7 @@ impl Folder {
         write_file_of(&self.root.join(path), self.force, parts)
     }
 
-    /// Makes the folders of a path one by one; a link among them is refused, as it may lead outside of the root.
+    /// Creates the folders of a path one by one. Refuses links, which may lead outside the root.
     pub(crate) fn make_folders(&mut self, path: &Path) -> Result<()> {
         let mut relative = PathBuf::new();
         for part in path.components() {
@@ -159,7 +159,7 @@ impl Folder {
     }
 }
 
-/// Fails if a file is there that must not be replaced.
+/// Fails if a file exists that must not be replaced.
 pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
     if !force && !is_stdout(path) && fs::symlink_metadata(path).is_ok() && !is_stream(path) {
         bail!("{} exists already; --force replaces it", path.display());
@@ -173,17 +173,17 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     names.iter().any(|name| path.as_os_str() == *name)
 }
 
-/// Whether a path leads to a device or a pipe, such as `/dev/null`: it is written to, and never replaced.
+/// Returns whether a path leads to a device or pipe, such as `/dev/null`, which is written to and never replaced.
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Writes a file under a temporary name beside it, then renames it. A device or a pipe is written to as it is.
+/// Writes a file under a temporary name in the same folder, then renames it. A device or pipe is written to directly.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
 }
 
-/// The same, of parts.
+/// Writes a file from parts, like [`write_file`].
 pub(crate) fn write_file_of<'d>(
     path: &Path,
     force: bool,
@@ -209,10 +209,10 @@ pub(crate) fn write_file_of<'d>(
     let size = parts.clone().map(|part| part.len() as u64).sum();
     let mut parts = parts;
     let mut write = || -> io::Result<()> {
-        // `create_new` does not follow a link that somebody put there.
+        // `create_new` does not follow an existing link.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         reserve(&file, size)?;
-        // Parts may be many and small.
+        // There may be many small parts.
         let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
         parts.try_for_each(|part| buffered.write_all(part))?;
         buffered.flush()?;
@@ -224,7 +224,7 @@ pub(crate) fn write_file_of<'d>(
     })
 }
 
-/// Writes a file to standard output. Binary data is not written to a terminal.
+/// Writes a file to standard output, but no binary data to a terminal.
 fn write_stdout<'d>(parts: impl Iterator<Item = &'d [u8]> + Clone) -> Result<()> {
     let is_text =
         || parts.clone().all(|part| std::str::from_utf8(part).is_ok_and(|text| !text.contains('\0')));
@@ -237,8 +237,8 @@ fn write_stdout<'d>(parts: impl Iterator<Item = &'d [u8]> + Clone) -> Result<()>
     stdout.finish()
 }
 
-/// Reserves the space of a large file. A full disk is found out at once; and where it replaces another one, the system
-/// need not find places for all that was written before it gives the file its name, which takes as long as the writing.
+/// Reserves the space of a large file, so that a full disk fails at once. When the file replaces another, this also
+/// spares the system from allocating all blocks before the rename, which would take as long as the writing.
 #[cfg(target_os = "linux")]
 fn reserve(file: &File, size: u64) -> io::Result<()> {
     const RESERVE_FROM: u64 = 1 << 20;
@@ -247,7 +247,7 @@ fn reserve(file: &File, size: u64) -> io::Result<()> {
     }
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size) {
         Err(rustix::io::Errno::NOSPC) => Err(rustix::io::Errno::NOSPC.into()),
-        // Not every file system can.
+        // Not every file system supports this.
         _ => Ok(()),
     }
 }
@@ -262,7 +262,7 @@ pub(crate) fn write_text(args: &crate::args::FileArgs, text: &str) -> Result<()>
     write_pieces(args, |out| Ok(out.write_str(text)?))
 }
 
-/// The same, of text that comes in pieces.
+/// Writes text that comes in pieces to a file, or prints it.
 pub(crate) fn write_pieces(
     args: &crate::args::FileArgs,
     write: impl FnOnce(&mut dyn fmt::Write) -> Result<()>,
@@ -276,7 +276,7 @@ pub(crate) fn write_pieces(
         _ => {
             let mut printed = Printed { stdout: Stdout::new(false), error: None };
             let written = write(&mut printed);
-            // Why it could not be printed says more than that it could not.
+            // Prefer the cause of the failure to the fact that printing failed.
             if let Some(error) = printed.error {
                 return Err(error.into());
             }
@@ -286,7 +286,7 @@ pub(crate) fn write_pieces(
     }
 }
 
-/// Standard output for what writes text.
+/// A text writer for standard output.
 struct Printed {
     stdout: Stdout,
     error: Option<io::Error>,

@@ -1,19 +1,19 @@
-//! Progress of long work, on standard error, and only if it is a terminal and the work takes more than a second.
+//! Progress of long work, shown on standard error if it is a terminal and the work takes more than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// Nothing is shown before this.
+/// The delay before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A count of things or bytes that goes up to a total.
+/// A counter of items or bytes that rises to a total.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
 }
 
 impl Progress {
-    /// Work on so many things.
+    /// Starts the progress of work with `total` steps.
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}");
@@ -24,7 +24,7 @@ impl Progress {
         Self { bar, started: Instant::now() }
     }
 
-    /// So many more are done.
+    /// Adds `count` completed steps.
     pub(crate) fn advance(&self, count: u64) {
         if self.bar.is_hidden() && self.started.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

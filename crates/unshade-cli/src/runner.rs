@@ -1,10 +1,10 @@
-//! Work of the library, spread over all processors.
+//! A runner that spreads the library's work over all processors.
 
 use crate::progress::Progress;
 use rayon::prelude::*;
 use unshade::program::Runner;
 
-/// How many jobs are done before the progress bar moves.
+/// Number of jobs between updates of the progress bar.
 const BATCH: usize = 1024;
 
 /// Runs jobs on all processors, with a progress bar.
@@ -12,7 +12,7 @@ pub(crate) struct AllProcessors;
 
 impl Runner for AllProcessors {
     fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync)) {
-        // One job needs no threads, nor the time to start them.
+        // One job is not worth starting threads for.
         if count <= 1 {
             return (0..count).for_each(job);
         }
@@ -20,7 +20,7 @@ impl Runner for AllProcessors {
         for start in (0..count).step_by(BATCH) {
             let batch = start..count.min(start + BATCH);
             progress.advance(batch.len() as u64);
-            // Short jobs in groups, or handing them out takes longer than they do.
+            // Group short jobs, which would take less time than handing them out.
             let group = batch.len() / (8 * rayon::current_num_threads());
             batch.into_par_iter().with_min_len(group.max(1)).for_each(job);
         }

@@ -17,11 +17,11 @@ use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
 use unshade::view::SCHEMA;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document {
     schema: u32,
-    /// What the functions need: helpers and variables.
+    /// Definitions that the functions need: helpers and variables.
     prelude: Vec<String>,
     functions: Vec<FunctionView>,
 }
@@ -32,18 +32,18 @@ struct FunctionView {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     demangled: Option<String>,
-    /// How many instructions have no C.
+    /// The number of instructions without a C equivalent.
     unlifted: usize,
     gotos: usize,
     casts: usize,
-    /// Whether it is to be compiled with `-ftz=true`.
+    /// Whether the code must be compiled with `-ftz=true`.
     flushes: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     lines: Vec<LineView>,
 }
 
-/// A line, and the addresses of the instructions that it comes from.
+/// A line of C and the addresses of the instructions that it comes from.
 #[derive(Serialize)]
 struct LineView {
     text: String,
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     Ok(outcome)
 }
 
-/// What functions need, each once, in an order in which each stands behind what it needs itself.
+/// Returns the definitions that functions need, each once and after its own dependencies.
 fn prelude(functions: &[FunctionC]) -> Vec<String> {
     let mut seen = HashSet::new();
     let decompiled = functions.iter().filter_map(|function| function.result.as_ref().ok());
@@ -118,7 +118,7 @@ fn prelude(functions: &[FunctionC]) -> Vec<String> {
     all.filter(|definition| seen.insert(definition.as_str())).cloned().collect()
 }
 
-/// What functions need, and all of them, one after the other, each under its readable name.
+/// Returns the shared definitions, followed by each function under its readable name.
 fn text(functions: &[FunctionC], with_lines: bool) -> String {
     let mut text = String::new();
     for definition in prelude(functions) {
@@ -143,7 +143,7 @@ fn text(functions: &[FunctionC], with_lines: bool) -> String {
     text
 }
 
-/// `// 0038 0040`.
+/// Formats the addresses of a line: `// 0038 0040`.
 fn addresses(line: &Line) -> String {
     let mut text = String::new();
     for address in &line.addresses {

@@ -1,6 +1,6 @@
-//! `unshade dump`: every byte of a program attributed.
+//! `unshade dump`: a description of every byte of a program.
 //!
-//! The outline streams: one line per field, written as the walk reaches it, so that a file of any size needs no memory.
+//! The outline streams: each field is printed when the walk reaches it, so memory use does not depend on the file size.
 
 use super::programs::{ProgramJson, each_program, print_diagnostics};
 use crate::Outcome;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Returns whether a field is shown: it is not too deep, and touches the bytes that were asked for.
+/// Returns whether a field is shown: it is not too deep and overlaps the requested bytes.
 fn is_shown(args: &DumpArgs, depth: usize, range: &Range<u64>) -> bool {
     depth < args.depth
         && args.range.as_ref().is_none_or(|wanted| range.start < wanted.end && wanted.start < range.end)
@@ -70,7 +70,7 @@ struct Lines<'a> {
     args: &'a DumpArgs,
     stdout: &'a mut Stdout,
     depth: usize,
-    /// The number of innermost open fields that are not shown.
+    /// The number of innermost open fields that are hidden.
     hidden: usize,
     error: Option<io::Error>,
 }

@@ -1,4 +1,4 @@
-//! DXContainers: YAML both ways, signing, editing.
+//! DXContainers: conversion to and from YAML, signing, editing.
 
 use super::written::write;
 use crate::Outcome;
@@ -73,7 +73,7 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
     write(&args.output, &[&args.file], iter::once(data.as_slice()))
 }
 
-/// Options that are for Metal libraries.
+/// Refuses options for Metal libraries.
 fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--keep", !args.keep.is_empty()),

@@ -1,4 +1,4 @@
-//! `unshade ghidra`: the Ghidra processor module, as files; with `--import`, kernels as programs that Ghidra imports.
+//! `unshade ghidra`: writes the Ghidra processor module; with `--import`, writes kernels as programs for Ghidra.
 
 use super::programs::{Visited, each_program, print_diagnostics, require_selected};
 use crate::Outcome;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Programs that are being written.
+/// The programs being written.
 struct Import<'a> {
     selection: Selection,
     folder: Folder,

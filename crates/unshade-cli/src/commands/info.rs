@@ -1,7 +1,6 @@
-//! `unshade FILE…`: what files are.
+//! `unshade FILE…`: a summary of files.
 //!
-//! A file that is a program, or holds one, gets the facts that people look for first; one that holds several gets one
-//! row for each.
+//! A file with one program gets the program's main facts; a file with several gets one row per program.
 
 use super::programs::{EntryJson, FileJson, ProgramJson, collect, each_file, outcome_of};
 use crate::Outcome;
@@ -20,10 +19,10 @@ use unshade::carve::Find;
 use unshade::core::Diagnostics;
 use unshade::program::{self, Brief, Section};
 
-/// How many programs of a file get a row each; the others are counted.
+/// Maximum number of rows per file; further programs are only counted.
 const MAX_ROWS: usize = 20;
 
-/// Returns the command that a word was probably meant to be, if it is no file.
+/// Returns the command that a word was probably meant to be, if no such file exists.
 fn mistyped(word: &OsStr) -> Option<String> {
     let word = word.to_str().filter(|word| !word.contains(['.', '/', '!', '@']))?;
     if word == "-" || Path::new(word).exists() {
@@ -35,7 +34,7 @@ fn mistyped(word: &OsStr) -> Option<String> {
     distances.filter(|(distance, name)| *distance <= 2 && *distance < name.len()).min().map(|(_, name)| name)
 }
 
-/// What is known of a program.
+/// The summary of a program.
 struct Known {
     entry: EntryJson,
     sections: Vec<Section>,
@@ -108,13 +107,13 @@ fn print(input: &Input, programs: &[Known], stdout: &mut Stdout) -> Result<()> {
     Ok(())
 }
 
-/// The file that programs are in.
+/// Prints the heading of a file that contains programs.
 fn print_file(input: &Input, stdout: &mut Stdout) -> Result<()> {
     let size = bytes(input.bytes().len() as u64);
     heading(&input.name, &format!("{}, {size}", unshade::format::detect(input.bytes())), stdout)
 }
 
-/// What the file is, then one row per program.
+/// Prints the heading of the file, then one row per program.
 fn print_rows(input: &Input, programs: &[Known], stdout: &mut Stdout) -> Result<()> {
     print_file(input, stdout)?;
     let inner = |known: &Known| {

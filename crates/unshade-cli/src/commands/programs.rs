@@ -1,8 +1,8 @@
-//! Visiting the programs of inputs: what is common to all verbs.
+//! Visiting the programs of inputs, shared by all commands.
 //!
-//! A verb names itself, so that programs of formats for which it means nothing are passed over. If there is no other
-//! program, the reason is reported and the exit status is 2. Selectors are looked up in all inputs before anything is
-//! printed: one that selects nothing is reported with the nearest name, and the exit status is 1.
+//! Each command names its verb, and programs of formats that do not support it are skipped. If no other program is
+//! left, the reason is reported and the exit status is 2. Selectors are looked up in all inputs before anything is
+//! printed: one without a match is reported with the nearest name, and the exit status is 1.
 
 use super::findings;
 use crate::Outcome;
@@ -17,7 +17,7 @@ use unshade::program::{self, ItemName, Json, Program, Verb, format_of, refusal};
 use unshade::select::{Selection, Unmatched};
 use unshade::view::{FindingView, SCHEMA};
 
-/// The JSON of a file: what every verb prints, with `programs` of its own.
+/// The JSON of a file: the same for every command, except for the contents of `programs`.
 #[derive(Serialize)]
 pub(super) struct FileJson<'a, P: Serialize> {
     schema: u32,
@@ -26,7 +26,7 @@ pub(super) struct FileJson<'a, P: Serialize> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file_bytes: Option<&'a str>,
     programs: Vec<P>,
-    /// What could not be searched for programs.
+    /// Problems found while searching for programs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
@@ -43,14 +43,14 @@ impl<'a, P: Serialize> FileJson<'a, P> {
     }
 }
 
-/// Where a program is, and its format: the head of each entry of `programs`.
+/// The location and format of a program: the head of each entry of `programs`.
 #[derive(Clone, Serialize)]
 pub(super) struct ProgramJson {
-    /// The path that selects it on the command line.
+    /// The path that selects the program on the command line.
     pub(super) path: String,
     pub(super) format: String,
     pub(super) size: u64,
-    /// Where it is in the file, if it did not have to be unpacked.
+    /// The range in the file, if the program was not unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -69,7 +69,7 @@ impl ProgramJson {
     }
 }
 
-/// An entry of `programs`: where the program is, what it says, what could not be read.
+/// An entry of `programs`: the program's location, the command's result, and problems.
 #[derive(Serialize)]
 pub(super) struct EntryJson {
     #[serde(flatten)]
@@ -80,18 +80,18 @@ pub(super) struct EntryJson {
     pub(super) findings: Vec<FindingView>,
 }
 
-/// A program that a verb takes.
+/// A program that supports the verb.
 pub(super) struct Visited<'v, 'a> {
     pub(super) find: &'v Find<'a>,
-    /// The program, unless its header can't be read.
+    /// The program, or `None` if its header can't be read.
     pub(super) program: Option<&'v dyn Program>,
-    /// What could not be read.
+    /// Problems found while reading the program.
     pub(super) diagnostics: Diagnostics,
 }
 
-/// Visits the programs of an input that a verb takes, and prints what is odd about the file on standard error.
+/// Visits the programs of an input that support a verb, and prints problems with the file on standard error.
 ///
-/// Fails with [`Refused`] if there are programs and the verb means nothing for any of them.
+/// Fails with [`Refused`] if there are programs but none of them supports the verb.
 pub(super) fn each_program(
     input: &Input,
     verb: Verb,
@@ -106,7 +106,7 @@ pub(super) fn each_program(
     result.map(|()| diagnostics)
 }
 
-/// Visits the programs and prints nothing: what is odd about the file goes to `diagnostics`.
+/// Visits the programs without printing: problems with the file go to `diagnostics`.
 pub(super) fn each_program_quietly(
     input: &Input,
     verb: Verb,
@@ -132,7 +132,7 @@ pub(super) fn each_program_quietly(
     }
 }
 
-/// A verb means nothing for the programs of an input.
+/// The error for an input whose programs do not support a verb.
 #[derive(Debug)]
 pub(super) struct Refused(String);
 
@@ -144,7 +144,7 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Opens inputs; one that can't be read is reported, and the others are returned.
+/// Opens inputs. Reports those that can't be read and returns the others.
 pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, Outcome) {
     let mut outcome = Outcome::Done;
     let mut inputs = Vec::new();
@@ -157,7 +157,7 @@ pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, O
     (inputs, outcome)
 }
 
-/// Does `one` for each input. What goes wrong with one is reported, and the others go on.
+/// Calls `one` for each input. Reports a failure and continues with the next input.
 pub(super) fn each_input(
     inputs: &[Input],
     mut one: impl FnMut(&Input) -> Result<Outcome>,
@@ -173,7 +173,7 @@ pub(super) fn each_input(
     Ok(outcome)
 }
 
-/// Opens files one by one and does `one` for each. What goes wrong with one is reported, and the others go on.
+/// Opens files one by one and calls `one` for each. Reports a failure and continues with the next file.
 pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
     files: &[A],
     mut one: impl FnMut(&Input) -> Result<Outcome>,
@@ -189,7 +189,7 @@ pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
     Ok(outcome)
 }
 
-/// Fails unless every selector selects something in one of the inputs.
+/// Fails unless every selector matches something in one of the inputs.
 pub(super) fn require_selected(
     inputs: &[Input],
     selection: &Selection,
@@ -205,7 +205,7 @@ pub(super) fn require_selected(
         return Ok(());
     }
     let has_program = each_name(inputs, verb, limits, &mut |item| unmatched.compare(item));
-    // Where the verb means nothing for any program, that is reported when the turn of the first one comes.
+    // If no program supports the verb, visiting the first one reports that.
     if !has_program {
         return Ok(());
     }
@@ -217,7 +217,7 @@ pub(super) fn require_selected(
     bail!(NothingFound(format!("{place}{}", sentences.join("; "))))
 }
 
-/// Visits the names of all programs that a verb takes until `visit` breaks. Returns whether there is such a program.
+/// Visits the names of all programs that support a verb until `visit` breaks. Returns whether there is such a program.
 fn each_name(
     inputs: &[Input],
     verb: Verb,
@@ -248,7 +248,7 @@ fn each_name(
     has_program
 }
 
-/// The one program of an input, for verbs that take one. `work` gets it; the others are an error.
+/// Calls `work` with the only program of an input. Fails if there are several.
 pub(super) fn only_program<T>(
     input: &Input,
     verb: Verb,
@@ -278,19 +278,19 @@ pub(super) fn only_program<T>(
     result.ok_or_else(|| anyhow!("{}: no program", input.name))
 }
 
-/// Prints what could not be read of a program.
+/// Prints the problems found while reading a program.
 pub(super) fn print_diagnostics(path: &str, diagnostics: &Diagnostics) {
     for diagnostic in diagnostics {
         anstream::eprintln!("{}", paint::diagnostic(path, diagnostic));
     }
 }
 
-/// The outcome of what could not be read.
+/// Returns the outcome for the problems found.
 pub(super) fn outcome_of(diagnostics: &Diagnostics) -> Outcome {
     if diagnostics.has_errors() { Outcome::Finding } else { Outcome::Done }
 }
 
-/// Collects the finds of an input into a list of what `make` returns for each.
+/// Calls `make` for each program found in an input and collects the results.
 pub(super) fn collect<T>(
     input: &Input,
     limits: &Limits,

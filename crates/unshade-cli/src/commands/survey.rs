@@ -1,7 +1,7 @@
-//! `unshade survey`: what many files have in common, field by field.
+//! `unshade survey`: the values of each field across many files.
 //!
-//! Each file is counted by itself, on any thread; what was counted is added up in the order of the files, so that the
-//! output does not depend on the threads.
+//! Each file is counted separately on any thread. The counts are added in file order, so the output does not depend on
+//! the threads.
 
 use super::walk::{in_order, list_files, threads};
 use crate::Outcome;
@@ -21,13 +21,13 @@ use unshade::program::{self, Code, CodeRequest};
 use unshade::select::Selection;
 use unshade::survey::{Dependency, FieldReport, RecordReport, Show, Survey, SurveyReport};
 
-/// So wide lines are where the width of the terminal is not known.
+/// Line width if the terminal width is unknown.
 const WIDTH: usize = 120;
-/// So wide the column of names is.
+/// Width of the name column.
 const NAME_WIDTH: usize = 40;
-/// So wide a value in a case is at most.
+/// Maximum width of a value in a case.
 const CASE_WIDTH: usize = 32;
-/// So many cases of a dependency are shown.
+/// Maximum number of cases shown for a dependency.
 const MAX_CASES: usize = 6;
 
 pub(crate) fn run(args: &SurveyArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SurveyArgs, global: &GlobalArgs) -> Result<Outcome> {
     })
 }
 
-/// Counts what is in a file; tells how many programs there were.
+/// Counts the contents of a file. Returns the counts and the number of programs.
 fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Survey, u64)> {
     let input = Input::open_path(path)?;
     let mut survey = Survey::default();
@@ -87,7 +87,7 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
 
 fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
     let Ok(program) = program::open(find) else { return };
-    // Bitcode is counted by its records, not by their bits.
+    // Bitcode is counted by record, not by bit.
     let has_fields = program.has_fields();
     if has_fields {
         survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
@@ -106,7 +106,7 @@ fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
         Code::Modules(groups) => {
             let mut last = None;
             for unit in groups.iter().flat_map(|group| &group.units) {
-                // What is wrong with a module is reported by `verify`; what precedes that was counted. Functions of a
+                // `verify` reports the errors of a module; everything before an error is counted. Functions of a
                 // dynamic library share a module.
                 if let Ok((bytes, offset)) = unit.bytes()
                     && last.replace(offset) != Some(offset)
@@ -155,7 +155,7 @@ fn print(report: &SurveyReport, args: &SurveyArgs, stdout: &mut Stdout) -> Resul
 }
 
 fn print_field(field: &FieldReport, args: &SurveyArgs, width: usize, stdout: &mut Stdout) -> Result<()> {
-    // Where only some fields are shown, each needs its whole path.
+    // If only some fields are shown, each needs its full path.
     let (indent, label) = if args.unknown {
         (0, field.path.as_str())
     } else {
@@ -167,7 +167,7 @@ fn print_field(field: &FieldReport, args: &SurveyArgs, width: usize, stdout: &mu
     let room = width.saturating_sub(NAME_WIDTH + counts.len() + 3).max(20);
     let values = cut(&values, room);
     let long = label.chars().count();
-    // A path that takes all of a line leaves the columns to the next one.
+    // A path that fills the line moves the columns to the next line.
     let (line_end, filled) = if long > NAME_WIDTH { ("\n", 0) } else { ("", long) };
     let padding = format!("{line_end}{}", " ".repeat(NAME_WIDTH - filled));
     let line = format!("{padding} {counts}  {values}");
@@ -180,7 +180,7 @@ fn print_field(field: &FieldReport, args: &SurveyArgs, width: usize, stdout: &mu
     Ok(())
 }
 
-/// The values that were seen most often, and how many others there are.
+/// Lists the most frequent values and the number of other values.
 fn values(field: &FieldReport, args: &SurveyArgs) -> String {
     let most = args.values;
     let mut parts = Vec::new();
@@ -193,7 +193,7 @@ fn values(field: &FieldReport, args: &SurveyArgs) -> String {
     if field.uncovered_bytes > 0 {
         parts.push(format!("{} bytes in no field", grouped(field.uncovered_bytes)));
     }
-    // What has a value of its own nearly each time is better told by how far that goes.
+    // If nearly every occurrence has its own value, the range says more.
     let is_varied = field.other_values > field.count / 2 && !field.unknown;
     match field.range {
         Some((least, greatest)) if is_varied => parts.push(format!("{least}..{greatest}")),

@@ -1,4 +1,4 @@
-//! `unshade verify`: structure, sizes and every hash.
+//! `unshade verify`: checks structure, sizes and every hash.
 
 use super::programs::{FileJson, ProgramJson, each_file, each_program};
 use crate::Outcome;
@@ -18,14 +18,14 @@ use unshade::view::FindingView;
 struct VerifyJson {
     #[serde(flatten)]
     head: ProgramJson,
-    /// Of programs whose functions have hashes.
+    /// The hashes, for programs whose functions have them.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matching_hashes: Option<u64>,
     errors: usize,
     warnings: usize,
-    /// The number of findings that were counted but are not listed.
+    /// The number of findings beyond those listed.
     #[serde(skip_serializing_if = "is_zero")]
     suppressed: usize,
     findings: Vec<FindingView>,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Reports a program that was recognised although its header is damaged.
+/// Returns the damage of a program that was recognised but has a bad header.
 fn damage(find: &unshade::carve::Find<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     if find.condition == Condition::Damaged {

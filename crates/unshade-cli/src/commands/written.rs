@@ -1,4 +1,4 @@
-//! The commands that write programs: each asks what a program can be written as.
+//! The commands that write programs; each depends on the program's writable form.
 
 use super::programs::only_program;
 use super::{dxcontainer, metallib};
@@ -17,14 +17,14 @@ use unshade::dxcontainer::msf::Msf;
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
 
-/// YAML longer than this is refused: it is that of a program of the largest size.
+/// Maximum size of YAML in bytes: that of the largest program.
 const MAX_YAML: u64 = 4 << 30;
 
 pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let [file] = &args.files[..] {
         return one_to_yaml(file, args, &args.output, global);
     }
-    // Several files: a document for each in a folder.
+    // With several files, write one document per file into a folder.
     let Some(folder) = &args.output.output else {
         bail!("of several files, -o names the folder for the documents")
     };
@@ -77,7 +77,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     }
 }
 
-/// Reads a file of text, or standard input.
+/// Reads a text file or standard input.
 pub(super) fn read_text(file: &OsStr) -> Result<String> {
     if file == "-" {
         let mut text = String::new();
@@ -89,7 +89,7 @@ pub(super) fn read_text(file: &OsStr) -> Result<String> {
     String::from_utf8(bytes.to_vec()).with_context(|| format!("{}: no text", shown(file)))
 }
 
-/// Does `work` with the one program of an argument that can be written, or that is in a program database.
+/// Calls `work` with the one writable program of an argument, which may be in a program database.
 pub(super) fn one_program(
     argument: &OsStr,
     verb: Verb,
@@ -110,15 +110,15 @@ pub(super) fn one_program(
     })
 }
 
-/// The bytes of a program; a file that is one is taken with what follows, so that nothing of it is lost.
+/// Returns the bytes of a program, including any trailing data if the program starts the file.
 fn whole<'d>(input: &'d Input, find: &'d Find<'_>) -> &'d [u8] {
-    // Compared by its place: as bytes it would be read twice.
+    // Compare addresses: comparing bytes would read the data twice.
     let start = input.bytes().get(..find.data.len());
     let is_file = find.file_offset == Some(0) && start.is_some_and(|start| std::ptr::eq(start, find.data));
     if is_file { input.bytes() } else { find.data }
 }
 
-/// Writes a file, but never over one that was read.
+/// Writes a file, but never replaces an input.
 pub(super) fn write<'d>(
     output: &BinaryArgs,
     inputs: &[&OsStr],

@@ -6,7 +6,7 @@
 
 use unshade_nv::info::Parameter;
 
-/// Maximum number of words in a prototype; later parameters are left out.
+/// Maximum number of parameters in a prototype, split words included; later ones are left out.
 const MAX_WORDS: usize = 256;
 
 /// C++ types with an equivalent in C, and their sizes in bytes.

@@ -132,7 +132,7 @@ struct FunctionJson {
     linkage: String,
     /// The signature in LLVM's syntax.
     signature: String,
-    /// The size of the body in bytes.
+    /// The range of the body: its offset and size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -431,7 +431,7 @@ impl Program for DxProgram<'_> {
     }
 }
 
-/// Returns the main facts, or all of them, and the sizes of the container's tables.
+/// Returns the main facts, or all of them, and counts of the container's contents.
 fn section(view: &ContainerView, all: bool) -> Section {
     let mut facts = first_facts(view, all);
     let count = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));

@@ -794,7 +794,7 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
-/// Adds the declaration from the reflection, or one built from the metadata.
+/// Adds the declaration from the reflection, or kind and name if there is none.
 fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
     if view.signature.is_some()
         && let Ok(Some(reflection)) = library.reflection(function)

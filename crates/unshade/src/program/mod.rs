@@ -1,8 +1,8 @@
-//! The program model: what every format answers, and nothing else asks about formats.
+//! The program model: every format answers the same questions, and no other code depends on formats.
 //!
-//! A format is one file in this folder: a [`Format`] that says how programs are opened and which verbs mean nothing for
-//! them, and a type that implements [`Program`]. [`FORMATS`] has one line per format. Verbs of the command line ask a
-//! [`Program`] and never which format it is.
+//! A format is one file in this folder: a [`Format`] that says how programs are opened and which verbs it does not
+//! support, and a type that implements [`Program`]. [`FORMATS`] has one line per format. The commands use a [`Program`]
+//! and never check its format.
 //!
 //! | module | thing |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | `direct3d9` | token programs of Shader Model 1 to 3 |
 //! | `nvidia` | CUDA fat binaries, cubins, PTX |
 //! | `bitcode` | modules of LLVM bitcode |
-//! | `code` | what `dis`, `decompile` and their like work on: modules, token programs, machine code |
+//! | `code` | the input of `dis`, `decompile` and similar commands: modules, token programs, machine code |
 //! | `fact` | facts and tables for people |
-//! | `piece` | what the Explorer lists of a program |
-//! | `verb` | what can be asked of a file |
-//! | `work` | spreading work over threads, where the caller has some |
+//! | `piece` | the parts of a program that the Explorer lists |
+//! | `verb` | the commands that take programs |
+//! | `work` | spreading work over the caller's threads |
 //!
-//! Everything for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out; everything for programs is
+//! Output for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out; output for programs is
 //! [`Json`], in the shapes of [`crate::view`].
 
 mod bitcode;
@@ -50,41 +50,41 @@ use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 #[cfg(not(target_family = "wasm"))]
 pub type Json = Box<dyn erased_serde::Serialize + Send>;
 
-/// A page asks for no JSON of programs, and has to be small.
+/// Empty: the web page needs no JSON of programs and must stay small.
 #[cfg(target_family = "wasm")]
 pub type Json = ();
 
-/// Returns a value as JSON.
+/// Converts a value to JSON.
 #[cfg(not(target_family = "wasm"))]
 fn json(value: impl serde::Serialize + Send + 'static) -> Json {
     Box::new(value)
 }
 
-/// Returns nothing: a page asks for no JSON of programs.
+/// Returns nothing: the web page needs no JSON of programs.
 #[cfg(target_family = "wasm")]
 fn json<T>(_: T) -> Json {}
 
 /// A format of programs.
 #[derive(Debug)]
 pub struct Format {
-    /// How programs of this format are recognised, and what they are called.
+    /// How programs of this format are recognised and named.
     pub format: carve::format::Format,
-    /// Its name in requests and responses of the query API: `metallib`.
+    /// The name in requests and responses of the query API: `metallib`.
     pub word: &'static str,
-    /// What its items are called: `function`, `part`.
+    /// The noun for an item: `function`, `part`.
     pub item: &'static str,
     /// The kinds of items that `--type` selects.
     pub kinds: &'static [&'static str],
-    /// The verbs that mean nothing for this format, each with the reason as a sentence without a full stop.
+    /// The verbs that the format does not support, each with the reason as a sentence without a full stop.
     pub refusals: &'static [(Verb, &'static str)],
-    /// Returns the range of a file that need not be read before its code is asked for, from its first bytes; with `true`,
-    /// from all of the file but that range. What is not read yet is zero.
+    /// Returns the range of a file that can stay unread until its code is needed. Gets the first bytes of the file, or
+    /// with `true` the whole file except that range. Unread bytes are zero.
     pub deferred: fn(&[u8], bool) -> Option<Range<u64>>,
     /// Opens a program that was found.
     pub open: for<'a> fn(&Find<'a>) -> Result<Box<dyn Program + 'a>>,
 }
 
-/// The formats that are known, in the order in which they are documented.
+/// All built-in formats, in the order of the documentation.
 pub static FORMATS: &[&Format] = &[
     &metallib::LIBRARY,
     &metallib::UNIVERSAL,
@@ -96,26 +96,26 @@ pub static FORMATS: &[&Format] = &[
     &bitcode::FORMAT,
 ];
 
-/// What a program is in a few words: for rows of programs.
+/// A program in a few words, for rows of programs.
 #[derive(Clone, Debug, Default)]
 pub struct Brief {
-    /// What it was made for: `macOS 14.0`, `ps_6_5`, `sm_90`.
+    /// The target: `macOS 14.0`, `ps_6_5`, `sm_90`.
     pub target: Option<String>,
-    /// How many functions it has.
+    /// The number of functions.
     pub functions: u64,
-    /// Everything that fits into a few words after the format's name, the target included.
+    /// A short summary to follow the format's name, including the target.
     pub summary: String,
 }
 
-/// What people look for first, and all of it as data.
+/// The main facts of a program, and all its facts as JSON.
 pub struct Info {
-    /// One section, or several if the program is made of parts that have facts of their own.
+    /// One section, or several if parts of the program have their own facts.
     pub sections: Vec<Section>,
     /// The same as JSON.
     pub json: Json,
 }
 
-/// The form in which items are listed.
+/// The form of a list of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Rows for people.
@@ -123,7 +123,7 @@ pub enum Form {
         /// Whether names are demangled.
         demangled: bool,
     },
-    /// JSON, in which all names are demangled.
+    /// JSON with all names demangled.
     Json,
 }
 
@@ -131,16 +131,16 @@ pub enum Form {
 pub struct Items {
     /// The number of items.
     pub count: usize,
-    /// Items in groups: the libraries of a universal file have one each. They may be empty if JSON was asked for.
+    /// The items in groups, one per library of a universal file. May be empty if JSON was requested.
     pub groups: Vec<Group>,
-    /// Tables beside the items, such as the resources of a container.
+    /// Tables shown with the items, such as the resources of a container.
     pub tables: Vec<Table>,
-    /// The same as JSON; it may be empty if rows were asked for.
+    /// The items as JSON. May be empty if rows were requested.
     pub json: Json,
 }
 
 impl Items {
-    /// Returns items in one group.
+    /// Creates items in one group.
     #[cfg(not(target_family = "wasm"))]
     fn of(columns: &'static [Column], rows: Vec<Row>, json: Json) -> Self {
         let group = Group { slice: String::new(), columns, rows };
@@ -148,38 +148,38 @@ impl Items {
     }
 }
 
-/// Everything known of items.
+/// The full descriptions of items.
 pub struct Descriptions {
     /// One card per item.
     pub cards: Vec<Card>,
-    /// The same as JSON.
+    /// The descriptions as JSON.
     pub json: Json,
 }
 
-/// An item's name and what selects it.
+/// The name of an item and its other selectors.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemName<'n> {
-    /// Its index, which `#index` selects.
+    /// The index, which `#index` selects.
     pub index: u32,
-    /// The name as it is in the file.
+    /// The name as stored in the file.
     pub name: &'n [u8],
-    /// What sort of item it is: `kernel`, `fragment`.
+    /// The kind of item: `kernel`, `fragment`.
     pub kind: Option<&'n str>,
-    /// Whether its source is embedded.
+    /// Whether the source is embedded.
     pub has_source: bool,
 }
 
-/// Which of the things in a program are written by `extract`.
+/// A kind of data that `extract` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractKind {
     /// Compiled code: bitcode modules, cubins.
     Module,
-    /// Embedded sources, and PTX.
+    /// Embedded sources and PTX.
     Source,
 }
 
 impl ExtractKind {
-    /// The word in JSON.
+    /// Returns the word used in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Module => "module",
@@ -188,27 +188,27 @@ impl ExtractKind {
     }
 }
 
-/// Something that was taken out of a program.
+/// Data extracted from a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Extracted<'d> {
-    /// What it is.
+    /// The kind of data.
     pub kind: ExtractKind,
-    /// The path that it should have, which comes from the file and must not be trusted.
+    /// The suggested path. It comes from the file and must not be trusted.
     pub path: &'d str,
-    /// Its bytes.
+    /// The extracted bytes.
     pub data: &'d [u8],
 }
 
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// How many functions there are and how many of their hashes match, where functions have hashes.
+    /// The number of functions and of matching hashes, if functions have hashes.
     pub hashes: Option<Hashes>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Diagnostics,
 }
 
-/// Functions, and how many of their hashes match.
+/// The number of functions and of matching hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hashes {
     /// The number of functions.
@@ -217,7 +217,7 @@ pub struct Hashes {
     pub matching: u64,
 }
 
-/// What a program can be written as.
+/// An output format for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writable {
     /// A Metal library.
@@ -226,25 +226,25 @@ pub enum Writable {
     DxContainer,
 }
 
-/// A program, opened. Each format implements it once.
+/// An open program. Each format implements this trait once.
 pub trait Program: Send + Sync {
-    /// Returns what the program is in a few words.
+    /// Summarizes the program in a few words.
     #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief;
 
-    /// Returns the facts that people look for first.
+    /// Returns the main facts of the program.
     #[cfg(not(target_family = "wasm"))]
     fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info;
 
-    /// Returns what people look for first, without what takes reading all of a large program: hashes, packed sources.
+    /// Returns the main facts, except those that need all of a large program: hashes and packed sources.
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section>;
 
-    /// Returns the tables of the program as a whole.
+    /// Returns the tables of the whole program.
     fn tables(&self, _diagnostics: &mut Diagnostics) -> Vec<Table> {
         Vec::new()
     }
 
-    /// Returns the pieces of the program. What can't be read is left out.
+    /// Returns the pieces of the program. Unreadable pieces are left out.
     fn pieces(&self) -> Pieces;
 
     /// Describes a piece.
@@ -253,7 +253,7 @@ pub trait Program: Send + Sync {
     /// It can't be read.
     fn card(&self, piece: &Piece, diagnostics: &mut Diagnostics) -> Result<Card>;
 
-    /// Returns the code of a piece. `path` is what the program is called in headings and messages.
+    /// Returns the code of a piece. `path` names the program in headings and messages.
     ///
     /// # Errors
     /// The piece can't be read.
@@ -265,11 +265,11 @@ pub trait Program: Send + Sync {
     /// They can't be read or unpacked.
     fn bytes_of(&self, piece: &Piece) -> Result<PieceBytes<'_>>;
 
-    /// Visits the embedded sources of a piece, or of the program if it has any as a whole.
+    /// Visits the embedded sources of a piece, or without one those of the whole program.
     fn sources(&self, _piece: Option<&Piece>, _visit: &mut dyn FnMut(SourceFile)) {}
 
-    /// Returns whether the outline is made of fields that mean something each. Otherwise it has bits, such as records of
-    /// bitcode, that `diff` and `survey` read from the code.
+    /// Returns whether the outline has meaningful fields. Otherwise it has raw bits, such as bitcode records, and
+    /// `diff` and `survey` use the code instead.
     fn has_fields(&self) -> bool {
         true
     }
@@ -279,7 +279,7 @@ pub trait Program: Send + Sync {
         piece.row.range.iter().cloned().collect()
     }
 
-    /// Visits the names of the items until `visit` breaks. It may be called again after that.
+    /// Visits the names of the items until `visit` breaks. May be called again afterwards.
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>);
 
     /// Returns the selected items in one form.
@@ -296,10 +296,10 @@ pub trait Program: Send + Sync {
     #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions;
 
-    /// Returns the code that is selected.
+    /// Returns the selected code.
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_>;
 
-    /// Hands the selected things of `kinds` to `take` until it breaks.
+    /// Passes the selected data of `kinds` to `take` until it breaks.
     fn extract(
         &self,
         selection: &Selection,
@@ -311,25 +311,26 @@ pub trait Program: Send + Sync {
     /// Checks structure, sizes and hashes.
     fn verify(&self, runner: &dyn Runner) -> Verdict;
 
-    /// Emits what is at every byte.
+    /// Emits the meaning of every byte.
     fn outline(&self, sink: &mut dyn OutlineSink);
 
-    /// Returns the Metal libraries in it, for what only they have: rules of loading, functions that `diff` matches.
+    /// Returns the Metal libraries of the program, for features that only they have: load rules and function matching
+    /// in `diff`.
     fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
         &[]
     }
 
-    /// Returns what the program can be written as.
+    /// Returns the output format that can write the program, if any.
     fn writable(&self) -> Option<Writable> {
         None
     }
 }
 
-/// Formats that were registered by callers.
+/// Formats registered by callers.
 static REGISTERED: RwLock<Vec<&'static Format>> = RwLock::new(Vec::new());
 
-/// Adds a format of the caller's, which has to be [`carve::format::Format::Registered`]. A program does so once, before it
-/// opens its first file.
+/// Adds a format, which must be [`carve::format::Format::Registered`]. Call this once per format, before the first file
+/// is opened.
 pub fn register(format: &'static Format) {
     if let carve::format::Format::Registered(signature) = format.format {
         carve::format::register(signature);
@@ -337,23 +338,23 @@ pub fn register(format: &'static Format) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
 }
 
-/// Returns all formats: the built-in ones, then those that were registered.
+/// Returns all formats: the built-in ones first, then the registered ones.
 pub fn formats() -> Vec<&'static Format> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
     FORMATS.iter().chain(registered.iter()).copied().collect()
 }
 
-/// Returns the offset of a program's first byte in the file, or in the member that was unpacked.
+/// Returns the offset of a program's first byte in the file, or in the unpacked member.
 fn base(find: &Find<'_>) -> u64 {
     find.file_offset.unwrap_or(find.path.offset())
 }
 
-/// Returns the format of a program that was found.
+/// Returns the format of a find.
 pub fn format_of(find: &Find<'_>) -> &'static Format {
     format(find.format)
 }
 
-/// Returns what is known of a format.
+/// Returns the description of a format.
 pub fn format(format: carve::format::Format) -> &'static Format {
     let built_in = FORMATS.iter().find(|known| known.format == format).copied();
     let found = built_in.or_else(|| formats().into_iter().find(|known| known.format == format));
@@ -361,7 +362,7 @@ pub fn format(format: carve::format::Format) -> &'static Format {
     found.unwrap_or(&bitcode::FORMAT)
 }
 
-/// Returns the error that a piece could not be read again.
+/// Returns the error for a piece that can't be read again.
 fn no_piece(offset: u64) -> Error {
     Error::new(ErrorKind::BadValue, offset, "this can't be read")
 }

@@ -1,36 +1,36 @@
-//! Listings with the bytes that each line was decoded from in front of it.
+//! Listings that show the source bytes before each line.
 //!
-//! `offset  bytes  text`: the offset is one of the file, of the bytes no more than a few are shown. Records of bitcode
-//! are not aligned: the first and the last byte may belong to neighbours, too.
+//! `offset  bytes  text`: the offset is a file offset, and only the first few bytes are shown. Bitcode records are not
+//! byte-aligned, so the first and last byte may be shared with neighbours.
 
 use std::fmt::Write;
 use std::ops::Range;
 use unshade::core::{Token, TokenKind, TokenSink};
 
-/// How many bytes are shown.
+/// Maximum number of bytes shown per line.
 const SHOWN: usize = 8;
-/// How many hexadecimal digits an offset takes, as in `unshade dump`.
+/// Number of hexadecimal digits of an offset, as in `unshade dump`.
 const DIGITS: usize = 8;
 
-/// Passes tokens on, with a column in front of each line.
+/// Passes tokens on and adds a column before each line.
 pub(super) struct ByteLines<'b, S> {
-    /// Where the text goes.
+    /// The destination of the text.
     pub(super) sink: S,
     bytes: &'b [u8],
     base: u64,
-    /// What the next line was decoded from.
+    /// The bytes of the next line.
     range: Range<u64>,
     begins: bool,
 }
 
 impl<'b, S: TokenSink> ByteLines<'b, S> {
-    /// In front of the lines of a module whose bytes begin at `base` of the file.
+    /// Creates the column for a module whose bytes start at file offset `base`.
     pub(super) fn new(bytes: &'b [u8], base: u64, sink: S) -> Self {
         Self { sink, bytes, base, range: 0..0, begins: true }
     }
 
     fn column(&mut self) {
-        // The lines after the first of an instruction stand for the same bytes.
+        // Further lines of an instruction share the bytes of the first.
         let range = std::mem::take(&mut self.range);
         let place = |offset: u64| usize::try_from(offset.checked_sub(self.base)?).ok();
         let bytes =

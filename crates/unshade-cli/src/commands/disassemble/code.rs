@@ -1,4 +1,4 @@
-//! The code of the programs of an input, and work on modules in batches.
+//! The code of an input's programs, and batches of work on modules.
 
 use super::super::programs::{ProgramJson, each_program_quietly};
 use crate::args::DisassembleArgs;
@@ -13,7 +13,7 @@ use unshade::disassembly::Unit;
 use unshade::program::{Code, CodeRequest, Verb};
 use unshade::select::Selection;
 
-/// The number of modules that are worked on before what came of them is written.
+/// Number of modules that are processed before their results are written.
 const BATCH: usize = 256;
 
 /// A program with its code.
@@ -23,7 +23,7 @@ pub(super) struct Opened<'a> {
     pub(super) diagnostics: Diagnostics,
 }
 
-/// What is asked for of an input.
+/// The request for an input.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'r> {
     pub(super) verb: Verb,
@@ -38,7 +38,7 @@ pub(super) fn report_nothing(input: &Input, selection: &Selection) {
     anstream::eprintln!("{}: {}: {what}", paint::error("unshade"), input.name);
 }
 
-/// Visits every program of an input, and prints what is odd about the file.
+/// Visits every program of an input and prints problems with the file.
 pub(super) fn each_code(
     input: &Input,
     request: Request<'_>,
@@ -52,7 +52,7 @@ pub(super) fn each_code(
     result.map(|()| diagnostics)
 }
 
-/// Visits every program of an input; what is odd about the file goes to `diagnostics`.
+/// Visits every program of an input. Problems with the file go to `diagnostics`.
 pub(super) fn each_code_quietly(
     input: &Input,
     request: Request<'_>,
@@ -73,7 +73,7 @@ pub(super) fn each_code_quietly(
     })
 }
 
-/// Makes something of every module on all processors, and takes what came of them in their order.
+/// Calls a function for every module on all processors, and takes the results in module order.
 pub(super) fn in_batches<T: Send>(
     units: &[Unit<'_>],
     what: &'static str,
@@ -82,7 +82,7 @@ pub(super) fn in_batches<T: Send>(
 ) -> Result<()> {
     let progress = Progress::new(what, units.len() as u64);
     for batch in units.chunks(BATCH) {
-        // One module needs no threads, nor the time to start them.
+        // One module is not worth starting threads for.
         let made: Vec<T> =
             if let [unit] = batch { vec![make(unit)] } else { batch.par_iter().map(&make).collect() };
         for (unit, made) in batch.iter().zip(made) {

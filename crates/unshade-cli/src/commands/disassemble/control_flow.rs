@@ -1,7 +1,7 @@
 //! `unshade dis --cfg`: control-flow graphs.
 //!
-//! One graph for each function that has a body, after those of the functions that it calls where these stand in the
-//! same module. Several graphs follow one another, which Graphviz takes, or go into a file for each module.
+//! Each function with a body gets one graph, after the graphs of the functions that it calls in the same module. The
+//! graphs follow one another, which Graphviz accepts, or go into one file per module.
 
 use super::super::programs::{FileJson, ProgramJson, print_diagnostics};
 use super::code::{Opened, Request, each_code, in_batches};
@@ -23,10 +23,10 @@ use unshade::sass_code::Code as MachineCode;
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow};
 
-/// So many functions of a cubin are worked on before what came of them is written.
+/// Number of functions of a cubin that are processed before their graphs are written.
 const BATCH: usize = 64;
 
-/// The graphs of a function of a library, or of a function of a module that is a program.
+/// The graphs of a function, in a library or in a standalone module.
 #[derive(Serialize)]
 struct GraphsJson {
     index: u32,
@@ -81,12 +81,12 @@ pub(super) fn run(
     writer.finish(input, selection)
 }
 
-/// Where the graphs of a program go.
+/// The destination of a program's graphs.
 struct Output<'o, 'w> {
     input: &'o Input,
     head: &'o ProgramJson,
     is_json: bool,
-    /// The JSON of the whole input, unless each function has a file of its own.
+    /// The JSON of the whole input, unless each function has its own file.
     whole: &'o mut Option<JsonStream>,
     writer: &'o mut Writer<'w>,
 }
@@ -120,7 +120,7 @@ impl Output<'_, '_> {
         let describe = |unit: &Unit<'_>| graphs_of(unit, selection, args);
         in_batches(&group.units, "reading", describe, |unit, graphs| {
             let Some(functions) = self.writer.take(&self.head.path, unit, graphs) else { return Ok(()) };
-            // A module may have nothing that is selected.
+            // The selection may match nothing in this module.
             if functions.is_empty() {
                 return Ok(());
             }
@@ -194,7 +194,7 @@ fn dot_of(functions: &[GraphsJson]) -> String {
     functions.iter().flat_map(|function| &function.graphs).map(ControlFlowView::dot).collect()
 }
 
-/// The JSON of a file in a folder: like that of the whole, but of this module alone.
+/// The JSON of a file in a folder: the same shape as for the whole input, with one module.
 #[derive(Serialize)]
 struct ProgramGraphsJson<'g> {
     #[serde(flatten)]

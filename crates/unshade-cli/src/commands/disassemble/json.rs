@@ -1,4 +1,4 @@
-//! `unshade dis --json`: listings as data. Machine code comes instruction by instruction, other code line by line.
+//! `unshade dis --json`: listings as data. Machine code is split into instructions, other code into lines.
 
 use super::code::{Opened, Request, each_code, in_batches};
 use super::json_stream::JsonStream;
@@ -19,7 +19,7 @@ use unshade::sass_code::lives;
 use unshade::select::Selection;
 use unshade::view::sass::SassFunctionView;
 
-/// A listing: what it is of, and its lines.
+/// A listing: its subject and its lines.
 #[derive(Serialize)]
 struct ListingJson {
     name: String,
@@ -33,7 +33,7 @@ impl ListingJson {
     }
 }
 
-/// So many functions are worked on before what came of them is written.
+/// Number of functions that are processed before their listings are written.
 const BATCH: usize = 16;
 
 pub(super) fn run(

@@ -1,4 +1,4 @@
-//! The JSON of a file, written as it comes.
+//! Streaming JSON output for a file.
 
 use super::super::findings;
 use super::super::programs::ProgramJson;
@@ -8,10 +8,10 @@ use serde::Serialize;
 use unshade::core::Diagnostics;
 use unshade::view::SCHEMA;
 
-/// The JSON of a file, put together as functions come: what is told of a library may be more than memory holds. Every
-/// function stands on a line of its own.
+/// The JSON of a file, written function by function because a whole library may not fit into memory. Each function is
+/// on its own line.
 pub(super) struct JsonStream {
-    /// What stands in front of the first program.
+    /// The text before the first program.
     start: String,
     has_programs: bool,
     in_program: bool,
@@ -26,7 +26,7 @@ impl JsonStream {
         Ok(Self { start, has_programs: false, in_program: false, in_library: false, has_libraries: false })
     }
 
-    /// The next functions of a library, with all that has to stand in front of them.
+    /// Returns the next functions of a library, with the text that must precede them.
     pub(super) fn functions(
         &mut self,
         head: &ProgramJson,

@@ -1,7 +1,7 @@
-//! `unshade dis --live`: which registers are live at each instruction, and how many.
+//! `unshade dis --live`: the number and names of registers that are live at each instruction.
 //!
-//! One form has the counts before each instruction, and after it which registers become live there and which are read for
-//! the last time; the other draws one column per register, as nvdisasm does.
+//! One form prints the counts before each instruction, and after it the registers that become live and those read for
+//! the last time. The other form draws one column per register, like nvdisasm.
 
 use super::nvidia::each_machine_code;
 use super::writer::Writer;
@@ -19,10 +19,10 @@ use unshade::sass_code::{FunctionCode, lives};
 use unshade::select::Selection;
 use unshade::view::sass::{begins_and_ends, names};
 
-/// So many sections are worked on before what came of them is written.
+/// Number of sections that are processed before their text is written.
 const BATCH: usize = 32;
 
-/// Where what begins and ends stands behind an instruction, if that is not longer.
+/// Minimum width of an instruction before its notes; longer instructions push the notes right.
 const NOTES: usize = 44;
 
 /// Prints the selected functions of a program.
@@ -69,7 +69,7 @@ fn one(function: &FunctionCode<'_>, arch: u32, rows: &[LiveRow], format: Livenes
     }
 }
 
-/// Address and text of each instruction.
+/// Returns the address and text of each instruction.
 fn lines(function: &FunctionCode<'_>) -> Vec<(u64, String)> {
     let line = |(address, word)| match word {
         Word::Instruction(instruction) => {
@@ -82,7 +82,7 @@ fn lines(function: &FunctionCode<'_>) -> Vec<(u64, String)> {
     function.words().words().filter_map(line).collect()
 }
 
-/// A count, or a point for none.
+/// Formats a count; zero is a point.
 fn cell(count: u32) -> String {
     if count == 0 { String::from(".") } else { count.to_string() }
 }
@@ -101,7 +101,7 @@ fn ranges(lines: &[(u64, String)], rows: &[LiveRow], text: &mut String) {
     }
 }
 
-/// The names in a set behind a mark: runs of registers as one.
+/// Formats a set of registers after a mark and joins consecutive registers into ranges.
 fn marked(mark: char, set: Set) -> String {
     let mut text = String::new();
     let numbers: Vec<u8> = set.registers().collect();
@@ -163,7 +163,7 @@ fn columns(lines: &[(u64, String)], rows: &[LiveRow], text: &mut String) {
     }
 }
 
-/// What happens to a register at an instruction: written, read, both, or kept.
+/// Returns the symbol for a register at an instruction: written, read, both, or kept.
 fn mark(row: &LiveRow, occupied: Set, has: &dyn Fn(Set) -> bool) -> char {
     match (has(row.effect.reads), has(row.effect.writes), has(occupied)) {
         (true, true, _) => 'x',

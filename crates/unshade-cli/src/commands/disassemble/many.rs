@@ -1,9 +1,9 @@
-//! Listings of several files, or of those in folders: one a file, in the order of the files.
+//! Listings of several files or folders: one per file, in file order.
 //!
-//! Small files are listed at the same time, a batch of them, and kept until it is their turn; a large one is listed by
-//! itself, with its functions at the same time, and printed as it goes. With `-o DIR` each listing is a file in that
-//! folder, named like the file and below the folders that it was found in; else a line tells the file above each.
-//! Files of folders without a GPU program are passed over.
+//! Small files are listed in parallel, a batch at a time, and kept until their turn. A large file is listed alone, with
+//! its functions in parallel, and printed as it goes. With `-o DIR` each listing becomes a file in that folder, with
+//! the name and subfolders of its source; otherwise a heading names the file above each listing. Files in folders
+//! without a GPU program are skipped.
 
 use super::super::programs::require_selected;
 use super::super::walk::{list_files, spread};
@@ -25,21 +25,21 @@ use unshade::program::Verb;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
-/// So many files are worked on before what came of them is written.
+/// Number of files that are processed before their listings are written.
 const BATCH: usize = 256;
 
-/// Files from this size on are listed by themselves.
+/// Minimum size of files that are listed alone.
 const LARGE: u64 = 1 << 20;
 
 /// A file to list.
 struct Source {
-    /// As it was given, or where it was found.
+    /// The argument, or the path where the file was found.
     argument: OsString,
-    /// Where it was found, if that was in a folder.
+    /// The path where it was found, if that was in a folder.
     found: Option<PathBuf>,
-    /// What its listing is called, without what such names end with; may have folders.
+    /// The name of its listing without extension; may contain folders.
     name: String,
-    /// Whether it may be of any size: standard input, or a member of an archive.
+    /// Whether its size is unknown: standard input, or a member of an archive.
     is_unsized: bool,
 }
 
@@ -60,13 +60,13 @@ impl Source {
         })
     }
 
-    /// Whether an error is that there is no program in a file that nobody named.
+    /// Returns whether an error means that a file found in a folder has no program.
     fn is_passed_over(&self, error: &anyhow::Error) -> bool {
         self.found.is_some() && error.is::<NothingFound>()
     }
 }
 
-/// Lists what the arguments name.
+/// Lists the files that the arguments name.
 pub(super) fn run(
     arguments: &[OsString],
     selection: &Selection,
@@ -116,15 +116,15 @@ pub(super) fn run(
     output.finish(&sources, selection, verb(args, global), &limits)
 }
 
-/// What came of a file.
+/// The result for a file.
 enum Worked {
     Listed(Listing),
-    /// Nothing yet: it is listed by itself.
+    /// None yet: the file is listed alone.
     Large,
 }
 
-/// Lists a file, and gives the writer back. What goes wrong is told, so that the others go on, unless nobody reads what is
-/// printed any more.
+/// Lists a file and returns the writer. Reports errors so that the other files continue, unless the reader of the
+/// output is gone.
 fn list_one<'a>(
     opened: Result<Input>,
     source: &Source,
@@ -149,7 +149,7 @@ fn list_one<'a>(
     Ok(writer)
 }
 
-/// What is asked for rather than listings, of one file after the other.
+/// Prints another form than a listing, for one file after another.
 fn in_other_form(
     sources: &[Source],
     selection: &Selection,
@@ -171,7 +171,7 @@ fn in_other_form(
     Ok(outcome)
 }
 
-/// The files that the arguments name, and how many paths could not be read.
+/// Returns the files that the arguments name, and the number of paths that could not be read.
 fn sources(arguments: &[OsString]) -> (Vec<Source>, u64) {
     let mut sources = Vec::new();
     let mut unreadable = 0;
@@ -193,13 +193,13 @@ fn sources(arguments: &[OsString]) -> (Vec<Source>, u64) {
     (sources, unreadable)
 }
 
-/// Where listings go, and how it went so far.
+/// The destination of listings and the outcome so far.
 struct Output {
-    /// Standard output, if they don't go into a folder.
+    /// Standard output, unless the listings go into a folder.
     stdout: Option<Stdout>,
     folder: Option<Folder>,
     paths: SafePaths,
-    /// How many files had something to list.
+    /// The number of files with a listing.
     listed: u64,
     outcome: Outcome,
 }
@@ -221,13 +221,13 @@ impl Output {
         Ok(Self { stdout, folder, paths: SafePaths::default(), listed: 0, outcome })
     }
 
-    /// The line above the listing of a file.
+    /// Returns the heading above a file's listing.
     fn heading(&self, source: &Source) -> String {
         let before = if self.listed > 0 { "\n" } else { "" };
         format!("{before}==> {} <==\n", Escaped(source.argument.as_encoded_bytes()))
     }
 
-    /// Takes standard output back from what printed a file by itself.
+    /// Takes standard output back from the writer of a single file.
     fn take_back(&mut self, writer: Writer<'_>) {
         let (stdout, outcome, has_text) = writer.into_stdout();
         self.stdout = stdout;
@@ -271,7 +271,7 @@ impl Output {
             .try_for_each(|(path, parts)| folder.write_parts(path, parts.iter().map(Text::as_bytes)))
     }
 
-    /// Completes what was printed, and says how all went.
+    /// Completes the output and returns the outcome.
     fn finish(
         self,
         sources: &[Source],
@@ -287,7 +287,7 @@ impl Output {
         }
         let everything = selection.is_everything();
         if !everything {
-            // The nearest name is looked for in as many files as are open at a time.
+            // Search for the nearest name in as many files as are open at a time.
             let first = sources.iter().take(BATCH);
             let inputs: Vec<Input> = first.filter_map(|source| source.open().ok()).collect();
             require_selected(&inputs, selection, verb, limits)?;

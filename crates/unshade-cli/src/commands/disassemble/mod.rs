@@ -1,16 +1,16 @@
-//! `unshade dis`: the code of functions, and what follows from it.
+//! `unshade dis`: the code of functions, and analyses of it.
 //!
-//! The functions of a program are printed one after the other, each under a heading of comments, or with `-o DIR` each
-//! into a file. A module that is a program by itself is printed as a whole, or the selected functions of it. Several
-//! threads print, a batch at a time, so that the order is that of the file and memory is bounded. With `--raw` the text
-//! is what `llvm-dis` of the dialect's version prints, and nothing else.
+//! The functions of a program are printed one after another under comment headings, or with `-o DIR` into one file
+//! each. A standalone module is printed as a whole, or only its selected functions. Several threads format a batch at a
+//! time, so the output keeps file order and memory is bounded. With `--raw` the text is exactly what `llvm-dis` of the
+//! dialect's version prints.
 //!
-//! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
+//! Cubins and fat binaries ([`nvidia`]) are printed as machine code; `--raw` prints it like `cuobjdump -sass`.
 //!
-//! Of several files, or of those in folders ([`many`]), each has a listing.
+//! Several files, or files in folders ([`many`]), get one listing each.
 //!
-//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
-//! ([`json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
+//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. For machine code, `--json` ([`json`])
+//! prints the instructions as data, and `--live` ([`liveness`]) the live registers.
 
 mod byte_lines;
 mod code;
@@ -42,7 +42,7 @@ use unshade::program::{Code, Verb};
 use unshade::select::Selection;
 use writer::{MODULE, Made, Text, Writer};
 
-/// How many bytes of text most modules have for each of their own.
+/// Typical number of bytes of text per byte of a module.
 const TEXT_PER_BYTE: usize = 8;
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -75,7 +75,7 @@ fn one_file(
     writer.finish(input, selection)
 }
 
-/// Which form of code is asked for.
+/// Returns the verb for the requested form of code.
 fn verb(args: &DisassembleArgs, global: &GlobalArgs) -> Verb {
     match (args.stats, args.cfg.is_some(), args.live.is_some(), global.json) {
         (true, ..) => Verb::Statistics,
@@ -86,7 +86,7 @@ fn verb(args: &DisassembleArgs, global: &GlobalArgs) -> Verb {
     }
 }
 
-/// Counts, draws, or prints as data, if that is asked for rather than a listing.
+/// Counts, draws or prints data if the arguments ask for that instead of a listing.
 fn other_form(
     input: &Input,
     selection: &Selection,
@@ -102,7 +102,7 @@ fn other_form(
     global.json.then(|| json::run(input, selection, args, global))
 }
 
-/// Lists all that is selected of an input. What is odd about the file goes to `carving`.
+/// Lists the selected code of an input. Problems with the file go to `carving`.
 fn list(
     input: &Input,
     selection: &Selection,
@@ -155,7 +155,7 @@ fn list_program(
     Ok(())
 }
 
-/// Writes what is asked for of a token program, or of a container with some.
+/// Writes the requested form of a token program, or of a container with token programs.
 fn write_token_program(
     writer: &mut Writer<'_>,
     path: &str,
@@ -221,7 +221,7 @@ fn print_unit(
     Ok(Made { content: Text::Plain(text), diagnostics })
 }
 
-/// Text in colour or not.
+/// Text with or without colour.
 enum Printed {
     Plain(String),
     Colored(PaintedTokens),
@@ -243,7 +243,7 @@ impl Printed {
     }
 }
 
-/// Whose text of a module is printed.
+/// Returns the dialect for the text of a module.
 fn dialect_of(unit: &Unit<'_>, args: &DisassembleArgs) -> Dialect {
     args.dialect.map_or_else(|| unit.usual_dialect(), Into::into)
 }

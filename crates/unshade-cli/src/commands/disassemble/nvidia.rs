@@ -1,4 +1,4 @@
-//! NVIDIA machine code: of cubins, of the cubins in fat binaries, and of bare instruction words.
+//! NVIDIA machine code: from cubins, from cubins in fat binaries, and from bare instruction words.
 
 use super::writer::Writer;
 use crate::Outcome;
@@ -17,7 +17,7 @@ use unshade::sass_code::Code;
 use unshade::sass_listing::{self, SassOptions, entry_heading};
 use unshade::select::Selection;
 
-/// Prints words, the first at address 0.
+/// Prints instruction words, the first at address 0.
 pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     let sm = args.sm.unwrap_or(0);
     let Some(isa) = isa::by_architecture(sm) else {
@@ -109,7 +109,7 @@ pub(super) fn each_machine_code(
     result
 }
 
-/// Returns how many functions are selected, the chip, and their listing.
+/// Returns the number of selected functions, the chip, and the listing.
 fn one(
     cubin: &Cubin<'_>,
     selection: &Selection,
@@ -126,7 +126,7 @@ fn one(
     (count, cubin.arch(), text)
 }
 
-/// What is put into a sink, in colour or not.
+/// Returns the text that `print` emits, with or without colour.
 fn painted(in_color: bool, print: impl FnOnce(&mut dyn TokenSink)) -> String {
     if in_color {
         let mut tokens = PaintedTokens::default();

@@ -1,4 +1,4 @@
-//! `unshade dis --stats`: what functions are made of, counted.
+//! `unshade dis --stats`: instruction counts of functions.
 //!
 //! First all that is selected of a library together, most frequent first; then, if they are several, one row per
 //! function, the largest first. JSON has all counts of each function.
@@ -28,7 +28,7 @@ use unshade::sass_code::Code as MachineCode;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally, TokenStatisticsView};
 
-/// The counts of a function of a library, or of a function of a module that is a program.
+/// The counts of a function, in a library or in a standalone module.
 #[derive(Serialize)]
 struct CountsJson {
     index: u32,
@@ -40,7 +40,7 @@ struct CountsJson {
 }
 
 impl CountsJson {
-    /// The name that people read, or what selects a function without one.
+    /// Returns the readable name, or the selector of a function without one.
     fn readable_name(&self) -> String {
         let name = self.demangled.as_ref().unwrap_or(&self.name);
         if name.is_empty() { format!("#{}", self.index) } else { name.clone() }
@@ -70,7 +70,7 @@ struct ProgramCountsJson {
     findings: Vec<FindingView>,
 }
 
-/// What came of a module.
+/// The counts of a module.
 struct Counted {
     functions: Vec<(CountsJson, Tally)>,
     diagnostics: Diagnostics,
@@ -250,12 +250,12 @@ fn print_facts(counts: &StatisticsView, stdout: &mut Stdout) -> Result<()> {
     Ok(writeln!(stdout, "  {text}")?)
 }
 
-/// How wide a column of numbers has to be under its heading.
+/// Returns the width of a column of numbers under its heading.
 fn width(heading: &str, numbers: impl Iterator<Item = u64>) -> usize {
     numbers.map(|number| grouped(number).len()).max().unwrap_or(0).max(heading.len())
 }
 
-/// Numbers come first, as names may have any length.
+/// Prints the tables of counts. Numbers come first, because names have any length.
 fn print_tables(counts: &StatisticsView, stdout: &mut Stdout) -> Result<()> {
     let wide = width("count", counts.opcodes.iter().map(|one| one.count));
     writeln!(stdout, "\n  {}", faint(format!("{:>wide$}  {:>7}  instruction", "count", "share")))?;
@@ -292,7 +292,7 @@ fn print_table(heading: &str, rows: Vec<(u64, String)>, stdout: &mut Stdout) -> 
     Ok(())
 }
 
-/// A number of a row.
+/// A column of numbers: its heading and how to get its value.
 type Column = (&'static str, fn(&CountsJson) -> u64);
 
 const COLUMNS: [Column; 7] = [
@@ -305,7 +305,7 @@ const COLUMNS: [Column; 7] = [
     ("stack", |one| one.counts.stack_bytes),
 ];
 
-/// A row for each function, the largest first.
+/// Prints one row per function, the largest first.
 fn print_rows(functions: &[CountsJson], stdout: &mut Stdout) -> Result<()> {
     let widths = COLUMNS.map(|(heading, number)| width(heading, functions.iter().map(number)));
     let row = |cells: [String; COLUMNS.len()]| {

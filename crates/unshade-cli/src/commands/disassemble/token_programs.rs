@@ -1,7 +1,7 @@
-//! Token programs: those of containers, and of Shader Model 1 to 3 by themselves.
+//! Token programs in containers, and standalone programs of Shader Model 1 to 3.
 //!
-//! `--raw` is FXC's text, its tables included. Else the program is printed so that `unshade asm` gives the same tokens
-//! again, with the names of constants and bindings in comments. `--stats` counts, `--cfg` draws.
+//! `--raw` prints FXC's text, including its tables. Otherwise `unshade asm` turns the text back into the same tokens;
+//! comments name constants and bindings. `--stats` counts, `--cfg` draws.
 
 use super::byte_lines::ByteLines;
 use crate::args::{DisassembleArgs, GraphFormat};
@@ -12,7 +12,7 @@ use unshade::core::{Diagnostics, Result};
 use unshade::disassembly::{TokenProgram, TokenSource, token_program, token_programs};
 use unshade::view::TokenStatisticsView;
 
-/// What is asked for of a container or program.
+/// Returns the requested text of a container or program.
 pub(super) fn text(
     path: &str,
     source: &TokenSource<'_>,
@@ -51,7 +51,7 @@ pub(super) fn text(
             sink.0
         }
         (false, false) => {
-            // Most programs have more text than bytes, and little of them has twice as much.
+            // Most programs have more text than bytes, but rarely more than twice as much.
             let mut sink = String::with_capacity(bytes.len().saturating_mul(2));
             token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink
@@ -69,7 +69,7 @@ fn each(
     Ok(programs.iter().map(|(path, program)| write(path, program)).collect())
 }
 
-/// The counts of the programs.
+/// Returns the counts of the programs.
 pub(super) fn counts(
     path: &str,
     source: &TokenSource<'_>,

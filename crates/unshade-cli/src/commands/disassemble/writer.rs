@@ -1,5 +1,5 @@
-//! Where texts of functions go: standard output, a file, a folder with a file for each, or memory until it is the
-//! file's turn.
+//! Destinations for the text of functions: standard output, a file, a folder with one file per text, or memory until it
+//! is the file's turn.
 
 use super::code::report_nothing;
 use crate::Outcome;
@@ -18,10 +18,10 @@ use unshade::disassembly::Unit;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
-/// How many files are written together.
+/// Number of files that are written together.
 const PENDING: usize = 256;
 
-/// What came of a module, and what was found wrong with it.
+/// The result for a module, and the problems found.
 pub(super) struct Made<T> {
     pub(super) content: T,
     pub(super) diagnostics: Diagnostics,
@@ -42,43 +42,43 @@ impl Text {
     }
 }
 
-/// What came of a file that was listed beside others.
+/// The listing of one of several files.
 pub(super) struct Listing {
     pub(super) parts: Vec<Text>,
-    /// What the name of a file that holds it ends with.
+    /// The file name extension of the listing.
     pub(super) extension: &'static str,
-    /// What there is to tell, a line each.
+    /// The messages, one per line.
     pub(super) reports: Vec<String>,
     pub(super) outcome: Outcome,
 }
 
-/// Which way texts take.
+/// The kind of destination.
 enum Destination {
     Stdout(Stdout),
-    /// All of them into one file, when they are complete.
+    /// One file, written once the text is complete.
     File(PathBuf),
     Folder(Folder),
-    /// Kept, as is what there is to tell: other files are worked on at the same time.
+    /// Memory, with messages, because several files are processed at the same time.
     Memory(Vec<String>),
 }
 
-/// What names of files end with.
+/// The usual file name extension.
 pub(super) const MODULE: &str = ".ll";
 const TOKENS: &str = ".asm";
 const MACHINE_CODE: &str = ".sass";
 
-/// Where texts go.
+/// Writes texts to their destination.
 pub(super) struct Writer<'a> {
     args: &'a DisassembleArgs,
-    /// Whether texts may hold colour.
+    /// Whether texts may be coloured.
     pub(super) in_color: bool,
     destination: Destination,
-    /// What stands above the first text.
+    /// The heading above the first text.
     heading: String,
     paths: SafePaths,
-    /// What goes into files of the folder and is not written yet: threads write many at a time.
+    /// Files of the folder that are not written yet: threads write many at a time.
     pending: Vec<(PathBuf, Text)>,
-    /// What goes into one file, in parts.
+    /// The parts of a single output file.
     parts: Vec<Text>,
     usual: &'static str,
     extension: &'static str,
@@ -87,7 +87,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// To where the arguments say; names of files in a folder mostly end with `usual`.
+    /// Creates a writer for the destination in the arguments. Files in a folder usually get the extension `usual`.
     pub(super) fn new(args: &'a DisassembleArgs, usual: &'static str, page: bool) -> Result<Self> {
         let destination = match &args.output {
             Some(path) if is_stdout(path) => Destination::Stdout(Stdout::new(false)),
@@ -101,12 +101,12 @@ impl<'a> Writer<'a> {
         Ok(Self { usual, ..Self::with(args, destination, in_color) })
     }
 
-    /// To standard output, under a heading.
+    /// Creates a writer for standard output that starts with a heading.
     pub(super) fn over(args: &'a DisassembleArgs, stdout: Stdout, heading: String) -> Self {
         Self { heading, ..Self::with(args, Destination::Stdout(stdout), paint::stdout_has_color()) }
     }
 
-    /// Into memory.
+    /// Creates a writer that keeps the text in memory.
     pub(super) fn keeping(args: &'a DisassembleArgs, in_color: bool) -> Self {
         Self::with(args, Destination::Memory(Vec::new()), in_color)
     }
@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Tells something on standard error, now or when it is the file's turn.
+    /// Reports a message on standard error, now or when it is the file's turn.
     pub(super) fn report(&mut self, line: impl Display) {
         match &mut self.destination {
             Destination::Memory(reports) => reports.push(line.to_string()),
@@ -135,13 +135,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether every text goes into a file of its own.
+    /// Returns whether every text gets its own file.
     pub(super) fn has_folder(&self) -> bool {
         matches!(self.destination, Destination::Folder(_))
     }
 
-    /// What came of a module of a file, or nothing if it could not be read. Tells what was found wrong with it, on
-    /// standard error.
+    /// Returns the result for a module, or `None` if it could not be read. Reports the problems found on standard
+    /// error.
     pub(super) fn take<T>(
         &mut self,
         file: &str,
@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
         self.write_named(&unit.name(), text)
     }
 
-    /// Writes the text of something that has a name.
+    /// Writes a named text.
     pub(super) fn write_named(&mut self, name: &str, text: Text) -> Result<()> {
         self.write_as(name, self.usual, text)
     }
@@ -191,12 +191,12 @@ impl<'a> Writer<'a> {
         self.add_part(extension, text)
     }
 
-    /// Writes the listings of so many functions, which have no modules.
+    /// Writes the listing of `functions` functions that are not in modules.
     pub(super) fn write_listing(&mut self, name: &str, functions: usize, text: String) -> Result<()> {
         if functions == 0 {
             return Ok(());
         }
-        // Into one file goes one program, however many functions it has.
+        // A single file gets one program, however many functions it has.
         self.count += 1;
         if self.has_folder() {
             let path = self.paths.flat(name.as_bytes(), MACHINE_CODE);
@@ -216,12 +216,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes text that belongs to no module.
+    /// Writes text outside any module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
         if text.is_empty() { Ok(()) } else { self.add_part(self.extension, Text::Plain(text.to_owned())) }
     }
 
-    /// Writes text of something that was meant, which goes on in what is written next.
+    /// Writes text of a selected item; the next text continues it.
     pub(super) fn add_counted(&mut self, text: &str) -> Result<()> {
         self.count = 1;
         self.add(text)
@@ -241,30 +241,30 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Something that was meant can't be read, which was told.
+    /// Notes a selected item that could not be read and was already reported.
     pub(super) fn note_unread(&mut self) {
         self.outcome = Outcome::Finding;
     }
 
-    /// Tells why a file that was to be listed beside others can't be.
+    /// Reports why one of several files can't be listed.
     pub(super) fn fail(&mut self, error: &anyhow::Error) {
         self.report(Outcome::message_of(error));
         self.outcome = self.outcome.and(Outcome::without_error(error));
     }
 
-    /// What came of it, where it was kept.
+    /// Returns the listing that was kept in memory.
     pub(super) fn into_listing(self) -> Listing {
         let reports = if let Destination::Memory(reports) = self.destination { reports } else { Vec::new() };
         Listing { parts: self.parts, extension: self.extension, reports, outcome: self.outcome }
     }
 
-    /// Standard output for what follows, how all went, and whether there was any text.
+    /// Returns standard output for further text, the outcome, and whether there was any text.
     pub(super) fn into_stdout(self) -> (Option<Stdout>, Outcome, bool) {
         let stdout = if let Destination::Stdout(stdout) = self.destination { Some(stdout) } else { None };
         (stdout, self.outcome, self.count > 0)
     }
 
-    /// Completes the file, and says how all went.
+    /// Completes the file and returns the outcome.
     pub(super) fn finish(mut self, input: &Input, selection: &Selection) -> Result<Outcome> {
         self.write_pending()?;
         let path = match self.destination {
