@@ -22,7 +22,7 @@ const MAX_STREAM: u64 = 64 << 30;
 /// Maximum size of standard input and pipes in memory.
 const IN_MEMORY: usize = 64 << 20;
 
-/// Files below this size are read rather than mapped: a mapping costs more than the copy.
+/// Minimum size of files that are mapped: for smaller ones a mapping costs more than a copy.
 const MAP_FROM: u64 = 256 << 10;
 
 /// The bytes of an input.
@@ -112,9 +112,9 @@ impl std::error::Error for NothingFound {}
 pub(crate) struct Input {
     /// The argument without the part that selects a program; escaped if it is not UTF-8.
     pub(crate) name: String,
-    /// Its bytes in hexadecimal, if it is not UTF-8.
+    /// The bytes of the name in hexadecimal, if it is not UTF-8.
     pub(crate) name_bytes: Option<String>,
-    /// The name in paths of programs.
+    /// The name used in paths of programs.
     raw_name: Vec<u8>,
     source: Source,
     selector: Option<Selector>,

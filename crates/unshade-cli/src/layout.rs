@@ -73,7 +73,7 @@ pub(crate) fn card(path: &str, card: &Card, stdout: &mut Stdout) -> Result<()> {
     card.tables.iter().try_for_each(|one| table(one, stdout))
 }
 
-/// Prints a table under its title.
+/// Prints a table below its title.
 pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     writeln!(stdout, "\n{}", name(&table.title))?;
     let cells: Vec<Vec<Cow<'_, str>>> =
@@ -102,7 +102,7 @@ fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
 }
 
-/// Returns cells in columns; `cell` returns the one of the n-th column.
+/// Formats one line of a table; `cell` returns the cell of the n-th column.
 fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize) -> &'c str) -> String {
     let mut line = String::with_capacity(widths.iter().map(|width| width + 2).sum());
     for (at, ((_, column), width)) in columns.iter().zip(widths).enumerate() {
@@ -136,7 +136,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
     let widths: Vec<usize> =
         columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
-    // Few programs have sources, so that the column is there only if it says something.
+    // Few programs have sources, so the column appears only if one does.
     let has_sources = rows.iter().any(|row| row.has_source);
     let source_label = if has_sources { "source  " } else { "" };
     let labels = line(&columns, &widths, |at| columns[at].1.label);
@@ -148,7 +148,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
-    // Few kinds occur, and painting them takes longer than looking them up.
+    // There are few kinds, and painting one takes longer than looking it up.
     let mut kinds: HashMap<&str, String> = HashMap::new();
     for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {
         let cells = line(&columns, &widths, |at| &cells[columns[at].0]);

@@ -18,7 +18,7 @@ pub(crate) struct Stdout {
 }
 
 impl Stdout {
-    /// Standard output; paged if it is a terminal and `page` is set.
+    /// Creates the output; it is paged if standard output is a terminal and `page` is set.
     pub(crate) fn new(page: bool) -> Self {
         if page
             && io::stdout().is_terminal()
@@ -123,7 +123,7 @@ impl Folder {
         write_file(&self.root.join(path), self.force, data)
     }
 
-    /// Writes a file of this name, without folders.
+    /// Writes a file directly into the folder.
     pub(crate) fn write_flat(&self, name: &Path, data: &[u8]) -> Result<()> {
         self.write_parts(name, std::iter::once(data))
     }

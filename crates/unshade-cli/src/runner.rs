@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use rayon::prelude::*;
 use unshade::program::Runner;
 
-/// How many jobs are done before the progress bar moves.
+/// Number of jobs between updates of the progress bar.
 const BATCH: usize = 1024;
 
 /// Runs jobs on all processors, with a progress bar.
@@ -20,7 +20,7 @@ impl Runner for AllProcessors {
         for start in (0..count).step_by(BATCH) {
             let batch = start..count.min(start + BATCH);
             progress.advance(batch.len() as u64);
-            // Short jobs in groups, or handing them out takes longer than they do.
+            // Group short jobs, which would take less time than handing them out.
             let group = batch.len() / (8 * rayon::current_num_threads());
             batch.into_par_iter().with_min_len(group.max(1)).for_each(job);
         }

@@ -71,7 +71,7 @@ struct Lines<'a> {
     args: &'a DumpArgs,
     stdout: &'a mut Stdout,
     depth: usize,
-    /// The number of innermost open fields that are not shown.
+    /// The number of innermost open fields that are hidden.
     hidden: usize,
     error: Option<io::Error>,
 }

@@ -46,7 +46,7 @@ impl<'a, P: Serialize> FileJson<'a, P> {
 /// The location and the format of a program: the head of each entry of `programs`.
 #[derive(Clone, Serialize)]
 pub(super) struct ProgramJson {
-    /// The path that selects it on the command line.
+    /// The path that selects the program on the command line.
     pub(super) path: String,
     pub(super) format: String,
     pub(super) size: u64,
@@ -189,7 +189,7 @@ pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
     Ok(outcome)
 }
 
-/// Fails unless every selector selects something in one of the inputs.
+/// Fails unless every selector matches something in one of the inputs.
 pub(super) fn require_selected(
     inputs: &[Input],
     selection: &Selection,
@@ -205,7 +205,7 @@ pub(super) fn require_selected(
         return Ok(());
     }
     let has_program = each_name(inputs, verb, limits, &mut |item| unmatched.compare(item));
-    // Where the verb means nothing for any program, that is reported when the turn of the first one comes.
+    // If no program supports the verb, visiting the first one reports that.
     if !has_program {
         return Ok(());
     }
@@ -217,7 +217,7 @@ pub(super) fn require_selected(
     bail!(NothingFound(format!("{place}{}", sentences.join("; "))))
 }
 
-/// Visits the names of all programs that a verb takes until `visit` breaks. Returns whether there is such a program.
+/// Visits the names of all programs that support a verb until `visit` breaks. Returns whether there is such a program.
 fn each_name(
     inputs: &[Input],
     verb: Verb,
@@ -248,7 +248,7 @@ fn each_name(
     has_program
 }
 
-/// The one program of an input, for verbs that take one. `work` gets it; the others are an error.
+/// Calls `work` with the only program of an input. Fails if there are several.
 pub(super) fn only_program<T>(
     input: &Input,
     verb: Verb,

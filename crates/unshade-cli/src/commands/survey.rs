@@ -87,7 +87,7 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
 
 fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
     let Ok(program) = program::open(find) else { return };
-    // Bitcode is counted by its records, not by their bits.
+    // Bitcode is counted by record, not by bit.
     let has_fields = program.has_fields();
     if has_fields {
         survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Reports a program that was recognised although its header is damaged.
+/// Returns the damage of a program that was recognised but has a bad header.
 fn damage(find: &unshade::carve::Find<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     if find.condition == Condition::Damaged {

@@ -62,17 +62,17 @@ const MODULES: &[Column] = &[
     Column::left("target", "target"),
 ];
 
-/// A stream of bitcode with its modules.
+/// A bitcode stream and its modules.
 struct Bitcode<'a> {
     data: &'a [u8],
     base: u64,
     /// The path of the program, which names its modules.
     path: String,
-    /// The modules that can be read, each with its index in the stream.
+    /// The readable modules, each with its index in the stream.
     modules: Vec<(u32, Module<'a>)>,
-    /// The number of all modules.
+    /// The number of modules, readable or not.
     count: usize,
-    /// What could not be read of the stream.
+    /// Problems found while reading the stream.
     diagnostics: Diagnostics,
     options: Vec<String>,
 }
@@ -132,7 +132,7 @@ struct FunctionJson {
     linkage: String,
     /// The signature in LLVM's syntax.
     signature: String,
-    /// The bytes of its body.
+    /// The range of the body: its offset and size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ impl<'a> Bitcode<'a> {
         Ok(Self { data: find.data, base, path: find.path.to_string(), modules, count, diagnostics, options })
     }
 
-    /// Returns the modules, each with its index and that of its first function. Functions count through all modules.
+    /// Returns each module with its index and the index of its first function. Function numbers run across all modules.
     fn numbered(&self) -> impl Iterator<Item = (u32, u32, &Module<'a>)> {
         let mut next = 0_u32;
         self.modules.iter().map(move |(index, module)| {
@@ -412,7 +412,7 @@ impl Program for Bitcode<'_> {
             index: one.index,
             name: one.name.clone(),
             demangled: one.demangled.clone(),
-            // A demangled name has the types of the parameters already.
+            // A demangled name already contains the parameter types.
             declaration: one.demangled.is_none().then(|| one.signature.clone()),
             kind: one.kind.clone(),
             cells: vec![

@@ -10,15 +10,15 @@ use unshade_core::FourCc;
 /// Selects the code of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRequest<'r> {
-    /// The functions.
+    /// The selected functions.
     pub selection: &'r Selection,
-    /// The part of a DXContainer.
+    /// The selected part of a DXContainer.
     pub part: Option<FourCc>,
     /// The name of the program in headings and messages.
     pub path: &'r str,
 }
 
-/// Modules of a library.
+/// The modules of a library.
 #[derive(Clone, Debug)]
 pub struct ModuleGroup<'p> {
     /// The library's slice of a universal file; empty if there is none.

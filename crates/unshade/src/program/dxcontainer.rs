@@ -109,7 +109,7 @@ const SIGNATURE: &[Column] = &[
 
 const CLAUSES: &[Column] = &[Column::left("clause", "clause")];
 
-/// The parts of a module that `extract` writes.
+/// The module parts that `extract` writes.
 const MODULES: [&[u8; 4]; 3] = [b"DXIL", b"ILDB", b"STAT"];
 
 /// A container as a program.
@@ -209,7 +209,7 @@ impl<'a> DxProgram<'a> {
     }
 }
 
-/// Hands the sources that are embedded in a part to `visit`.
+/// Passes the sources embedded in a part to `visit`.
 fn each_source(part: &Part<'_>, diagnostics: &mut Diagnostics, visit: &mut dyn FnMut(SourceFile)) {
     if part.name.0 != *b"SRCI" {
         return;
@@ -447,7 +447,7 @@ fn section(view: &ContainerView, all: bool) -> Section {
     Section { heading: format!("{}, {}", FORMAT.format, summary(view)), facts }
 }
 
-/// Returns whether a part has a listing of its own.
+/// Returns whether a part has its own listing.
 fn is_code(part: &Part<'_>) -> bool {
     is_token_program(part.name, part.data.data()) || bitcode(part.data).is_ok()
 }

@@ -8,7 +8,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 /// The state of a value, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// A value like any other.
+    /// No judgement.
     #[default]
     Plain,
     /// The value is correct.
@@ -42,7 +42,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Returns a fact.
+    /// Creates a fact.
     pub fn new(label: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
         Self { label: label.into(), value: value.into(), ..Self::default() }
     }
@@ -116,9 +116,9 @@ impl TokenSink for Card {
 /// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// Left, for text.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
@@ -127,19 +127,19 @@ pub enum Align {
 pub struct Column {
     /// The column's key, for sorting.
     pub key: &'static str,
-    /// Its heading.
+    /// The heading.
     pub label: &'static str,
     /// The alignment of its cells.
     pub align: Align,
 }
 
 impl Column {
-    /// Returns a column of text.
+    /// Creates a column of text.
     pub const fn left(key: &'static str, label: &'static str) -> Self {
         Self { key, label, align: Align::Left }
     }
 
-    /// Returns a column of numbers.
+    /// Creates a column of numbers.
     pub const fn right(key: &'static str, label: &'static str) -> Self {
         Self { key, label, align: Align::Right }
     }
@@ -159,32 +159,32 @@ pub enum Cell {
     Size(u64),
     /// An offset in the file.
     Offset(u64),
-    /// Bytes of the file, shown by their offset.
+    /// A range of bytes in the file, shown as its offset.
     Place(Range<u64>),
 }
 
 impl Cell {
-    /// Returns a cell of text; an empty one if there is none.
+    /// Creates a cell of text, or an empty one.
     pub fn text(text: impl Into<Option<String>>) -> Self {
         text.into().filter(|text| !text.is_empty()).map_or(Self::Empty, Self::Text)
     }
 
-    /// Returns a cell with a number.
+    /// Creates a cell with a number, or an empty one.
     pub fn number(number: Option<impl Into<u64>>) -> Self {
         number.map_or(Self::Empty, |number| Self::Number(number.into()))
     }
 
-    /// Returns a cell with a size.
+    /// Creates a cell with a size, or an empty one.
     pub fn size(size: Option<u64>) -> Self {
         size.map_or(Self::Empty, Self::Size)
     }
 
-    /// Returns a cell with an offset.
+    /// Creates a cell with an offset, or an empty one.
     pub fn offset(offset: Option<u64>) -> Self {
         offset.map_or(Self::Empty, Self::Offset)
     }
 
-    /// Returns the cell as text; a dash if it is empty.
+    /// Returns the cell as text; an empty cell is a dash.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Empty => "–".into(),
@@ -200,17 +200,17 @@ impl Cell {
 /// An item of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its index, which `#index` selects.
+    /// The index, which `#index` selects.
     pub index: u32,
-    /// Its name as it is in the file, escaped.
+    /// The name as stored in the file, escaped.
     pub name: String,
     /// Its demangled name, if the name is mangled.
     pub demangled: Option<String>,
-    /// Its declaration, which lists print in place of the name.
+    /// The declaration, which lists print instead of the name.
     pub declaration: Option<String>,
-    /// What sort of item it is.
+    /// The kind of item.
     pub kind: String,
-    /// Whether its source is embedded.
+    /// Whether the source is embedded.
     pub has_source: bool,
     /// The bytes of its code, if the file has them uncompressed.
     pub range: Option<Range<u64>>,
@@ -224,7 +224,7 @@ impl Row {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns what a list prints as the name.
+    /// Returns the text that a list prints as the name.
     pub fn listed_name(&self) -> &str {
         self.declaration.as_deref().unwrap_or_else(|| self.readable_name())
     }

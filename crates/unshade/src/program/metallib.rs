@@ -24,7 +24,7 @@ const NOT_SIGNED: &str = "Metal libraries are not signed";
 const NOT_DECOMPILED: &str = "AIR is not decompiled; `unshade dis` prints its LLVM assembly";
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
 
-/// One library.
+/// The format of a single library.
 pub(super) static LIBRARY: Format = Format {
     format: carve::format::Format::MetalLibrary,
     word: "metallib",
@@ -42,7 +42,7 @@ pub(super) static LIBRARY: Format = Format {
     open: |find| MetalProgram::library(find).map(boxed),
 };
 
-/// Libraries and GPU executables for several targets.
+/// The format of universal files: libraries and GPU executables for several targets.
 pub(super) static UNIVERSAL: Format = Format {
     format: carve::format::Format::MetalUniversal,
     word: "metallib-universal",
@@ -105,10 +105,10 @@ fn boxed<'a>(program: MetalProgram<'a>) -> Box<dyn Program + 'a> {
     Box::new(program)
 }
 
-/// A library in a program, with the name of its slice.
+/// A library in a program and the name of its slice.
 #[derive(Clone, Debug)]
 pub struct NamedLibrary<'a> {
-    /// The slice's architecture; empty if the program is the library.
+    /// The slice's architecture; empty if the library is not in a universal file.
     pub slice: String,
     /// The library.
     pub library: Library<'a>,
@@ -124,7 +124,7 @@ struct MetalProgram<'a> {
     size: u64,
 }
 
-/// The libraries of a program as `list` and `show` report them.
+/// The libraries of a program, as reported by `list` and `show`.
 #[derive(Serialize)]
 struct LibrariesJson<F> {
     libraries: Vec<FunctionsJson<F>>,
@@ -137,7 +137,7 @@ struct FunctionsJson<F> {
     functions: Vec<F>,
 }
 
-/// What `unshade FILE` reports.
+/// The output of `unshade FILE --json`.
 #[derive(Serialize)]
 struct InfoJson {
     libraries: Vec<LibraryJson>,
@@ -205,7 +205,7 @@ impl<'a> MetalProgram<'a> {
         Ok(Self { universal: Some(universal), libraries, diagnostics, size })
     }
 
-    /// Returns each library with the index of its first function: functions count through all libraries.
+    /// Returns each library with the index of its first function. Function numbers run across all libraries.
     fn numbered(&self) -> impl Iterator<Item = (&NamedLibrary<'a>, u32)> {
         let mut next = 0_u32;
         self.libraries.iter().map(move |named| {
@@ -239,7 +239,7 @@ impl<'a> MetalProgram<'a> {
     }
 }
 
-/// Returns the functions of a library that can be read, with indices from `first`.
+/// Returns the readable functions of a library, with indices from `first`.
 fn functions_from<'a>(library: &Library<'a>, first: u32) -> impl Iterator<Item = Function<'a>> {
     library.functions().map_while(Result::ok).map(move |function| numbered_from(function, first))
 }
@@ -485,7 +485,7 @@ fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify
     check.finish()
 }
 
-/// Unpacks the embedded sources, which have checksums of their own.
+/// Unpacks the embedded sources, which have their own checksums.
 fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     let Ok(Some(sources)) = library.sources() else { return };
     for archive in sources.archives().filter_map(Result::ok) {
@@ -497,7 +497,7 @@ fn count_source_files(library: &Library<'_>) -> Option<u64> {
     let sources = library.sources().ok().flatten()?;
     let mut files = 0;
     for archive in sources.archives().filter_map(Result::ok) {
-        // A damaged archive counts as far as it can be read.
+        // Count the files of a damaged archive as far as it is readable.
         let _ = visit_files(&archive, |_| files += 1);
     }
     Some(files)

@@ -54,7 +54,7 @@ pub type Json = Box<dyn erased_serde::Serialize + Send>;
 #[cfg(target_family = "wasm")]
 pub type Json = ();
 
-/// Returns a value as JSON.
+/// Converts a value to JSON.
 #[cfg(not(target_family = "wasm"))]
 fn json(value: impl serde::Serialize + Send + 'static) -> Json {
     Box::new(value)
@@ -69,7 +69,7 @@ fn json<T>(_: T) -> Json {}
 pub struct Format {
     /// The format's signature and names.
     pub format: carve::format::Format,
-    /// Its name in requests and responses of the query API: `metallib`.
+    /// The name in requests and responses of the query API: `metallib`.
     pub word: &'static str,
     /// The name of its items: `function`, `part`.
     pub item: &'static str,
@@ -77,8 +77,8 @@ pub struct Format {
     pub kinds: &'static [&'static str],
     /// The verbs that do not apply to this format, each with the reason as a sentence without a full stop.
     pub refusals: &'static [(Verb, &'static str)],
-    /// Returns the range of a file that need not be read before its code is asked for, from its first bytes; with `true`,
-    /// from all of the file but that range. What is not read yet is zero.
+    /// Returns the range of a file that can stay unread until its code is needed. Gets the first bytes of the file, or
+    /// with `true` the whole file except that range. Unread bytes are zero.
     pub deferred: fn(&[u8], bool) -> Option<Range<u64>>,
     /// Opens a program that was found.
     pub open: for<'a> fn(&Find<'a>) -> Result<Box<dyn Program + 'a>>,
@@ -115,7 +115,7 @@ pub struct Info {
     pub json: Json,
 }
 
-/// The form in which items are listed.
+/// The form of a list of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Rows for people.
@@ -123,7 +123,7 @@ pub enum Form {
         /// Whether names are demangled.
         demangled: bool,
     },
-    /// JSON, in which all names are demangled.
+    /// JSON with all names demangled.
     Json,
 }
 
@@ -131,16 +131,16 @@ pub enum Form {
 pub struct Items {
     /// The number of items.
     pub count: usize,
-    /// Items in groups: the libraries of a universal file have one each. They may be empty if JSON was asked for.
+    /// The items in groups, one per library of a universal file. May be empty if JSON was requested.
     pub groups: Vec<Group>,
-    /// Tables beside the items, such as the resources of a container.
+    /// Tables shown with the items, such as the resources of a container.
     pub tables: Vec<Table>,
-    /// The same as JSON; it may be empty if rows were asked for.
+    /// The items as JSON. May be empty if rows were requested.
     pub json: Json,
 }
 
 impl Items {
-    /// Returns items in one group.
+    /// Creates items in one group.
     #[cfg(not(target_family = "wasm"))]
     fn of(columns: &'static [Column], rows: Vec<Row>, json: Json) -> Self {
         let group = Group { slice: String::new(), columns, rows };
@@ -152,20 +152,20 @@ impl Items {
 pub struct Descriptions {
     /// One card per item.
     pub cards: Vec<Card>,
-    /// The same as JSON.
+    /// The descriptions as JSON.
     pub json: Json,
 }
 
 /// The name of an item, and the properties that select it.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemName<'n> {
-    /// Its index, which `#index` selects.
+    /// The index, which `#index` selects.
     pub index: u32,
-    /// The name as it is in the file.
+    /// The name as stored in the file.
     pub name: &'n [u8],
     /// Its kind: `kernel`, `fragment`.
     pub kind: Option<&'n str>,
-    /// Whether its source is embedded.
+    /// Whether the source is embedded.
     pub has_source: bool,
 }
 
@@ -174,7 +174,7 @@ pub struct ItemName<'n> {
 pub enum ExtractKind {
     /// Compiled code: bitcode modules, cubins.
     Module,
-    /// Embedded sources, and PTX.
+    /// Embedded sources and PTX.
     Source,
 }
 
@@ -195,7 +195,7 @@ pub struct Extracted<'d> {
     pub kind: ExtractKind,
     /// Its suggested path, which comes from the file and must not be trusted.
     pub path: &'d str,
-    /// Its bytes.
+    /// The extracted bytes.
     pub data: &'d [u8],
 }
 
@@ -226,7 +226,7 @@ pub enum Writable {
     DxContainer,
 }
 
-/// A program, opened. Each format implements it once.
+/// An open program. Each format implements this trait once.
 pub trait Program: Send + Sync {
     /// Returns a short description of the program.
     #[cfg(not(target_family = "wasm"))]
@@ -240,7 +240,7 @@ pub trait Program: Send + Sync {
     /// packed sources.
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section>;
 
-    /// Returns the tables of the program as a whole.
+    /// Returns the tables of the whole program.
     fn tables(&self, _diagnostics: &mut Diagnostics) -> Vec<Table> {
         Vec::new()
     }
@@ -269,8 +269,8 @@ pub trait Program: Send + Sync {
     /// Visits the embedded sources of a piece, or of the program if they belong to it as a whole.
     fn sources(&self, _piece: Option<&Piece>, _visit: &mut dyn FnMut(SourceFile)) {}
 
-    /// Returns whether the outline is made of fields that mean something each. Otherwise it has bits, such as records of
-    /// bitcode, that `diff` and `survey` read from the code.
+    /// Returns whether the outline has meaningful fields. Otherwise it has raw bits, such as bitcode records, and
+    /// `diff` and `survey` use the code instead.
     fn has_fields(&self) -> bool {
         true
     }
@@ -280,7 +280,7 @@ pub trait Program: Send + Sync {
         piece.row.range.iter().cloned().collect()
     }
 
-    /// Visits the names of the items until `visit` breaks. It may be called again after that.
+    /// Visits the names of the items until `visit` breaks. May be called again afterwards.
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>);
 
     /// Returns the selected items in one form.
@@ -338,13 +338,13 @@ pub fn register(format: &'static Format) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
 }
 
-/// Returns all formats: the built-in ones, then those that were registered.
+/// Returns all formats: the built-in ones first, then the registered ones.
 pub fn formats() -> Vec<&'static Format> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
     FORMATS.iter().chain(registered.iter()).copied().collect()
 }
 
-/// Returns the offset of a program's first byte in the file, or in the member that was unpacked.
+/// Returns the offset of a program's first byte in the file, or in the unpacked member.
 fn base(find: &Find<'_>) -> u64 {
     find.file_offset.unwrap_or(find.path.offset())
 }

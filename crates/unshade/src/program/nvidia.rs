@@ -153,7 +153,7 @@ impl NvidiaProgram<'_> {
         Section { heading: format!("{}, {}", self.name, summary(view)), facts }
     }
 
-    /// Returns the entries that are selected, or that have a function that is. Names select functions of PTX too.
+    /// Returns the entries that are selected or contain a selected function. Names also select functions of PTX.
     fn selected_entries(&self, selection: &Selection) -> HashSet<u32> {
         let mut entries = HashSet::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
@@ -168,7 +168,7 @@ impl NvidiaProgram<'_> {
         entries
     }
 
-    /// Returns the listings of a function. Functions inside of others are decompiled where these call them.
+    /// Returns the listings of a function. Nested functions are decompiled where they are called.
     fn panes_of(&self, row: &KernelRow) -> &'static [&'static str] {
         let chip = row.target.strip_prefix("sm_").and_then(|chip| chip.parse().ok());
         let is_known = chip.is_some_and(|chip| isa::by_architecture(chip).is_some());
@@ -280,7 +280,7 @@ impl Program for NvidiaProgram<'_> {
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
-        // Names alone are read, none of the rows.
+        // Read only the names, not the rows.
         let mut note = |index: u32, name: &[u8]| {
             let _ = visit(ItemName { index, name, kind: None, has_source: false });
             false
@@ -383,7 +383,7 @@ fn sorted(mut diagnostics: Diagnostics) -> Diagnostics {
     diagnostics
 }
 
-/// Demangles the names of rows, each name once: a fat binary has the same functions for several chips.
+/// Demangles the names of rows, each name once: a fat binary repeats functions for several chips.
 fn demangle_all(rows: &mut [KernelRow], runner: &dyn Runner) {
     let distinct: HashSet<&str> = rows.iter().map(KernelRow::own_name).collect();
     let names: Vec<&str> = distinct.into_iter().collect();

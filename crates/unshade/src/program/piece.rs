@@ -18,13 +18,13 @@ pub(super) const PTX: &[&str] = &["ptx"];
 /// A piece of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Piece {
-    /// Its index, name, kind, range and cells.
+    /// The index, name, kind, range and cells.
     pub row: Row,
-    /// The library of a universal file, or the entry of a fat binary, from 0.
+    /// The index of the library in a universal file or the entry in a fat binary, from 0.
     pub unit: u32,
-    /// Its index in the unit.
+    /// The index in the unit.
     pub index: u32,
-    /// The listings of its code: `assembly`, `raw`, `c`, `ptx`.
+    /// The available listings: `assembly`, `raw`, `c`, `ptx`.
     pub panes: &'static [&'static str],
     /// Whether [`Program::bytes_of`](super::Program::bytes_of) returns bytes.
     pub has_bytes: bool,
@@ -37,16 +37,16 @@ pub struct Pieces {
     pub noun: &'static str,
     /// The columns of the cells.
     pub columns: &'static [Column],
-    /// The pieces, in the order of the file.
+    /// The pieces in file order.
     pub all: Vec<Piece>,
-    /// The listings of the program as a whole.
+    /// The listings of the whole program.
     pub panes: &'static [&'static str],
 }
 
 /// The bytes of a piece: a module, a cubin, a part.
 #[derive(Clone, Debug)]
 pub struct PieceBytes<'p> {
-    /// The extension of such files, with the full stop.
+    /// The file extension, with the full stop.
     pub extension: &'static str,
     /// The bytes.
     pub data: Cow<'p, [u8]>,

@@ -2,7 +2,7 @@
 
 use super::Format;
 
-/// A verb of the command line that takes programs.
+/// A command that takes programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// `unshade FILE`.

@@ -1,16 +1,16 @@
-//! Work that callers may spread over threads.
+//! Work that callers can spread over threads.
 //!
 //! The library starts no threads, because a page has none. A caller with threads passes a [`Runner`].
 
 use std::sync::{Mutex, PoisonError};
 
-/// Runs jobs, in any order and on any threads.
+/// Runs jobs in any order, on any threads.
 pub trait Runner: Sync {
     /// Runs `job` for each number below `count`, and returns when all are done. `what` is a word for a progress bar.
     fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync));
 }
 
-/// Runs jobs one after the other.
+/// Runs jobs one after another.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InOrder;
 

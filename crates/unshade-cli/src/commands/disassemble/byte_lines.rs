@@ -12,7 +12,7 @@ const SHOWN: usize = 8;
 /// Number of hexadecimal digits of an offset, as in `unshade dump`.
 const DIGITS: usize = 8;
 
-/// Passes tokens on, with a column in front of each line.
+/// Passes tokens on and adds a column before each line.
 pub(super) struct ByteLines<'b, S> {
     /// The destination of the text.
     pub(super) sink: S,

@@ -86,7 +86,7 @@ struct Output<'o, 'w> {
     input: &'o Input,
     head: &'o ProgramJson,
     is_json: bool,
-    /// The JSON of the whole input, unless each function has a file of its own.
+    /// The JSON of the whole input, unless each function has its own file.
     whole: &'o mut Option<JsonStream>,
     writer: &'o mut Writer<'w>,
 }

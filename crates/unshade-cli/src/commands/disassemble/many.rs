@@ -271,7 +271,7 @@ impl Output {
             .try_for_each(|(path, parts)| folder.write_parts(path, parts.iter().map(Text::as_bytes)))
     }
 
-    /// Completes what was printed, and says how all went.
+    /// Completes the output and returns the outcome.
     fn finish(
         self,
         sources: &[Source],
@@ -287,7 +287,7 @@ impl Output {
         }
         let everything = selection.is_everything();
         if !everything {
-            // The nearest name is looked for in as many files as are open at a time.
+            // Search for the nearest name in as many files as are open at a time.
             let first = sources.iter().take(BATCH);
             let inputs: Vec<Input> = first.filter_map(|source| source.open().ok()).collect();
             require_selected(&inputs, selection, verb, limits)?;

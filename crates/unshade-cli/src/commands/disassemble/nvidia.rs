@@ -17,7 +17,7 @@ use unshade::sass_code::Code;
 use unshade::sass_listing::{self, SassOptions, entry_heading};
 use unshade::select::Selection;
 
-/// Prints words, the first at address 0.
+/// Prints instruction words, the first at address 0.
 pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     let sm = args.sm.unwrap_or(0);
     let Some(isa) = isa::by_architecture(sm) else {

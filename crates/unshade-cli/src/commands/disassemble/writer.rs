@@ -216,7 +216,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes text that belongs to no module.
+    /// Writes text outside any module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
         if text.is_empty() { Ok(()) } else { self.add_part(self.extension, Text::Plain(text.to_owned())) }
     }
