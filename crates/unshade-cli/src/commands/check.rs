@@ -1,4 +1,4 @@
-//! `unshade check`: whether Metal libraries load on an OS, and why not.
+//! `unshade check`: whether Metal libraries load on an OS, and if not, why.
 
 use super::findings;
 use super::programs::{FileJson, ProgramJson, each_file, each_program, print_diagnostics};
@@ -19,7 +19,7 @@ use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Verb};
 use unshade::view::FindingView;
 
-/// So many modules are read before what they told is put together.
+/// Number of modules that are read before their results are combined.
 const BATCH: usize = 1_024;
 
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ struct LibraryJson {
     slice: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     made_for: Option<Target>,
-    /// The oldest system of each platform that was asked for on which no rule is broken.
+    /// The oldest OS version of each requested platform that breaks no rule.
     needs: Vec<Target>,
     reports: Vec<Report>,
 }
@@ -134,8 +134,8 @@ fn print(path: &str, library: &LibraryJson, verbose: bool, stdout: &mut Stdout) 
     Ok(())
 }
 
-/// Those that are not kept, or all; what is said of the whole library is not said of its functions again, and no
-/// advice is given twice.
+/// Prints the rules that do not pass, or with `verbose` all of them. Without `verbose`, findings about the whole
+/// library are not repeated per function. No hint is repeated.
 fn print_findings(findings: &[Finding], verbose: bool, stdout: &mut Stdout) -> Result<()> {
     let is_told = |finding: &Finding| findings.iter().any(|other| finding.is_told_by(other));
     let is_shown = |finding: &&Finding| verbose || (finding.status != Status::Pass && !is_told(finding));
@@ -159,7 +159,7 @@ fn print_findings(findings: &[Finding], verbose: bool, stdout: &mut Stdout) -> R
     Ok(())
 }
 
-/// What stands in front of what is said of a rule.
+/// The margin of the lines about a rule.
 const MARGIN: &str = "          ";
 
 fn print_finding(finding: &Finding, width: usize, stdout: &mut Stdout) -> Result<()> {

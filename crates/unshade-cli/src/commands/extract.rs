@@ -1,8 +1,8 @@
-//! `unshade extract`: modules as `.air`, sources as the files that they were, programs out of what holds them.
+//! `unshade extract`: modules as `.air`, sources as original files, programs from their containers.
 //!
-//! `-o DIR` gets `modules/NAME.air` and `sources/ARCHIVE/…`, and of fat binaries `modules/N.sm_35.cubin` and
-//! `sources/N.compute_35.ptx`, N being the entry; if there are several programs, each has all of that in a folder of its
-//! own. Nothing is written outside of DIR, and every name that had to be changed is reported. `-o -` takes one file.
+//! `-o DIR` creates `modules/NAME.air` and `sources/ARCHIVE/…`, and for fat binaries `modules/N.sm_35.cubin` and
+//! `sources/N.compute_35.ptx`, where N is the entry. Each of several programs gets its own folder. Nothing is written
+//! outside DIR, and every changed name is reported. `-o -` writes a single file.
 
 use super::programs::{
     Visited, each_input, each_program, each_program_quietly, open_all, print_diagnostics, require_selected,
@@ -24,17 +24,17 @@ use unshade::safe_path::{SafePath, SafePaths};
 use unshade::select::Selection;
 use unshade::view::{FindingView, SCHEMA};
 
-/// How many names a message has.
+/// Maximum number of names in a message.
 const MAX_NAMED: usize = 4;
 
-/// What was written, for `--json`.
+/// A written file, for `--json`.
 #[derive(Serialize)]
 struct Written {
     path: String,
     size: u64,
-    /// What it is: `module`, `source` or `program`.
+    /// The kind: `module`, `source` or `program`.
     kind: &'static str,
-    /// The name in the file, if the path had to differ from it.
+    /// The name in the file, if the path differs from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     renamed_from: Option<String>,
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ExtractArgs, global: &GlobalArgs) -> Result<Outcome> {
     let limits = global.limits();
     let (inputs, opened) = open_all(&files);
     require_selected(&inputs, &selection, Verb::Extract, &limits)?;
-    // Whether each program gets a folder has to be known before the first file is written.
+    // Decide whether programs get folders before the first file is written.
     let mut programs = 0u64;
     for input in &inputs {
         each_program_quietly(input, args.verb(), &limits, &mut Diagnostics::new(), |_| {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ExtractArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(opened.and(outcome))
 }
 
-/// Writes the one thing that is extracted to standard output.
+/// Writes the only extracted file to standard output.
 fn to_stdout(
     inputs: &[Input],
     selection: &Selection,
@@ -171,7 +171,7 @@ impl Extraction<'_> {
         Ok(())
     }
 
-    /// Reports what was written of an input.
+    /// Reports the files written for an input.
     fn report(&mut self, input: &Input, global: &GlobalArgs, stdout: &mut Stdout) -> Result<Outcome> {
         let written = std::mem::take(&mut self.written);
         let diagnostics = std::mem::take(&mut self.diagnostics);
@@ -205,7 +205,7 @@ impl Extraction<'_> {
     }
 }
 
-/// Returns the name of a program's folder if there are several: its path inside of the file, on one level.
+/// Returns the folder name of one of several programs: its path inside the file, on one level.
 fn inner_name(find: &Find<'_>) -> String {
     let selector = find.path.selector();
     let name = selector.trim_start_matches('!').replace(['/', '\\', '!'], "_");

@@ -1,10 +1,9 @@
-//! `unshade html`: files as one page that needs nothing else.
+//! `unshade html`: files as one self-contained page.
 //!
-//! The page is that of `unshade explore`; instead of asking a server it looks into answers that stand in it, as JSON, packed
-//! with gzip, in base64, in a block of data. Its modules are put one behind the other into one script, each in a function
-//! of its own that gives what it exports. The content security policy names the script and the styles by their hashes: what
-//! else there might be in the page is not run. Nothing of a file is written into the page but in that block, so that names
-//! in files have no way to be HTML.
+//! The page is that of `unshade explore`, but it reads stored answers instead of asking a server. The answers are JSON,
+//! packed with gzip, as base64 in a data block of the page. The page's modules are combined into one script, each in a
+//! function that returns its exports. The content security policy lists the hashes of the script and the styles, so
+//! nothing else runs. Data from files is only in that block, so names in files are never parsed as HTML.
 
 use super::explore::files::Files;
 use super::explore::page;
@@ -20,7 +19,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use unshade::query::{Fault, Report};
 
-/// The module that everything begins with.
+/// The entry module.
 const FIRST: &str = "app.js";
 
 pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A fault with what to do about it.
+/// Converts a fault to an error that says what to do.
 fn told(fault: &Fault) -> anyhow::Error {
     match &fault.hint {
         Some(hint) => anyhow!("{}; {hint}", fault.message),
@@ -49,7 +48,7 @@ fn told(fault: &Fault) -> anyhow::Error {
     }
 }
 
-/// The page, with answers that are packed.
+/// Returns the page with the packed answers.
 fn html(answers: &[u8]) -> Result<String> {
     let page = text("index.html")?;
     let style = text("app.css")?;
@@ -77,7 +76,7 @@ fn html(answers: &[u8]) -> Result<String> {
             push_base64(&mut out, answers);
             out.push_str("</script>\n</body>");
         } else {
-            // The page is given out as that of the server.
+            // Switch the server's page to inline answers.
             out.push_str(&line.replace("data-transport=\"server\"", "data-transport=\"inline\""));
         }
         out.push('\n');
@@ -90,14 +89,14 @@ fn text(name: &str) -> Result<String> {
     String::from_utf8(bytes).with_context(|| name.to_owned())
 }
 
-/// All modules of the page as one script.
+/// Returns all modules of the page as one script.
 fn script() -> Result<String> {
     let mut script = String::new();
     add_module(FIRST, &mut BTreeSet::new(), &mut Vec::new(), &mut script)?;
     Ok(script)
 }
 
-/// Puts a module behind those that it imports.
+/// Adds a module after the modules that it imports.
 fn add_module(
     name: &str,
     done: &mut BTreeSet<String>,
@@ -135,25 +134,25 @@ fn add_module(
     Ok(())
 }
 
-/// The names and the file of `import { names } from './file';`.
+/// Returns the names and the file of `import { names } from './file';`.
 fn import(line: &str) -> Option<(&str, &str)> {
     let (names, from) = line.strip_prefix("import {")?.split_once("} from './")?;
     Some((names.trim(), from.strip_suffix("';")?))
 }
 
-/// The name that `export` was written before.
+/// Returns the name after `export`.
 fn exported(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix("async ").unwrap_or(rest);
     let name = ["function ", "class ", "const "].iter().find_map(|word| rest.strip_prefix(word))?;
     name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
 }
 
-/// What holds the exports of a module.
+/// Returns the variable that holds a module's exports.
 fn variable(module: &str) -> String {
     format!("of_{}", module.trim_end_matches(".js"))
 }
 
-/// What a content security policy calls this text.
+/// Returns the hash of a text as written in a content security policy.
 fn hash(text: &str) -> String {
     let mut hash = String::from("sha256-");
     push_base64(&mut hash, unshade_sha256::digest(text.as_bytes()).as_ref());
@@ -188,7 +187,7 @@ mod tests {
             ["", "Zg==", "Zm8=", "Zm9v"]
         );
         assert_eq!(encoded(&[0xfb, 0xff, 0xfe, 0x00]), "+//+AA==");
-        // The hash of nothing, as policies write it.
+        // The hash of an empty text.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
     }
 

@@ -1,4 +1,4 @@
-//! `unshade list`: functions, one row each, and what else a program lists.
+//! `unshade list`: functions, one row each, and the other tables of a program.
 
 use super::programs::{
     EntryJson, FileJson, ProgramJson, each_input, each_program, open_all, outcome_of, print_diagnostics,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(opened.and(outcome))
 }
 
-/// The line before a program's rows; none if there is one file and it is the program.
+/// The headings above programs' rows; none if the only file is itself the program.
 struct Headings {
     has_several: bool,
     printed: usize,

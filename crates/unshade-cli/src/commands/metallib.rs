@@ -1,4 +1,4 @@
-//! Metal libraries: YAML both ways, edited, built.
+//! Metal libraries: conversion to and from YAML, editing, building.
 
 use super::written::{one_program, read_text, write};
 use crate::Outcome;
@@ -29,7 +29,7 @@ pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Resu
     let names = module_names(&file);
     let shown = |name: &Path| folder.join(name).to_string_lossy().into_owned();
     let text = document::to_yaml_with(&file, &mut |index, _| names.get(index).map(|name| shown(name)))?;
-    // Modules are written first, and so not before it is known that the document can be.
+    // Modules are written before the document, so check the document's path first.
     if let Some(path) = &output.output {
         ensure_free(path, output.force)?;
     }
@@ -44,7 +44,7 @@ pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Resu
     Ok(Outcome::Done)
 }
 
-/// The files of the modules, each named by the first function that uses it, as `extract` does.
+/// Returns the file names of the modules, each after the first function that uses it, as in `extract`.
 fn module_names(file: &LibraryFile<'_>) -> Vec<PathBuf> {
     let mut users: Vec<&[u8]> = vec![b"module"; file.modules.len()];
     for function in file.functions.iter().rev() {
@@ -63,7 +63,7 @@ pub(super) fn from_yaml(args: &FromYamlArgs, text: &str) -> Result<Outcome> {
     write(&args.output, &[&args.file], file.write().with_context(|| shown(&args.file))?.pieces())
 }
 
-/// Reads the files that a document names: as they are, or beside the document.
+/// Returns a loader for the files that a document names: first looked up beside the document, then as given.
 fn loader(document: &OsStr) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> {
     let folder = Path::new(document).parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
@@ -105,7 +105,7 @@ fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'stat
     for (module, name) in modules.iter().zip(&args.inputs) {
         library_builder::add_module(&mut file, module).with_context(|| shown(name))?;
     }
-    // The linker writes none before 1.2.5.
+    // Before container version 1.2.5 the linker writes none.
     if target.container() > 4 {
         file.set_uuid(Some([0; 16]));
         file.renew_uuid()?;
@@ -156,7 +156,7 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     write(&args.output, &inputs, file.write()?.pieces())
 }
 
-/// The one library that an argument means. One that is a file by itself stays mapped.
+/// Returns the only library of an argument. A library that is a whole file stays mapped.
 fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     if let Ok(bytes) = Bytes::open(Path::new(argument))
         && bytes.starts_with(&header::MAGIC.0)
@@ -172,7 +172,7 @@ fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     Ok(Bytes::Read(copy))
 }
 
-/// Options that are for DXContainers.
+/// Refuses options for DXContainers.
 fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--set", !args.set.is_empty()),
@@ -197,7 +197,7 @@ fn strip(what: Stripped) -> Result<Strip> {
     })
 }
 
-/// Keeps and removes functions. Each selector has to mean one at least.
+/// Keeps and removes functions. Fails if a selector matches none.
 fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool> {
     let parse = |text: &String| Selector::parse(text).map_err(anyhow::Error::msg);
     let keep: Vec<Selector> = args.keep.iter().map(parse).collect::<Result<_>>()?;
@@ -218,7 +218,7 @@ fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool>
     Ok(removed > 0)
 }
 
-/// The number of the one function that a selector means.
+/// Returns the index of the one function that a selector matches.
 fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     let selector = Selector::parse(text).map_err(anyhow::Error::msg)?;
     let mut found = file.functions.iter().enumerate().filter(|(index, function)| {
@@ -231,7 +231,7 @@ fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     }
 }
 
-/// Replaces a module, and what is said of its functions by what the new one says.
+/// Replaces a module, and updates the descriptions of its functions to match.
 fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<()> {
     let ModuleFile { function, file: path } = replacement;
     let shown = path.display();
@@ -277,7 +277,7 @@ fn retarget(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()
     Ok(())
 }
 
-/// The version of an OS as a header has it.
+/// Returns the OS version in the form of a header.
 fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
     let Version { major, minor, patch } = target.version;
     match (u8::try_from(minor), u8::try_from(patch)) {
@@ -286,7 +286,7 @@ fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
     }
 }
 
-/// Something to know of a file that was written all the same.
+/// Prints a note about a file that was written anyway.
 fn note(text: &str) {
     anstream::eprintln!("unshade: note: {text}");
 }

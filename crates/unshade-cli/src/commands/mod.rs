@@ -33,7 +33,7 @@ use anyhow::Result;
 use unshade::core::Diagnostics;
 use unshade::view::FindingView;
 
-/// Runs what the command line says.
+/// Runs the requested command.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
     let global = args.global;
     match args.command.unwrap_or(Command::Info(Deferred(args.info))) {

@@ -1,7 +1,7 @@
 //! `unshade scan`: every GPU program in files and folders, one row each.
 //!
-//! The walk lists the files first, in order; threads then take one file after the other, and rows are printed in the
-//! order of the list whoever is done first.
+//! The walk lists the files first, in order. Threads then take one file after another, and rows are printed in list
+//! order whichever thread finishes first.
 
 use super::programs::{ProgramJson, collect};
 use super::walk::{in_order, list_files, threads};
@@ -20,7 +20,7 @@ use unshade::core::Diagnostics;
 use unshade::program::{self, Brief};
 use unshade::view::{FindingView, SCHEMA};
 
-/// The width of the path's column before it is known how long the paths are.
+/// Width of the path column until the path lengths are known.
 const PATH_WIDTH: usize = 60;
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ struct ScanJson<'a> {
     findings: Vec<FindingView>,
 }
 
-/// What became of one file.
+/// The result for one file.
 struct Scanned {
     name: String,
     size: u64,
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
         anstream::eprintln!("{summary}");
     }
     Ok(match totals.programs {
-        // What was named and is not there, not what is in a folder and can't be read.
+        // Missing arguments count here; unreadable files in folders do not.
         _ if missing > 0 => Outcome::Unreadable,
         0 => Outcome::Finding,
         _ => Outcome::Done,

@@ -1,4 +1,4 @@
-//! `unshade show`: everything known of functions.
+//! `unshade show`: the full description of functions.
 
 use super::programs::{
     EntryJson, FileJson, ProgramJson, each_input, each_program, open_all, outcome_of, print_diagnostics,
@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use unshade::carve::Limits;
 use unshade::program::Verb;
 
-/// Of a file with more functions those to show have to be selected.
+/// Maximum number of functions that are shown without a selection.
 const MAX_UNSELECTED: u64 = 8;
 
 pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &TypesArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the types in pairs of columns, filled row by row, as the table of MetalLibraryArchive has them.
+/// Returns the types in pairs of columns, filled row by row, like the table of MetalLibraryArchive.
 fn markdown(columns: usize) -> String {
     let mut text = String::new();
     let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
@@ -69,10 +69,11 @@ fn lines(head: &str, tail: &str, line: impl Fn(&DataTypeRow) -> String) -> Strin
     text + tail
 }
 
-/// `RGBA8Unorm_sRGB` → `rgba8Unorm_sRGB`, `UInt2` → `uint2`, `Float4x4` → `float4x4`.
+/// Converts a name to lower camel case: `RGBA8Unorm_sRGB` → `rgba8Unorm_sRGB`, `UInt2` → `uint2`, `Float4x4` →
+/// `float4x4`.
 fn lower_camel(name: &str) -> String {
     let head = name.chars().take_while(|c| c.is_ascii_uppercase()).count();
-    // `UShort`, `BFloat`: the second capital starts no new word.
+    // In `UShort` and `BFloat` the second capital does not start a new word.
     let (head, rest) = name.split_at(head);
     format!("{}{rest}", head.to_lowercase())
 }
@@ -85,7 +86,7 @@ fn upper_snake(name: &str) -> String {
             text.push('_');
         }
         previous = c;
-        // Writing to a String does not fail.
+        // Writing to a String can't fail.
         let _ = write!(text, "{}", c.to_ascii_uppercase());
     }
     text

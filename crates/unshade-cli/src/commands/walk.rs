@@ -1,6 +1,6 @@
-//! Many files: which there are below some paths, and work on them that is done out of order and reported in order.
+//! Walks of many files, and parallel work on them with results in order.
 //!
-//! Links are not followed, devices and pipes are skipped, and what can't be read is reported on standard error.
+//! Links are not followed, devices and pipes are skipped, and unreadable paths are reported on standard error.
 
 use crate::input::shown;
 use crate::paint;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 use walkdir::WalkDir;
 
-/// Returns the regular files and captures at and below the paths, in order, and how many paths could not be read.
+/// Returns the regular files and captures at and below the paths, in order, and the number of unreadable paths.
 pub(super) fn list_files(paths: &[PathBuf]) -> (Vec<PathBuf>, u64) {
     let mut files = Vec::new();
     let mut unreadable = 0;
@@ -51,7 +51,7 @@ pub(super) fn list_files(paths: &[PathBuf]) -> (Vec<PathBuf>, u64) {
     (files, unreadable)
 }
 
-/// How many threads are meant: as many as there are processors for 0, and no more than there is work for.
+/// Returns the number of threads: for 0 one per processor, but never more than there is work.
 pub(super) fn threads(wanted: usize, work: usize) -> usize {
     let threads = match wanted {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
@@ -60,7 +60,7 @@ pub(super) fn threads(wanted: usize, work: usize) -> usize {
     threads.min(work.max(1))
 }
 
-/// Does `work` for each item, on this thread and on others, and gives the results in the items' order.
+/// Calls `work` for each item on this and other threads, and returns the results in item order.
 pub(super) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take_part = || {
@@ -70,8 +70,8 @@ pub(super) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Syn
         }
         done
     };
-    // A new thread often shares its maker's processor for some milliseconds; of two that meet one sleeps until the other
-    // wakes it, and it is woken where nothing else runs.
+    // A new thread often shares its creator's processor for some milliseconds. When the two meet at a barrier, one
+    // sleeps until the other wakes it, and the system then runs it on an idle processor.
     let meeting = Barrier::new(2);
     let mut done = std::thread::scope(|scope| {
         let make_another = |_| {
@@ -93,13 +93,13 @@ pub(super) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Syn
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The next item that nobody has taken yet, and its number.
+/// Takes the next free item and returns its index.
 fn take_next<'i, T>(next: &AtomicUsize, items: &'i [T]) -> (usize, Option<&'i T>) {
     let index = next.fetch_add(1, Ordering::Relaxed);
     (index, items.get(index))
 }
 
-/// Does `work` for each item on several threads and hands the results to `take` in the items' order.
+/// Calls `work` for each item on several threads and passes the results to `take` in item order.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

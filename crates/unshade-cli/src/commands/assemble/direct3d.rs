@@ -1,7 +1,7 @@
-//! Token programs, into the place of those of a container or by themselves.
+//! Assembling of token programs, into a container or as standalone programs.
 //!
-//! A listing may have several: that of a container for feature level 9 has a program of Shader Model 2 before the one
-//! of Shader Model 4. Each starts with a line that names its model and nothing else.
+//! A listing may have several programs: a container for feature level 9 has a program of Shader Model 2 before the one
+//! of Shader Model 4. Each starts with a line that contains only the name of its model.
 
 use super::save;
 use crate::Outcome;
@@ -14,7 +14,7 @@ use unshade::dxbc_build::{put_level9, put_program};
 use unshade::dxcontainer::file::DxFile;
 use unshade::program::{Verb, Writable};
 
-/// The major version of the model that a line names, if it names one.
+/// Returns the major version of the model that a line names, if any.
 fn model(line: &str) -> Option<u32> {
     let code = line.split("//").next().unwrap_or_default().trim();
     let (kind, model) = match code.strip_prefix("lib_4_0_") {
@@ -26,21 +26,21 @@ fn model(line: &str) -> Option<u32> {
     (is_kind && !code.contains(char::is_whitespace)).then_some(major)
 }
 
-/// Whether the first line of code names a shader model.
+/// Returns whether the first line of code names a shader model.
 pub(super) fn is_listing(text: &str) -> bool {
     let code = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
     code.is_some_and(|line| model(line).is_some())
 }
 
-/// The last model that is written as Direct3D 9 has it.
+/// The last shader model that uses the Direct3D 9 format.
 const LAST_OF_DIRECT3D_9: u32 = 3;
 
 /// The programs of a listing.
 #[derive(Default)]
 struct Programs {
-    /// Of Shader Model 1 to 3.
+    /// Programs of Shader Model 1 to 3.
     direct3d9: Vec<d3d9::Program>,
-    /// Of Shader Model 4 to 5.1.
+    /// The program of Shader Model 4 to 5.1.
     direct3d10: Option<unshade::dxbc::Program>,
 }
 
@@ -51,7 +51,7 @@ impl Programs {
         let starts: Vec<usize> = (0..lines.len()).filter(|line| model(lines[*line]).is_some()).collect();
         for (place, start) in starts.iter().enumerate() {
             let end = starts.get(place + 1).copied().unwrap_or(lines.len());
-            // Lines before it keep the numbers of the lines in messages right.
+            // Leading blank lines keep line numbers in messages correct.
             let text = format!("{}{}", "\n".repeat(*start), lines[*start..end].concat());
             if model(lines[*start]).is_some_and(|major| major <= LAST_OF_DIRECT3D_9) {
                 programs.direct3d9.push(d3d9::assemble(&text)?);

@@ -1,6 +1,6 @@
-//! `unshade asm`: what `dis` prints, back to a program.
+//! `unshade asm`: assembles the output of `dis` to a program.
 //!
-//! What a listing is of is told by its first line of code: the model of a token program (`ps_5_0`) stands by itself there.
+//! The first line of code identifies the kind of listing: in a token program it contains only the model (`ps_5_0`).
 
 mod direct3d;
 mod sass;
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
 }
 
-/// Writes what came of it, if a file was named, but over none of the inputs.
+/// Writes the result if an output file is named, but never over an input.
 fn save(args: &AssembleArgs, data: &[u8]) -> Result<bool> {
     let Some(output) = &args.output else { return Ok(false) };
     let inputs: Vec<&OsStr> =

@@ -1,7 +1,7 @@
-//! NVIDIA's machine code: text back to words.
+//! Assembling of NVIDIA machine code: text to instruction words.
 //!
-//! A listing may hold several functions, each under cuobjdump's `Function : NAME`; addresses count from the beginning of
-//! each. `--into` puts the words into a copy of a cubin, in the code sections of these names, and nothing else changes.
+//! A listing may hold several functions, each after cuobjdump's `Function : NAME`; addresses restart in each. `--into`
+//! copies a cubin and replaces only the words in the code sections of these functions.
 
 use super::save;
 use crate::Outcome;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// That of the option, or of cuobjdump's heading.
+/// Returns the instruction set from the option, or from cuobjdump's heading.
 fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
     let said = || text.lines().find_map(|line| line.trim().strip_prefix("code for sm_")?.parse().ok());
     let Some(sm) = args.sm.or_else(said) else {
@@ -70,11 +70,11 @@ fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
 struct Part<'a> {
     name: Option<&'a str>,
     text: &'a str,
-    /// Lines before it.
+    /// The number of lines before it.
     first_line: usize,
 }
 
-/// The functions of a listing; what stands before the first is one without a name.
+/// Splits a listing into functions. Text before the first heading is a function without a name.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut first_line, mut name) = (0, 0, None);
@@ -98,7 +98,7 @@ fn print(isa: &Isa, functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<()> 
     stdout.finish()
 }
 
-/// A copy of a cubin with other words.
+/// Returns a copy of a cubin with replaced instruction words.
 fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<Vec<u8>> {
     let read = Cubin::read(Reader::new(cubin))?;
     if !isa.architectures.contains(&read.arch()) {
@@ -126,7 +126,7 @@ fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]
     Ok(copy)
 }
 
-/// Where the code of a function is in the file; of the only one, if the listing names none.
+/// Returns the file range of a function's code, or of the only function if the listing names none.
 fn code_of(cubin: &Cubin<'_>, name: Option<&str>) -> Result<Range<usize>> {
     let mut sections = cubin.code_sections();
     let section = match name {

@@ -1,7 +1,7 @@
-//! `unshade diff`: what is different between two programs.
+//! `unshade diff`: the differences between two programs.
 //!
-//! Functions that have changed are compared on all processors, a batch at a time, and told in the order of the first
-//! library, so that memory is bounded whatever the size of the libraries.
+//! Changed functions are compared on all processors, a batch at a time, and printed in the order of the first library.
+//! Memory is bounded whatever the size of the libraries.
 
 mod print;
 
@@ -20,28 +20,28 @@ use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, Pair};
 use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Program, Verb};
 
-/// So many functions are compared before what came of them is printed.
+/// Number of functions that are compared before their differences are printed.
 const BATCH: usize = 256;
 
-/// What takes the differences.
+/// A writer of differences.
 trait Writer {
-    /// The two programs that are compared.
+    /// Starts the comparison of two programs.
     fn begin(&mut self, before: &ProgramJson, after: &ProgramJson, identical: bool) -> Result<()>;
-    /// A library that both have, before its functions.
+    /// Starts a library that both programs have.
     fn library(&mut self, slice: &str, diff: &LibraryDiff<'_>) -> Result<()>;
-    /// A function of it.
+    /// Writes a changed function of the library.
     fn function(&mut self, kind: Kind, change: &FunctionChange) -> Result<()>;
-    /// The end of its functions.
+    /// Ends the library.
     fn end_library(&mut self) -> Result<()>;
-    /// A slice that one of them has.
+    /// Writes a slice that only one program has.
     fn slice(&mut self, slice: &str, is_new: bool) -> Result<()>;
-    /// Two programs of parts, or of modules.
+    /// Writes the differences of two programs made of parts or modules.
     fn container(&mut self, diff: &ContainerDiff) -> Result<()>;
-    /// The end.
+    /// Ends the comparison.
     fn end(&mut self, is_empty: bool) -> Result<()>;
 }
 
-/// How a function of both libraries differs.
+/// The kind of change to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Renamed,
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DiffArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(if is_empty { Outcome::Done } else { Outcome::Finding })
 }
 
-/// Compares the program of one input with that of another. Returns whether they are the same.
+/// Compares a program of one input with one of another. Returns whether they are the same.
 fn compare(
     before: &Input,
     after: &Input,

@@ -1,4 +1,4 @@
-//! How differences are printed: for people, and as JSON.
+//! Printing of differences: for people and as JSON.
 
 use super::{Kind, Writer};
 use crate::commands::programs::ProgramJson;
@@ -12,7 +12,7 @@ use unshade::diff::{
 };
 use unshade::view::SCHEMA;
 
-/// For people.
+/// Prints differences for people.
 pub(super) struct TextWriter<'o> {
     stdout: &'o mut Stdout,
     stat: bool,
@@ -25,7 +25,7 @@ impl<'o> TextWriter<'o> {
         Self { stdout, stat, identical: false, totals: (0, 0) }
     }
 
-    /// The fields that changed, below what they are of. The fields of a group that came or went stand on one line.
+    /// Prints changed fields below their subject. Added or removed fields of a group share one line.
     fn fields(&mut self, fields: &[FieldChange], margin: &str) -> Result<()> {
         let is_paired = |change: &&FieldChange| change.before.is_some() && change.after.is_some();
         let width = fields.iter().filter(is_paired).map(|change| change.field.chars().count()).max();
@@ -108,17 +108,17 @@ impl<'o> TextWriter<'o> {
     }
 }
 
-/// A value longer than this is cut.
+/// Maximum length of a value before it is cut.
 const MAX_VALUE: usize = 200;
-/// So much that two values begin with is left out, but for the end of it.
+/// Maximum length of a common prefix that is printed in full.
 const MAX_PREFIX: usize = 40;
 
-/// The group that a field is in, and its own name.
+/// Splits a field name into its group and its own name.
 fn split(field: &str) -> (&str, &str) {
     field.rsplit_once('/').unwrap_or(("", field))
 }
 
-/// The changes at the start of a list that belong to one group that came or went.
+/// Returns the changes at the start of a list that belong to the same added or removed group.
 fn group(changes: &[FieldChange]) -> &[FieldChange] {
     let Some(first) = changes.first() else { return changes };
     let (outer, _) = split(&first.field);
@@ -135,7 +135,7 @@ fn group(changes: &[FieldChange]) -> &[FieldChange] {
     changes.get(..count).unwrap_or_default()
 }
 
-/// A field that came or went, or the fields of a group.
+/// Formats an added or removed field, or the fields of a group.
 fn one_sided(group: &[FieldChange]) -> String {
     let value = |change: &FieldChange| {
         let value = change.before.as_deref().or(change.after.as_deref()).unwrap_or_default();
@@ -154,7 +154,7 @@ fn one_sided(group: &[FieldChange]) -> String {
     }
 }
 
-/// Two values without most of what both begin with, if that is long.
+/// Returns two values without most of their common prefix, if it is long.
 fn shortened(before: &str, after: &str) -> (String, String) {
     let common = before.chars().zip(after.chars()).take_while(|(one, two)| one == two).count();
     let short = |text: &str| {
@@ -167,7 +167,7 @@ fn shortened(before: &str, after: &str) -> (String, String) {
     (short(before), short(after))
 }
 
-/// `  code +3 −1`, or nothing.
+/// Formats the counts as `  code +3 −1`, or nothing.
 fn counts(what: &str, diff: &LineDiff) -> String {
     if diff.is_empty() {
         return String::new();
@@ -228,7 +228,7 @@ impl Writer for TextWriter<'_> {
         if self.stat {
             return self.lines(&change.code, "");
         }
-        // What follows from the code or the declaration needs no lines of its own.
+        // Skip fields that follow from the code or the declaration.
         let is_told = |field: &&FieldChange| match field.tag() {
             "HASH" | "MDSZ" => change.code.is_empty(),
             "RBUF" => change.declaration.is_empty(),
@@ -284,11 +284,11 @@ impl Writer for TextWriter<'_> {
     }
 }
 
-/// As JSON: one object, whose functions are written as they come, each on a line.
+/// Prints one JSON object. Functions are written as they arrive, one per line.
 pub(super) struct JsonWriter<'o> {
     stdout: &'o mut Stdout,
     stat: bool,
-    /// Whether something stands in the list of libraries.
+    /// Whether the list of libraries has entries.
     has_libraries: bool,
     has_functions: bool,
 }
@@ -324,7 +324,7 @@ impl<'o> JsonWriter<'o> {
     }
 }
 
-/// Without hunks, which the counts stand for.
+/// Returns the diff without hunks; the counts replace them.
 fn counted(diff: &LineDiff) -> LineDiff {
     LineDiff { hunks: Vec::new(), ..*diff }
 }

@@ -1,5 +1,5 @@
-//! The files that the page may see: those that were named, in folders that were named those that may hold a program, and
-//! the bytes that were dropped on the page. Nothing else is opened: requests have numbers of files, no paths.
+//! The files that the page can access: the named files, files in the named folders that may hold a program, and data
+//! dropped on the page. Nothing else is opened: requests contain file numbers, not paths.
 
 use super::super::walk::list_files;
 use crate::input::{Bytes, NothingFound};
@@ -13,16 +13,16 @@ use unshade::format::{Kind, detect};
 use unshade::llvm::bitstream;
 use unshade::query::{Fault, FileEntry, Session, Source};
 
-/// The most files of folders that are shown.
+/// Maximum number of files from folders.
 const MAX_FILES: usize = 10_000;
 
-/// The most bytes that all files together have that were dropped on the page, which are kept in memory.
+/// Maximum total size of dropped files in bytes; they are kept in memory.
 pub(super) const MAX_DROPPED: usize = 2 << 30;
 
-/// What of a file is read to tell whether it may hold a program.
+/// Number of leading bytes that are read to detect a possible program.
 const HEAD: u64 = 64 << 10;
 
-/// A file, opened when it is first asked for.
+/// A file that is opened at the first request.
 pub(in crate::commands) struct Slot {
     path: PathBuf,
     name: String,
@@ -36,16 +36,16 @@ enum State {
     Failed(Fault),
 }
 
-/// All files, in order.
+/// All files in order.
 #[derive(Default)]
 pub(in crate::commands) struct Files {
     slots: RwLock<Vec<Arc<Slot>>>,
-    /// The bytes of all files that were dropped on the page.
+    /// The total size of dropped files in bytes.
     dropped: Mutex<usize>,
 }
 
 impl Files {
-    /// Files, and what is in folders.
+    /// Lists the files among `paths` and those in folders.
     pub(in crate::commands) fn list(paths: &[PathBuf]) -> Result<Self> {
         let mut slots = Vec::new();
         for path in paths {
@@ -72,10 +72,10 @@ impl Files {
         Ok(Self { slots, ..Self::default() })
     }
 
-    /// Adds a file whose bytes came from the page. The name of another file is made its own by its number, as the page does.
+    /// Adds a file dropped on the page. If its name is taken, the file's number is appended, as on the page.
     ///
     /// # Errors
-    /// There are too many already, or too many bytes.
+    /// There are too many files or too many bytes.
     pub(super) fn add(&self, name: &str, bytes: Vec<u8>) -> Result<FileEntry, Fault> {
         let size = bytes.len();
         let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl Files {
         self.all().len()
     }
 
-    /// All that are there now.
+    /// Returns all files added so far.
     pub(in crate::commands) fn all(&self) -> Vec<Arc<Slot>> {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -117,7 +117,7 @@ impl Files {
         self.slots.read().unwrap_or_else(PoisonError::into_inner).get(file as usize).cloned()
     }
 
-    /// What the page is told of them.
+    /// Returns the file entries that are sent to the page.
     pub(in crate::commands) fn entries(&self) -> Vec<FileEntry> {
         (0..).zip(&self.all()).map(|(file, slot)| slot.entry(file)).collect()
     }
@@ -136,7 +136,7 @@ impl Slot {
             size: self.size,
             ..FileEntry::default()
         };
-        // Whoever works on it now has opened it.
+        // If another request holds the lock, it has opened the file.
         match self.state.try_lock().as_deref() {
             Ok(State::Closed) => {}
             Ok(State::Failed(fault)) => entry.error = Some(fault.clone()),
@@ -149,9 +149,9 @@ impl Slot {
         &self.name
     }
 
-    /// Waits for the file, and opens it if nobody did before.
+    /// Waits for the file and opens it if it is not open yet.
     pub(in crate::commands) fn lock(&self) -> Locked<'_> {
-        // A request that panicked has left nothing behind that the next would not parse anew.
+        // A panicked request leaves no state that the next one would not rebuild.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Closed) {
             *state = match self.open() {
@@ -175,7 +175,7 @@ impl Slot {
     }
 }
 
-/// A file that one request works on.
+/// A file locked by one request.
 pub(in crate::commands) struct Locked<'s>(MutexGuard<'s, State>);
 
 impl Locked<'_> {
@@ -192,7 +192,7 @@ fn is_capture(path: &Path) -> bool {
     path.is_dir() && path.extension().is_some_and(|extension| extension == "gputrace")
 }
 
-/// Whether a file begins like a program, or like something that may hold one.
+/// Returns whether a file starts like a program, or like a file that may contain one.
 fn may_have_programs(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));

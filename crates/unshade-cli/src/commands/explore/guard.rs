@@ -1,12 +1,12 @@
-//! Who may ask: the token in the address, and what browsers tell of where a request comes from.
+//! Access control: the token in the address, and the browser's information about the origin of a request.
 //!
-//! Any page that a browser shows can send requests to this computer. None of them knows the token, which is in the path of
-//! every address; a page under a name that was made to point here (DNS rebinding) sends that name as `Host`; one from
-//! elsewhere sends its `Origin`. Each of these alone is refused.
+//! Any page in a browser can send requests to this computer. No other page knows the token, which is in the path of
+//! every address. A page whose name was redirected here (DNS rebinding) sends that name as `Host`; a page from
+//! elsewhere sends its `Origin`. Each of these alone causes a refusal.
 
 use std::fmt::Write;
 
-/// 128 random bits as 32 hex digits.
+/// A token of 128 random bits as 32 hex digits.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -25,7 +25,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether a text is the token. It takes the same time wherever they differ.
+    /// Returns whether a text is the token, in a time that does not depend on where they differ.
     fn is(&self, text: &str) -> bool {
         let (own, other) = (self.0.as_bytes(), text.as_bytes());
         let mut difference = own.len() ^ other.len();
@@ -36,10 +36,10 @@ impl Token {
     }
 }
 
-/// What of a request says where it comes from.
+/// The parts of a request that show its origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct From<'r> {
-    /// `Host`; there has to be exactly one.
+    /// `Host`, which must occur exactly once.
     pub(super) host: Option<&'r str>,
     /// `Origin`.
     pub(super) origin: Option<&'r str>,
@@ -47,25 +47,25 @@ pub(super) struct From<'r> {
     pub(super) site: Option<&'r str>,
 }
 
-/// Why a request is refused.
+/// The reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is for another host.
+    /// The request is for another host.
     Host,
-    /// It comes from another page.
+    /// The request comes from another page.
     Origin,
-    /// It has no token, or a wrong one.
+    /// The token is missing or wrong.
     Token,
 }
 
-/// The path behind the token of a request that may be answered.
+/// Returns the path after the token if the request is allowed.
 pub(super) fn admit<'r>(path: &'r str, from: From<'_>, port: u16, token: &Token) -> Result<&'r str, Refusal> {
     let names = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
     let host = from.host.filter(|host| names.iter().any(|name| name == host)).ok_or(Refusal::Host)?;
     if from.origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
         return Err(Refusal::Origin);
     }
-    // `none` is an address that somebody typed, or followed from outside of the browser.
+    // `none` means that somebody typed the address or followed a link from outside the browser.
     if from.site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
         return Err(Refusal::Origin);
     }

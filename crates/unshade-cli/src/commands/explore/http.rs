@@ -1,43 +1,42 @@
-//! As much of HTTP/1.1 as a browser on the same computer needs: requests with a length, answers with a length, connections
-//! that are kept.
+//! The subset of HTTP/1.1 that a local browser needs: requests and responses with a length, and persistent connections.
 //!
-//! Written here, on `httparse`, because what matters is what well-known small servers leave to a proxy in front of them:
-//! how long a client may take, how much it may send, and how many there may be.
+//! This server is built on `httparse` because it needs limits on time, size and number of connections, which small
+//! servers usually leave to a proxy.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The longest head of a request.
+/// Maximum size of a request's head in bytes.
 const MAX_HEAD: usize = 16 << 10;
 
-/// The most headers of a request.
+/// Maximum number of headers in a request.
 const MAX_HEADERS: usize = 64;
 
-/// How long a head, and then a body, may take to arrive.
+/// Time limit for a head, and then for a body, to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many bytes of a body a client has to send in a second, beyond that time.
+/// Minimum rate of a body in bytes per second, after that time.
 const LEAST_RATE: usize = 8 << 20;
 
-/// How long a connection may have nothing to ask.
+/// Time limit for an idle connection.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// How long a client may take for the next part of an answer.
+/// Time limit for a client to accept the next part of a response.
 const WRITE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// A request, as far as it is looked at.
+/// The parts of a request that matter.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) path: String,
-    /// Names in small letters, and values.
+    /// Header names in lower case, and values.
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
 impl Request {
-    /// The value of a header that stands there once; `Err` if it does more often.
+    /// Returns the value of a header, or `Err` if it occurs more than once.
     pub(super) fn header(&self, name: &str) -> Result<Option<&str>, Refused> {
         let mut values = self.headers.iter().filter(|(known, _)| known == name);
         let value = values.next().map(|(_, value)| value.as_str());
@@ -45,23 +44,23 @@ impl Request {
     }
 }
 
-/// A status, and what is wrong with the request.
+/// A status and the reason for refusing a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refused(pub(super) u16, pub(super) &'static str);
 
-/// How the reading of a request ended.
+/// The outcome of reading a request.
 pub(super) enum Next {
     Request(Request),
-    /// The client is gone, or has nothing more to ask.
+    /// The client has gone or sends no more requests.
     End,
-    /// The connection is closed after an answer that says why.
+    /// The request is refused; the connection closes after the response.
     Refused(Refused),
 }
 
 /// A connection.
 pub(super) struct Connection {
     stream: TcpStream,
-    /// What was read and belongs to no request yet.
+    /// Bytes received beyond the current request.
     pending: Vec<u8>,
 }
 
@@ -72,7 +71,7 @@ impl Connection {
         Ok(Self { stream, pending: Vec::new() })
     }
 
-    /// Reads the next request. `max_body` says of its head how many bytes its body may have, or why it is refused.
+    /// Reads the next request. `max_body` gets its head and returns the maximum body size or a refusal.
     pub(super) fn next(&mut self, max_body: impl Fn(&Request) -> Result<usize, Refused>) -> Next {
         let mut deadline = Instant::now() + if self.pending.is_empty() { IDLE } else { PATIENCE };
         let mut has_begun = !self.pending.is_empty();
@@ -115,7 +114,7 @@ impl Connection {
         Next::Request(request)
     }
 
-    /// Waits for bytes no longer than to a moment; gives how many came.
+    /// Waits for bytes until `deadline` and returns how many arrived.
     fn read_more(&mut self, deadline: Instant) -> std::io::Result<usize> {
         let mut buffer = [0; 16 << 10];
         loop {
@@ -135,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Whether the client has closed the connection, so that nobody waits for an answer.
+    /// Returns whether the client has closed the connection.
     pub(super) fn is_gone(&self) -> bool {
         let mut byte = [0];
         if self.stream.set_nonblocking(true).is_err() {
@@ -149,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// Writes an answer.
+    /// Writes a response.
     pub(super) fn answer(&mut self, answer: &Answer, is_head: bool, keep: bool) -> std::io::Result<()> {
         let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
         head.push_str(HEADERS);
@@ -169,7 +168,7 @@ impl Connection {
         self.stream.flush()
     }
 
-    /// Closes the connection such that an answer still arrives where the request was not read to its end.
+    /// Closes the connection so that the response still arrives if the request was not fully read.
     pub(super) fn close(mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
         let _ = self.stream.set_read_timeout(Some(Duration::from_millis(200)));
@@ -182,7 +181,7 @@ impl Connection {
     }
 }
 
-/// What every answer says: that nothing but this page may use it, and that it may use nothing but this.
+/// Headers of every response: they isolate this page from all others in both directions.
 const HEADERS: &str = concat!(
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; ",
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n",
@@ -196,13 +195,13 @@ const HEADERS: &str = concat!(
     "Cache-Control: no-store\r\n",
 );
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) media_type: &'static str,
     pub(super) body: Vec<u8>,
-    /// The name of a file to take away.
+    /// The file name of a download.
     pub(super) file_name: Option<String>,
 }
 
@@ -216,7 +215,7 @@ impl Answer {
     }
 }
 
-/// A request without its body, the size of the head, and that of the body; nothing if the head is not all there.
+/// Parses a head. Returns the request without body and the sizes of head and body, or `None` if the head is incomplete.
 fn parse_head(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
@@ -253,7 +252,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Refused> 
     Ok(Some((request, size, length)))
 }
 
-/// The name that a header has, percent-encoded.
+/// Decodes a percent-encoded name from a header.
 pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -270,7 +269,7 @@ pub(super) fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A name that a header can have.
+/// Percent-encodes a name for a header.
 fn percent_encoded(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {

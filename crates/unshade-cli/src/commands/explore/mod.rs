@@ -1,14 +1,14 @@
-//! `unshade explore`: the page, served to a browser on this computer.
+//! `unshade explore`: serves the page to a browser on this computer.
 //!
 //! | module | thing |
 //! |---|---|
-//! | `guard` | who may ask |
-//! | `http` | requests and answers |
-//! | `files` | what may be seen |
+//! | `guard` | access control |
+//! | `http` | requests and responses |
+//! | `files` | accessible files |
 //! | `page` | the files of the page |
 //!
-//! A thread a connection, and few of those; a request about a file waits for the one before it. What nobody waits for any
-//! more is not begun: searches come in steps of at most a second, each a request of its own.
+//! Each connection has its own thread, and their number is limited. A request for a file waits for the previous one.
+//! Work for a client that has gone is not started: searches run in steps of at most a second, each a separate request.
 
 pub(super) mod files;
 mod guard;
@@ -31,16 +31,16 @@ use unshade::query::{
     Fault, FilesAnswer, MAX_REQUEST, Request, Response, Session, fault_json, parse_request, response_json,
 };
 
-/// More connections than that are told to come back.
+/// Maximum number of connections; further clients are asked to retry.
 const MAX_CONNECTIONS: usize = 128;
 
-/// The longest name of a file that is dropped on the page, with its folders.
+/// Maximum length of a dropped file's name, including folders.
 const MAX_NAME: usize = 4096;
 
-/// A thread that prints modules needs about as much stack as the main one has.
+/// Stack size: a thread that prints modules needs about as much as the main thread.
 const STACK: usize = 8 << 20;
 
-/// What browsers ask for by themselves, without the token.
+/// The file that browsers request by themselves, without the token.
 const FAVICON: &str = "/favicon.ico";
 
 pub(crate) fn run(args: &ExploreArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ExploreArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Starts the browser; without one the address is there to be pasted.
+/// Opens the browser. If that fails, the user can still paste the address.
 fn open_browser(address: &str) {
     let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
@@ -95,7 +95,7 @@ struct Server {
 impl Server {
     fn serve(self: &Arc<Self>, listener: &TcpListener) {
         for stream in listener.incoming() {
-            // What can't be accepted is gone: the next may do.
+            // Skip a failed connection; the next one may succeed.
             let Ok(stream) = stream else { continue };
             if self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
                 self.connections.fetch_sub(1, Ordering::AcqRel);
@@ -127,7 +127,7 @@ impl Server {
             };
             let answer = match self.answer(&mut request, &connection) {
                 Ok(Some(answer)) => answer,
-                // Nobody waits for it.
+                // The client has gone.
                 Ok(None) => return,
                 Err(refused) => refuse(refused),
             };
@@ -141,7 +141,7 @@ impl Server {
         }
     }
 
-    /// The answer to a request; none if the client is gone before work on it begins.
+    /// Returns the response to a request, or `None` if the client has gone before work starts.
     fn answer(
         &self,
         request: &mut http::Request,
@@ -179,7 +179,8 @@ impl Server {
         }
     }
 
-    /// How many bytes the body of a request may have: of one that nobody may ask, none is read.
+    /// Returns the maximum size of a request's body. Refuses a request without access, so that none of its body is
+    /// read.
     fn max_body(&self, head: &http::Request) -> Result<usize, Refused> {
         if head.path == FAVICON {
             return Ok(0);
@@ -188,7 +189,7 @@ impl Server {
         Ok(if (head.method.as_str(), name) == ("POST", "open") { MAX_DROPPED } else { MAX_REQUEST })
     }
 
-    /// What a request asks for, if it may.
+    /// Returns the requested path if access is allowed.
     fn admit<'r>(&self, request: &'r http::Request) -> Result<&'r str, Refused> {
         let from = From {
             host: request.header("host")?,
@@ -202,7 +203,7 @@ impl Server {
         })
     }
 
-    /// Takes a file that was dropped on the page.
+    /// Opens a file that was dropped on the page.
     fn open(&self, request: &mut http::Request) -> Result<Answer, Refused> {
         if request.header("content-type")? != Some("application/octet-stream") {
             return Err(Refused(415, "files are application/octet-stream"));
@@ -218,7 +219,7 @@ impl Server {
         })
     }
 
-    /// Bytes to take away.
+    /// Returns bytes for download.
     fn take(&self, request: &Request, connection: &Connection) -> Option<Answer> {
         let Request::Extract(extract) = request else {
             return Some(Answer::json(400, fault_json(&Fault::new("only `extract` gives bytes"))));
@@ -238,7 +239,7 @@ impl Server {
     }
 }
 
-/// Answers requests on standard input, a line each, by the same JSON on standard output.
+/// Answers requests on standard input with the same JSON on standard output, one per line.
 fn answer_lines(files: &Files) -> Result<Outcome> {
     let mut out = Stdout::new(false);
     let mut line = Vec::new();
@@ -248,7 +249,7 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
         if input.by_ref().take(MAX_REQUEST as u64 + 2).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        // The rest of what is too long would be taken for a request of its own.
+        // The rest of an overlong line would be read as another request.
         ensure!(line.len() <= MAX_REQUEST + 1, "a request has at most {MAX_REQUEST} bytes");
         let text = String::from_utf8_lossy(line.trim_ascii());
         if text.is_empty() {
@@ -266,14 +267,14 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The answer of a file, or of two; none if `is_gone` says so before work on it begins.
+/// Returns the response for one or two files, or `None` if `is_gone` is true before work starts.
 fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
     let answer = match request {
         Request::Files {} => Ok(Response::Files(FilesAnswer { files: files.entries() })),
         Request::Compare(compare) if compare.left.file != compare.right.file => {
             let slots = (files.get(compare.left.file), files.get(compare.right.file));
             let (Some(left), Some(right)) = slots else { return Some(no_file()) };
-            // In the order of their numbers, so that two requests never wait for each other.
+            // Lock in numeric order so that two requests never wait for each other.
             let is_ordered = compare.left.file < compare.right.file;
             let (first, second) = if is_ordered { (left, right) } else { (right, left) };
             let (mut first, mut second) = (first.lock(), second.lock());
@@ -298,7 +299,7 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
     Some(Answer::json(200, response_json(answer)))
 }
 
-/// Counts a connection as long as it is.
+/// Counts a connection for as long as it exists.
 struct Counted<'c>(&'c AtomicUsize);
 
 impl Drop for Counted<'_> {
@@ -315,7 +316,7 @@ fn refuse(Refused(status, message): Refused) -> Answer {
     Answer::json(status, fault_json(&Fault::new(message)))
 }
 
-/// Tells a client that there are too many.
+/// Rejects a client because there are too many connections.
 fn turn_away(stream: TcpStream) {
     if let Ok(mut connection) = Connection::new(stream) {
         let _ = connection.answer(

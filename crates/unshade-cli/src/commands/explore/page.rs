@@ -1,9 +1,9 @@
-//! The files of the page, as this server sends them.
+//! The files of the page, as served by this server.
 
-/// How the page of a static host asks, and how that of this server does.
+/// The transport setting of the static page, and its replacement for this server.
 const TRANSPORT: (&str, &str) = ("data-transport=\"worker\"", "data-transport=\"server\"");
 
-/// Returns the media type and the bytes of a file; an empty name is the page itself.
+/// Returns the media type and bytes of a file; the empty name is the page itself.
 pub(in crate::commands) fn file(name: &str) -> Option<(&'static str, Vec<u8>)> {
     let name = if name.is_empty() { "index.html" } else { name };
     let file = unshade_page::file(name)?;

@@ -1,4 +1,4 @@
-//! The server, asked over real connections: what it answers, and a list of attacks with the result of each.
+//! Tests of the server over real connections: its responses, and a list of attacks with the result of each.
 
 use super::*;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ struct Running {
     token: String,
 }
 
-/// A server of these files, on a thread that ends with the tests.
+/// Starts a server for these files, on a thread that ends with the tests.
 fn serve(files: &[&str]) -> Running {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let paths: Vec<_> = files.iter().map(|file| root.join(file)).collect();
@@ -37,7 +37,7 @@ impl Running {
         stream
     }
 
-    /// Sends text as it is.
+    /// Sends text unchanged.
     fn send(&self, text: &str) -> Answered {
         let mut stream = self.connect();
         let _ = stream.write_all(text.as_bytes());
@@ -160,7 +160,7 @@ fn the_page_and_what_is_taken_away() {
     assert_eq!(server.get("/favicon.ico", "").status, 204);
 }
 
-/// Each attack, and what comes of it.
+/// Tries each attack and checks the response.
 #[test]
 fn attacks() {
     let server = serve(&[LIBRARY]);
@@ -175,7 +175,7 @@ fn attacks() {
     assert_eq!(asked(""), 200, "the page itself");
     assert_eq!(asked(&format!("Origin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n")), 200);
 
-    // Another page in the same browser.
+    // A request from another page in the same browser.
     assert_eq!(asked("Origin: https://evil.example\r\n"), 403, "foreign Origin");
     assert_eq!(asked("Origin: null\r\n"), 403, "Origin of a sandbox or a file");
     assert_eq!(asked("Origin: http://127.0.0.1:1\r\n"), 403, "Origin of another port");
@@ -208,7 +208,7 @@ fn attacks() {
     assert_eq!(server.send(&format!("GET {api} HTTP/1.1\r\n\r\n")).status, 403, "no Host");
     assert_eq!(asked("Host: evil.example\r\n"), 400, "two Hosts");
 
-    // No token, or a wrong one.
+    // A missing or wrong token.
     for path in [
         "/",
         "/api",
@@ -219,7 +219,7 @@ fn attacks() {
         assert_eq!(server.get(path, "").status, 403, "{path}");
     }
 
-    // Files that were not opened.
+    // Files that are not open.
     for name in [
         "../../etc/passwd",
         "..%2f..%2fetc%2fpasswd",
@@ -234,7 +234,7 @@ fn attacks() {
     assert_eq!(server.post("api", r#"{"query":"overview","file":1}"#, "").status, 404);
     assert_eq!(server.post("api", r#"{"query":"overview","file":"/etc/passwd"}"#, "").status, 400);
 
-    // Ranges, counts and bodies that are too large.
+    // Oversized ranges, counts and bodies.
     for request in [
         r#"{"query":"hex","from":18446744073709551615,"count":18446744073709551615}"#,
         r#"{"query":"rows","from":4294967295,"count":4294967295}"#,
@@ -260,7 +260,7 @@ fn attacks() {
     assert_eq!(server.post("api", &nested, "").status, 400, "deep JSON");
     assert_eq!(server.send("\0\u{1}\u{2}garbage\r\n\r\n").status, 400, "no HTTP");
 
-    // Files that another page would have opened, and such as nobody may.
+    // Files sent by another page, and invalid ones.
     let name = "Content-Type: application/octet-stream\r\nX-Unshade-File-Name: x.bin\r\n";
     let open = |headers: &str, size: usize| {
         let path = server.path("open");
@@ -278,7 +278,7 @@ fn attacks() {
     assert_eq!(open(&many, 5), 400, "a long name");
     assert_eq!(server.get(&server.path("open"), "").status, 405);
 
-    // The server is still there.
+    // The server still runs.
     assert_eq!(asked(""), 200);
 }
 
@@ -301,7 +301,7 @@ fn files_that_are_dropped_are_files() {
         String::from_utf8(answered.body).unwrap()
     };
     assert!(open("..%2Fa%20b.metallib").contains(r#""file":0,"name":"../a b.metallib""#));
-    // A name is a name and no path; the same once more is another file.
+    // A name is not a path; the same name again is another file.
     assert!(open("..%2Fa%20b.metallib").contains(r#""file":1,"name":"../a b.metallib (1)""#));
     let taken = server.post("bytes", r#"{"query":"extract","file":1,"what":"program"}"#, "");
     assert_eq!(taken.body, library);
@@ -319,7 +319,7 @@ fn a_thousand_at_once() {
         let threads: Vec<_> = (0..20)
             .map(|_| {
                 scope.spawn(|| {
-                    // Fifty connections are open before the first is asked.
+                    // Open fifty connections before the first request.
                     let mut streams: Vec<TcpStream> = (0..50).map(|_| server.connect()).collect();
                     for stream in &mut streams {
                         let _ = stream
@@ -335,7 +335,7 @@ fn a_thousand_at_once() {
                     assert_eq!(one.body, expected);
                     answered += 1;
                 }
-                // A connection that was turned away before its request was read may be reset.
+                // A connection refused before its request is read may be reset.
                 503 | 0 => turned_away += 1,
                 status => panic!("status {status}"),
             }
@@ -358,7 +358,7 @@ fn slow_clients_do_not_keep_others_waiting() {
     let start = Instant::now();
     assert_eq!(server.post("api", r#"{"query":"files"}"#, "").status, 200);
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-    // A byte now and then does not make it longer.
+    // Sending a byte now and then does not extend the time limit.
     let patience = Instant::now();
     let mut one = slow.pop().unwrap();
     while patience.elapsed() < Duration::from_secs(8) && one.write_all(b"x").is_ok() {

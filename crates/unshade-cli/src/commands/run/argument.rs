@@ -1,10 +1,10 @@
-//! What `--arg` means: numbers, and buffers with something in them.
+//! The values of `--arg`: numbers and buffers.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
 
-/// Buffers larger than this are refused before they are made.
+/// Maximum size of a buffer in bytes, checked before allocation.
 const MOST_BYTES: u64 = 1 << 32;
 
 /// A scalar type.
@@ -38,7 +38,7 @@ impl Scalar {
         }
     }
 
-    /// The name that selects it.
+    /// Returns the name of the type.
     pub(super) fn name(self) -> String {
         let letter = match self {
             Self::Signed(_) => 'i',
@@ -48,7 +48,7 @@ impl Scalar {
         format!("{letter}{}", 8 * self.size())
     }
 
-    /// The bytes of a number.
+    /// Returns the bytes of a number.
     fn bytes(self, text: &str) -> Result<Vec<u8>> {
         let fits = || format!("'{text}' is no {}", self.name());
         if let Self::Float(size) = self {
@@ -67,14 +67,14 @@ impl Scalar {
         .with_context(fits)?;
         let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
         let bits = 8 * self.size();
-        // Either reading of the bits will do: -1 and 0xffffffff are the same.
+        // Accept signed and unsigned values: -1 and 0xffffffff have the same bits.
         if value >= 1_i128 << bits || value < -(1_i128 << (bits - 1)) {
             bail!("{}", fits());
         }
         Ok(value.to_le_bytes()[..self.size()].to_vec())
     }
 
-    /// A number of the type in words.
+    /// Formats a number of this type.
     pub(super) fn show(self, bytes: &[u8]) -> String {
         let number = bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
         match self {
@@ -83,30 +83,30 @@ impl Scalar {
                 let unused = 64 - 8 * size as u32;
                 ((number << unused).cast_signed() >> unused).to_string()
             }
-            // As `Debug` has them: with an exponent where digits would be many.
+            // `Debug` uses an exponent where there would be many digits.
             Self::Float(4) => whole(format!("{:?}", f32::from_bits(number as u32))),
             Self::Float(_) => whole(format!("{:?}", f64::from_bits(number))),
         }
     }
 }
 
-/// A float without a fraction of zero.
+/// Removes a zero fraction from a float.
 fn whole(text: String) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// An argument as it was written.
+/// A parsed argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Given {
     /// The bytes of a number or a structure.
     Value(Vec<u8>),
-    /// A number whose type is that of the parameter's size.
+    /// A number whose type follows from the parameter's size.
     Number(String),
-    /// Memory: how its elements are read, and what is in it.
+    /// A buffer: its element type and contents.
     Buffer(Option<Scalar>, Vec<u8>),
 }
 
-/// Reads an argument.
+/// Parses an argument.
 pub(super) fn read(text: &str) -> Result<Given> {
     one(text).with_context(|| format!("--arg '{text}'"))
 }
@@ -166,7 +166,7 @@ fn hexadecimal(digits: &str) -> Result<Vec<u8>> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// `TYPE[COUNT]=CONTENT`: numbers (the last one repeated), `range`, `random:SEED` or `file:PATH`.
+/// Parses `TYPE[COUNT]=CONTENT`: numbers (the last one is repeated), `range`, `random:SEED` or `file:PATH`.
 fn buffer(scalar: Scalar, count: &str, content: &str) -> Result<Given> {
     if let Some(path) = content.strip_prefix("file:") {
         let mut bytes = file(path)?;
@@ -201,7 +201,8 @@ fn buffer(scalar: Scalar, count: &str, content: &str) -> Result<Given> {
     Ok(Given::Buffer(Some(scalar), bytes))
 }
 
-/// Integers of all bits; floats from -1 to 1. The numbers of a seed are the same everywhere.
+/// Returns a random number: an integer of any value or a float from -1 to 1. A seed gives the same numbers on all
+/// systems.
 fn random(scalar: Scalar, state: &mut u64) -> Vec<u8> {
     // SplitMix64.
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -217,7 +218,7 @@ fn random(scalar: Scalar, state: &mut u64) -> Vec<u8> {
     }
 }
 
-/// The bytes of a number whose type nobody said: a float if it is written as one, and of the parameter's size.
+/// Returns the bytes of a number without an explicit type: a float if it is written as one, in the parameter's size.
 pub(super) fn number(text: &str, size: usize) -> Result<Vec<u8>> {
     let digits = text.trim_start_matches(['-', '+']);
     let is_float = !digits.starts_with("0x") && digits.contains(['.', 'e', 'E', 'n']);

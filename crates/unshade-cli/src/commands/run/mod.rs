@@ -21,7 +21,7 @@ use unshade::select::{Selection, Selector};
 use unshade::view::SCHEMA;
 use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Step, Summary};
 
-/// A buffer that was given.
+/// A buffer given as an argument.
 struct Buffer {
     parameter: usize,
     pointer: DevicePointer,
@@ -29,7 +29,7 @@ struct Buffer {
     scalar: Option<Scalar>,
 }
 
-/// What becomes of a buffer afterwards: `--out N=print` or `--out N=PATH`.
+/// An output request for a buffer: `--out N=print` or `--out N=PATH`.
 struct Wanted<'a> {
     parameter: usize,
     path: Option<&'a Path>,
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the first cubin whose code is known and that has the kernel, and the kernel's name.
+/// Returns the first cubin with known code and a matching kernel, and the kernel's name.
 fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> {
     let input = Input::open(&args.file)?;
     let selector = Selector::parse(&args.kernel).map_err(|fault| anyhow!(fault))?;
@@ -141,13 +141,13 @@ fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> 
     })
 }
 
-/// Whether a name, mangled or not, is the one that was asked for.
+/// Returns whether a name, mangled or not, matches the requested one.
 fn is_meant(mangled: &[u8], wanted: &str) -> bool {
     if mangled == wanted.as_bytes() {
         return true;
     }
     let Some(readable) = unshade::demangle(mangled) else { return false };
-    // Names of templates have the type of the result before them.
+    // Names of templates include the result type.
     let readable = readable.strip_prefix("void ").unwrap_or(&readable);
     readable == wanted
         || readable.split('(').next() == Some(wanted)
@@ -171,7 +171,7 @@ fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
     }
 }
 
-/// Loads the cubin; one with addresses of 32 bits needs memory at such addresses.
+/// Loads the cubin; a cubin with 32-bit addresses needs memory at such addresses.
 fn load(device: &mut Device, cubin: &[u8], memory: u64) -> Result<Module> {
     let module = Module::load(device, cubin)?;
     if module.has_64_bit_addresses() {
@@ -246,7 +246,7 @@ fn report(result: &Result<Summary, Fault>, kernel: &str, stdout: &mut Stdout) ->
     Ok(())
 }
 
-/// Numbers of a buffer, in lines with the place of the first.
+/// Prints the numbers of a buffer in lines that start with the position of the first.
 fn print_buffer(buffer: &Buffer, bytes: &[u8], stdout: &mut Stdout) -> Result<()> {
     let scalar = buffer.scalar.unwrap_or(Scalar::Unsigned(1));
     let per_line = if buffer.scalar.is_some() { 8 } else { 16 };
@@ -265,7 +265,7 @@ fn print_buffer(buffer: &Buffer, bytes: &[u8], stdout: &mut Stdout) -> Result<()
     Ok(())
 }
 
-/// An instruction that was run: block, warp, address, the lanes, and what its destination is for a lane.
+/// Prints an executed instruction: block, warp, address, active lanes, and the destination's value in one lane.
 fn print_step(step: &Step<'_>, args: &RunArgs, stdout: &mut Stdout) -> Result<()> {
     if args.trace_warp.is_some_and(|warp| warp != step.warp) {
         return Ok(());
