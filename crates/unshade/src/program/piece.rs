@@ -6,10 +6,10 @@
 use super::{Column, Row};
 use std::borrow::Cow;
 
-/// The listings of LLVM modules, token programs, and machine code without a decompiler.
+/// The listings of LLVM modules, token programs, and machine code that is not decompiled.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
 
-/// The listings of machine code with a decompiler.
+/// The listings of machine code that is decompiled.
 pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
 
 /// The listing of PTX.
