@@ -1,4 +1,4 @@
-//! `unshade check`: whether Metal libraries load on an OS, and why not.
+//! `unshade check`: whether Metal libraries load on an OS, and if not, why.
 
 use super::findings;
 use super::programs::{FileJson, ProgramJson, each_file, each_program, print_diagnostics};

@@ -1,4 +1,4 @@
-//! `unshade man`: the manual pages, made from the help.
+//! `unshade man`: the manual pages, generated from the help.
 //!
 //! clap_mangen writes name, synopsis, options and the list of commands. It would join the text after the options
 //! into one paragraph, so that text is split here at empty lines:
@@ -21,7 +21,7 @@ use clap_mangen::Man;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The place of the options that all commands have, after those of one command.
+/// The position of the global options, after those of the command.
 const GLOBAL_ORDER: usize = 1000;
 
 pub(crate) fn run(args: &FolderArgs) -> Result<Outcome> {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &FolderArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the name and the text of each page: that of the program, then one per command.
+/// Returns the name and text of each page: first the program's, then one per command.
 fn pages() -> Result<Vec<(String, String)>> {
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
@@ -91,11 +91,11 @@ fn page(command: &Command, name: &str) -> Result<String> {
     Ok(page)
 }
 
-/// A block of the text after the options.
+/// A block of the help text after the options.
 enum Block<'h> {
-    /// Lines that are shown as they are.
+    /// Literal lines.
     Examples(Vec<&'h str>),
-    /// A heading, what it adds after a comma, and rows of two columns.
+    /// A heading, its remark after a comma, and rows of two columns.
     Table { heading: &'h str, remark: Option<&'h str>, rows: Vec<(&'h str, String)> },
     /// Running text.
     Paragraph(&'h str),
@@ -131,7 +131,7 @@ impl<'h> Block<'h> {
         Self::Table { heading, remark, rows }
     }
 
-    /// Writes the section that the block makes, if any.
+    /// Writes the section for the block, if it makes one.
     fn write_section(&self, page: &mut String) {
         match self {
             Self::Paragraph(_) => {}
@@ -170,11 +170,11 @@ fn push_paragraph(page: &mut String, text: &str) {
     }
 }
 
-/// Escapes a line of text so that all of it is printed as it is.
+/// Escapes a line of text so that it is printed literally.
 fn escaped(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     if line.starts_with(['.', '\'', '…']) {
-        // A character of no width: the line is no request.
+        // A zero-width character keeps the line from being read as a request.
         text.push_str("\\&");
     }
     for character in line.chars() {
@@ -188,8 +188,8 @@ fn escaped(line: &str) -> String {
     text
 }
 
-/// Writes sections of clap_mangen, and escapes what it does not: characters that formatters replace by accents, and those
-/// outside of ASCII.
+/// Writes sections from clap_mangen and escapes what it does not: characters that formatters replace by accents, and
+/// non-ASCII characters.
 fn push_generated(page: &mut String, roff: &[u8]) {
     for line in String::from_utf8_lossy(roff).lines() {
         // The definition of the apostrophe, which each call repeats.
@@ -208,7 +208,7 @@ fn push_plain(text: &mut String, character: char) {
         '^' => text.push_str("\\(ha"),
         '~' => text.push_str("\\(ti"),
         '`' => text.push_str("\\(ga"),
-        // Terminals of ASCII have no character for it.
+        // ASCII terminals lack this character.
         '…' => text.push_str("..."),
         ' '..='~' => text.push(character),
         _ => {
@@ -217,7 +217,7 @@ fn push_plain(text: &mut String, character: char) {
     }
 }
 
-/// Sets in bold what is between backticks in an escaped line.
+/// Sets text between backticks in bold, in an escaped line.
 fn with_bold_code(line: &str) -> String {
     let pieces: Vec<&str> = line.split("\\(ga").collect();
     if pieces.len().is_multiple_of(2) {
@@ -241,14 +241,14 @@ mod tests {
     use super::{Args, escaped, pages};
     use clap::{Command, CommandFactory};
 
-    /// The requests and macros that a page has.
+    /// The requests and macros allowed in a page.
     const REQUESTS: [&str; 12] =
         [".TH", ".nh", ".ad", ".SH", ".PP", ".TP", ".IP", ".RS", ".RE", ".br", ".nf", ".fi"];
 
-    /// What pages print at the left margin of 80 columns without breaking the line.
+    /// Maximum width of text at the left margin of 80 columns.
     const WIDTH: usize = 73;
 
-    /// Each page with its command: that of the program first.
+    /// Returns each page with its command, the program's first.
     fn commands() -> Vec<(String, String, Command)> {
         let mut program = Args::command().disable_help_subcommand(true);
         program.build();
@@ -262,7 +262,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns what a formatter prints of text.
+    /// Returns the output of a formatter for roff text.
     fn printed(roff: &str) -> String {
         let mut text = roff.replace("\\fB", "").replace("\\fI", "").replace("\\fR", "").replace("\\&", "");
         for (escape, character) in
@@ -278,7 +278,7 @@ mod tests {
         text.replace("\\e", "\\")
     }
 
-    /// Returns what is printed of text of the help.
+    /// Returns the expected output for help text.
     fn plain(help: &str) -> String {
         help.replace('`', "").replace('…', "...")
     }

@@ -106,7 +106,7 @@ fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'stat
     for (module, name) in modules.iter().zip(&args.inputs) {
         library_builder::add_module(&mut file, module).with_context(|| shown(name))?;
     }
-    // The linker writes none before 1.2.5.
+    // Before container version 1.2.5 the linker writes none.
     if target.container() > 4 {
         file.set_uuid(Some([0; 16]));
         file.renew_uuid()?;

@@ -72,7 +72,7 @@ fn lines(head: &str, tail: &str, line: impl Fn(&DataTypeRow) -> String) -> Strin
 /// Converts `RGBA8Unorm_sRGB` to `rgba8Unorm_sRGB`, `UInt2` to `uint2`, `Float4x4` to `float4x4`.
 fn lower_camel(name: &str) -> String {
     let head = name.chars().take_while(|c| c.is_ascii_uppercase()).count();
-    // `UShort`, `BFloat`: the second capital starts no new word.
+    // In `UShort` and `BFloat` the second capital does not start a new word.
     let (head, rest) = name.split_at(head);
     format!("{}{rest}", head.to_lowercase())
 }
@@ -85,7 +85,7 @@ fn upper_snake(name: &str) -> String {
             text.push('_');
         }
         previous = c;
-        // Writing to a String does not fail.
+        // Writing to a String can't fail.
         let _ = write!(text, "{}", c.to_ascii_uppercase());
     }
     text

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The listings of LLVM modules, of token programs, and of machine code without a decompiler.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
 
-/// The listings of machine code with a decompiler.
+/// The listings of machine code that is decompiled.
 pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
 
 /// The listing of PTX.

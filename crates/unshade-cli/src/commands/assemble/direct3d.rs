@@ -38,9 +38,9 @@ const LAST_OF_DIRECT3D_9: u32 = 3;
 /// The programs of a listing.
 #[derive(Default)]
 struct Programs {
-    /// Of Shader Model 1 to 3.
+    /// Programs of Shader Model 1 to 3.
     direct3d9: Vec<d3d9::Program>,
-    /// Of Shader Model 4 to 5.1.
+    /// The program of Shader Model 4 to 5.1.
     direct3d10: Option<unshade::dxbc::Program>,
 }
 

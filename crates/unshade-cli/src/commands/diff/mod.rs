@@ -35,9 +35,9 @@ trait Writer {
     fn end_library(&mut self) -> Result<()>;
     /// Writes a slice that only one program has.
     fn slice(&mut self, slice: &str, is_new: bool) -> Result<()>;
-    /// Two programs of parts, or of modules.
+    /// Writes the differences of two programs made of parts or modules.
     fn container(&mut self, diff: &ContainerDiff) -> Result<()>;
-    /// The end.
+    /// Ends the comparison.
     fn end(&mut self, is_empty: bool) -> Result<()>;
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DiffArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(if is_empty { Outcome::Done } else { Outcome::Finding })
 }
 
-/// Compares the program of one input with that of another. Returns whether they are the same.
+/// Compares a program of one input with one of another. Returns whether they are the same.
 fn compare(
     before: &Input,
     after: &Input,

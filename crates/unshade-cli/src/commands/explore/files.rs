@@ -36,7 +36,7 @@ enum State {
     Failed(Fault),
 }
 
-/// All files, in order.
+/// All files in order.
 #[derive(Default)]
 pub(in crate::commands) struct Files {
     slots: RwLock<Vec<Arc<Slot>>>,

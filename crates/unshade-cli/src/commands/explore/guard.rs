@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-/// 128 random bits as 32 hex digits.
+/// A token of 128 random bits as 32 hex digits.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -50,11 +50,11 @@ pub(super) struct From<'r> {
 /// The reason why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is for another host.
+    /// The request is for another host.
     Host,
-    /// It comes from another page.
+    /// The request comes from another page.
     Origin,
-    /// It has no token, or a wrong one.
+    /// The token is missing or wrong.
     Token,
 }
 

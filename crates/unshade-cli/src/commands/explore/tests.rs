@@ -11,7 +11,7 @@ struct Running {
     token: String,
 }
 
-/// A server of these files, on a thread that ends with the tests.
+/// Starts a server for these files, on a thread that ends with the tests.
 fn serve(files: &[&str]) -> Running {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let paths: Vec<_> = files.iter().map(|file| root.join(file)).collect();
@@ -175,7 +175,7 @@ fn attacks() {
     assert_eq!(asked(""), 200, "the page itself");
     assert_eq!(asked(&format!("Origin: http://127.0.0.1:{port}\r\nSec-Fetch-Site: same-origin\r\n")), 200);
 
-    // Another page in the same browser.
+    // A request from another page in the same browser.
     assert_eq!(asked("Origin: https://evil.example\r\n"), 403, "foreign Origin");
     assert_eq!(asked("Origin: null\r\n"), 403, "Origin of a sandbox or a file");
     assert_eq!(asked("Origin: http://127.0.0.1:1\r\n"), 403, "Origin of another port");

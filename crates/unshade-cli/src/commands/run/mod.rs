@@ -93,7 +93,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the first cubin whose code is known and that has the kernel, and the kernel's name.
+/// Returns the first cubin with known code and a matching kernel, and the kernel's name.
 fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> {
     let input = Input::open(&args.file)?;
     let selector = Selector::parse(&args.kernel).map_err(|fault| anyhow!(fault))?;
