@@ -260,7 +260,7 @@ fn read_binary<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec
             let error = Error::new(
                 ErrorKind::OutOfRange,
                 base as u64,
-                "an entry of the offload binary lies outside of it",
+                "an entry extends past the end of the offload binary",
             )
             .hint("the bytes are searched without the names of its entries");
             carver.error("offload-bundle", error);
@@ -329,7 +329,7 @@ fn carve_images(
         let content = data.get(image.start..end).or_else(|| data.get(image.start..));
         // Overlapping entries would be searched many times.
         let Some(content) = content.filter(|bytes| image.start >= run.covered && !bytes.is_empty()) else {
-            let message = "the entry lies outside of the file, or over another one";
+            let message = "the entry is outside of the file or overlaps another";
             let error = Error::new(ErrorKind::OutOfRange, image.start as u64, message)
                 .within(carver.place_of(&image.id.text()));
             carver.error("offload-bundle", error);

@@ -42,7 +42,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
         let (from, end) = (offset(0, start), offset(0, start.saturating_add(size)));
         let content = data.get(from..end).or_else(|| data.get(from..));
         let Some(content) = content.filter(|content| from >= free && !content.is_empty()) else {
-            let message = "the architecture lies outside of the file, or over another one";
+            let message = "the architecture is outside of the file or overlaps another";
             let error =
                 Error::new(ErrorKind::OutOfRange, start, message).within(carver.place_of(name.as_bytes()));
             carver.error("mach-o-architecture", error);

@@ -360,7 +360,7 @@ fn carve_entered(
             let Some(end) = known_end else {
                 let error =
                     Error::new(ErrorKind::Unsupported, place, "the size of a stored member is not known")
-                        .hint("the archive's directory would tell it");
+                        .hint("only the archive's directory states it");
                 carver.note("zip-member", error);
                 return Continue(None);
             };

@@ -137,8 +137,8 @@ fn print(path: &str, library: &LibraryJson, verbose: bool, stdout: &mut Stdout) 
 /// Prints the broken rules, or all of them. A finding about the whole library is not repeated for its functions, and no
 /// advice is given twice.
 fn print_findings(findings: &[Finding], verbose: bool, stdout: &mut Stdout) -> Result<()> {
-    let is_told = |finding: &Finding| findings.iter().any(|other| finding.is_told_by(other));
-    let is_shown = |finding: &&Finding| verbose || (finding.status != Status::Pass && !is_told(finding));
+    let is_implied = |finding: &Finding| findings.iter().any(|other| finding.is_implied_by(other));
+    let is_shown = |finding: &&Finding| verbose || (finding.status != Status::Pass && !is_implied(finding));
     let shown: Vec<&Finding> = findings.iter().filter(is_shown).collect();
     let width = shown.iter().map(|finding| finding.rule.len()).max().unwrap_or(0);
     let mut hints = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
     let mut programs = 0;
     for (file, slot) in (0..).zip(&files.all()) {
         let added = slot.lock().session().and_then(|session| report.add(file, session));
-        programs += added.map_err(|fault| told(&fault)).with_context(|| slot.name().to_owned())?;
+        programs += added.map_err(|fault| with_hint(&fault)).with_context(|| slot.name().to_owned())?;
     }
     if programs == 0 {
         bail!(NothingFound("no GPU program in the files".to_owned()));
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
 }
 
 /// An error with advice.
-fn told(fault: &Fault) -> anyhow::Error {
+fn with_hint(fault: &Fault) -> anyhow::Error {
     match &fault.hint {
         Some(hint) => anyhow!("{}; {hint}", fault.message),
         None => anyhow!("{}", fault.message),

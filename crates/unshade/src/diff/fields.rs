@@ -315,7 +315,7 @@ mod tests {
         text.split_whitespace().filter_map(line).map(|(path, value)| FieldLine { path, value }).collect()
     }
 
-    fn told(before: &str, after: &str) -> Vec<String> {
+    fn changed(before: &str, after: &str) -> Vec<String> {
         let show = |value: Option<String>| value.unwrap_or_else(|| "-".into());
         let changes = changes(&lines(before), &lines(after)).into_iter();
         changes
@@ -325,11 +325,11 @@ mod tests {
 
     #[test]
     fn values_change_and_elements_come_and_go() {
-        assert_eq!(told("a=1 b=2 c=3", "a=1 b=5 c=3"), ["b:2>5"]);
-        assert_eq!(told("a=1 b=2", "a=1 n=1 b=2"), ["n:->1"]);
-        assert_eq!(told("a=1 b=2 b=3", "b=3"), ["a:1>-", "b:2>-"]);
-        assert_eq!(told("x=1 x=2 x=3", "x=1 x=9 x=2 x=3"), ["x:->9"]);
-        assert!(told("a=1", "a=1").is_empty());
-        assert_eq!(told("m=1 a=1 b=2", "a=1 b=2 m=1"), ["m:1>1"]);
+        assert_eq!(changed("a=1 b=2 c=3", "a=1 b=5 c=3"), ["b:2>5"]);
+        assert_eq!(changed("a=1 b=2", "a=1 n=1 b=2"), ["n:->1"]);
+        assert_eq!(changed("a=1 b=2 b=3", "b=3"), ["a:1>-", "b:2>-"]);
+        assert_eq!(changed("x=1 x=2 x=3", "x=1 x=9 x=2 x=3"), ["x:->9"]);
+        assert!(changed("a=1", "a=1").is_empty());
+        assert_eq!(changed("m=1 a=1 b=2", "a=1 b=2 m=1"), ["m:1>1"]);
     }
 }

@@ -214,7 +214,7 @@ pub fn made_for(facts: &LibraryFacts) -> Option<Target> {
 
 impl Finding {
     /// Returns whether another finding says the same about the whole library that this one says about functions.
-    pub fn is_told_by(&self, other: &Self) -> bool {
+    pub fn is_implied_by(&self, other: &Self) -> bool {
         other.status == self.status && self.rule.strip_prefix("function-") == Some(other.rule)
     }
 }

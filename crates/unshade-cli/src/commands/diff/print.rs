@@ -229,12 +229,12 @@ impl Writer for TextWriter<'_> {
             return self.lines(&change.code, "");
         }
         // Changes that follow from the code or the declaration need no lines of their own.
-        let is_told = |field: &&FieldChange| match field.tag() {
+        let is_reported = |field: &&FieldChange| match field.tag() {
             "HASH" | "MDSZ" => change.code.is_empty(),
             "RBUF" => change.declaration.is_empty(),
             _ => true,
         };
-        let fields: Vec<FieldChange> = change.fields.iter().filter(is_told).cloned().collect();
+        let fields: Vec<FieldChange> = change.fields.iter().filter(is_reported).cloned().collect();
         self.fields(&fields, "    ")?;
         if !change.declaration.is_empty() {
             let totals = self.totals;
@@ -273,7 +273,7 @@ impl Writer for TextWriter<'_> {
             return Ok(());
         }
         if is_empty {
-            writeln!(self.stdout, "  the same, but for where things stand")?;
+            writeln!(self.stdout, "  the same, except for offsets")?;
         }
         let (added, removed) = self.totals;
         if self.stat && added + removed > 0 {

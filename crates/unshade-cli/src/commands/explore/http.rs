@@ -41,7 +41,7 @@ impl Request {
     pub(super) fn header(&self, name: &str) -> Result<Option<&str>, Refused> {
         let mut values = self.headers.iter().filter(|(known, _)| known == name);
         let value = values.next().map(|(_, value)| value.as_str());
-        if values.next().is_some() { Err(Refused(400, "a header stands there twice")) } else { Ok(value) }
+        if values.next().is_some() { Err(Refused(400, "a header occurs twice")) } else { Ok(value) }
     }
 }
 

@@ -129,7 +129,7 @@ fn one(text: &str) -> Result<Given> {
         let content = match content.strip_prefix('=') {
             Some(content) => content,
             None if content.is_empty() => "0",
-            None => bail!("behind the count stands =CONTENT or nothing"),
+            None => bail!("the count is followed by =CONTENT or nothing"),
         };
         return buffer(scalar, count, content);
     }

@@ -99,7 +99,7 @@ fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> 
     let selector = Selector::parse(&args.kernel).map_err(|fault| anyhow!(fault))?;
     let is_wanted = |function: &Function<'_>| match &selector {
         Selector::Index(index) => function.index == *index,
-        _ => is_meant(function.name(), &args.kernel),
+        _ => is_selected(function.name(), &args.kernel),
     };
     let (mut found, mut has_name) = (None, false);
     let mut chips = Vec::new();
@@ -142,7 +142,7 @@ fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<(Vec<u8>, String)> 
 }
 
 /// Returns whether a name, mangled or not, is the requested one.
-fn is_meant(mangled: &[u8], wanted: &str) -> bool {
+fn is_selected(mangled: &[u8], wanted: &str) -> bool {
     if mangled == wanted.as_bytes() {
         return true;
     }
@@ -162,7 +162,7 @@ fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
     let meant: Vec<&str> = kernels
         .iter()
         .map(|kernel| kernel.name.as_str())
-        .filter(|kernel| is_meant(kernel.as_bytes(), wanted))
+        .filter(|kernel| is_selected(kernel.as_bytes(), wanted))
         .collect();
     match meant.as_slice() {
         [one] => Ok((*one).to_owned()),
