@@ -50,7 +50,7 @@ const FEATURES: [&str; 7] = [
 
 /// The passes of wasm-opt. They are those of `-Oz` without the ones that make the module smaller but its gzip size
 /// larger: memory-packing, local-cse, simplify-locals, coalesce-locals, inlining.
-const PASSES: [&str; 13] = [
+const PASSES: [&str; 19] = [
     "--duplicate-function-elimination",
     "--dce",
     "--optimize-instructions",
@@ -61,6 +61,12 @@ const PASSES: [&str; 13] = [
     "--vacuum",
     "--dae",
     "--duplicate-function-elimination",
+    "--remove-unused-brs",
+    "--remove-unused-names",
+    "--merge-blocks",
+    "--optimize-instructions",
+    "--precompute",
+    "--vacuum",
     "--reorder-locals",
     "--reorder-functions-by-name",
     "--strip-debug",

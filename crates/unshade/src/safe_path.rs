@@ -130,7 +130,7 @@ fn safe_name(name: &str) -> String {
     // Windows drops trailing dots and spaces, which would make two names the same.
     let kept = safe.trim_end_matches(['.', ' ']).len();
     safe.replace_range(kept.., &"_".repeat(safe.len() - kept));
-    let stem = safe.split('.').next().unwrap_or_default().trim_end().to_lowercase();
+    let stem = safe.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
     let port = ["com", "lpt"].iter().any(|device| stem.strip_prefix(device).is_some_and(is_port_number));
     if port || DEVICES.contains(&stem.as_str()) || safe.is_empty() {
         safe.insert(0, '_');

@@ -82,16 +82,16 @@ enum Owner {
 }
 
 /// Passes on the fields of a library with their owners.
-struct LibrarySink<'a, F> {
+struct LibrarySink<'a, 't> {
     file: Reader<'a>,
     /// Names of the open fields.
     names: Vec<String>,
     /// For each open field, the owner of its children, and the number of outer names that their paths omit.
     open: Vec<(Owner, usize)>,
-    take: F,
+    take: &'t mut dyn FnMut(Owner, FieldLine),
 }
 
-impl<F: FnMut(Owner, FieldLine)> LibrarySink<'_, F> {
+impl LibrarySink<'_, '_> {
     /// Returns the owner of a field's children, for fields of the two outermost levels.
     fn owner_of(&self, field: &Field<'_>) -> Owner {
         let number = |text: &str| text.rsplit(' ').next().and_then(|n| n.parse().ok()).map(Owner::Function);
@@ -130,7 +130,7 @@ impl<F: FnMut(Owner, FieldLine)> LibrarySink<'_, F> {
     }
 }
 
-impl<F: FnMut(Owner, FieldLine)> OutlineSink for LibrarySink<'_, F> {
+impl OutlineSink for LibrarySink<'_, '_> {
     fn open(&mut self, field: Field<'_>) {
         let (outer, hidden) = self.outer();
         let owner = self.owner_of(&field);
@@ -165,7 +165,7 @@ impl<F: FnMut(Owner, FieldLine)> OutlineSink for LibrarySink<'_, F> {
     }
 }
 
-fn walk_library(library: &Library<'_>, take: impl FnMut(Owner, FieldLine)) {
+fn walk_library(library: &Library<'_>, take: &mut dyn FnMut(Owner, FieldLine)) {
     let mut sink = LibrarySink { file: library.file(), names: Vec::new(), open: Vec::new(), take };
     unshade_metallib::outline::library(library, &mut sink);
 }
@@ -174,7 +174,7 @@ fn walk_library(library: &Library<'_>, take: impl FnMut(Owner, FieldLine)) {
 pub(super) fn of_library(library: &Library<'_>) -> (Vec<FieldLine>, BTreeMap<u32, u64>) {
     let mut lines = Vec::new();
     let mut functions: BTreeMap<u32, DefaultHasher> = BTreeMap::new();
-    walk_library(library, |owner, line| match owner {
+    walk_library(library, &mut |owner, line| match owner {
         Owner::Whole => lines.push(line),
         // Functions are matched by name, so it can't differ.
         Owner::Function(_) if line.path == "NAME/text" => {}
@@ -188,7 +188,7 @@ pub(super) fn of_library(library: &Library<'_>) -> (Vec<FieldLine>, BTreeMap<u32
 pub(super) fn of_functions(library: &Library<'_>, wanted: &BTreeSet<u32>) -> BTreeMap<u32, Vec<FieldLine>> {
     let mut functions: BTreeMap<u32, Vec<FieldLine>> = BTreeMap::new();
     if !wanted.is_empty() {
-        walk_library(library, |owner, line| {
+        walk_library(library, &mut |owner, line| {
             if let Owner::Function(index) = owner
                 && wanted.contains(&index)
                 && line.path != "NAME/text"
