@@ -126,7 +126,7 @@ fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize)
 /// Prints one line per item. On a terminal, long names are cut but stay distinct; elsewhere names are whole.
 pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
     let rows = &group.rows;
-    let index_width = rows.iter().map(|row| row.index.to_string().len()).max().unwrap_or(1);
+    let index_width = rows.iter().map(|row| row.index).max().unwrap_or(0).to_string().len();
     let kind_width = rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).max("type".len());
     let cells: Vec<Vec<Cow<'_, str>>> =
         rows.iter().map(|row| row.cells.iter().map(Cell::shown).collect()).collect();

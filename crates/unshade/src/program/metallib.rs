@@ -359,26 +359,27 @@ impl Program for MetalProgram<'_> {
         &self,
         selection: &Selection,
         form: Form,
-        runner: &dyn Runner,
+        _runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
         diagnostics.append(self.diagnostics.clone());
         let (mut count, mut groups, mut libraries) = (0, Vec::new(), Vec::new());
         for (named, first) in self.numbered() {
+            // Reading a row takes less time than handing it to another thread.
             let all = named.library.functions();
             let readable = all.filter_map(|function| diagnostics.take("function-list", function));
-            let functions: Vec<_> = readable
+            let views = readable
                 .map(|function| numbered_from(function, first))
                 .filter(|function| selection.matches(&item_name(function)))
-                .collect();
-            count += functions.len();
-            let view = |at: usize| FunctionRow::new(&named.library, &functions[at]);
+                .map(|function| FunctionRow::new(&named.library, &function));
             let slice = named.slice.clone();
             if form == Form::Json {
-                let functions = map(runner, "reading", functions.len(), view);
+                let functions: Vec<_> = views.collect();
+                count += functions.len();
                 libraries.push(FunctionsJson { slice, functions });
             } else {
-                let rows = map(runner, "reading", functions.len(), |at| row(view(at)));
+                let rows: Vec<_> = views.map(row).collect();
+                count += rows.len();
                 groups.push(Group { slice, columns: COLUMNS, rows });
             }
         }
