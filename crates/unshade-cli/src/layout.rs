@@ -4,11 +4,10 @@ use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
 use anyhow::Result;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::Write;
 use unshade::core::TokenSink;
 use unshade::metallib::FunctionType;
-use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Section, State, Table};
+use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Row, Section, State, Table};
 
 /// Minimum width of the name column.
 const MIN_NAME: usize = 24;
@@ -115,12 +114,22 @@ fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize)
             Align::Left => (0, padding),
             Align::Right => (padding, 0),
         };
-        line.extend(std::iter::repeat_n(' ', left));
+        pad(&mut line, left);
         line.push_str(cell);
-        line.extend(std::iter::repeat_n(' ', right));
+        pad(&mut line, right);
     }
     line.truncate(line.trim_end().len());
     line
+}
+
+/// Appends spaces.
+fn pad(line: &mut String, mut count: usize) {
+    const SPACES: &str = "                                ";
+    while count > 0 {
+        let some = count.min(SPACES.len());
+        line.push_str(&SPACES[..some]);
+        count -= some;
+    }
 }
 
 /// Prints one line per item. On a terminal, long names are cut but stay distinct; elsewhere names are whole.
@@ -128,14 +137,15 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let rows = &group.rows;
     let index_width = rows.iter().map(|row| row.index).max().unwrap_or(0).to_string().len();
     let kind_width = rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).max("type".len());
-    let cells: Vec<Vec<Cow<'_, str>>> =
-        rows.iter().map(|row| row.cells.iter().map(Cell::shown).collect()).collect();
+    let cells = Cells::new(rows, group.columns.len());
     let is_used =
         |at: usize| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty));
     let columns: Vec<(usize, &Column)> =
         group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
-    let widths: Vec<usize> =
-        columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
+    let widths: Vec<usize> = columns
+        .iter()
+        .map(|(at, column)| width(column, (0..rows.len()).map(|row| cells.get(row, *at))))
+        .collect();
     // Few programs have sources, so the column appears only if one does.
     let has_sources = rows.iter().any(|row| row.has_source);
     let source_label = if has_sources { "source  " } else { "" };
@@ -148,15 +158,17 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
-    // There are few kinds, and painting one takes longer than looking it up.
-    let mut kinds: HashMap<&str, String> = HashMap::new();
-    for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {
-        let cells = line(&columns, &widths, |at| &cells[columns[at].0]);
-        let kind = kinds.entry(&row.kind).or_insert_with(|| {
+    // Neighbours are mostly of one kind, which is painted once.
+    let mut painted: Option<(&str, String)> = None;
+    for ((number, row), shown) in rows.iter().enumerate().zip(cut_apart(&names, room)) {
+        let cells = line(&columns, &widths, |at| cells.get(number, columns[at].0));
+        if painted.as_ref().is_none_or(|(kind, _)| *kind != row.kind) {
             let shown = if row.kind.is_empty() { "–" } else { &row.kind };
-            paint::function_type(format!("{shown:<kind_width$}"), FunctionType::from_name(&row.kind))
-                .to_string()
-        });
+            let shown = format!("{shown:<kind_width$}");
+            let shown = paint::function_type(shown, FunctionType::from_name(&row.kind)).to_string();
+            painted = Some((&row.kind, shown));
+        }
+        let kind = painted.as_ref().map_or("", |(_, shown)| shown);
         let source = match (has_sources, row.has_source) {
             (false, _) => "",
             (true, true) => "yes     ",
@@ -165,6 +177,32 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         writeln!(stdout, "{:>index_width$}  {kind}  {cells:<labels_width$}{source}{shown}", row.index)?;
     }
     Ok(())
+}
+
+/// The cells of rows as text, in one buffer: a list may have many thousands.
+struct Cells {
+    text: String,
+    /// The start of each cell in `text`, row by row, and the end of the last.
+    starts: Vec<usize>,
+    columns: usize,
+}
+
+impl Cells {
+    fn new(rows: &[Row], columns: usize) -> Self {
+        let mut cells = Self { text: String::new(), starts: vec![0], columns };
+        for row in rows {
+            for at in 0..columns {
+                row.cells.get(at).into_iter().for_each(|cell| cells.text.push_str(&cell.shown()));
+                cells.starts.push(cells.text.len());
+            }
+        }
+        cells
+    }
+
+    fn get(&self, row: usize, column: usize) -> &str {
+        let at = row * self.columns + column;
+        &self.text[self.starts[at]..self.starts[at + 1]]
+    }
 }
 
 /// Cuts names to a number of columns so that they stay distinct: if a name first differs from the others after the cut,
