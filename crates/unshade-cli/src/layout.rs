@@ -4,6 +4,7 @@ use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
 use anyhow::Result;
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::Write;
 use unshade::core::TokenSink;
 use unshade::metallib::FunctionType;
@@ -83,11 +84,16 @@ pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     let widths: Vec<usize> =
         columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
     if columns.len() > 1 {
-        let labels = line(&columns, &widths, |at| columns[at].1.label);
+        let mut labels = String::new();
+        push_line(&mut labels, &columns, &widths, |at| columns[at].1.label);
+        let labels = labels.trim_end();
         writeln!(stdout, "  {}", faint(labels))?;
     }
+    let mut line = String::new();
     for row in &cells {
-        writeln!(stdout, "  {}", line(&columns, &widths, |at| &row[columns[at].0]))?;
+        line.clear();
+        push_line(&mut line, &columns, &widths, |at| &row[columns[at].0]);
+        writeln!(stdout, "  {}", line.trim_end())?;
     }
     Ok(())
 }
@@ -101,9 +107,13 @@ fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
 }
 
-/// Formats one line of a table; `cell` returns the cell of the n-th column.
-fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize) -> &'c str) -> String {
-    let mut line = String::with_capacity(widths.iter().map(|width| width + 2).sum());
+/// Appends one line of a table, padded; `cell` returns the cell of the n-th column.
+fn push_line<'c>(
+    line: &mut String,
+    columns: &[(usize, &Column)],
+    widths: &[usize],
+    cell: impl Fn(usize) -> &'c str,
+) {
     for (at, ((_, column), width)) in columns.iter().zip(widths).enumerate() {
         if at > 0 {
             line.push_str("  ");
@@ -114,12 +124,10 @@ fn line<'c>(columns: &[(usize, &Column)], widths: &[usize], cell: impl Fn(usize)
             Align::Left => (0, padding),
             Align::Right => (padding, 0),
         };
-        pad(&mut line, left);
+        pad(line, left);
         line.push_str(cell);
-        pad(&mut line, right);
+        pad(line, right);
     }
-    line.truncate(line.trim_end().len());
-    line
 }
 
 /// Appends spaces.
@@ -149,11 +157,11 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     // Few programs have sources, so the column appears only if one does.
     let has_sources = rows.iter().any(|row| row.has_source);
     let source_label = if has_sources { "source  " } else { "" };
-    let labels = line(&columns, &widths, |at| columns[at].1.label);
+    let mut line = format!("{:>index_width$}  {:<kind_width$}  ", "#", "type");
+    push_line(&mut line, &columns, &widths, |at| columns[at].1.label);
+    let space = if columns.is_empty() { "" } else { "  " };
+    writeln!(stdout, "{}", faint(format!("{line}{space}{source_label}name")))?;
     let labels_width = widths.iter().map(|width| width + 2).sum::<usize>();
-    let heading =
-        format!("{:>index_width$}  {:<kind_width$}  {labels:<labels_width$}{source_label}name", "#", "type");
-    writeln!(stdout, "{}", faint(&heading))?;
     let fixed = index_width + kind_width + labels_width + source_label.len() + 4;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
@@ -161,7 +169,6 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     // Neighbours are mostly of one kind, which is painted once.
     let mut painted: Option<(&str, String)> = None;
     for ((number, row), shown) in rows.iter().enumerate().zip(cut_apart(&names, room)) {
-        let cells = line(&columns, &widths, |at| cells.get(number, columns[at].0));
         if painted.as_ref().is_none_or(|(kind, _)| *kind != row.kind) {
             let shown = if row.kind.is_empty() { "–" } else { &row.kind };
             let shown = format!("{shown:<kind_width$}");
@@ -174,7 +181,11 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
             (true, true) => "yes     ",
             (true, false) => "        ",
         };
-        writeln!(stdout, "{:>index_width$}  {kind}  {cells:<labels_width$}{source}{shown}", row.index)?;
+        line.clear();
+        write!(line, "{:>index_width$}  {kind}  ", row.index)?;
+        push_line(&mut line, &columns, &widths, |at| cells.get(number, columns[at].0));
+        line.extend([space, source, &shown, "\n"]);
+        stdout.write_all(line.as_bytes())?;
     }
     Ok(())
 }

@@ -347,7 +347,7 @@ impl Program for Bitcode<'_> {
             let row = Row {
                 index,
                 name: if name.is_empty() { file.to_owned() } else { name },
-                kind: "module".to_owned(),
+                kind: "module".into(),
                 range: (index == 0).then_some(self.base..end),
                 cells: vec![
                     Cell::Number(module.functions.len() as u64),
@@ -414,7 +414,7 @@ impl Program for Bitcode<'_> {
             demangled: one.demangled.clone(),
             // A demangled name already contains the parameter types.
             declaration: one.demangled.is_none().then(|| one.signature.clone()),
-            kind: one.kind.clone(),
+            kind: one.kind.clone().into(),
             cells: vec![
                 if has_several { Cell::Number(one.module.into()) } else { Cell::Empty },
                 Cell::text(one.linkage.clone()),

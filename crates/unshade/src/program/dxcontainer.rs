@@ -264,7 +264,7 @@ impl Program for DxProgram<'_> {
             row: Row {
                 index,
                 name: view.name.clone(),
-                kind: part_kind(&view.name).to_owned(),
+                kind: part_kind(&view.name).into(),
                 has_source: view.name == "SRCI",
                 range: Some(view.offset..view.offset.saturating_add(view.size)),
                 cells: vec![Cell::text(view.what.clone()), Cell::Size(view.size), Cell::Offset(view.offset)],
@@ -514,7 +514,7 @@ fn row(index: u32, entry: &Entry<'_>) -> Row {
         index,
         name: entry.mangled.to_owned(),
         demangled: (entry.name != entry.mangled).then(|| entry.name.to_owned()),
-        kind: entry.kind.to_owned(),
+        kind: entry.kind.to_owned().into(),
         cells: vec![
             Cell::text(export.and_then(|one| one.threads).map(dimensions)),
             bytes(export.and_then(|one| one.payload_size)),

@@ -153,6 +153,8 @@ pub enum Cell {
     Empty,
     /// Text.
     Text(String),
+    /// A version of two numbers.
+    Version([u16; 2]),
     /// A number.
     Number(u64),
     /// A number of bytes.
@@ -189,6 +191,7 @@ impl Cell {
         match self {
             Self::Empty => "–".into(),
             Self::Text(text) => text.into(),
+            Self::Version([major, minor]) => format!("{major}.{minor}").into(),
             Self::Number(number) => grouped(*number).into(),
             Self::Size(bytes) => size(*bytes).into(),
             Self::Offset(offset) => format!("{offset:#x}").into(),
@@ -209,7 +212,7 @@ pub struct Row {
     /// The declaration, which lists print instead of the name.
     pub declaration: Option<String>,
     /// The kind of item.
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// Whether the source is embedded.
     pub has_source: bool,
     /// The bytes of its code, if the file has them uncompressed.

@@ -14,6 +14,7 @@ use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryVi
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
+use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
 use unshade_metallib::reflection::print_signature;
 use unshade_metallib::universal::{Slice, SliceContent};
@@ -303,7 +304,7 @@ impl Program for MetalProgram<'_> {
             for (index, function) in (0..).zip(functions_from(&named.library, first)) {
                 let mut row = row(FunctionRow::new(&named.library, &function));
                 if row.kind.is_empty() {
-                    row.kind = "function".to_owned();
+                    row.kind = "function".into();
                 }
                 row.cells.push(Cell::text(named.slice.clone()));
                 let has_bytes = row.range.is_some();
@@ -653,13 +654,12 @@ fn row(view: FunctionRow) -> Row {
         kind: view.kind.unwrap_or_default(),
         has_source: view.has_source,
         range: view.offset.zip(view.size).map(|(start, size)| start..start.saturating_add(size)),
-        cells: vec![
-            Cell::text(view.metal),
-            Cell::text(view.air),
-            Cell::size(view.size),
-            Cell::offset(view.offset),
-        ],
+        cells: vec![version(view.metal), version(view.air), Cell::size(view.size), Cell::offset(view.offset)],
     }
+}
+
+fn version(version: Option<ShortVersion>) -> Cell {
+    version.map_or(Cell::Empty, |version| Cell::Version([version.major, version.minor]))
 }
 
 const ATTRIBUTES: &[Column] = &[

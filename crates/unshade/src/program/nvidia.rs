@@ -403,7 +403,7 @@ fn row(view: &KernelRow) -> Row {
         name: view.name.clone(),
         demangled: view.demangled.clone(),
         declaration: None,
-        kind: view.kind.clone(),
+        kind: view.kind.clone().into(),
         has_source: false,
         range: view.offset.filter(|_| view.size > 0).map(|start| start..start.saturating_add(view.size)),
         cells: vec![

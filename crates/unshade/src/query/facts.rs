@@ -122,11 +122,11 @@ impl Session {
         let described = parsed.program.card(item, &mut diagnostics)?;
         Ok(FactsAnswer {
             title: item.row.readable_name().to_owned(),
-            subtitle: item.row.kind.clone(),
+            subtitle: item.row.kind.to_string(),
             declaration: lines_of(|recorder| {
                 described.declaration.iter().for_each(|(kind, text)| recorder.put(*kind, text));
             }),
-            cards: vec![card(item.row.kind.clone(), described.facts)],
+            cards: vec![card(item.row.kind.to_string(), described.facts)],
             tables: described.tables.into_iter().map(table).collect(),
             panes: panes(&parsed, &table_of_items, Some(item)),
             extracts: extract::of_item(item),

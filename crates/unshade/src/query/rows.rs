@@ -35,10 +35,11 @@ fn compare(one: &Cell, other: &Cell) -> Ordering {
     let number = |cell: &Cell| match cell {
         Cell::Number(number) | Cell::Size(number) | Cell::Offset(number) => Some(*number),
         Cell::Place(range) => Some(range.start),
-        Cell::Empty | Cell::Text(_) => None,
+        Cell::Empty | Cell::Text(_) | Cell::Version(_) => None,
     };
     match (one, other) {
         (Cell::Text(one), Cell::Text(other)) => natural(one, other),
+        (Cell::Version(one), Cell::Version(other)) => one.cmp(other),
         _ => number(one).cmp(&number(other)).then((*one != Cell::Empty).cmp(&(*other != Cell::Empty))),
     }
 }
@@ -104,7 +105,7 @@ impl Table {
     pub(super) fn kinds(&self) -> BTreeMap<String, u32> {
         let mut kinds = BTreeMap::new();
         for piece in self.items() {
-            *kinds.entry(piece.row.kind.clone()).or_insert(0) += 1;
+            *kinds.entry(piece.row.kind.to_string()).or_insert(0) += 1;
         }
         kinds
     }
@@ -113,7 +114,7 @@ impl Table {
     fn selected(&self, filter: &Filter, sort: Option<&Sort>) -> Answer<Vec<u32>> {
         let pattern = Pattern::new(&filter.text, filter.regex, false)?;
         let is_selected = |row: &Row| {
-            (filter.kinds.is_empty() || filter.kinds.contains(&row.kind))
+            (filter.kinds.is_empty() || filter.kinds.iter().any(|kind| *kind == row.kind))
                 && (!filter.has_source || row.has_source)
                 && (pattern.finds(row.readable_name())
                     || mangled(row).is_some_and(|name| pattern.finds(name)))
@@ -162,7 +163,7 @@ impl Table {
             item,
             name: cut(row.readable_name()),
             mangled: mangled(row).map(cut),
-            kind: row.kind.clone(),
+            kind: row.kind.to_string(),
             cells: self.columns.iter().filter_map(cell).collect(),
             range: byte_range(&row.range),
         })

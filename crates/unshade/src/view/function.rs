@@ -2,8 +2,10 @@
 
 use super::{FindingView, hex, shown};
 use crate::demangle;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use unshade_core::{Error, Severity};
+use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::reflection::{Argument, FunctionReflection, Reflection, Return, print_signature};
 use unshade_metallib::{Function, Library};
 
@@ -19,13 +21,13 @@ pub struct FunctionRow {
     pub demangled: Option<String>,
     /// Its type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<Cow<'static, str>>,
     /// The version of AIR.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub air: Option<String>,
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub air: Option<ShortVersion>,
     /// The version of the Metal language.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metal: Option<String>,
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub metal: Option<ShortVersion>,
     /// Size of its module in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -44,9 +46,11 @@ impl FunctionRow {
             index: function.index,
             name: function.shown_name(),
             demangled: demangle(function.name.unwrap_or_default()),
-            kind: function.kind.map(|kind| kind.to_string()),
-            air: function.versions.map(|versions| versions.air.to_string()),
-            metal: function.versions.map(|versions| versions.language.to_string()),
+            kind: function
+                .kind
+                .map(|kind| kind.name().map_or_else(|| kind.to_string().into(), Cow::Borrowed)),
+            air: function.versions.map(|versions| versions.air),
+            metal: function.versions.map(|versions| versions.language),
             size: function
                 .module_size
                 .or_else(|| module.as_ref().map(|range| range.end.saturating_sub(range.start))),
@@ -58,6 +62,14 @@ impl FunctionRow {
     /// Returns the demangled name, or the name itself if it is not mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Serializes a version as its text.
+fn as_text<S: Serializer>(version: &Option<ShortVersion>, serializer: S) -> Result<S::Ok, S::Error> {
+    match version {
+        Some(version) => serializer.collect_str(version),
+        None => serializer.serialize_none(),
     }
 }
 
