@@ -2,11 +2,12 @@
 //! variables, relocations, parameters) and passes it to the decompiler.
 
 use crate::demangle;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use unshade_core::Diagnostics;
 use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation, Variable, VariableSpace};
 use unshade_decompile::types::{NumberKind, Type};
-use unshade_decompile::{Cache, DecompileError, Decompiled, Options, Parameter, Source, c};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Line, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -82,6 +83,54 @@ pub fn cubin(
         take(FunctionC { name, demangled, instructions: instruction_count(isa, bytes.data()), result });
     }
     count
+}
+
+/// Returns the definitions that functions need before them, each once, dependencies first.
+pub fn prelude(functions: &[FunctionC]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let decompiled = functions.iter().filter_map(|function| function.result.as_ref().ok());
+    let all = decompiled.flat_map(|decompiled| &decompiled.prelude);
+    all.filter(|definition| seen.insert(definition.as_str())).cloned().collect()
+}
+
+/// Returns functions as one file: the definitions that they need, then each function below its readable name.
+pub fn text(functions: &[FunctionC]) -> String {
+    text_with(functions, false)
+}
+
+/// Returns the text of [`text`], optionally with the addresses of the instructions of each line.
+pub fn text_with(functions: &[FunctionC], with_addresses: bool) -> String {
+    let mut text = String::new();
+    for definition in prelude(functions) {
+        let _ = writeln!(text, "{definition}");
+    }
+    for function in functions {
+        let Ok(decompiled) = &function.result else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if let Some(name) = &function.demangled {
+            let _ = writeln!(text, "// {}", name.escape_debug());
+        }
+        for line in &decompiled.lines {
+            if with_addresses && !line.addresses.is_empty() {
+                let _ = writeln!(text, "{:<80}{}", line.text, addresses(line));
+            } else {
+                let _ = writeln!(text, "{}", line.text);
+            }
+        }
+    }
+    text
+}
+
+/// Formats addresses as `// 0038 0040`.
+fn addresses(line: &Line) -> String {
+    let mut text = String::new();
+    for address in &line.addresses {
+        text.push_str(if text.is_empty() { " // " } else { " " });
+        let _ = write!(text, "{address:04x}");
+    }
+    text
 }
 
 /// Counts the instructions of a function's code, without scheduling words and the padding at the end.
