@@ -9,6 +9,7 @@
 //! | 0x28, 0x2c, 0x30 | block size in x, y, z |
 //! | 0x34, 0x38, 0x3c | grid size in x, y, z |
 //! | 0x44 | initial stack pointer: the end of local memory |
+//! | 0xf0 | address of constant bank 3, which code compiled with -G reads through pointers |
 //! | 0x140 | kernel arguments |
 
 use std::time::Instant;
@@ -193,6 +194,9 @@ impl Module {
         ];
         for (at, word) in words {
             put(first, at, &word.to_le_bytes());
+        }
+        if let Some(pointer) = self.user_bank {
+            put(first, 0xf0, &pointer.0.to_le_bytes());
         }
         if arguments.len() != kernel.parameters.len() {
             return Err(Fault::launch(format!(
