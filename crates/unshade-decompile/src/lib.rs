@@ -17,7 +17,7 @@
 //! // A kernel with one parameter of 8 bytes.
 //! let source = Source::kernel("twice", Code::new(kepler, &bytes), &[8]);
 //! let decompiled = decompile(&source, &Options::default()).unwrap();
-//! assert!(decompiled.text().contains("__global__ void twice(float *"));
+//! assert!(decompiled.text().contains("extern \"C\" __global__ void twice(float *"));
 //! ```
 //!
 //! | module | thing |

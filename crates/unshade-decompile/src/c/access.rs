@@ -299,7 +299,7 @@ impl Printer<'_> {
         *known = end.max(*known);
     }
 
-    /// Returns the declaration of an array in use.
+    /// Returns the lines that declare an array in use.
     pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
         let end = end.cast_unsigned();
         let space = match name {
@@ -311,7 +311,12 @@ impl Printer<'_> {
         let bytes = u64::from(ty.bits() / 8).max(1);
         Some(match space {
             Space::Shared if self.source.shared_size == 0 => {
-                format!("    extern __shared__ {} shared[];", ty.name())
+                // Kernels of one file may differ in the type of their dynamic shared memory.
+                format!(
+                    "    extern __shared__ __align__(16) unsigned char dynamic_shared[];\n    {} = ({})dynamic_shared;",
+                    super::declaration(ty.pointer(), "shared"),
+                    ty.pointer().name()
+                )
             }
             Space::Shared => {
                 format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))

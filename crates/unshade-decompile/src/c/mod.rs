@@ -190,7 +190,9 @@ impl<'a> Printer<'a> {
         lines.push(plain(self.signature(&structures)));
         lines.push(plain(String::from("{")));
         let start = lines.len();
-        lines.extend(self.regions().into_iter().map(plain));
+        for region in self.regions() {
+            lines.extend(region.lines().map(|line| plain(line.to_owned())));
+        }
         lines.extend(self.declarations().into_iter().map(plain));
         for line in body {
             let mut addresses = Some(line.addresses);
@@ -215,7 +217,8 @@ impl<'a> Printer<'a> {
             });
         }
         let kind = if self.source.is_kernel { "__global__" } else { "__device__" };
-        format!("{kind} void {}({})", self.source.name, list.join(", "))
+        // The name is that of the symbol, which C++ must not mangle again.
+        format!("extern \"C\" {kind} void {}({})", self.source.name, list.join(", "))
     }
 
     /// Returns the type of a parameter, or `None` for a structure.
