@@ -201,8 +201,6 @@ pub static TABLE: &[Entry] = &[
     reading_helper("globaltimer_high", "u"),
     changing_helper("barrier_sync", "-uu"),
     changing_helper("barrier_arrive", "-uu"),
-    changing_helper("lock_shared", "bp"),
-    changing_helper("unlock_shared", "bp"),
     pure("double", "dd"),
     pure("exp2f", "ff"),
     helper("fdivide_is_hard", "bff"),

@@ -1,5 +1,6 @@
 //! The passes between front end and printer, one per module.
 
+pub mod atomic;
 pub mod flush;
 pub mod graph;
 pub mod loops;
@@ -38,6 +39,9 @@ pub fn run(function: &mut Function, cache: &mut Cache) {
         if !quotient::run(function, &found, cache) {
             break;
         }
+        found = rounds(function, 2);
+    }
+    if atomic::run(function) {
         found = rounds(function, 2);
     }
     // All values are final now, so the conditions of loops can be compared.

@@ -113,6 +113,7 @@ impl<'a> Lifter<'a> {
                 }
                 None => self.unlifted(width),
             },
+            Pcode::Store(_) if self.is_stored => NONE,
             Pcode::Store(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
