@@ -90,7 +90,13 @@ impl Printer<'_> {
 
     /// Returns an access as an lvalue, and its type. A constant that is stored has no wanted type: it takes that of
     /// the memory.
-    pub(super) fn lvalue(&mut self, space: Space, address: Id, wanted: Type) -> (String, Type) {
+    pub(super) fn lvalue(
+        &mut self,
+        space: Space,
+        address: Id,
+        wanted: Type,
+        is_volatile: bool,
+    ) -> (String, Type) {
         let element = self.element(space, address);
         let width = match (wanted, element) {
             (Type::Void, Some(element)) => element.bits(),
@@ -104,17 +110,18 @@ impl Printer<'_> {
         };
         let found = self.parts(address);
         if self.function.width(address) == 64 {
-            return (self.pointer_access(address, &found, ty), ty);
+            return (self.pointer_access(address, &found, ty, is_volatile), ty);
         }
         let space = self.region_of(space, address);
         (self.region_access(space, &found, ty), ty)
     }
 
-    fn pointer_access(&mut self, address: Id, found: &Address, ty: Type) -> String {
+    fn pointer_access(&mut self, address: Id, found: &Address, ty: Type, is_volatile: bool) -> String {
+        let pointer = pointer_name(ty, is_volatile);
         let Some(base) = found.base else {
             let text = self.value(address, 15, Type::Integer(64, false));
             self.casts += 1;
-            return format!("*({}){text}", ty.pointer().name());
+            return format!("*({pointer}){text}");
         };
         let has = self.base_type(base);
         let bytes = i64::from(ty.bits() / 8).max(1);
@@ -125,13 +132,13 @@ impl Printer<'_> {
             _ => {
                 self.casts += 1;
                 let inner = self.base_text(base, has);
-                format!("(({}){inner})", ty.pointer().name())
+                format!("(({pointer}){inner})")
             }
         };
         if fits {
-            if has != ty.pointer() && matches!(has, Type::Pointer(..)) {
+            if (has != ty.pointer() || is_volatile) && matches!(has, Type::Pointer(..)) {
                 self.casts += 1;
-                text = format!("(({}){text})", ty.pointer().name());
+                text = format!("(({pointer}){text})");
             }
             let index = self.index(found, bytes);
             return match index.as_str() {
@@ -141,7 +148,7 @@ impl Printer<'_> {
         }
         let index = bracketed(self.index(found, 1));
         self.casts += 2;
-        format!("*({})((char *){text} + {index})", ty.pointer().name())
+        format!("*({pointer})((char *){text} + {index})")
     }
 
     fn base_text(&mut self, base: Id, has: Type) -> String {
@@ -253,13 +260,14 @@ impl Printer<'_> {
             ty => ty,
         };
         let space = if self.function.width(address) == 32 { Space::Shared } else { Space::Generic };
-        let (lvalue, has) = self.lvalue(space, address, ty);
+        let (lvalue, has) = self.lvalue(space, address, ty, false);
+        let is_volatile = space == Space::Shared && self.has_volatile_shared;
         // `&p[0]` is printed as `p`.
         let text = match lvalue.strip_prefix('*') {
             Some(rest) if !rest.starts_with('(') => String::from(rest),
             _ => format!("&{lvalue}"),
         };
-        if has == ty {
+        if has == ty && !is_volatile {
             return text;
         }
         self.casts += 1;
@@ -287,10 +295,11 @@ impl Printer<'_> {
         }
         let index = bracketed(self.index(found, 1));
         self.casts += 2;
+        let pointer = pointer_name(ty, space == Space::Shared && self.has_volatile_shared);
         if index == "0" {
-            return format!("*({}){name}", ty.pointer().name());
+            return format!("*({pointer}){name}");
         }
-        format!("*({})((char *){name} + {index})", ty.pointer().name())
+        format!("*({pointer})((char *){name} + {index})")
     }
 
     /// Records that an array is used up to a byte.
@@ -309,17 +318,18 @@ impl Printer<'_> {
         };
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
+        let volatile = if self.has_volatile_shared { "volatile " } else { "" };
         Some(match space {
             Space::Shared if self.source.shared_size == 0 => {
                 // Kernels of one file may differ in the type of their dynamic shared memory.
                 format!(
-                    "    extern __shared__ __align__(16) unsigned char dynamic_shared[];\n    {} = ({})dynamic_shared;",
-                    super::declaration(ty.pointer(), "shared"),
-                    ty.pointer().name()
+                    "    extern __shared__ __align__(16) unsigned char dynamic_shared[];\n    {pointer}shared = ({pointer})dynamic_shared;",
+                    pointer = pointer_name(ty, self.has_volatile_shared)
                 )
             }
             Space::Shared => {
-                format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
+                let size = self.source.shared_size.div_ceil(bytes);
+                format!("    __shared__ {volatile}{} shared[{size}];", ty.name())
             }
             Space::Local => {
                 let size = u64::from(self.source.code.local_size).max(end);
@@ -467,6 +477,11 @@ impl Printer<'_> {
         self.casts += 2;
         format!("*({})((char *)&param_{} + ({text}))", ty.pointer().name(), index + 1)
     }
+}
+
+/// Returns the type of a pointer to a type.
+fn pointer_name(ty: Type, is_volatile: bool) -> String {
+    format!("{}{}", if is_volatile { "volatile " } else { "" }, ty.pointer().name())
 }
 
 fn bracketed(text: String) -> String {

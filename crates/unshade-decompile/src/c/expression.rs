@@ -321,7 +321,7 @@ impl Printer<'_> {
                 let no = self.value(self.function.input(id, 2), CHOICE, ty);
                 wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, precedence)
             }
-            Op::Load(space) => self.lvalue(space, a, ty).0,
+            Op::Load(space) => self.lvalue(space, a, ty, self.is_volatile(id)).0,
             Op::Call(call) => self.call(id, call),
             Op::Copy => self.value(a, precedence, ty),
             Op::ImageRead(image) => self.image_read(id, image),

@@ -16,7 +16,7 @@ mod wrap;
 
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{BlockId, Function, Id, Op};
+use crate::ir::{BlockId, Function, Id, Op, Space};
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
@@ -62,6 +62,8 @@ pub struct Printer<'a> {
     /// Variables that are declared where they are first set.
     declared_later: Vec<bool>,
     declared: Vec<bool>,
+    /// Whether the array of shared memory is volatile.
+    has_volatile_shared: bool,
     /// Products that are operands of a sum.
     is_summand: Vec<bool>,
     /// Number of printed casts.
@@ -141,6 +143,7 @@ impl<'a> Printer<'a> {
             indent: 1,
             declared_later: vec![false; function.values.len()],
             declared: vec![false; function.values.len()],
+            has_volatile_shared: has_volatile_shared(function),
             is_summand: summands(function),
             casts: 0,
         };
@@ -470,6 +473,10 @@ impl<'a> Printer<'a> {
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }
 
+    pub(crate) fn is_volatile(&self, id: Id) -> bool {
+        self.function.values[id as usize].is_volatile
+    }
+
     fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
         for &id in &schedule.statements[block as usize] {
@@ -486,7 +493,7 @@ impl<'a> Printer<'a> {
                 let value = self.function.input(id, 1);
                 let address = self.function.input(id, 0);
                 let stored = self.stored_type(space, address, value);
-                let (target, ty) = self.lvalue(space, address, stored);
+                let (target, ty) = self.lvalue(space, address, stored, self.is_volatile(id));
                 let text = self.assigned(value, ty);
                 self.assign(&target, &text, None);
             }
@@ -720,6 +727,21 @@ pub fn identifier(name: &str) -> String {
         text.insert(0, '_');
     }
     text
+}
+
+/// Returns whether accesses of shared memory are volatile: all or none.
+fn has_volatile_shared(function: &Function) -> bool {
+    let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
+    effects.any(|effect| {
+        let is_shared = match function.op(*effect) {
+            Op::Load(Space::Shared) | Op::Store(Space::Shared) => true,
+            Op::Load(Space::Generic) | Op::Store(Space::Generic) => {
+                function.width(function.input(*effect, 0)) == 32
+            }
+            _ => false,
+        };
+        is_shared && function.values[*effect as usize].is_volatile
+    })
 }
 
 /// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.

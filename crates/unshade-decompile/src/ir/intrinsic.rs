@@ -300,6 +300,12 @@ impl Intrinsic {
         self.entry().effect == Effect::Changes
     }
 
+    /// Returns whether all threads of a block wait for each other.
+    pub fn is_block_barrier(self) -> bool {
+        let name = self.entry().name;
+        name.starts_with("__syncthreads") || name == "barrier_sync"
+    }
+
     /// Returns whether loads must not move across it.
     pub fn is_barrier(self) -> bool {
         self.entry().effect == Effect::Changes

@@ -189,6 +189,8 @@ pub struct Value {
     count: u32,
     /// Whether it, an input or its block changed since passes last visited it.
     pub is_changed: bool,
+    /// Whether it is an access of memory that must happen as often and in the order that the code says.
+    pub is_volatile: bool,
 }
 
 /// The end of a block.
@@ -349,6 +351,7 @@ impl Function {
             start,
             count: inputs.len() as u32,
             is_changed: true,
+            is_volatile: false,
         });
         self.forward.push(id);
         id
@@ -557,6 +560,16 @@ impl Function {
     pub fn set_op(&mut self, id: Id, op: Op, inputs: &[Id]) {
         self.set_inputs(id, inputs);
         self.values[id as usize].op = op;
+    }
+
+    /// Returns whether it must stay even if nothing uses it.
+    pub fn is_kept(&self, id: Id) -> bool {
+        self.values[id as usize].is_volatile || self.op(id).is_kept()
+    }
+
+    /// Returns whether loads must not move across it.
+    pub fn is_barrier(&self, id: Id) -> bool {
+        self.values[id as usize].is_volatile || self.op(id).is_barrier()
     }
 
     /// Returns its value if it is a constant.

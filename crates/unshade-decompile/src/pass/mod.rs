@@ -8,6 +8,7 @@ pub mod memory;
 pub mod pairs;
 pub mod quotient;
 pub mod simplify;
+pub mod volatile;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, Op};
@@ -52,6 +53,7 @@ pub fn run(function: &mut Function, cache: &mut Cache) {
         found = rounds(function, 2);
     }
     memory::join(function);
+    volatile::run(function);
     sweep(function);
 }
 
@@ -186,7 +188,7 @@ pub fn used(function: &Function) -> Vec<bool> {
     let mut used = vec![false; function.values.len()];
     for block in &function.blocks {
         for &effect in &block.effects {
-            used[effect as usize] |= function.op(effect).is_kept() && !function.is_replaced(effect);
+            used[effect as usize] |= function.is_kept(effect) && !function.is_replaced(effect);
         }
         if let Some(input) = block.end.input() {
             used[function.resolve(input) as usize] = true;

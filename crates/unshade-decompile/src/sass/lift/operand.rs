@@ -109,7 +109,11 @@ impl<'a> Lifter<'a> {
             Pcode::Load(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
-                    self.make(Op::Load(space), width, &[address])
+                    let load = self.make(Op::Load(space), width, &[address]);
+                    // The cache operator `.CV` fetches again: `volatile` in the source.
+                    let cache = self.instruction.and_then(|instruction| instruction.modifier("cache"));
+                    self.builder.function.values[load as usize].is_volatile = cache == Some("cv");
+                    load
                 }
                 None => self.unlifted(width),
             },
