@@ -209,7 +209,7 @@ pub fn decompile_cached(
     cache: &mut Cache,
 ) -> Result<Decompiled, DecompileError> {
     let mut function = sass::lift(&source.code, options.budget)?;
-    pass::run(&mut function, cache);
+    pass::run(&mut function, &source.code.constant_objects(), cache);
     let flushes = !options.explicit_flushes && pass::flush::run(&mut function);
     let graph = Graph::new(&function);
     edges::merge_edges(&mut function, &graph);

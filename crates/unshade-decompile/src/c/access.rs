@@ -4,7 +4,6 @@ use super::Printer;
 use crate::address::Address;
 use crate::ir::id_lists::entry;
 use crate::ir::{Id, Intrinsic, Op, Space};
-use crate::sass::VariableSpace;
 use crate::types::{Type, letter};
 
 impl Printer<'_> {
@@ -335,19 +334,13 @@ impl Printer<'_> {
                 let size = u64::from(self.source.code.local_size).max(end);
                 format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
             }
-            _ => {
-                let variables = self.source.code.variables.iter();
-                let size = variables
-                    .filter(|variable| matches!((variable.space, space), (VariableSpace::Constant(a), Space::Constant(b)) if a == b))
-                    .map(|variable| variable.offset + variable.size)
-                    .max();
-                let size = size.unwrap_or(0).max(end);
-                return Some(format!(
-                    "    extern __constant__ {} {name}[{}];",
-                    ty.name(),
-                    size.div_ceil(bytes)
-                ));
+            Space::Constant(bank) => {
+                let contents = self.source.code.constants.iter().find(|entry| entry.0 == bank)?.1;
+                let numbers = super::symbol::numbers(contents, ty);
+                let count = numbers.len();
+                format!("    static const {} {name}[{count}] = {{{}}};", ty.name(), numbers.join(", "))
             }
+            Space::Generic => return None,
         })
     }
 

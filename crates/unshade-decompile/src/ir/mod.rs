@@ -331,6 +331,15 @@ impl Function {
         (self.blocks.len() - 1) as BlockId
     }
 
+    /// Returns the number of a variable or function with this name.
+    pub fn symbol(&mut self, name: &str) -> u32 {
+        let index = self.symbols.iter().position(|symbol| symbol == name).unwrap_or(self.symbols.len());
+        if index == self.symbols.len() {
+            self.symbols.push(name.to_owned());
+        }
+        index as u32
+    }
+
     /// Reserves memory for values.
     pub fn reserve(&mut self, values: usize) {
         self.values.reserve(values);

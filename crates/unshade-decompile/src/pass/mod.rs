@@ -1,6 +1,7 @@
 //! The passes between front end and printer, one per module.
 
 pub mod atomic;
+pub mod constants;
 pub mod flush;
 pub mod graph;
 pub mod loops;
@@ -12,6 +13,7 @@ pub mod volatile;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, Op};
+pub use constants::ConstantObject;
 pub use quotient::Cache;
 
 /// Maximum number of rounds.
@@ -31,10 +33,13 @@ const MAX_NESTED: usize = 4;
 /// Maximum number of searches for quotients.
 const MAX_QUOTIENTS: usize = 4;
 
-/// Runs all passes up to a fixed point, and removes unused values.
-pub fn run(function: &mut Function, cache: &mut Cache) {
+/// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables in constant banks.
+pub fn run(function: &mut Function, objects: &[ConstantObject], cache: &mut Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
+    if constants::run(function, objects) {
+        found = rounds(function, 2);
+    }
     // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.
     for _ in 0..MAX_QUOTIENTS {
         if !quotient::run(function, &found, cache) {

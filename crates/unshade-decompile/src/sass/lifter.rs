@@ -243,11 +243,6 @@ impl<'a> Lifter<'a> {
     }
 
     pub(super) fn symbol(&mut self, name: &str) -> u32 {
-        let symbols = &mut self.builder.function.symbols;
-        let index = symbols.iter().position(|symbol| symbol == name).unwrap_or(symbols.len());
-        if index == symbols.len() {
-            symbols.push(String::from(name));
-        }
-        index as u32
+        self.builder.function.symbol(name)
     }
 }

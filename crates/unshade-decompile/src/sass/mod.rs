@@ -17,6 +17,7 @@ mod runtime_calls;
 
 use crate::DecompileError;
 use crate::ir;
+use crate::pass::ConstantObject;
 use unshade_sass::table::Isa;
 
 /// Code and its metadata.
@@ -66,6 +67,26 @@ impl<'a> Code<'a> {
             variables: Vec::new(),
             relocations: Vec::new(),
         }
+    }
+
+    /// Returns the variables in constant banks.
+    pub fn constant_objects(&self) -> Vec<ConstantObject> {
+        let object = |variable: &Variable<'_>| match variable.space {
+            VariableSpace::Constant(bank) => Some(ConstantObject {
+                name: variable.name.to_owned(),
+                bank,
+                offset: variable.offset,
+                size: variable.size,
+            }),
+            _ => None,
+        };
+        self.variables.iter().filter_map(object).collect()
+    }
+
+    /// Returns whether a constant bank has variables, or known contents.
+    fn has_bank(&self, bank: u8) -> bool {
+        self.constants.iter().any(|entry| entry.0 == bank)
+            || self.variables.iter().any(|variable| variable.space == VariableSpace::Constant(bank))
     }
 
     /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset.

@@ -484,7 +484,7 @@ mod tests {
         let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
         function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function, &mut crate::pass::Cache::default());
+        crate::pass::run(&mut function, &[], &mut crate::pass::Cache::default());
         let sum = function.input(function.blocks[0].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];

@@ -200,7 +200,7 @@ mod tests {
         let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
         function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function, &mut crate::pass::Cache::default());
+        crate::pass::run(&mut function, &[], &mut crate::pass::Cache::default());
         let value = function.input(function.blocks[0].effects[0], 1);
         (function, value)
     }

@@ -87,8 +87,11 @@ impl<'a> Lifter<'a> {
         if let Some(value) = self.code.known_constant(bank_and_offset, width) {
             return self.number(value, width);
         }
-        if let Some(address) = self.variable(bank, offset, None) {
+        if let Some(address) = self.variable(bank, offset) {
             return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+        }
+        if bank != 0 {
+            return self.unlifted(width);
         }
         let address = self.number(inside(bank, offset), 32);
         self.make(Op::Load(Space::Constant(bank)), width, &[address])
@@ -163,17 +166,13 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the address in the variable that contains a byte of a constant bank, plus an index.
-    fn variable(&mut self, bank: u8, offset: u64, index: Option<Id>) -> Option<Id> {
+    /// Returns the address in the variable that contains a byte of a constant bank.
+    fn variable(&mut self, bank: u8, offset: u64) -> Option<Id> {
         let mut all = self.code.variables.iter().filter(|found| found.space == VariableSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
         let (name, inside) = (found.name, offset - found.offset);
         let symbol = self.symbol(name);
         let mut address = self.leaf(Op::Symbol(symbol), 64);
-        if let Some(index) = index {
-            let wide = self.make(Op::SignExtend, 64, &[index]);
-            address = self.make(Op::Add, 64, &[address, wide]);
-        }
         if inside > 0 {
             let inside = self.number(inside, 64);
             address = self.make(Op::Add, 64, &[address, inside]);
@@ -190,8 +189,9 @@ impl<'a> Lifter<'a> {
         if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
             let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
             let base = function.input(address, 0);
-            if let Some(address) = self.variable(bank, offset, Some(base)) {
-                return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+            // `pass::constants` finds the variable.
+            if bank != 0 && !self.code.has_bank(bank) {
+                return self.unlifted(width);
             }
             let offset = self.number(inside(bank, offset), 32);
             let address = self.make(Op::Add, 32, &[base, offset]);

@@ -1,0 +1,169 @@
+//! Finds the variables that loads at computed offsets of a constant bank read.
+//!
+//! Code states an offset in the bank, not a variable: `LDC R5, c[0x3][R6]`, where R6 starts at 0x100 and grows in a loop,
+//! reads the variable that contains byte 0x100. So the constant part of the offset decides, as far as it can be
+//! followed through sums, phis and selects; an offset without one starts at 0. Where the parts of a phi or select are in
+//! different variables, or in none, the load is not expressible.
+
+use crate::ir::hash::FastMap;
+use crate::ir::{Function, Id, NONE, Op, Space};
+
+/// A variable in a constant bank.
+#[derive(Clone, Debug)]
+pub struct ConstantObject {
+    /// Its name.
+    pub name: String,
+    /// Its bank.
+    pub bank: u8,
+    /// Its offset in the bank.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// Maximum number of values that are followed for one offset.
+const MAX_FOLLOWED: usize = 64;
+
+/// The constant part of an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// There is none.
+    None,
+    /// The number.
+    At(u64),
+    /// Several that are in different variables.
+    Several,
+}
+
+/// Replaces offsets in banks by addresses in variables. Returns whether there were any.
+pub fn run(function: &mut Function, objects: &[ConstantObject]) -> bool {
+    let mut changed = false;
+    for id in 0..function.values.len() as Id {
+        let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
+        let address = function.input(id, 0);
+        let mut of_bank = objects.iter().filter(|object| object.bank == bank).peekable();
+        if bank == 0 || of_bank.peek().is_none() || address == NONE || function.width(address) != 32 {
+            continue;
+        }
+        let in_object =
+            |start: u64| objects.iter().position(|object| object.bank == bank && object.contains(start));
+        let mut search = Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 };
+        let start = match search.start(address) {
+            Start::None => Some(0),
+            Start::At(start) => Some(start),
+            Start::Several => None,
+        };
+        let object = start.and_then(in_object).and_then(|index| objects.get(index));
+        match object {
+            Some(object) => point_into(function, id, address, object),
+            None => {
+                function.notes.push(format!("a load from an unknown variable in constant bank {bank}"));
+                let note = Op::Unlifted(function.notes.len() as u32 - 1);
+                function.set_op(id, note, &[]);
+                let block = function.values[id as usize].block;
+                function.blocks[block as usize].effects.push(id);
+            }
+        }
+        changed = true;
+    }
+    changed
+}
+
+impl ConstantObject {
+    fn contains(&self, offset: u64) -> bool {
+        (self.offset..self.offset.saturating_add(self.size)).contains(&offset)
+    }
+}
+
+/// Makes a load read from a variable: its address is the variable's, and the offset without the variable's.
+fn point_into(function: &mut Function, load: Id, offset: Id, object: &ConstantObject) {
+    let value = function.values[load as usize];
+    let symbol = function.symbol(&object.name);
+    let symbol = function.raw(Op::Symbol(symbol), 64, 0, value.address, &[]);
+    let start = function.constant(object.offset.wrapping_neg(), 32);
+    let inside = function.raw(Op::Add, 32, value.block, value.address, &[offset, start]);
+    let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[inside]);
+    let address = function.raw(Op::Add, 64, value.block, value.address, &[symbol, wide]);
+    function.set_input(load, 0, address);
+}
+
+/// Follows an offset.
+struct Search<'f> {
+    function: &'f Function,
+    /// Returns the variable at an offset.
+    in_object: &'f dyn Fn(u64) -> Option<usize>,
+    /// The phis that were followed, each with its start.
+    known: FastMap<Id, Start>,
+    followed: usize,
+}
+
+impl Search<'_> {
+    fn start(&mut self, id: Id) -> Start {
+        self.followed += 1;
+        if id == NONE || self.followed > MAX_FOLLOWED {
+            return Start::None;
+        }
+        let function = self.function;
+        match function.op(id) {
+            Op::Constant(number) => Start::At(number),
+            Op::Add => match (self.start(function.input(id, 0)), self.start(function.input(id, 1))) {
+                (Start::Several, _) | (_, Start::Several) => Start::Several,
+                (Start::At(one), Start::At(other)) => Start::At(one.wrapping_add(other) & 0xffff_ffff),
+                (Start::None, found) | (found, Start::None) => found,
+            },
+            Op::Copy => self.start(function.input(id, 0)),
+            Op::Phi => {
+                if let Some(known) = self.known.get(&id) {
+                    return *known;
+                }
+                // In a loop, the next value has no start of its own.
+                self.known.insert(id, Start::None);
+                let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+                let is_step = |input: Id| self.is_step(input, id);
+                let entries: Vec<Id> = inputs.filter(|input| *input != id && !is_step(*input)).collect();
+                let found = entries.into_iter().map(|input| self.start(input)).collect::<Vec<_>>();
+                let found = self.merged(&found);
+                self.known.insert(id, found);
+                found
+            }
+            Op::Select => {
+                let sides = [self.start(function.input(id, 1)), self.start(function.input(id, 2))];
+                self.merged(&sides)
+            }
+            _ => Start::None,
+        }
+    }
+
+    /// Returns whether a value is a phi plus something: its value in the next round of the loop.
+    fn is_step(&self, value: Id, phi: Id) -> bool {
+        let function = self.function;
+        let mut at = value;
+        for _ in 0..4 {
+            at = match function.op(at) {
+                Op::Add if function.input(at, 0) == phi || function.input(at, 1) == phi => return true,
+                Op::Add => function.input(at, 0),
+                _ => return at == phi,
+            };
+        }
+        false
+    }
+
+    /// Returns the start of a value that has one of several.
+    fn merged(&self, starts: &[Start]) -> Start {
+        let number = |start: Start| match start {
+            Start::At(number) => Some(number),
+            _ => None,
+        };
+        let Some(first) = starts.iter().copied().find_map(number) else {
+            let has_several = starts.contains(&Start::Several);
+            return if has_several { Start::Several } else { Start::None };
+        };
+        let object = (self.in_object)(first);
+        let is_one = starts.iter().all(|start| match start {
+            Start::At(number) => (self.in_object)(*number) == object,
+            Start::None => (self.in_object)(0) == object,
+            Start::Several => false,
+        });
+        if is_one { Start::At(first) } else { Start::Several }
+    }
+}
