@@ -2,6 +2,7 @@
 //! variables, relocations, parameters) and passes it to the decompiler.
 
 use crate::demangle;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use unshade_core::Diagnostics;
@@ -12,6 +13,7 @@ use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
+use unshade_nv::link::{self, Layout};
 use unshade_nv::relocation::RelocationType;
 use unshade_sass::control::is_scheduling;
 use unshade_sass::table::Isa;
@@ -60,13 +62,14 @@ pub fn cubin(
         let name = String::from_utf8_lossy(function.name()).into_owned();
         let references = FunctionReferences::new(cubin, &function, &symbols);
         let resources = function.resources(cubin);
+        let bytes = symbols.patched(cubin, &function, bytes.data());
         let code = Code {
             isa,
-            bytes: bytes.data(),
+            bytes: &bytes,
             base: 0,
             entry: function.symbol.value,
             local_size: stack_size(&resources),
-            constants: constants(cubin, &function),
+            constants: symbols.constants(cubin, &function),
             functions: references.functions(),
             variables: references.variables(),
             relocations: references.relocations(),
@@ -80,7 +83,7 @@ pub fn cubin(
             shared_size: resources.shared,
         };
         let result = unshade_decompile::decompile_cached(&source, options, &mut cache);
-        take(FunctionC { name, demangled, instructions: instruction_count(isa, bytes.data()), result });
+        take(FunctionC { name, demangled, instructions: instruction_count(isa, &bytes), result });
     }
     count
 }
@@ -151,20 +154,6 @@ fn instruction_count(isa: &'static Isa, bytes: &[u8]) -> usize {
 fn stack_size(resources: &Resources) -> u32 {
     let size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
     u32::try_from(size).unwrap_or(0)
-}
-
-/// Returns the function's own constant banks: number and contents. Bank 0 holds parameters and is left out.
-fn constants<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8])> {
-    let mut found = Vec::new();
-    for section in function.sections(cubin) {
-        if let (Role::Constant(bank), _) = Role::of(&section)
-            && bank != 0
-            && let Ok(bytes) = cubin.elf().bytes(&section)
-        {
-            found.push((bank, bytes.data()));
-        }
-    }
-    found
 }
 
 /// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them.
@@ -271,6 +260,9 @@ const MAX_VARIABLES: usize = 4096;
 
 /// Variables and functions of a cubin. Owns their names, which the decompiler borrows.
 struct CubinSymbols<'a> {
+    layout: Layout,
+    /// The constant banks that the functions of a relocatable cubin share.
+    banks: BTreeMap<u8, Vec<u8>>,
     variables: Vec<NamedVariable<'a>>,
     /// Address and name of each function, by the section of its code.
     functions: BTreeMap<u32, Vec<(u64, String)>>,
@@ -278,21 +270,25 @@ struct CubinSymbols<'a> {
 
 impl<'a> CubinSymbols<'a> {
     fn new(cubin: &Cubin<'a>) -> Self {
+        let layout = Layout::new(cubin);
+        let bank = |bank: u8| Some((bank, layout.bank(cubin, bank)?));
+        let banks = (1..=u8::MAX).filter_map(bank).collect();
         let mut variables = Vec::new();
         for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
             if symbol.size == 0 || variables.len() >= MAX_VARIABLES {
                 continue;
             }
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
-            let place = match Role::of(&section).0 {
-                Role::Constant(bank) if bank != 0 => VariableSpace::Constant(bank),
-                Role::Global => VariableSpace::Global,
-                Role::Shared => VariableSpace::Shared,
+            let place = match Role::of(&section) {
+                // Constants of a function are its literals.
+                (Role::Constant(bank), b"") if bank != 0 => VariableSpace::Constant(bank),
+                (Role::Global, _) => VariableSpace::Global,
+                (Role::Shared, _) => VariableSpace::Shared,
                 _ => continue,
             };
             let name = String::from_utf8_lossy(symbol.name).into_owned();
             let bytes = initial_bytes(cubin, &section, symbol.value, symbol.size);
-            variables.push((name, place, symbol.value, symbol.size, bytes));
+            variables.push((name, place, layout.offset(&symbol), symbol.size, bytes));
         }
         let mut functions: BTreeMap<u32, Vec<(u64, String)>> = BTreeMap::new();
         for function in cubin.functions() {
@@ -301,7 +297,45 @@ impl<'a> CubinSymbols<'a> {
                 functions.entry(section.index).or_default().push((function.symbol.value, name));
             }
         }
-        Self { variables, functions }
+        Self { layout, banks, variables, functions }
+    }
+
+    /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
+    fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
+        let mut found: Vec<(u8, &'s [u8])> =
+            self.banks.iter().map(|(bank, bytes)| (*bank, bytes.as_slice())).collect();
+        for section in function.sections(cubin) {
+            if let (Role::Constant(bank), _) = Role::of(&section)
+                && bank != 0
+                && !self.banks.contains_key(&bank)
+                && let Ok(bytes) = cubin.elf().bytes(&section)
+            {
+                found.push((bank, bytes.data()));
+            }
+        }
+        found
+    }
+
+    /// Returns the code of a function with the offsets of constants and of shared variables, which a relocatable cubin
+    /// leaves to the linker. Addresses stay open: the relocations name what they are of.
+    fn patched<'b>(&self, cubin: &Cubin<'a>, function: &Function<'a>, code: &'b [u8]) -> Cow<'b, [u8]> {
+        let section = function.section.as_ref().map_or(0, |section| section.index);
+        let mut bytes = Cow::Borrowed(code);
+        for (_, relocation) in function.relocations(cubin).filter(|(of, _)| *of == section) {
+            let Some(field) = link::field(relocation.kind).filter(|field| !field.is_generic()) else {
+                continue;
+            };
+            let Some(symbol) = cubin.elf().symbol(relocation.symbol) else { continue };
+            let Ok(memory) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let bank = match Role::of(&memory).0 {
+                Role::Constant(bank) => bank,
+                Role::Shared => 0,
+                _ => continue,
+            };
+            let value = self.layout.offset(&symbol).wrapping_add_signed(relocation.addend);
+            field.patch(bytes.to_mut(), relocation.offset, value, bank);
+        }
+        bytes
     }
 }
 
@@ -325,6 +359,10 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
         for (section, relocation) in function.relocations(cubin) {
             if section != code {
                 images.extend(image(cubin, section, &relocation));
+                continue;
+            }
+            // Offsets in smaller memories are in the code: see `CubinSymbols::patched`.
+            if link::field(relocation.kind).is_some_and(|field| !field.is_generic()) {
                 continue;
             }
             let part = match relocation.kind {
