@@ -219,9 +219,10 @@ impl<'a> Printer<'a> {
                 (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
             });
         }
-        let kind = if self.source.is_kernel { "__global__" } else { "__device__" };
-        // The name is that of the symbol, which C++ must not mangle again.
-        format!("extern \"C\" {kind} void {}({})", self.source.name, list.join(", "))
+        // The name is that of the symbol, which C++ must not mangle again. Device functions whose parameters are not known
+        // stay C++: headers declare some of the same name.
+        let kind = if self.source.is_kernel { "extern \"C\" __global__" } else { "__device__" };
+        format!("{kind} void {}({})", self.source.name, list.join(", "))
     }
 
     /// Returns the type of a parameter, or `None` for a structure.

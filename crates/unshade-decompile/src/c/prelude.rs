@@ -4,8 +4,18 @@
 
 use super::wrap::WIDTH;
 
+/// The declaration of the device runtime's function that reports a failed assertion. nvcc knows it, but does not declare
+/// it; headers for a host do.
+const ASSERT_FAILED: &str = "\
+#ifdef __CUDACC__
+extern \"C\" __device__ void __assertfail(const void *, const void *, unsigned int, const void *, size_t);
+#endif";
+
 /// Returns the C text of a helper.
 pub fn text(name: &str) -> Option<String> {
+    if name == "__assertfail" {
+        return Some(ASSERT_FAILED.to_owned());
+    }
     let (name, signature, body) = HELPERS.iter().find(|helper| helper.0 == name)?;
     let (template, result) = match signature.strip_prefix("T ") {
         Some(_) if signature.contains("(T ") => ("template <class T> ", "T"),
@@ -20,7 +30,7 @@ pub fn text(name: &str) -> Option<String> {
 
 /// Returns whether a helper has a definition here.
 pub fn has(name: &str) -> bool {
-    HELPERS.iter().any(|helper| helper.0 == name)
+    name == "__assertfail" || HELPERS.iter().any(|helper| helper.0 == name)
 }
 
 /// Name; result and parameters; statements.
@@ -199,15 +209,23 @@ static HELPERS: &[(&str, &str, &str)] = &[
     (
         "shuffle",
         "unsigned int (unsigned int x, unsigned int lane, unsigned int mask, int mode)",
-        "    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    if (mode == 0)\n        asm volatile(\"shfl.idx.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else if (mode == 1)\n        asm volatile(\"shfl.up.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else if (mode == 2)\n        asm volatile(\"shfl.down.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else\n        asm volatile(\"shfl.bfly.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    return r;\n    #else\n    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);\n    #endif",
     ),
     (
         "shuffle_inside",
         "bool (unsigned int lane, unsigned int mask, int mode)",
         "    unsigned int me = laneid(), segment = mask >> 8 & 31, last = me & segment | mask & 31 & ~segment;\n    int to = mode == 0 ? lane & 31 & ~segment | me & segment : mode == 1 ? me - lane : mode == 2 ? me + lane : me ^ lane;\n    return mode == 1 ? to >= (int)last : to <= (int)last;",
     ),
-    ("barrier_sync", "void (unsigned int, unsigned int)", "    __syncthreads();"),
-    ("barrier_arrive", "void (unsigned int, unsigned int)", "    __syncthreads();"),
+    (
+        "barrier_sync",
+        "void (unsigned int barrier, unsigned int threads)",
+        "    #ifdef __CUDACC__\n    if (threads == 0)\n        asm volatile(\"bar.sync %0;\" : : \"r\"(barrier) : \"memory\");\n    else\n        asm volatile(\"bar.sync %0, %1;\" : : \"r\"(barrier), \"r\"(threads) : \"memory\");\n    #else\n    __syncthreads();\n    #endif",
+    ),
+    (
+        "barrier_arrive",
+        "void (unsigned int barrier, unsigned int threads)",
+        "    #ifdef __CUDACC__\n    asm volatile(\"bar.arrive %0, %1;\" : : \"r\"(barrier), \"r\"(threads) : \"memory\");\n    #else\n    __syncthreads();\n    #endif",
+    ),
 ];
 
 #[cfg(test)]

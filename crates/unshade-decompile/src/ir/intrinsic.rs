@@ -163,7 +163,7 @@ pub static TABLE: &[Entry] = &[
     reads("__all", "ub"),
     reads("__any", "ub"),
     reads("__ballot", "ub"),
-    changes("__assertfail", "-ooIoI"),
+    changing_helper("__assertfail", "-ooIoI"),
     pure("abs", "ii"),
     changing_helper("atomic_safe_add", "upu"),
     changes("atomicAdd.f", "fpf"),

@@ -3,8 +3,10 @@
 //! Code states an offset in the bank, not a variable: `LDC R5, c[0x3][R6]`, where R6 starts at 0x100 and grows in a loop,
 //! reads the variable that contains byte 0x100. So the constant part of the offset decides, as far as it can be
 //! followed through sums, phis and selects; an offset without one starts at 0. Where the parts of a phi or select are in
-//! different variables, or in none, the load is not expressible.
+//! different variables, or in none, the load is not expressible. Code compiled with -G adds the offset to the address of
+//! the bank.
 
+use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, Id, NONE, Op, Space};
 
@@ -20,6 +22,12 @@ pub struct ConstantObject {
     /// Its size in bytes.
     pub size: u64,
 }
+
+/// The constant bank of the program's variables.
+const USER_BANK: u8 = 3;
+
+/// Maximum depth of the sum that is an address.
+const MAX_DEPTH: u32 = 16;
 
 /// Maximum number of values that are followed for one offset.
 const MAX_FOLLOWED: usize = 64;
@@ -37,7 +45,7 @@ enum Start {
 
 /// Replaces offsets in banks by addresses in variables. Returns whether there were any.
 pub fn run(function: &mut Function, objects: &[ConstantObject]) -> bool {
-    let mut changed = false;
+    let mut changed = addresses(function, objects);
     for id in 0..function.values.len() as Id {
         let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
         let address = function.input(id, 0);
@@ -73,6 +81,50 @@ impl ConstantObject {
     fn contains(&self, offset: u64) -> bool {
         (self.offset..self.offset.saturating_add(self.size)).contains(&offset)
     }
+}
+
+/// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.
+fn addresses(function: &mut Function, objects: &[ConstantObject]) -> bool {
+    let mut changed = false;
+    for id in 0..function.values.len() as Id {
+        if !matches!(function.op(id), Op::Load(Space::Generic)) || function.is_replaced(id) {
+            continue;
+        }
+        let address = function.input(id, 0);
+        let found = Address::new(function, address);
+        let is_window =
+            |base: Id| matches!(function.op(base), Op::Special(special) if *special.0 == "constant_window()");
+        let Some(window) = found.base.filter(|base| is_window(*base)) else { continue };
+        let start = u64::try_from(found.offset).unwrap_or(u64::MAX);
+        let object = objects.iter().find(|object| object.bank == USER_BANK && object.contains(start));
+        if let Some(object) = object {
+            let value = function.values[id as usize];
+            let symbol = function.symbol(&object.name);
+            let symbol = function.raw(Op::Symbol(symbol), 64, 0, value.address, &[]);
+            let back = function.constant(object.offset.wrapping_neg(), 64);
+            let base = function.raw(Op::Add, 64, 0, value.address, &[symbol, back]);
+            let address = with_base(function, address, window, base, 0);
+            function.set_input(id, 0, address);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Returns a sum with another base.
+fn with_base(function: &mut Function, sum: Id, old: Id, new: Id, depth: u32) -> Id {
+    if sum == old {
+        return new;
+    }
+    if function.op(sum) != Op::Add || depth > MAX_DEPTH {
+        return sum;
+    }
+    let value = function.values[sum as usize];
+    let inputs = [0, 1].map(|index| {
+        let input = function.input(sum, index);
+        with_base(function, input, old, new, depth + 1)
+    });
+    function.raw(Op::Add, value.width, value.block, value.address, &inputs)
 }
 
 /// Makes a load read from a variable: its address is the variable's, and the offset without the variable's.

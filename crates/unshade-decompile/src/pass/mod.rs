@@ -10,6 +10,7 @@ pub mod pairs;
 pub mod quotient;
 pub mod simplify;
 pub mod volatile;
+pub mod windows;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, Op};
@@ -37,7 +38,8 @@ const MAX_QUOTIENTS: usize = 4;
 pub fn run(function: &mut Function, objects: &[ConstantObject], cache: &mut Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
-    if constants::run(function, objects) {
+    let has_objects = constants::run(function, objects);
+    if windows::run(function) || has_objects {
         found = rounds(function, 2);
     }
     // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.

@@ -8,6 +8,16 @@ pub(super) const PARAMETERS: u64 = 0x140;
 /// The offset of the stack pointer's initial value, which is the size of the thread's local memory.
 pub(super) const STACK: u64 = 0x44;
 
+/// The offset of the address of constant bank 3, through which code compiled with -G reads `__constant__` variables.
+pub(super) const CONSTANTS: u64 = 0xf0;
+
+/// The address of constant bank 3.
+pub(super) const CONSTANT_WINDOW: Special = Special(&"constant_window()");
+
+/// The special register with the lowest address of the stack (`SR_LMEMHIOFF`). Code compiled with -G traps below it, as
+/// the driver does without being asked.
+pub(super) const STACK_LIMIT: u64 = 55;
+
 /// Returns the special value at an offset of bank 0 below the parameters.
 pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
     Some(Special(match offset {

@@ -77,6 +77,14 @@ impl<'a> Lifter<'a> {
             if offset >= banks::PARAMETERS {
                 return self.leaf(Op::Parameter((offset - banks::PARAMETERS) as u32), width);
             }
+            if offset == banks::CONSTANTS || offset == banks::CONSTANTS + 4 {
+                let window = self.leaf(Op::Special(banks::CONSTANT_WINDOW), 64);
+                return match (offset == banks::CONSTANTS, width) {
+                    (true, 64) => window,
+                    (true, _) => self.make(Op::Low, width, &[window]),
+                    (false, _) => self.make(Op::High, width, &[window]),
+                };
+            }
             if (offset, width) == (banks::STACK, 32) {
                 return self.number(u64::from(self.code.local_size), 32);
             }
@@ -157,6 +165,9 @@ impl<'a> Lifter<'a> {
 
     pub(super) fn special(&mut self, address: Id) -> Id {
         let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
+        if number == banks::STACK_LIMIT {
+            return self.number(0, 32);
+        }
         if let Some(special) = banks::of_register(number) {
             return self.leaf(Op::Special(special), 32);
         }
