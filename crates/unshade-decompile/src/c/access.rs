@@ -307,7 +307,7 @@ impl Printer<'_> {
         *known = end.max(*known);
     }
 
-    /// Returns the lines that declare an array in use.
+    /// Returns the declaration of an array in use.
     pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
         let end = end.cast_unsigned();
         let space = match name {
@@ -320,11 +320,8 @@ impl Printer<'_> {
         let volatile = if self.has_volatile_shared { "volatile " } else { "" };
         Some(match space {
             Space::Shared if self.source.shared_size == 0 => {
-                // Kernels of one file may differ in the type of their dynamic shared memory.
-                format!(
-                    "    extern __shared__ __align__(16) unsigned char dynamic_shared[];\n    {pointer}shared = ({pointer})dynamic_shared;",
-                    pointer = pointer_name(ty, self.has_volatile_shared)
-                )
+                let pointer = pointer_name(ty, self.has_volatile_shared);
+                format!("    {pointer}shared = ({pointer})dynamic_shared;")
             }
             Space::Shared => {
                 let size = self.source.shared_size.div_ceil(bytes);

@@ -180,6 +180,7 @@ impl<'a> Printer<'a> {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
+        let regions = self.regions();
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
         self.globals.sort_unstable();
@@ -193,9 +194,7 @@ impl<'a> Printer<'a> {
         lines.push(plain(self.signature(&structures)));
         lines.push(plain(String::from("{")));
         let start = lines.len();
-        for region in self.regions() {
-            lines.extend(region.lines().map(|line| plain(line.to_owned())));
-        }
+        lines.extend(regions.into_iter().map(plain));
         lines.extend(self.declarations().into_iter().map(plain));
         for line in body {
             let mut addresses = Some(line.addresses);
@@ -240,6 +239,11 @@ impl<'a> Printer<'a> {
 
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_unstable();
+        // Kernels of one file may differ in the type of their dynamic shared memory, but it has one name.
+        if self.source.shared_size == 0 && self.regions.iter().any(|region| region.0 == "shared") {
+            let declaration = "extern __shared__ __align__(16) unsigned char dynamic_shared[];";
+            self.global("dynamic_shared", declaration.to_owned());
+        }
         self.regions.iter().filter_map(|(name, end)| self.region_declaration(name, *end)).collect()
     }
 

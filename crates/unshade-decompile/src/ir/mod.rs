@@ -576,9 +576,11 @@ impl Function {
         self.values[id as usize].is_volatile || self.op(id).is_kept()
     }
 
-    /// Returns whether loads must not move across it.
+    /// Returns whether loads must not move across it. Volatile loads of shared memory may change places with each other:
+    /// the threads of a warp do both at the same time.
     pub fn is_barrier(&self, id: Id) -> bool {
-        self.values[id as usize].is_volatile || self.op(id).is_barrier()
+        let is_global = self.op(id) == Op::Load(Space::Generic) && self.width(self.input(id, 0)) == 64;
+        self.values[id as usize].is_volatile && is_global || self.op(id).is_barrier()
     }
 
     /// Returns its value if it is a constant.

@@ -81,18 +81,18 @@ impl Rewriter<'_> {
             (Op::Mul, Some(y)) if y == ones && reassociate => return Some(self.make(Op::Neg, width, &[a])),
             _ => {}
         }
+        if op == Op::Add && width == 64 {
+            let whole = self.whole_term(a, b).or_else(|| self.whole_term(b, a));
+            if whole.is_some() {
+                return whole;
+            }
+        }
         let is_double = |this: &Self, inner: Op| this.op(a) == inner && this.num(this.input(a, 1)).is_some();
         match op {
             Op::Sub if a == b => return Some(self.constant(0, width)),
             // Windows are aligned to their size.
             Op::Or if y.is_some_and(|y| y < WINDOW) && self.is_window(a) => {
                 return Some(self.make(Op::Add, width, &[a, b]));
-            }
-            Op::Add if width == 64 => {
-                let whole = self.whole_term(a, b).or_else(|| self.whole_term(b, a));
-                if whole.is_some() {
-                    return whole;
-                }
             }
             Op::Sub if x == Some(0) && reassociate => return Some(self.make(Op::Neg, width, &[b])),
             Op::And | Op::Or if a == b => return Some(a),
