@@ -18,7 +18,7 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x0100_0000;
 pub(crate) const SHARED_WINDOW: u64 = 0x0200_0000;
 
 /// The size of a window.
-const WINDOW_SIZE: u64 = 0x0100_0000;
+pub(crate) const WINDOW_SIZE: u64 = 0x0100_0000;
 
 /// The constant banks.
 pub(crate) type Banks = [Vec<u8>; 32];
@@ -52,6 +52,8 @@ pub(crate) struct Environment<'a> {
     /// Local memory by thread; empty until first used.
     pub(crate) local: Vec<Vec<u8>>,
     pub(crate) local_size: usize,
+    /// The lowest address in local memory that the stack may use; it starts at the end of local memory.
+    pub(crate) stack_end: u32,
     /// Locked addresses of shared memory, each with the thread that locked it.
     pub(crate) locks: Vec<(u64, u32)>,
     /// Number of instructions executed so far.

@@ -127,6 +127,7 @@ impl Module {
             shared: vec![0; shared],
             local: Vec::new(),
             local_size: local,
+            stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
             locks: Vec::new(),
             races: limits.ordered.then(RaceDetector::default),
             absent: limits.absent,

@@ -47,6 +47,8 @@ pub struct Kernel {
     pub local: u64,
     /// The maximum or required block size, if it has one (`__launch_bounds__`).
     pub threads: Option<[u32; 3]>,
+    /// The part of it below the stack.
+    pub(crate) fixed_local: u64,
     /// The index of its code section in the module.
     pub(crate) code: usize,
     /// Its offset in the section.
@@ -157,6 +159,7 @@ impl Module {
             parameters,
             shared: 0,
             local: 0,
+            fixed_local: 0,
             threads: None,
             code: 0,
             start: 0,
@@ -337,6 +340,7 @@ impl Module {
                 .max()
                 .unwrap_or(0)
                 .into(),
+            fixed_local: 0,
             threads: details.required_threads.or(details.max_threads),
             code,
             start: function.symbol.value,
@@ -347,7 +351,10 @@ impl Module {
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
                 Role::Shared => kernel.shared = part.size,
-                Role::Local => kernel.local = kernel.local.saturating_add(part.size),
+                Role::Local => {
+                    kernel.local = kernel.local.saturating_add(part.size);
+                    kernel.fixed_local = kernel.fixed_local.saturating_add(part.size);
+                }
                 Role::Constant(bank) if part.has_bytes() => {
                     let mut bytes = cubin.elf().bytes(&part)?.data().to_vec();
                     self.relocate_constants(tables, part.index, &mut bytes, &mut kernel);
