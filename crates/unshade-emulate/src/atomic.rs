@@ -105,9 +105,9 @@ impl Environment<'_> {
     /// Locks a word of shared memory for a thread; returns whether it was free.
     pub(crate) fn lock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
-        let free = self.locks.iter().all(|lock| lock.0 != word);
+        let free = self.block.locks.iter().all(|lock| lock.0 != word);
         if free {
-            self.locks.push((word, thread));
+            self.block.locks.push((word, thread));
         }
         free
     }
@@ -115,7 +115,7 @@ impl Environment<'_> {
     /// Unlocks a word of shared memory; returns whether this thread had locked it.
     pub(crate) fn unlock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
-        let found = self.locks.iter().position(|lock| *lock == (word, thread));
-        found.map(|index| self.locks.swap_remove(index)).is_some()
+        let found = self.block.locks.iter().position(|lock| *lock == (word, thread));
+        found.map(|index| self.block.locks.swap_remove(index)).is_some()
     }
 }

@@ -43,23 +43,55 @@ impl Position {
     }
 }
 
-/// The environment of the threads of a block.
-pub(crate) struct Environment<'a> {
-    pub(crate) device: &'a mut Device,
-    pub(crate) banks: &'a Banks,
+/// The position and the memories of a block.
+pub(crate) struct BlockState {
     pub(crate) position: Position,
     pub(crate) shared: Vec<u8>,
     /// Local memory by thread; empty until first used.
     pub(crate) local: Vec<Vec<u8>>,
+    /// Locked addresses of shared memory, each with the thread that locked it.
+    pub(crate) locks: Vec<(u64, u32)>,
+    /// The race detector, if it is enabled.
+    pub(crate) races: Option<RaceDetector>,
+}
+
+impl BlockState {
+    /// Creates the state of a block with zeroed memories.
+    pub(crate) fn new(threads: [u32; 3], shared: usize, ordered: bool) -> Self {
+        Self {
+            position: Position { threads, block: [0; 3] },
+            shared: vec![0; shared],
+            local: Vec::new(),
+            locks: Vec::new(),
+            races: ordered.then(RaceDetector::default),
+        }
+    }
+
+    /// Clears the memories for another block.
+    pub(crate) fn start(&mut self, block: [u32; 3]) {
+        self.position.block = block;
+        self.shared.fill(0);
+        self.local.clear();
+        self.local.resize(self.position.thread_count() as usize, Vec::new());
+        self.locks.clear();
+        if let Some(races) = &mut self.races {
+            races.start(self.position.thread_count().div_ceil(32) as usize);
+        }
+    }
+}
+
+/// The environment of the threads of the block that runs.
+pub(crate) struct Environment<'a> {
+    pub(crate) device: &'a mut Device,
+    pub(crate) banks: &'a Banks,
+    pub(crate) block: BlockState,
     pub(crate) local_size: usize,
     /// The lowest address in local memory that the stack may use; it starts at the end of local memory.
     pub(crate) stack_end: u32,
-    /// Locked addresses of shared memory, each with the thread that locked it.
-    pub(crate) locks: Vec<(u64, u32)>,
     /// Number of instructions executed so far.
     pub(crate) steps: u64,
-    /// The race detector, if it is enabled.
-    pub(crate) races: Option<RaceDetector>,
+    /// Number of stores that changed shared or global memory: what other threads may wait for.
+    pub(crate) changes: u64,
     /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
 }
@@ -69,7 +101,7 @@ impl Environment<'_> {
     #[inline]
     pub(crate) fn load(&mut self, space: Space, address: u64, width: u8, thread: u32) -> Result<u64, Reason> {
         let size = usize::from(width / 8);
-        if self.races.is_some() {
+        if self.block.races.is_some() {
             self.check_read(space, address, size, thread)?;
         }
         self.load_unchecked(space, address, size, thread)
@@ -103,7 +135,7 @@ impl Environment<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let size = usize::from(width / 8);
-        if self.races.is_some() {
+        if self.block.races.is_some() {
             self.check_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
         }
         self.store_unchecked(space, address, value, size, thread)
@@ -120,15 +152,19 @@ impl Environment<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let bytes = self.bytes(space, address, size, thread)?;
+        let mut changes = 0;
         for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
+            changes |= *byte ^ new;
             *byte = new;
         }
+        let is_visible = resolve(space, address).0 != Memory::Local;
+        self.changes += u64::from(changes != 0 && is_visible);
         Ok(())
     }
 
     fn check_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
         let (memory, address) = resolve(space, address);
-        match &mut self.races {
+        match &mut self.block.races {
             Some(races) if memory != Memory::Local => races.read(memory, address, size, thread),
             _ => Ok(()),
         }
@@ -140,7 +176,7 @@ impl Environment<'_> {
             return Ok(());
         }
         let before = self.bytes(space, address, after.len(), thread)?.to_vec();
-        match &mut self.races {
+        match &mut self.block.races {
             Some(races) => races.write(memory, at, &before, after, thread),
             None => Ok(()),
         }
@@ -161,9 +197,9 @@ impl Environment<'_> {
             return Err(Reason::Misaligned { memory, address, bytes });
         }
         let bytes = match memory {
-            Memory::Shared => &mut self.shared,
+            Memory::Shared => &mut self.block.shared,
             Memory::Local => {
-                let of_thread = self.local.get_mut(thread as usize).ok_or(Reason::Undefined)?;
+                let of_thread = self.block.local.get_mut(thread as usize).ok_or(Reason::Undefined)?;
                 if of_thread.is_empty() {
                     of_thread.resize(self.local_size, 0);
                 }

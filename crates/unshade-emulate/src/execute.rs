@@ -248,7 +248,7 @@ fn call(
     let fault = |lane: usize| move |reason| (lane as u32, reason);
     let exchanges_lanes =
         matches!(function, Intrinsic::Shuffle | Intrinsic::Ballot | Intrinsic::Vote | Intrinsic::SwizzleAdd);
-    if exchanges_lanes && *lanes != warp.live && warp.env.races.is_some() {
+    if exchanges_lanes && *lanes != warp.live && warp.env.block.races.is_some() {
         let reason = format!(
             "lanes {:#x} exchange values while the warp, with lanes {:#x}, is diverged",
             *lanes, warp.live
@@ -309,7 +309,7 @@ fn call(
             }
         }
         Intrinsic::ReleaseLocks => {
-            warp.env.locks.clear();
+            warp.env.block.locks.clear();
             return Ok(None);
         }
         Intrinsic::LoadConstant => {

@@ -104,7 +104,7 @@ fn assertion(
     [message, file, line, function]: [u64; 4],
     thread: u32,
 ) -> Result<Reason, Reason> {
-    let position = env.position;
+    let position = env.block.position;
     let ([bx, by, bz], [tx, ty, tz]) = (position.block, position.thread(thread));
     let mut text = |address| env.text(address, thread);
     Ok(Reason::Assertion(format!(

@@ -1,6 +1,6 @@
 //! Launches of a kernel: grid, arguments, constant bank 0.
 //!
-//! Blocks run one after the other; the warps of a block take turns. Constant bank 0 has the launch parameters in the
+//! Constant bank 0 has the launch parameters in the
 //! driver's layout for sm_30 to sm_37:
 //!
 //! | bytes | contents |
@@ -13,21 +13,20 @@
 
 use std::time::Instant;
 
-use crate::block::Block;
 use crate::context::{Context, Limits, Step};
 use crate::device::{Device, DevicePointer};
-use crate::environment::{Banks, Environment, LOCAL_WINDOW, Position, SHARED_WINDOW};
+use crate::environment::{Banks, BlockState, Environment, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::fault::Fault;
 use crate::module::{Kernel, Module};
 use crate::program::Program;
-use crate::races::RaceDetector;
+use crate::schedule::{Schedule, resident_blocks};
 use crate::surface::DESCRIPTOR;
 
 /// Maximum number of threads per block on Kepler.
 const MAX_THREADS: u32 = 1024;
 
 /// Maximum number of bytes of shared memory per block.
-const MAX_SHARED: u64 = 48 << 10;
+pub(crate) const MAX_SHARED: u64 = 48 << 10;
 
 /// Maximum number of blocks in x, y and z.
 const MAX_BLOCKS: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
@@ -119,37 +118,23 @@ impl Module {
             started: Instant::now(),
             kernel: kernel.name.clone(),
         };
-        let mut block = Block::default();
+        let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
         let mut env = Environment {
             device,
             banks: &banks,
-            position: Position { threads: grid.threads, block: [0; 3] },
-            shared: vec![0; shared],
-            local: Vec::new(),
+            block: new_state(),
             local_size: local,
             stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
-            locks: Vec::new(),
-            races: limits.ordered.then(RaceDetector::default),
             absent: limits.absent,
             steps: 0,
+            changes: 0,
         };
-        let mut summary = Summary::default();
-        let [nx, ny, nz] = grid.blocks;
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    env.position.block = [x, y, z];
-                    env.shared.fill(0);
-                    env.local.clear();
-                    env.local.resize(env.position.thread_count() as usize, Vec::new());
-                    env.locks.clear();
-                    block.run(kernel.start, &program, &mut env, &mut context)?;
-                    summary.blocks += 1;
-                }
-            }
+        let mut schedule = Schedule::new(grid, resident_blocks(threads, shared, local, env.device));
+        while let Some(mut block) = schedule.next(kernel.start, new_state) {
+            let turn = block.run(&program, &mut env, &mut context)?;
+            schedule.put_back(block, turn);
         }
-        summary.steps = env.steps;
-        Ok(summary)
+        Ok(Summary { steps: env.steps, blocks: schedule.ended() })
     }
 
     /// Returns the contents of the constant banks for a launch.

@@ -12,7 +12,7 @@
 //! | `context` | limits and traces: [`Limits`], [`Step`] |
 //! | `program`, `execute`, `lanes` | decoded code, execution of one instruction for all lanes |
 //! | `intrinsics` | the named functions of p-code, in `atomic`, `cross_lane`, [`texture`], [`surface`] |
-//! | `warp`, [`stack`], `block`, `barrier` | scheduling, divergence, synchronization |
+//! | `schedule`, `block`, `warp`, [`stack`], `barrier` | order of blocks and warps, divergence, synchronization |
 //! | `races` | the data-race detector |
 //! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
@@ -53,6 +53,7 @@ pub mod launch;
 pub mod module;
 mod program;
 mod races;
+mod schedule;
 mod special;
 pub mod stack;
 pub mod surface;

@@ -8,7 +8,7 @@ use crate::fault::Reason;
 
 /// Returns the value of a special register for a lane.
 pub(crate) fn read(env: &Environment<'_>, number: u64, warp: u32, lane: u32) -> Result<u64, Reason> {
-    let position = &env.position;
+    let position = &env.block.position;
     let thread = position.thread(warp.wrapping_mul(32).wrapping_add(lane));
     let one = 1_u32 << (lane & 31);
     let lower = one.wrapping_sub(1);
@@ -38,7 +38,7 @@ pub(crate) fn read(env: &Environment<'_>, number: u64, warp: u32, lane: u32) -> 
         // SR_SWINLO, SR_SWINSZ, SR_SMEMSZ, SR_SMEMBANKS
         48 => SHARED_WINDOW,
         49 | 53 => WINDOW_SIZE,
-        50 => env.shared.len() as u64,
+        50 => env.block.shared.len() as u64,
         51 => 32,
         // SR_LWINLO, SR_LWINSZ (above), SR_LMEMLOSZ
         52 => LOCAL_WINDOW,

@@ -93,7 +93,7 @@ impl Warp {
         execute::run(fetched.lifted, active, &mut state, scratch)?;
         if let (Some(trace), Some(instruction)) = (&mut context.trace, fetched.instruction) {
             trace(&Step {
-                block: env.position.block,
+                block: env.block.position.block,
                 warp: self.number,
                 address,
                 instruction,
