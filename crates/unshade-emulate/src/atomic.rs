@@ -29,6 +29,7 @@ pub(crate) fn run(
     let [address, value, ty, ..] = *arguments;
     let size = usize::from(width / 8);
     let old = env.load_unchecked(Space::Ram, address, size, thread)?;
+    env.note_atomic(address, size, thread, true);
     let extended = |value: u64| {
         let unused = 64 - u32::from(width);
         (value << unused).cast_signed() >> unused
@@ -95,6 +96,7 @@ pub(crate) fn compare_and_swap(
 ) -> Result<u64, Reason> {
     let [address, compared, new, ..] = *arguments;
     let old = env.load(Space::Ram, address, width, thread)?;
+    env.note_atomic(address, usize::from(width / 8), thread, old == compared);
     if old == compared {
         env.store(Space::Ram, address, new, width, thread)?;
     }

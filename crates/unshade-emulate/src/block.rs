@@ -1,12 +1,11 @@
 //! Blocks: warps take turns until all have exited, or until the block seems to wait for another one.
 
-use unshade_core::Escaped;
-
 use crate::barrier::Barriers;
 use crate::context::Context;
 use crate::environment::{BlockState, Environment};
 use crate::execute::Scratch;
-use crate::fault::{Fault, Location, Reason};
+use crate::fault::{Fault, Reason};
+use crate::locate;
 use crate::program::Program;
 use crate::warp::{State, Warp};
 
@@ -43,9 +42,12 @@ impl Block {
         Self { state, warps: Vec::new(), barriers: Barriers::default(), scratch: Scratch::default() }
     }
 
-    /// Prepares the warps of a block to run from an address on.
-    pub(crate) fn start(&mut self, block: [u32; 3], address: u64) {
+    /// Prepares the `number`th block of the grid to run from an address on.
+    pub(crate) fn start(&mut self, block: [u32; 3], number: u64, address: u64, is_checked: bool) {
         self.state.start(block);
+        if is_checked {
+            self.state.start_checks(number);
+        }
         let threads = self.state.position.thread_count();
         self.warps.resize_with(threads.div_ceil(32) as usize, Warp::new);
         for (number, warp) in (0..).zip(&mut self.warps) {
@@ -83,9 +85,9 @@ impl Block {
                 progressed |= self.run_warp(index, program, env, context)?;
             }
             let live_before = std::mem::replace(&mut live, self.live());
-            let passed = self.pass_barriers(live, env);
+            let passed = self.pass_barriers(live, program, env);
             if !progressed && !passed && live > 0 {
-                return Err(self.deadlock(live, program, env, context));
+                return self.deadlock(live, program, env);
             }
             let is_idle = changes == env.changes && !passed && live == live_before;
             idle_rounds = if is_idle { idle_rounds + 1 } else { 0 };
@@ -115,12 +117,13 @@ impl Block {
         };
         for _ in 0..INSTRUCTIONS_PER_TURN {
             warp.step(program, env, &mut self.scratch, context)
-                .map_err(|(lane, reason)| fault(warp, lane, reason, program, env, context))?;
+                .map_err(|(lane, reason)| locate::fault(warp, lane, reason, program, env.block.position))?;
             env.steps += 1;
-            if let Some(arrival) = self.scratch.effects.arrival.take()
-                && self.barriers.arrive(index, &arrival)
-            {
-                warp.state = State::Waiting;
+            if let Some(arrival) = self.scratch.effects.arrival.take() {
+                env.note_arrival(warp, &arrival, program);
+                if self.barriers.arrive(index, &arrival) {
+                    warp.state = State::Waiting;
+                }
             }
             if warp.state != State::Running {
                 break;
@@ -131,56 +134,35 @@ impl Block {
     }
 
     /// Resumes the warps whose barrier is complete; returns whether there were any.
-    fn pass_barriers(&mut self, live: usize, env: &mut Environment<'_>) -> bool {
-        let (warps, mut passed) = (&mut self.warps, false);
-        self.barriers.passed(live, |index, result| {
-            passed = true;
+    fn pass_barriers(&mut self, live: usize, program: &Program<'_>, env: &mut Environment<'_>) -> bool {
+        let lanes: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
+        let exited = env.block.position.thread_count().saturating_sub(lanes);
+        let (warps, mut has_passed) = (&mut self.warps, false);
+        self.barriers.passed(live, |index, passed| {
+            has_passed = true;
             if let Some(races) = &mut env.block.races {
                 races.passed(index);
             }
             if let Some(warp) = warps.get_mut(index) {
+                env.note_passing(warp, passed.barrier, passed.for_all, exited, program);
                 warp.state = State::Running;
-                warp.barrier_result = result;
+                warp.barrier_result = passed.result;
             }
         });
-        passed
+        has_passed
     }
 
-    fn deadlock(
-        &self,
-        live: usize,
-        program: &Program<'_>,
-        env: &Environment<'_>,
-        context: &Context<'_>,
-    ) -> Fault {
+    /// Reports that nobody can pass a barrier. If the launch is checked, only the block ends.
+    fn deadlock(&self, live: usize, program: &Program<'_>, env: &mut Environment<'_>) -> Result<Turn, Fault> {
         let reason = Reason::Deadlock(self.barriers.describe(live));
-        match self.warps.iter().find(|warp| warp.state == State::Waiting) {
-            Some(warp) => fault(warp, warp.active.trailing_zeros(), reason, program, env, context),
-            None => reason.into(),
+        let Some(warp) = self.warps.iter().find(|warp| warp.state == State::Waiting) else {
+            return Err(reason.into());
+        };
+        let lane = warp.active.trailing_zeros();
+        if env.checks.is_some() {
+            env.report_deadlock(warp, lane, reason, program);
+            return Ok(Turn::Ended);
         }
-    }
-}
-
-/// Adds the location of a lane to a reason.
-fn fault(
-    warp: &Warp,
-    lane: u32,
-    reason: Reason,
-    program: &Program<'_>,
-    env: &Environment<'_>,
-    context: &Context<'_>,
-) -> Fault {
-    let instruction = program.fetch(warp.last).ok().and_then(|fetched| fetched.instruction);
-    let lane = lane & 31;
-    Fault {
-        reason,
-        location: Some(Box::new(Location {
-            kernel: Escaped(context.kernel.as_bytes()).to_string(),
-            address: warp.last,
-            text: instruction.map_or_else(|| "?".into(), |instruction| instruction.text(warp.last)),
-            block: env.block.position.block,
-            thread: env.block.position.thread(warp.number.wrapping_mul(32).wrapping_add(lane)),
-            lane: (warp.number, lane),
-        })),
+        Err(locate::fault(warp, lane, reason, program, env.block.position))
     }
 }

@@ -6,6 +6,7 @@
 use crate::device::Device;
 use crate::fault::{Memory, Reason};
 use crate::races::RaceDetector;
+use crate::sanitize::{BlockChecks, Checks};
 use unshade_sass::semantics::Space;
 
 /// Number of lanes per warp.
@@ -53,6 +54,8 @@ pub(crate) struct BlockState {
     pub(crate) locks: Vec<(u64, u32)>,
     /// The race detector, if it is enabled.
     pub(crate) races: Option<RaceDetector>,
+    /// The state of the checks, if the launch is checked.
+    pub(crate) checks: Option<Box<BlockChecks>>,
 }
 
 impl BlockState {
@@ -64,6 +67,7 @@ impl BlockState {
             local: Vec::new(),
             locks: Vec::new(),
             races: ordered.then(RaceDetector::default),
+            checks: None,
         }
     }
 
@@ -84,6 +88,8 @@ impl BlockState {
 pub(crate) struct Environment<'a> {
     pub(crate) device: &'a mut Device,
     pub(crate) banks: &'a Banks,
+    /// Number of blocks of the grid in x, y and z.
+    pub(crate) blocks: [u32; 3],
     pub(crate) block: BlockState,
     pub(crate) local_size: usize,
     /// The lowest address in local memory that the stack may use; it starts at the end of local memory.
@@ -94,15 +100,24 @@ pub(crate) struct Environment<'a> {
     pub(crate) changes: u64,
     /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
+    /// The checks of the launch, if there are any.
+    pub(crate) checks: Option<Box<Checks>>,
+    /// Whether loads and stores are reported to checks or to a race detector.
+    pub(crate) is_watched: bool,
 }
 
 impl Environment<'_> {
+    /// Returns whether a stack pointer is outside local memory or in its fixed part.
+    pub(crate) fn is_beyond_stack(&self, pointer: u32) -> bool {
+        pointer < self.stack_end || pointer as usize > self.local_size
+    }
+
     /// Loads `width` bits.
     #[inline]
     pub(crate) fn load(&mut self, space: Space, address: u64, width: u8, thread: u32) -> Result<u64, Reason> {
         let size = usize::from(width / 8);
-        if self.block.races.is_some() {
-            self.check_read(space, address, size, thread)?;
+        if self.is_watched {
+            return self.load_watched(space, address, size, thread);
         }
         self.load_unchecked(space, address, size, thread)
     }
@@ -135,8 +150,8 @@ impl Environment<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let size = usize::from(width / 8);
-        if self.block.races.is_some() {
-            self.check_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
+        if self.is_watched {
+            return self.store_watched(space, address, value, size, thread);
         }
         self.store_unchecked(space, address, value, size, thread)
     }
@@ -162,7 +177,13 @@ impl Environment<'_> {
         Ok(())
     }
 
-    fn check_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
+    pub(crate) fn check_read(
+        &mut self,
+        space: Space,
+        address: u64,
+        size: usize,
+        thread: u32,
+    ) -> Result<(), Reason> {
         let (memory, address) = resolve(space, address);
         match &mut self.block.races {
             Some(races) if memory != Memory::Local => races.read(memory, address, size, thread),
@@ -170,7 +191,13 @@ impl Environment<'_> {
         }
     }
 
-    fn check_write(&mut self, space: Space, address: u64, after: &[u8], thread: u32) -> Result<(), Reason> {
+    pub(crate) fn check_write(
+        &mut self,
+        space: Space,
+        address: u64,
+        after: &[u8],
+        thread: u32,
+    ) -> Result<(), Reason> {
         let (memory, at) = resolve(space, address);
         if memory == Memory::Local {
             return Ok(());
@@ -259,7 +286,7 @@ impl Environment<'_> {
 }
 
 /// Returns the memory that an address refers to, and the address in it.
-fn resolve(space: Space, address: u64) -> (Memory, u64) {
+pub(crate) fn resolve(space: Space, address: u64) -> (Memory, u64) {
     match space {
         Space::Shared => (Memory::Shared, address),
         Space::Local => (Memory::Local, address),

@@ -19,6 +19,7 @@ use crate::environment::{Banks, BlockState, Environment, LOCAL_WINDOW, SHARED_WI
 use crate::fault::Fault;
 use crate::module::{Kernel, Module};
 use crate::program::Program;
+use crate::sanitize::Checks;
 use crate::schedule::{Schedule, resident_blocks};
 use crate::surface::DESCRIPTOR;
 
@@ -95,6 +96,21 @@ impl Module {
         limits: Limits,
         trace: Option<&mut dyn FnMut(&Step<'_>)>,
     ) -> Result<Summary, Fault> {
+        self.launch_with(device, kernel, grid, arguments, limits, trace, &mut None)
+    }
+
+    /// Runs a kernel, with checks if there are any.
+    #[expect(clippy::too_many_arguments, reason = "those of `launch`, and the checks")]
+    pub(crate) fn launch_with(
+        &self,
+        device: &mut Device,
+        kernel: &str,
+        grid: Grid,
+        arguments: &[Argument],
+        limits: Limits,
+        trace: Option<&mut dyn FnMut(&Step<'_>)>,
+        checks: &mut Option<Box<Checks>>,
+    ) -> Result<Summary, Fault> {
         let Some(kernel) = self.kernel(kernel) else {
             let names: Vec<&str> = self.kernels().iter().take(8).map(|kernel| kernel.name.as_str()).collect();
             return Err(Fault::launch(format!(
@@ -111,30 +127,32 @@ impl Module {
         }
         let banks = self.banks(device, kernel, grid, arguments, local)?;
         let program = Program::new(self, kernel);
-        let mut context = Context {
-            trace,
-            stack_limit: limits.stack,
-            limits,
-            started: Instant::now(),
-            kernel: kernel.name.clone(),
-        };
+        let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
         let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
         let mut env = Environment {
             device,
             banks: &banks,
+            blocks: grid.blocks,
             block: new_state(),
             local_size: local,
             stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
             absent: limits.absent,
             steps: 0,
             changes: 0,
+            is_watched: limits.ordered || checks.is_some(),
+            checks: checks.take(),
         };
         let mut schedule = Schedule::new(grid, resident_blocks(threads, shared, local, env.device));
-        while let Some(mut block) = schedule.next(kernel.start, new_state) {
-            let turn = block.run(&program, &mut env, &mut context)?;
-            schedule.put_back(block, turn);
+        let result = schedule.run(kernel.start, &program, &mut env, &mut context, new_state);
+        let summary = Summary { steps: env.steps, blocks: schedule.ended() };
+        if result.is_ok() {
+            env.report_leaks(&program);
         }
-        Ok(Summary { steps: env.steps, blocks: schedule.ended() })
+        *checks = env.checks.take();
+        if let Some(checks) = checks {
+            (checks.has_started, checks.summary) = (true, summary);
+        }
+        result.map(|()| summary)
     }
 
     /// Returns the contents of the constant banks for a launch.

@@ -16,7 +16,8 @@
 //! | `races` | the data-race detector |
 //! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
-//! | [`fault`] | errors of a launch |
+//! | [`sanitize`] | checks that find all faults of a launch |
+//! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
 //! ```
 //! use unshade_emulate::{Argument, Device, Grid, Limits, Module};
@@ -50,13 +51,16 @@ mod host;
 mod intrinsics;
 mod lanes;
 pub mod launch;
+mod locate;
 pub mod module;
 mod program;
 mod races;
+pub mod sanitize;
 mod schedule;
 mod special;
 pub mod stack;
 pub mod surface;
+mod symbols;
 pub mod texture;
 mod warp;
 
@@ -67,6 +71,7 @@ pub use lanes::Registers;
 pub use launch::{Argument, Grid, Summary};
 pub use module::Module;
 pub use surface::Surface;
+pub use symbols::Frame;
 pub use texture::Texture;
 
 impl std::error::Error for Reason {}

@@ -3,7 +3,7 @@
 //! A kernel sees its own code section at address 0: branches are relative, and addresses of functions in the same section
 //! are offsets in it. Other sections have unique higher addresses, followed by the system calls of `crate::host`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unshade_core::{Error, ErrorKind, Escaped};
 use unshade_nv::Cubin;
@@ -18,9 +18,10 @@ use unshade_sass::table::Isa;
 use crate::device::{Device, DevicePointer};
 use crate::host;
 use crate::surface::Surface;
+use crate::symbols::FunctionRange;
 
 /// The address of the first code section, as seen by kernels of other sections.
-const OTHER_CODE: u64 = 0x1000_0000;
+pub(crate) const OTHER_CODE: u64 = 0x1000_0000;
 
 /// The alignment of code sections.
 const CODE_ALIGNMENT: u64 = 0x1000;
@@ -78,6 +79,8 @@ pub struct Module {
     pub(crate) kernels: Vec<Kernel>,
     /// Constant banks shared by all kernels.
     pub(crate) constants: BTreeMap<u8, Vec<u8>>,
+    /// Sorted by section and start.
+    pub(crate) functions: Vec<FunctionRange>,
     variables: BTreeMap<String, Variable>,
     bound: BTreeMap<String, u64>,
     architecture: u32,
@@ -117,6 +120,7 @@ impl Module {
             codes: Vec::new(),
             kernels: Vec::new(),
             constants: BTreeMap::new(),
+            functions: FunctionRange::all(&cubin),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
@@ -124,6 +128,7 @@ impl Module {
         };
         let globals = module.place_sections(device, &cubin)?;
         module.place_variables(&cubin, &globals);
+        module.name_variables(device, &globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
         let tables = RelocationTables::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
@@ -172,6 +177,7 @@ impl Module {
             codes: vec![Code { section: 0, address: OTHER_CODE, bytes: code.to_vec() }],
             kernels: vec![kernel],
             constants: BTreeMap::new(),
+            functions: Vec::new(),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
@@ -317,6 +323,23 @@ impl Module {
             {
                 self.variables.insert(name, Variable::Constant(bank, symbol.value, symbol.size));
             }
+        }
+    }
+
+    /// Names the variables of each section for messages.
+    fn name_variables(&self, device: &mut Device, globals: &BTreeMap<u32, u64>) {
+        let bases: BTreeSet<u64> = globals.values().copied().collect();
+        let mut by_section: BTreeMap<u64, Vec<(u64, u64, String)>> = BTreeMap::new();
+        for (name, variable) in &self.variables {
+            if let Variable::Global(pointer, size) = variable
+                && let Some(base) = bases.range(..=pointer.0).next_back()
+            {
+                let name = Escaped(name.as_bytes()).to_string();
+                by_section.entry(*base).or_default().push((pointer.0.wrapping_sub(*base), *size, name));
+            }
+        }
+        for (base, variables) in by_section {
+            device.name_variables(DevicePointer(base), variables);
         }
     }
 

@@ -7,9 +7,12 @@
 use std::collections::VecDeque;
 
 use crate::block::{Block, Turn};
+use crate::context::Context;
 use crate::device::Device;
-use crate::environment::BlockState;
+use crate::environment::{BlockState, Environment};
+use crate::fault::Fault;
 use crate::launch::{Grid, MAX_SHARED};
+use crate::program::Program;
 
 /// The number of multiprocessors of the largest Kepler chips (GK110B), and the limits of each.
 const MULTIPROCESSORS: u64 = 15;
@@ -53,20 +56,42 @@ impl Schedule {
         self.ended
     }
 
+    /// Runs all blocks of a kernel that starts at an address.
+    pub(crate) fn run(
+        &mut self,
+        start: u64,
+        program: &Program<'_>,
+        env: &mut Environment<'_>,
+        context: &mut Context<'_>,
+        new_state: impl Fn() -> BlockState,
+    ) -> Result<(), Fault> {
+        while let Some(mut block) = self.next(start, env.checks.is_some(), &new_state) {
+            let turn = block.run(program, env, context)?;
+            self.put_back(block, turn);
+        }
+        Ok(())
+    }
+
     /// Returns the block to run next: one that starts at an address, or the one suspended longest.
-    pub(crate) fn next(&mut self, start: u64, new_state: impl FnOnce() -> BlockState) -> Option<Block> {
+    fn next(
+        &mut self,
+        start: u64,
+        is_checked: bool,
+        new_state: impl FnOnce() -> BlockState,
+    ) -> Option<Block> {
+        let number = self.started;
         if self.suspended.len() < self.resident
             && let Some(position) = self.next_position()
         {
             let mut block = self.spare.pop().unwrap_or_else(|| Block::new(new_state()));
-            block.start(position, start);
+            block.start(position, number, start, is_checked);
             return Some(block);
         }
         self.suspended.pop_front()
     }
 
     /// Takes a block back after its turn.
-    pub(crate) fn put_back(&mut self, block: Block, turn: Turn) {
+    fn put_back(&mut self, block: Block, turn: Turn) {
         match turn {
             Turn::Suspended => self.suspended.push_back(block),
             Turn::Ended => {

@@ -6,8 +6,14 @@
 use crate::environment::{Environment, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::fault::Reason;
 
-/// Returns the value of a special register for a lane.
-pub(crate) fn read(env: &Environment<'_>, number: u64, warp: u32, lane: u32) -> Result<u64, Reason> {
+/// Returns the value of a special register for a lane, whose stack pointer is `stack`.
+pub(crate) fn read(
+    env: &Environment<'_>,
+    number: u64,
+    warp: u32,
+    lane: u32,
+    stack: u32,
+) -> Result<u64, Reason> {
     let position = &env.block.position;
     let thread = position.thread(warp.wrapping_mul(32).wrapping_add(lane));
     let one = 1_u32 << (lane & 31);
@@ -43,7 +49,9 @@ pub(crate) fn read(env: &Environment<'_>, number: u64, warp: u32, lane: u32) -> 
         // SR_LWINLO, SR_LWINSZ (above), SR_LMEMLOSZ
         52 => LOCAL_WINDOW,
         54 => env.local_size as u64,
-        // SR_LMEMHIOFF: the end of the stack. Functions compiled for a debugger compare the stack pointer with it.
+        // SR_LMEMHIOFF: the end of the stack. Functions compiled for a debugger trap if the stack pointer is below. Local
+        // memory starts at 0 here, so a pointer below has wrapped around.
+        55 if env.is_beyond_stack(stack) => u32::MAX.into(),
         55 => env.stack_end.into(),
         // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK
         56 => one.into(),
