@@ -42,16 +42,6 @@ pub enum RaceScope {
     Grid,
 }
 
-impl fmt::Display for RaceScope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Warp => "lane in the same instruction, with another value",
-            Self::Block => "warp with no barrier between",
-            Self::Grid => "block with nothing that orders the two",
-        })
-    }
-}
-
 /// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -193,9 +183,23 @@ impl fmt::Display for Reason {
             Self::StackOverflow => f.write_str("the stack is larger than local memory"),
             Self::DivergentBarrier(what) => f.write_str(what),
             Self::Race { scope, writes: (is_write, other_wrote), memory, address, nearby } => {
-                let does = if *is_write { "written" } else { "read" };
-                let did = if *other_wrote { "written" } else { "read" };
-                write!(f, "{address:#x} in {memory} is {does}, and {did} by another {scope}")?;
+                let verb = |is_write: bool| if is_write { "written" } else { "read" };
+                write!(f, "{address:#x} in {memory} is {} here", verb(*is_write))?;
+                match scope {
+                    RaceScope::Warp => {
+                        f.write_str(", and by another lane in the same instruction with another value")
+                    }
+                    RaceScope::Block => {
+                        write!(f, " and {} by another warp, with no barrier between", verb(*other_wrote))
+                    }
+                    RaceScope::Grid => {
+                        write!(
+                            f,
+                            " and {} by another block, with nothing that orders the two",
+                            verb(*other_wrote)
+                        )
+                    }
+                }?;
                 if nearby.is_empty() { Ok(()) } else { write!(f, " ({nearby})") }
             }
             Self::Undecoded(word) => write!(f, "{word:#018x} is not a valid instruction"),

@@ -9,6 +9,7 @@
 //! | 0x28, 0x2c, 0x30 | block size in x, y, z |
 //! | 0x34, 0x38, 0x3c | grid size in x, y, z |
 //! | 0x44 | initial stack pointer: the end of local memory |
+//! | 0xf0 | address of a copy of constant bank 3 in global memory; pointers to constants lead there |
 //! | 0x140 | kernel arguments |
 
 use std::time::Instant;
@@ -28,6 +29,9 @@ const MAX_THREADS: u32 = 1024;
 
 /// Maximum number of bytes of shared memory per block.
 pub(crate) const MAX_SHARED: u64 = 48 << 10;
+
+/// Where constant bank 0 has the address of constant bank 3.
+const CONSTANTS_POINTER: usize = 0xf0;
 
 /// Maximum number of blocks in x, y and z.
 const MAX_BLOCKS: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
@@ -125,7 +129,8 @@ impl Module {
         if threads.saturating_mul(local as u64) > device.memory_limit() {
             return Err(crate::Reason::Memory(device.memory_limit()).into());
         }
-        let banks = self.banks(device, kernel, grid, arguments, local)?;
+        let mut banks = self.banks(device, kernel, grid, arguments, local)?;
+        let constants = place_constants(device, &mut banks)?;
         let program = Program::new(self, kernel);
         let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
         let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
@@ -149,6 +154,9 @@ impl Module {
             env.report_leaks(&program);
         }
         *checks = env.checks.take();
+        if let Some(constants) = constants {
+            env.device.free(constants);
+        }
         if let Some(checks) = checks {
             (checks.has_started, checks.summary) = (true, summary);
         }
@@ -230,6 +238,18 @@ impl Module {
         }
         Ok(banks)
     }
+}
+
+/// Copies the bank of `__constant__` variables to global memory, for pointers to them.
+fn place_constants(device: &mut Device, banks: &mut Banks) -> Result<Option<DevicePointer>, Fault> {
+    let [first, _, _, variables, ..] = banks;
+    if variables.is_empty() {
+        return Ok(None);
+    }
+    let pointer = device.allocate(variables.len() as u64, "constant memory")?;
+    device.write(pointer, variables)?;
+    put(first, CONSTANTS_POINTER, &pointer.0.to_le_bytes());
+    Ok(Some(pointer))
 }
 
 fn put(bank: &mut [u8], at: usize, bytes: &[u8]) {

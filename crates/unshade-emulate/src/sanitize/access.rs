@@ -37,9 +37,4 @@ impl AccessKind {
         }
         KINDS.iter().find(|kind| kind.0 == name).map_or(Self::Weak, |kind| kind.1)
     }
-
-    /// Returns whether such accesses never race with each other.
-    pub(crate) fn is_strong(self) -> bool {
-        self != Self::Weak
-    }
 }

@@ -40,7 +40,7 @@ const RACE_IN_BLOCK: Kind =
 const RACE_BETWEEN_BLOCKS: Kind = kind(
     "race-between-blocks",
     Tool::Races,
-    "use an atomic operation, or __threadfence() and then a flag that the reader waits for",
+    "use an atomic operation, or __threadfence() before the flag or lock that hands the data over",
 );
 const DIVERGENT_BARRIER: Kind =
     kind("divergent-barrier", Tool::Sync, "let all threads of the block reach the same __syncthreads()");

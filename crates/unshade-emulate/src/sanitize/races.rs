@@ -8,7 +8,8 @@
 //! - A fence, followed by a strong write that a strong read sees, orders what the writer did before and the reader does
 //!   after ([`super::clocks`]). That the reader needs a fence, too, is not checked.
 //!
-//! A write that leaves the byte as it is races with nothing. In shared memory `volatile` leaves no trace in machine code;
+//! A write that leaves the byte as it is races with nothing, and a read of global memory does not race with an atomic
+//! operation: programs look at a value before they change it with `atomicCAS` or `atomicMax`. In shared memory `volatile` leaves no trace in machine code;
 //! there a store that directly follows a fence is strong, and so are loads of what it wrote.
 
 use std::collections::HashMap;
@@ -29,14 +30,55 @@ pub(crate) struct Stamp {
     pub(crate) block: u32,
     /// The thread's index in the block.
     pub(crate) thread: u16,
-    is_strong: bool,
+    strength: Strength,
+}
+
+/// How an access takes part in races.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Strength {
+    #[default]
+    Weak,
+    /// A weak read of global memory, which does not race with atomic operations.
+    GlobalRead,
+    /// A volatile access, or an atomic operation on shared memory.
+    Strong,
+    /// An atomic operation on global memory.
+    Atomic,
+}
+
+impl Strength {
+    fn is_strong(self) -> bool {
+        matches!(self, Self::Strong | Self::Atomic)
+    }
+
+    /// Returns the strength of an access, before what precedes it is considered.
+    fn of(access: &Access, is_read: bool) -> Self {
+        match (access.kind, access.memory) {
+            (AccessKind::Atomic | AccessKind::Reduction, Memory::Global) => Self::Atomic,
+            (AccessKind::Weak, Memory::Global) if is_read => Self::GlobalRead,
+            (AccessKind::Weak, _) => Self::Weak,
+            _ => Self::Strong,
+        }
+    }
+
+    /// Returns whether two accesses never race.
+    fn agrees(self, other: Self) -> bool {
+        let reads_atomic = |read, write| read == Self::GlobalRead && write == Self::Atomic;
+        self.is_strong() && other.is_strong() || reads_atomic(self, other) || reads_atomic(other, self)
+    }
 }
 
 impl Stamp {
     /// Returns the stamp of an access at a step by a thread of a block.
     pub(crate) fn new(step: u64, address: u64, block: u32, thread: u32) -> Self {
         let address = u32::try_from(address).unwrap_or(u32::MAX);
-        Self { step, address, block, thread: u16::try_from(thread).unwrap_or(u16::MAX), is_strong: false }
+        Self {
+            step,
+            address,
+            block,
+            thread: u16::try_from(thread).unwrap_or(u16::MAX),
+            strength: Strength::Weak,
+        }
     }
 
     pub(crate) fn warp(self) -> usize {
@@ -106,8 +148,8 @@ impl History {
     pub(crate) fn read(&mut self, access: &Access, clocks: &mut Clocks, budget: &mut Budget) -> Option<Race> {
         let mut stamp = access.stamp;
         let follows_flag = access.memory == Memory::Shared
-            && self.cell(access.address).is_some_and(|cell| cell.write.is_strong);
-        stamp.is_strong = access.kind.is_strong() || follows_flag;
+            && self.cell(access.address).is_some_and(|cell| cell.write.strength.is_strong());
+        stamp.strength = if follows_flag { Strength::Strong } else { Strength::of(access, true) };
         self.acquire(access, stamp, clocks, budget);
         let mut race = None;
         let observed = self.observed(access, clocks);
@@ -136,8 +178,10 @@ impl History {
         budget: &mut Budget,
     ) -> Option<Race> {
         let mut stamp = access.stamp;
-        let follows_fence = !access.kind.is_strong() && clocks.weak_store(stamp.warp());
-        stamp.is_strong = access.kind.is_strong() || follows_fence && access.memory == Memory::Shared;
+        stamp.strength = Strength::of(access, false);
+        if !stamp.strength.is_strong() && clocks.weak_store(stamp.warp()) && access.memory == Memory::Shared {
+            stamp.strength = Strength::Strong;
+        }
         if access.kind == AccessKind::Atomic {
             self.acquire(access, stamp, clocks, budget);
         }
@@ -160,7 +204,7 @@ impl History {
             cell.reads.into_iter().for_each(|other| against(other, false));
             *cell = Cell { write: stamp, reads: [Stamp::default(); 2] };
         });
-        if stamp.is_strong {
+        if stamp.strength.is_strong() {
             self.release(access, stamp, clocks, budget);
         }
         race
@@ -176,7 +220,7 @@ impl History {
         let location = access.address & !3;
         let is_new = !self.handovers.contains_key(&location);
         let size = size_of::<Handover>() + 64;
-        if is_new && (!stamp.is_strong || access.kind == AccessKind::Weak || !budget.take(size)) {
+        if is_new && (!stamp.strength.is_strong() || access.kind == AccessKind::Weak || !budget.take(size)) {
             return;
         }
         clocks.acquire(stamp.warp(), stamp.step, self.handovers.entry(location).or_default());
@@ -247,13 +291,14 @@ impl History {
 }
 
 const EMPTY: Cell = {
-    const NONE: Stamp = Stamp { step: 0, address: 0, block: 0, thread: 0, is_strong: false };
+    const NONE: Stamp = Stamp { step: 0, address: 0, block: 0, thread: 0, strength: Strength::Weak };
     Cell { write: NONE, reads: [NONE; 2] }
 };
 
 /// Returns whether an earlier access conflicts with one that happens now.
 fn conflicts(other: Stamp, now: Stamp, clocks: &Clocks, observed: u64) -> bool {
-    if other.step == 0 || other.is_strong && (now.is_strong || other.step <= observed) {
+    let is_seen = other.strength.is_strong() && other.step <= observed;
+    if other.step == 0 || is_seen || other.strength.agrees(now.strength) {
         return false;
     }
     if other.block != now.block {
