@@ -143,11 +143,11 @@ impl Device {
         self.allocations.get_mut(index)
     }
 
-    /// Returns whether none of the bytes of an access was ever written.
+    /// Returns whether none of the bytes of an access was ever written, and they are not padding.
     pub(crate) fn are_unset(&self, address: u64, bytes: usize) -> bool {
         let start = |allocation: &Allocation| usize::try_from(address.wrapping_sub(allocation.address)).ok();
         self.containing(address).is_some_and(|allocation| match (&allocation.unset, start(allocation)) {
-            (Some(unset), Some(start)) => unset.are_unset(start, bytes),
+            (Some(unset), Some(start)) => unset.are_unset_data(start, bytes),
             _ => false,
         })
     }

@@ -90,7 +90,7 @@ fn halves(value: u64) -> [u32; 2] {
 
 /// `malloc`: returns 0 if there is no memory left.
 fn allocate(env: &mut Environment<'_>, bytes: u64, thread: u32) -> u64 {
-    let Ok(pointer) = env.device.allocate(bytes, "malloc") else { return 0 };
+    let Ok(pointer) = env.device.allocate(bytes, "an allocation of malloc") else { return 0 };
     env.note_allocation(pointer.0, bytes, thread);
     pointer.0
 }

@@ -86,13 +86,17 @@ fn thread([tx, ty, tz]: [u32; 3], [bx, by, bz]: [u32; 3]) -> String {
 }
 
 fn print_stack(stack: &[Frame], lines: &SourceLines<'_>, stdout: &mut Stdout) -> Result<()> {
-    for (number, frame) in stack.iter().enumerate() {
+    for (number, same) in stack.chunk_by(|one, other| one == other).enumerate() {
+        let Some(frame) = same.first() else { continue };
         let function = unshade::demangle(frame.function.as_bytes())
             .unwrap_or_else(|| Escaped(frame.function.as_bytes()).to_string());
-        let place = match lines.of(frame) {
-            Some((path, line)) => format!("   {path}:{line}"),
-            None => String::new(),
-        };
+        let mut place = String::new();
+        if let Some((path, line)) = lines.of(frame) {
+            place = format!("   {path}:{line}");
+        }
+        if same.len() > 1 {
+            place.push_str(&format!("   {} times", same.len()));
+        }
         let word = if number == 0 { "in" } else { "called from" };
         let address = paint::offset(format!("{:#06x}", frame.offset));
         writeln!(stdout, "{INDENT}{INDENT}{word} {} at {address}{place}", name(function))?;
