@@ -66,6 +66,9 @@ impl Block {
     ) -> Result<Turn, Fault> {
         std::mem::swap(&mut self.state, &mut env.block);
         let turn = self.take_turns(program, env, context);
+        if turn == Ok(Turn::Ended) {
+            env.end_checks();
+        }
         std::mem::swap(&mut self.state, &mut env.block);
         turn
     }
@@ -129,7 +132,13 @@ impl Block {
                 break;
             }
         }
-        context.check_limits(env.steps)?;
+        if let Err(reason) = context.check_limits(env.steps) {
+            let position = env.block.position;
+            let lane = warp.active.trailing_zeros();
+            let is_checked = env.checks.is_some();
+            let located = || locate::fault(warp, lane, reason.clone(), program, position);
+            return Err(if is_checked { located() } else { reason.into() });
+        }
         Ok(true)
     }
 

@@ -9,6 +9,7 @@
 //! | [`device`] | memory that persists between launches: [`Device`] |
 //! | [`module`] | a loaded cubin: [`Module`], its kernels and variables |
 //! | [`launch`] | grids, arguments |
+//! | `unlinked` | shared memory of relocatable cubins |
 //! | `context` | limits and traces: [`Limits`], [`Step`] |
 //! | `program`, `execute`, `lanes` | decoded code, execution of one instruction for all lanes |
 //! | `intrinsics` | the named functions of p-code, in `atomic`, `cross_lane`, [`texture`], [`surface`] |
@@ -62,6 +63,7 @@ pub mod stack;
 pub mod surface;
 mod symbols;
 pub mod texture;
+mod unlinked;
 mod warp;
 
 pub use context::{Limits, Step};

@@ -19,6 +19,7 @@ use crate::device::{Device, DevicePointer};
 use crate::host;
 use crate::surface::Surface;
 use crate::symbols::FunctionRange;
+use crate::unlinked::SharedLayout;
 
 /// The address of the first code section, as seen by kernels of other sections.
 pub(crate) const OTHER_CODE: u64 = 0x1000_0000;
@@ -131,10 +132,11 @@ impl Module {
         module.name_variables(device, &globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
         let tables = RelocationTables::new(&cubin);
+        let shared = SharedLayout::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
-            module.add_kernel(&cubin, &tables, function)?;
+            module.add_kernel(&cubin, &tables, &shared, function)?;
         }
-        module.relocate(device, &cubin, &tables, &globals);
+        module.relocate(device, &cubin, &tables, &shared, &globals);
         Ok(module)
     }
 
@@ -347,6 +349,7 @@ impl Module {
         &mut self,
         cubin: &Cubin<'_>,
         tables: &RelocationTables<'_, '_>,
+        shared: &SharedLayout,
         function: &Function<'_>,
     ) -> Result<(), Error> {
         let section = u32::from(function.symbol.section);
@@ -355,7 +358,7 @@ impl Module {
         let mut kernel = Kernel {
             name: String::from_utf8_lossy(function.name()).into_owned(),
             parameters: function.parameters(cubin),
-            shared: 0,
+            shared: shared.common(),
             local: [details.frame_size, details.min_stack, details.max_stack]
                 .into_iter()
                 .flatten()
@@ -373,7 +376,7 @@ impl Module {
         };
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
-                Role::Shared => kernel.shared = part.size,
+                Role::Shared => kernel.shared = shared.size(part.index, part.size),
                 Role::Local => {
                     kernel.local = kernel.local.saturating_add(part.size);
                     kernel.fixed_local = kernel.fixed_local.saturating_add(part.size);
@@ -427,11 +430,14 @@ impl Module {
         device: &mut Device,
         cubin: &Cubin<'_>,
         tables: &RelocationTables<'_, '_>,
+        shared: &SharedLayout,
         globals: &BTreeMap<u32, u64>,
     ) {
         let sections: Vec<u32> = self.codes.iter().map(|code| code.section).collect();
         for (index, section) in sections.into_iter().enumerate() {
-            let has_kernel = self.kernels.iter().any(|kernel| kernel.code == index);
+            let kernel = self.kernels.iter().find(|kernel| kernel.code == index);
+            let has_kernel = kernel.is_some();
+            let dynamic = kernel.map_or(shared.common(), |kernel| kernel.shared);
             for (symbol, relocation) in tables.of(section) {
                 let global = globals.get(&u32::from(symbol.section));
                 let own = u32::from(symbol.section) == section && has_kernel;
@@ -439,7 +445,10 @@ impl Module {
                     Some(base) => Some(base.wrapping_add(symbol.value)),
                     // A kernel sees its own section at address 0.
                     None if own => Some(symbol.value),
-                    None => self.code_address(&symbol).or_else(|| plain_value(cubin, &symbol)),
+                    None => self
+                        .code_address(&symbol)
+                        .or_else(|| shared.address(&symbol, dynamic))
+                        .or_else(|| plain_value(cubin, &symbol)),
                 };
                 if let (Some(address), Some(code)) = (address, self.codes.get_mut(index)) {
                     patch(&mut code.bytes, relocation.offset, relocation.kind, relocation.addend, address);

@@ -157,6 +157,9 @@ impl Clocks {
         }
         to.blocks.join(&self.others);
         if fences.block > 0 {
+            if to.warps.len() > MAX_BLOCKS {
+                to.warps.clear();
+            }
             let known = to.warps.entry(self.block).or_insert([0; WARPS]);
             join(known, clock);
             if let Some(own) = known.get_mut(warp) {

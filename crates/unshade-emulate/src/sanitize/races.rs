@@ -124,6 +124,8 @@ pub(crate) struct Race {
 pub(crate) struct History {
     pages: HashMap<u64, Box<[Word; PAGE]>>,
     handovers: HashMap<u64, Handover>,
+    /// The number of bytes taken from the budget.
+    bytes: u64,
 }
 
 /// A number of bytes that histories may use.
@@ -134,16 +136,29 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    fn take(&mut self, bytes: usize) -> bool {
-        match self.left.checked_sub(bytes as u64) {
-            Some(left) => self.left = left,
-            None => self.is_exhausted = true,
-        }
-        !self.is_exhausted
+    /// Takes bytes for a history; returns whether there were enough.
+    fn take(&mut self, bytes: usize, taken: &mut u64) -> bool {
+        let Some(left) = self.left.checked_sub(bytes as u64) else {
+            self.is_exhausted = true;
+            return false;
+        };
+        self.left = left;
+        *taken += bytes as u64;
+        true
+    }
+
+    /// Gives back the bytes of a history that is dropped.
+    pub(super) fn give_back(&mut self, bytes: u64) {
+        self.left = self.left.saturating_add(bytes);
     }
 }
 
 impl History {
+    /// Returns the number of bytes taken from the budget.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Notes a read; returns a race with an earlier write.
     pub(crate) fn read(&mut self, access: &Access, clocks: &mut Clocks, budget: &mut Budget) -> Option<Race> {
         let mut stamp = access.stamp;
@@ -220,7 +235,11 @@ impl History {
         let location = access.address & !3;
         let is_new = !self.handovers.contains_key(&location);
         let size = size_of::<Handover>() + 64;
-        if is_new && (!stamp.strength.is_strong() || access.kind == AccessKind::Weak || !budget.take(size)) {
+        if is_new
+            && (!stamp.strength.is_strong()
+                || access.kind == AccessKind::Weak
+                || !budget.take(size, &mut self.bytes))
+        {
             return;
         }
         clocks.acquire(stamp.warp(), stamp.step, self.handovers.entry(location).or_default());
@@ -233,7 +252,8 @@ impl History {
             return;
         }
         let mut handover = Handover::default();
-        if clocks.release(stamp.warp(), stamp.step, &mut handover) && budget.take(size_of::<Handover>() + 512)
+        if clocks.release(stamp.warp(), stamp.step, &mut handover)
+            && budget.take(size_of::<Handover>() + 512, &mut self.bytes)
         {
             self.handovers.insert(location, handover);
         }
@@ -257,12 +277,13 @@ impl History {
     /// Calls a function for each cell of an access, with address and size: for words if the access has whole words, else for bytes.
     fn each(&mut self, access: &Access, budget: &mut Budget, mut visit: impl FnMut(u64, u32, &mut Cell)) {
         let unit = self.unit(access);
+        let Self { pages, bytes: taken, .. } = self;
         for address in (access.address..).step_by(unit as usize).take(access.size / unit as usize) {
-            let Some(word) = self.word(address, budget) else { return };
+            let Some(word) = word(pages, address, budget, taken) else { return };
             match word {
                 Word::Whole(cell) if unit == 4 => visit(address, unit, cell),
                 Word::Whole(cell) => {
-                    if !budget.take(size_of::<[Cell; 4]>()) {
+                    if !budget.take(size_of::<[Cell; 4]>(), taken) {
                         return;
                     }
                     let mut bytes = Box::new([*cell; 4]);
@@ -279,15 +300,21 @@ impl History {
             }
         }
     }
+}
 
-    fn word(&mut self, address: u64, budget: &mut Budget) -> Option<&mut Word> {
-        let page = match self.pages.entry(address / 4 / PAGE as u64) {
-            Entry::Occupied(page) => page.into_mut(),
-            Entry::Vacant(_) if !budget.take(size_of::<[Word; PAGE]>()) => return None,
-            Entry::Vacant(page) => page.insert(Box::new([const { Word::Whole(EMPTY) }; PAGE])),
-        };
-        page.get_mut((address / 4) as usize % PAGE)
-    }
+/// Returns the word at an address, in a new page if there is none yet.
+fn word<'p>(
+    pages: &'p mut HashMap<u64, Box<[Word; PAGE]>>,
+    address: u64,
+    budget: &mut Budget,
+    taken: &mut u64,
+) -> Option<&'p mut Word> {
+    let page = match pages.entry(address / 4 / PAGE as u64) {
+        Entry::Occupied(page) => page.into_mut(),
+        Entry::Vacant(_) if !budget.take(size_of::<[Word; PAGE]>(), taken) => return None,
+        Entry::Vacant(page) => page.insert(Box::new([const { Word::Whole(EMPTY) }; PAGE])),
+    };
+    page.get_mut((address / 4) as usize % PAGE)
 }
 
 const EMPTY: Cell = {

@@ -49,6 +49,13 @@ impl Checks {
 }
 
 impl Environment<'_> {
+    /// Drops the checks of a block that has ended, and gives back what its history has used.
+    pub(crate) fn end_checks(&mut self) {
+        if let (Some(checks), Some(block)) = (&mut self.checks, self.block.checks.take()) {
+            checks.budget.give_back(block.shared.bytes());
+        }
+    }
+
     /// Leaves out an access that failed, if the launch is checked: a load returns 0.
     pub(crate) fn leave_out(&mut self, lane: u32, reason: Reason) -> Result<u64, LaneFault> {
         let Some(checks) = &mut self.checks else { return Err((lane, reason)) };
