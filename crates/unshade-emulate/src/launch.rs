@@ -284,5 +284,6 @@ fn check_grid(kernel: &Kernel, grid: Grid) -> Result<usize, Fault> {
             "a block has at most {MAX_SHARED} bytes of shared memory, not {shared}"
         )));
     }
-    Ok(usize::try_from(shared).unwrap_or(0))
+    // Compilers load whole words, also from a variable at the end that is smaller.
+    Ok(usize::try_from(shared.next_multiple_of(4)).unwrap_or(0))
 }
