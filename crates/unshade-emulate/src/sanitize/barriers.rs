@@ -37,7 +37,7 @@ impl Environment<'_> {
                 arrival.lanes.count_ones(),
                 warp.live.count_ones()
             );
-            faults.push(Pending { lane, reason: Reason::DivergentBarrier(what), other: None });
+            faults.push(Pending { lane, reason: Reason::DivergentBarrier(what), other: None, look: None });
         }
         if arrival.threads == 0
             && arrival.kind != Kind::Arrive
@@ -48,7 +48,7 @@ impl Environment<'_> {
             if generation.address != warp.last {
                 let what = "threads of the block wait at different barriers".into();
                 let other = Some(("first arrival:", generation.first));
-                faults.push(Pending { lane, reason: Reason::DivergentBarrier(what), other });
+                faults.push(Pending { lane, reason: Reason::DivergentBarrier(what), other, look: None });
             }
         }
         for fault in faults {
@@ -76,7 +76,7 @@ impl Environment<'_> {
             let lane = warp.active.trailing_zeros() & 31;
             self.report_at(
                 warp,
-                Pending { lane, reason: Reason::DivergentBarrier(what), other: None },
+                Pending { lane, reason: Reason::DivergentBarrier(what), other: None, look: None },
                 program,
             );
         }
@@ -84,7 +84,7 @@ impl Environment<'_> {
 
     /// Adds a fault at the last instruction of a warp to the findings.
     pub(crate) fn report_deadlock(&mut self, warp: &Warp, lane: u32, reason: Reason, program: &Program<'_>) {
-        self.report_at(warp, Pending { lane, reason, other: None }, program);
+        self.report_at(warp, Pending { lane, reason, other: None, look: None }, program);
     }
 
     fn report_at(&mut self, warp: &Warp, pending: Pending, program: &Program<'_>) {

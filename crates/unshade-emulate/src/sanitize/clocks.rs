@@ -67,7 +67,7 @@ pub(crate) struct Handover {
     blocks: BlockClock,
     /// The same for the warps of a block, by block.
     warps: HashMap<u32, WarpClock>,
-    /// The number of writes, and the last read: its block, its warp, its step, and the number of writes before it.
+    /// The number of writes, and the last strong read: its block, its warp, its step, and the number of writes before it.
     writes: u64,
     read: (u32, usize, u64, u64),
 }
@@ -103,6 +103,8 @@ pub(crate) struct Clocks {
     pub(crate) block: u32,
     warps: Vec<WarpClock>,
     fences: Vec<Fences>,
+    /// By warp: the step of its arrival at the barrier that it passed last.
+    passed: Vec<u64>,
     /// What the block knows of others.
     others: BlockClock,
     /// By barrier: what the warps that arrived have done.
@@ -115,6 +117,7 @@ impl Clocks {
             block,
             warps: vec![[0; WARPS]; warps],
             fences: vec![Fences::default(); warps],
+            passed: vec![0; warps],
             others: BlockClock::default(),
             barriers: [[0; WARPS]; 16],
         }
@@ -170,10 +173,12 @@ impl Clocks {
         true
     }
 
-    /// Takes over what those who wrote a location have done.
-    pub(crate) fn acquire(&mut self, warp: usize, step: u64, from: &mut Handover) {
+    /// Takes over what those who wrote a location have done, at a read of it.
+    pub(crate) fn acquire(&mut self, warp: usize, step: u64, is_strong: bool, from: &mut Handover) {
         let (block, reader, _, writes) = from.read;
-        from.read = (self.block, warp, step, from.writes);
+        if is_strong {
+            from.read = (self.block, warp, step, from.writes);
+        }
         if block == self.block && reader == warp && writes == from.writes {
             return;
         }
@@ -200,6 +205,14 @@ impl Clocks {
             return;
         };
         join(clock, arrived);
+        if let (Some(passed), Some(step)) = (self.passed.get_mut(warp), arrived.get(warp)) {
+            *passed = *step;
+        }
+    }
+
+    /// Returns the step of a warp's arrival at the barrier that it passed last.
+    pub(crate) fn last_barrier(&self, warp: usize) -> u64 {
+        self.passed.get(warp).copied().unwrap_or(0)
     }
 }
 
@@ -229,7 +242,7 @@ mod tests {
         // Stored after the fence: not handed over.
         writer.weak_store(0);
         assert!(writer.release(0, 12, &mut flag));
-        reader.acquire(0, 13, &mut flag);
+        reader.acquire(0, 13, true, &mut flag);
         assert!(reader.knows_block(0, 10));
         assert!(!reader.knows_block(0, 11));
     }

@@ -1,6 +1,6 @@
 //! The faults of a launch: one finding for all faults of a kind at an instruction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::kinds::Kind;
 use crate::fault::Fault;
@@ -48,7 +48,8 @@ pub(super) type Key = (&'static str, u64, u64);
 pub(super) struct Findings {
     /// By key: the index in `list`, if it is not beyond the limit.
     keys: HashMap<Key, Option<usize>>,
-    list: Vec<Finding>,
+    /// With the load that one of the two accesses is, if the other is an atomic operation.
+    list: Vec<(Finding, Option<u32>)>,
     limit: usize,
     omitted: u64,
 }
@@ -61,20 +62,20 @@ impl Findings {
     /// Counts a fault if it is not the first of its kind at the instruction, and returns whether that is so.
     pub(super) fn repeat(&mut self, key: Key) -> bool {
         let Some(known) = self.keys.get(&key) else { return false };
-        if let Some(finding) = known.and_then(|index| self.list.get_mut(index)) {
+        if let Some((finding, _)) = known.and_then(|index| self.list.get_mut(index)) {
             finding.count += 1;
         }
         true
     }
 
     /// Counts a fault; `describe` is called if it is the first of its kind at the instruction.
-    pub(super) fn add(&mut self, key: Key, describe: impl FnOnce() -> Finding) {
+    pub(super) fn add(&mut self, key: Key, look: Option<u32>, describe: impl FnOnce() -> Finding) {
         if self.repeat(key) {
             return;
         }
         if self.list.len() < self.limit {
             self.keys.insert(key, Some(self.list.len()));
-            self.list.push(describe());
+            self.list.push((describe(), look));
             return;
         }
         self.omitted += 1;
@@ -83,8 +84,11 @@ impl Findings {
         }
     }
 
-    /// Returns the findings in the order in which they were found, and how many are beyond the limit.
-    pub(super) fn finish(self) -> (Vec<Finding>, u64) {
-        (self.list, self.omitted)
+    /// Returns the findings in the order in which they were found, and how many are beyond the limit. Races of `looks` with
+    /// atomic operations are harmless.
+    pub(super) fn finish(self, looks: &HashSet<u32>) -> (Vec<Finding>, u64) {
+        let is_harmful = |look: Option<u32>| look.is_none_or(|look| !looks.contains(&look));
+        let list = self.list.into_iter().filter(|(_, look)| is_harmful(*look));
+        (list.map(|(finding, _)| finding).collect(), self.omitted)
     }
 }

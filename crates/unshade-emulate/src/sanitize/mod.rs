@@ -145,9 +145,9 @@ impl Module {
         if let Err(fault) = result {
             let address = fault.location.as_ref().map_or(0, |location| location.address);
             let key = (Kind::of(&fault.reason).name, address, 0);
-            findings.add(key, || Finding { fault, count: 1, related: Vec::new() });
+            findings.add(key, None, || Finding { fault, count: 1, related: Vec::new() });
         }
-        let (findings, omitted) = findings.finish();
+        let (findings, omitted) = findings.finish(&checks.budget.looks);
         Ok(Report { findings, omitted, summary, is_complete, is_partial })
     }
 }
@@ -188,6 +188,8 @@ struct Pending {
     reason: Reason,
     /// The conflicting access, with what it did.
     other: Option<(&'static str, Stamp)>,
+    /// The load that one of the two accesses is, if the other is an atomic operation.
+    look: Option<u32>,
 }
 
 impl Checks {
@@ -200,7 +202,7 @@ impl Checks {
             pending: Vec::new(),
             heap: Heap::default(),
             global: History::default(),
-            budget: Budget { left: memory, is_exhausted: false },
+            budget: Budget { left: memory, ..Budget::default() },
             findings: Findings::new(options.limit),
         }
     }

@@ -8,12 +8,13 @@
 //! - A fence, followed by a strong write that a strong read sees, orders what the writer did before and the reader does
 //!   after ([`super::clocks`]). That the reader needs a fence, too, is not checked.
 //!
-//! A write that leaves the byte as it is races with nothing, and a read of global memory does not race with an atomic
-//! operation: programs look at a value before they change it with `atomicCAS` or `atomicMax`. In shared memory `volatile` leaves no trace in machine code;
-//! there a store that directly follows a fence is strong, and so are loads of what it wrote.
+//! A write that leaves the byte as it is races with nothing. A load that looks at a word before the same warp changes it
+//! with an atomic operation, anywhere in the launch, does not race with atomic operations. In shared memory `volatile`
+//! leaves no trace in machine code; there a store that directly follows a fence is strong, and so are loads of what it
+//! wrote.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::access::AccessKind;
 use super::clocks::{Clocks, Handover};
@@ -38,33 +39,18 @@ pub(crate) struct Stamp {
 enum Strength {
     #[default]
     Weak,
-    /// A weak read of global memory, which does not race with atomic operations.
-    GlobalRead,
-    /// A volatile access, or an atomic operation on shared memory.
+    /// A volatile access, or one of a flag in shared memory.
     Strong,
-    /// An atomic operation on global memory.
     Atomic,
 }
 
 impl Strength {
-    fn is_strong(self) -> bool {
-        matches!(self, Self::Strong | Self::Atomic)
-    }
-
-    /// Returns the strength of an access, before what precedes it is considered.
-    fn of(access: &Access, is_read: bool) -> Self {
-        match (access.kind, access.memory) {
-            (AccessKind::Atomic | AccessKind::Reduction, Memory::Global) => Self::Atomic,
-            (AccessKind::Weak, Memory::Global) if is_read => Self::GlobalRead,
-            (AccessKind::Weak, _) => Self::Weak,
-            _ => Self::Strong,
+    fn of(kind: AccessKind) -> Self {
+        match kind {
+            AccessKind::Weak => Self::Weak,
+            AccessKind::Volatile => Self::Strong,
+            AccessKind::Locked | AccessKind::Atomic | AccessKind::Reduction => Self::Atomic,
         }
-    }
-
-    /// Returns whether two accesses never race.
-    fn agrees(self, other: Self) -> bool {
-        let reads_atomic = |read, write| read == Self::GlobalRead && write == Self::Atomic;
-        self.is_strong() && other.is_strong() || reads_atomic(self, other) || reads_atomic(other, self)
     }
 }
 
@@ -117,6 +103,8 @@ pub(crate) struct Race {
     pub(crate) other_wrote: bool,
     pub(crate) other: Stamp,
     pub(crate) address: u64,
+    /// The address of the instruction if one of the two is a weak read, and the other an atomic operation.
+    pub(crate) look: Option<u32>,
 }
 
 /// The accesses to a memory.
@@ -128,11 +116,13 @@ pub(crate) struct History {
     bytes: u64,
 }
 
-/// A number of bytes that histories may use.
-#[derive(Debug)]
+/// What all histories share: the number of bytes that they may use, and what they have learnt.
+#[derive(Debug, Default)]
 pub(crate) struct Budget {
     pub(crate) left: u64,
     pub(crate) is_exhausted: bool,
+    /// The addresses of loads after which the same warp changed the word with an atomic operation.
+    pub(crate) looks: HashSet<u32>,
 }
 
 impl Budget {
@@ -163,15 +153,18 @@ impl History {
     pub(crate) fn read(&mut self, access: &Access, clocks: &mut Clocks, budget: &mut Budget) -> Option<Race> {
         let mut stamp = access.stamp;
         let follows_flag = access.memory == Memory::Shared
-            && self.cell(access.address).is_some_and(|cell| cell.write.strength.is_strong());
-        stamp.strength = if follows_flag { Strength::Strong } else { Strength::of(access, true) };
+            && self.cell(access.address).is_some_and(|cell| cell.write.strength == Strength::Strong);
+        stamp.strength = if follows_flag { Strength::Strong } else { Strength::of(access.kind) };
         self.acquire(access, stamp, clocks, budget);
+        self.learn(access, stamp, clocks, budget);
         let mut race = None;
         let observed = self.observed(access, clocks);
         self.each(access, budget, |address, _, cell| {
             if race.is_none() && conflicts(cell.write, stamp, clocks, observed) {
                 let other = cell.write;
-                race = Some(Race { is_write: false, other_wrote: true, other, address });
+                let is_look = (stamp.strength, other.strength) == (Strength::Weak, Strength::Atomic);
+                let look = is_look.then_some(stamp.address);
+                race = Some(Race { is_write: false, other_wrote: true, other, address, look });
             }
             let [first, second] = &mut cell.reads;
             let is_same = first.block == stamp.block && first.warp() == stamp.warp();
@@ -193,13 +186,17 @@ impl History {
         budget: &mut Budget,
     ) -> Option<Race> {
         let mut stamp = access.stamp;
-        stamp.strength = Strength::of(access, false);
-        if !stamp.strength.is_strong() && clocks.weak_store(stamp.warp()) && access.memory == Memory::Shared {
+        stamp.strength = Strength::of(access.kind);
+        if stamp.strength == Strength::Weak
+            && clocks.weak_store(stamp.warp())
+            && access.memory == Memory::Shared
+        {
             stamp.strength = Strength::Strong;
         }
         if access.kind == AccessKind::Atomic {
             self.acquire(access, stamp, clocks, budget);
         }
+        self.learn(access, stamp, clocks, budget);
         let observed = self.observed(access, clocks);
         let mut race = None;
         let start = access.address;
@@ -212,17 +209,31 @@ impl History {
             }
             let mut against = |other: Stamp, other_wrote: bool| {
                 if race.is_none() && conflicts(other, stamp, clocks, observed) {
-                    race = Some(Race { is_write: true, other_wrote, other, address });
+                    let is_look = (other.strength, stamp.strength) == (Strength::Weak, Strength::Atomic);
+                    let look = (is_look && !other_wrote).then_some(other.address);
+                    race = Some(Race { is_write: true, other_wrote, other, address, look });
                 }
             };
             against(cell.write, true);
             cell.reads.into_iter().for_each(|other| against(other, false));
             *cell = Cell { write: stamp, reads: [Stamp::default(); 2] };
         });
-        if stamp.strength.is_strong() {
+        if stamp.strength != Strength::Weak {
             self.release(access, stamp, clocks, budget);
         }
         race
+    }
+
+    /// Notes weak reads of the same word by the same warp, if the access is atomic and no barrier is between.
+    fn learn(&self, access: &Access, stamp: Stamp, clocks: &Clocks, budget: &mut Budget) {
+        let Some(cell) = self.cell(access.address).filter(|_| stamp.strength == Strength::Atomic) else {
+            return;
+        };
+        let is_look = |read: &&Stamp| {
+            let is_own = read.block == stamp.block && read.warp() == stamp.warp();
+            is_own && read.strength == Strength::Weak && read.step > clocks.last_barrier(stamp.warp())
+        };
+        budget.looks.extend(cell.reads.iter().filter(is_look).map(|read| read.address));
     }
 
     /// Returns the step up to which a strong read of the same location by this block has seen strong accesses to it.
@@ -236,13 +247,15 @@ impl History {
         let is_new = !self.handovers.contains_key(&location);
         let size = size_of::<Handover>() + 64;
         if is_new
-            && (!stamp.strength.is_strong()
+            && (stamp.strength == Strength::Weak
                 || access.kind == AccessKind::Weak
                 || !budget.take(size, &mut self.bytes))
         {
             return;
         }
-        clocks.acquire(stamp.warp(), stamp.step, self.handovers.entry(location).or_default());
+        let is_strong = stamp.strength != Strength::Weak;
+        let handover = self.handovers.entry(location).or_default();
+        clocks.acquire(stamp.warp(), stamp.step, is_strong, handover);
     }
 
     fn release(&mut self, access: &Access, stamp: Stamp, clocks: &mut Clocks, budget: &mut Budget) {
@@ -324,8 +337,10 @@ const EMPTY: Cell = {
 
 /// Returns whether an earlier access conflicts with one that happens now.
 fn conflicts(other: Stamp, now: Stamp, clocks: &Clocks, observed: u64) -> bool {
-    let is_seen = other.strength.is_strong() && other.step <= observed;
-    if other.step == 0 || is_seen || other.strength.agrees(now.strength) {
+    if other.step == 0 {
+        return false;
+    }
+    if other.strength != Strength::Weak && (now.strength != Strength::Weak || other.step <= observed) {
         return false;
     }
     if other.block != now.block {

@@ -39,7 +39,7 @@ impl Checks {
 
     /// Keeps a fault for the report, unless it is a repetition.
     fn suspect(&mut self, thread: u32, other: Option<(&'static str, Stamp)>, reason: Reason) {
-        self.pending.push(Pending { lane: thread % 32, reason, other });
+        self.pending.push(Pending { lane: thread % 32, reason, other, look: None });
     }
 
     /// Returns the key of a fault of the current instruction.
@@ -234,7 +234,8 @@ impl Environment<'_> {
             *nearby = self.device.describe(address);
         }
         let did = if race.other_wrote { "written by" } else { "read by" };
-        checks.suspect(stamp.thread.into(), Some((did, other)), reason);
+        let lane = u32::from(stamp.thread) % 32;
+        checks.pending.push(Pending { lane, reason, other: Some((did, other)), look: race.look });
     }
 
     /// Notes the result of `malloc`.
@@ -305,7 +306,7 @@ impl Environment<'_> {
                 ));
             }
         }
-        checks.findings.add(key, || Finding {
+        checks.findings.add(key, pending.look, || Finding {
             fault: locate::fault(warp, pending.lane, pending.reason, program, position),
             count: 1,
             related,
@@ -326,7 +327,7 @@ impl Environment<'_> {
             let reason = Reason::Leak { allocations, bytes };
             let key = ("leak", stack.first().copied().unwrap_or(0), number);
             let position = Position { block: position_of(call.block, blocks), ..position };
-            checks.findings.add(key, || Finding {
+            checks.findings.add(key, None, || Finding {
                 fault: crate::Fault {
                     reason,
                     location: Some(Box::new(locate::location(
