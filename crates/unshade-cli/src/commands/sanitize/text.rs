@@ -68,7 +68,9 @@ fn print_finding(finding: &Finding, lines: &SourceLines<'_>, stdout: &mut Stdout
     }
     if let Some(location) = location {
         let thread = thread(location.thread, location.block);
-        writeln!(stdout, "{INDENT}{} by {thread}", location.text)?;
+        // A scheduling word has no text.
+        let instruction = if location.text == "?" { "at a scheduling word" } else { &location.text };
+        writeln!(stdout, "{INDENT}{instruction} by {thread}")?;
         print_stack(&location.stack, lines, stdout)?;
     }
     for related in &finding.related {
