@@ -3,11 +3,12 @@
 //! A kernel sees its own code section at address 0: branches are relative, and addresses of functions in the same section
 //! are offsets in it. Other sections have unique higher addresses, followed by the system calls of `crate::host`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unshade_core::{Error, ErrorKind, Escaped};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
+use unshade_nv::elf::SectionType;
 use unshade_nv::function::{Function, FunctionKind, parameter_base};
 use unshade_nv::info::Parameter;
 use unshade_nv::link::{self, Field, Layout};
@@ -19,9 +20,10 @@ use unshade_sass::table::Isa;
 use crate::device::{Device, DevicePointer};
 use crate::host;
 use crate::surface::Surface;
+use crate::symbols::FunctionRange;
 
 /// The address of the first code section, as seen by kernels of other sections.
-const OTHER_CODE: u64 = 0x1000_0000;
+pub(crate) const OTHER_CODE: u64 = 0x1000_0000;
 
 /// The alignment of code sections.
 const CODE_ALIGNMENT: u64 = 0x1000;
@@ -49,6 +51,8 @@ pub struct Kernel {
     pub shared: u64,
     /// Bytes of local memory per thread.
     pub local: u64,
+    /// The part of it below the stack.
+    pub(crate) fixed_local: u64,
     /// The maximum or required block size, if it has one (`__launch_bounds__`).
     pub threads: Option<[u32; 3]>,
     /// The index of its code section in the module.
@@ -82,6 +86,8 @@ pub struct Module {
     pub(crate) constants: BTreeMap<u8, Vec<u8>>,
     /// Where generic addresses find the constant bank of the program's variables.
     pub(crate) user_bank: Option<DevicePointer>,
+    /// Sorted by section and start.
+    pub(crate) functions: Vec<FunctionRange>,
     variables: BTreeMap<String, Variable>,
     bound: BTreeMap<String, u64>,
     architecture: u32,
@@ -122,6 +128,7 @@ impl Module {
             kernels: Vec::new(),
             constants: BTreeMap::new(),
             user_bank: None,
+            functions: FunctionRange::all(&cubin),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
@@ -129,6 +136,7 @@ impl Module {
         };
         let places = module.place_sections(device, &cubin)?;
         module.place_variables(&cubin, &places);
+        module.name_variables(device, &places.globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
         let tables = RelocationTables::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
@@ -164,6 +172,7 @@ impl Module {
             parameters,
             shared: 0,
             local: 0,
+            fixed_local: 0,
             threads: None,
             code: 0,
             start: 0,
@@ -177,6 +186,7 @@ impl Module {
             kernels: vec![kernel],
             constants: BTreeMap::new(),
             user_bank: None,
+            functions: Vec::new(),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
@@ -340,6 +350,23 @@ impl Module {
         }
     }
 
+    /// Names the variables of each section for messages.
+    fn name_variables(&self, device: &mut Device, globals: &BTreeMap<u32, u64>) {
+        let bases: BTreeSet<u64> = globals.values().copied().collect();
+        let mut by_section: BTreeMap<u64, Vec<(u64, u64, String)>> = BTreeMap::new();
+        for (name, variable) in &self.variables {
+            if let Variable::Global(pointer, size) = variable
+                && let Some(base) = bases.range(..=pointer.0).next_back()
+            {
+                let name = Escaped(name.as_bytes()).to_string();
+                by_section.entry(*base).or_default().push((pointer.0.wrapping_sub(*base), *size, name));
+            }
+        }
+        for (base, variables) in by_section {
+            device.name_variables(DevicePointer(base), variables);
+        }
+    }
+
     fn add_kernel(
         &mut self,
         cubin: &Cubin<'_>,
@@ -353,7 +380,7 @@ impl Module {
         let mut kernel = Kernel {
             name: String::from_utf8_lossy(function.name()).into_owned(),
             parameters: function.parameters(cubin),
-            shared: 0,
+            shared: places.layout.common_shared_size(),
             local: [details.frame_size, details.min_stack, details.max_stack]
                 .into_iter()
                 .flatten()
@@ -361,6 +388,7 @@ impl Module {
                 .max()
                 .unwrap_or(0)
                 .into(),
+            fixed_local: 0,
             threads: details.required_threads.or(details.max_threads),
             code,
             start: function.symbol.value,
@@ -370,8 +398,11 @@ impl Module {
         };
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
-                Role::Shared => kernel.shared = part.size,
-                Role::Local => kernel.local = kernel.local.saturating_add(part.size),
+                Role::Shared => kernel.shared = places.layout.shared_size(part.index, part.size),
+                Role::Local => {
+                    kernel.local = kernel.local.saturating_add(part.size);
+                    kernel.fixed_local = kernel.fixed_local.saturating_add(part.size);
+                }
                 Role::Constant(bank) if part.has_bytes() => {
                     let mut bytes = cubin.elf().bytes(&part)?.data().to_vec();
                     self.relocate_constants(tables, part.index, &mut bytes, &mut kernel);
@@ -432,7 +463,9 @@ impl Module {
     ) {
         let sections: Vec<u32> = self.codes.iter().map(|code| code.section).collect();
         for (index, section) in sections.into_iter().enumerate() {
-            let has_kernel = self.kernels.iter().any(|kernel| kernel.code == index);
+            let kernel = self.kernels.iter().find(|kernel| kernel.code == index);
+            let has_kernel = kernel.is_some();
+            let dynamic = kernel.map_or(places.layout.common_shared_size(), |kernel| kernel.shared);
             for (symbol, relocation) in tables.of(section) {
                 let own = u32::from(symbol.section) == section && has_kernel;
                 let is_generic = link::field(relocation.kind).is_some_and(Field::is_generic);
@@ -440,6 +473,7 @@ impl Module {
                     Some(place) => Some(place),
                     // A kernel sees its own section at address 0.
                     None if own => Some((symbol.value, 0)),
+                    None if is_dynamic_shared(&symbol) => Some((dynamic, 0)),
                     None => self.code_address(&symbol).map(|address| (address, 0)),
                 };
                 if let (Some((address, bank)), Some(code)) = (address, self.codes.get_mut(index)) {
@@ -482,7 +516,7 @@ impl Places {
     fn of(&self, cubin: &Cubin<'_>, symbol: &Symbol<'_>, is_generic: bool) -> Option<(u64, u8)> {
         let index = u32::from(symbol.section);
         let section = cubin.elf().section(index).ok()?;
-        let role = Role::of(&section).0;
+        let role = if section.kind == SectionType::CUDA_SHARED { Role::Shared } else { Role::of(&section).0 };
         let is_global = role == Role::Global || is_generic;
         if let Some(base) = self.globals.get(&index).filter(|_| is_global) {
             return Some((base.wrapping_add(symbol.value), 0));
@@ -493,6 +527,11 @@ impl Places {
             _ => None,
         }
     }
+}
+
+/// Returns whether a symbol of a relocatable cubin is dynamic shared memory.
+fn is_dynamic_shared(symbol: &Symbol<'_>) -> bool {
+    symbol.section == Symbol::UNDEFINED && symbol.kind == SymbolType::CUDA_OBJECT
 }
 
 /// Applies a relocation.

@@ -4,7 +4,8 @@
 //! 1) leaves some of that to nvlink:
 //!
 //! - The value of a symbol in shared memory is its alignment. nvlink places the variables of a function by descending
-//!   alignment.
+//!   alignment. Here those of device functions come first, at the same place for all kernels; those of the kernel
+//!   follow, then dynamic shared memory, which is an undefined symbol.
 //! - Each function, including those that kernels call in other sections, has its own part of constant bank 2 for its
 //!   literals. nvlink appends those of callees to that of the kernel; [`Layout`] appends those of all functions.
 //!   Instructions have relocations for their bank and offset.
@@ -17,7 +18,7 @@
 
 use crate::Cubin;
 use crate::cubin::Role;
-use crate::elf::FileType;
+use crate::elf::{FileType, SectionType};
 use crate::relocation::RelocationType;
 use crate::symbol::{Symbol, SymbolType};
 use alloc::collections::BTreeMap;
@@ -33,6 +34,10 @@ const BANK: u64 = 64 << 10;
 pub struct Layout {
     /// The offset of each variable in the shared memory of a relocatable cubin, by the index of its symbol.
     shared: BTreeMap<u32, u64>,
+    /// The end of the shared variables of each kernel of a relocatable cubin, by the index of their section.
+    shared_ends: BTreeMap<u32, u64>,
+    /// The size of the shared variables of device functions of a relocatable cubin.
+    common_shared: u64,
     /// The offset of each function's part of a constant bank in a relocatable cubin, by the index of its section.
     constants: BTreeMap<u32, u64>,
     /// The size of the banks that have such parts.
@@ -51,21 +56,28 @@ impl Layout {
     }
 
     fn place_shared(&mut self, cubin: &Cubin<'_>) {
-        let mut variables: BTreeMap<u16, Vec<Symbol<'_>>> = BTreeMap::new();
+        let mut variables: BTreeMap<(bool, u16), Vec<Symbol<'_>>> = BTreeMap::new();
         let symbols = cubin.elf().symbols().into_iter().flat_map(|symbols| symbols.iter());
         for symbol in symbols.filter(|symbol| symbol.kind == SymbolType::CUDA_OBJECT) {
-            let section = cubin.elf().section(u32::from(symbol.section));
-            if section.is_ok_and(|section| Role::of(&section).0 == Role::Shared) {
-                variables.entry(symbol.section).or_default().push(symbol);
+            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            if section.kind == SectionType::CUDA_SHARED {
+                // Sorts the sections of device functions, which name no kernel, before the others.
+                let is_of_kernel = !Role::of(&section).1.is_empty();
+                variables.entry((is_of_kernel, symbol.section)).or_default().push(symbol);
             }
         }
-        for mut variables in variables.into_values() {
+        for ((is_of_kernel, section), mut variables) in variables {
             variables.sort_by_key(|variable| Reverse(variable.value));
-            let mut end = 0_u64;
+            let mut end = self.common_shared;
             for variable in variables {
                 let start = end.checked_next_multiple_of(variable.value.max(1)).unwrap_or(end);
                 self.shared.insert(variable.index, start);
                 end = start.saturating_add(variable.size);
+            }
+            if is_of_kernel {
+                self.shared_ends.insert(section.into(), end);
+            } else {
+                self.common_shared = end;
             }
         }
     }
@@ -93,6 +105,16 @@ impl Layout {
         }
         let start = self.constants.get(&u32::from(symbol.section)).copied().unwrap_or(0);
         start.saturating_add(symbol.value)
+    }
+
+    /// Returns the size of the static shared memory of a kernel whose own variables are in a section of `size` bytes.
+    pub fn shared_size(&self, section: u32, size: u64) -> u64 {
+        self.shared_ends.get(&section).copied().unwrap_or(size)
+    }
+
+    /// Returns the size of the static shared memory of a kernel without variables of its own.
+    pub fn common_shared_size(&self) -> u64 {
+        self.common_shared
     }
 
     /// Returns the size of a bank that all functions share parts of.
