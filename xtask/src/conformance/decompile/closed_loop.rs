@@ -278,7 +278,7 @@ fn decompiled(cubin: &[u8], options: &Options) -> Result<Vec<FunctionC>> {
     let mut functions = Vec::new();
     let cubin = Cubin::read(Reader::new(cubin))?;
     decompile::cubin(&cubin, &|_| true, options, &mut Diagnostics::new(), &mut |function| {
-        functions.push(function)
+        functions.push(function);
     });
     Ok(functions)
 }
