@@ -46,6 +46,7 @@ pub mod structure;
 pub mod types;
 pub mod variables;
 
+use crate::ir::BlockId;
 use ir::Op;
 use ir::dominators::Graph;
 pub use pass::Cache;
@@ -225,17 +226,16 @@ pub fn decompile_cached(
     let types = Types::new(&function, &used, &known);
     let schedule = schedule::Schedule::new(&function, &graph, &used);
     let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
-    let weight =
-        |block: u32| schedule.statements[block as usize].len() + variables.copies[block as usize].len();
+    let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
     let is_preset =
-        |block: u32| schedule.statements[block as usize].is_empty() && variables.is_preset(&function, block);
+        |block: BlockId| schedule.statements[block].is_empty() && variables.is_preset(&function, block);
     let mut structurer = structure::Structurer::new(&function, &graph, weight, is_preset);
     let statements = structurer.run();
     let gotos = structurer.gotos;
     let unlifted = graph
         .order
         .iter()
-        .flat_map(|block| &function.blocks[*block as usize].effects)
+        .flat_map(|block| &function.blocks[*block].effects)
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);

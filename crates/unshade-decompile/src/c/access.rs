@@ -3,20 +3,20 @@
 use super::Printer;
 use crate::address::Address;
 use crate::ir::id_lists::entry;
-use crate::ir::{Id, Intrinsic, Op, Space};
+use crate::ir::{Intrinsic, Op, Space, ValueId};
 use crate::sass::VariableSpace;
 use crate::types::{Type, letter};
 
 impl Printer<'_> {
     /// Returns the type of the text of a load.
-    pub(super) fn loaded_type(&self, space: Space, id: Id) -> Type {
+    pub(super) fn loaded_type(&self, space: Space, id: ValueId) -> Type {
         let width = self.function.width(id);
-        let wanted = self.types.of[id as usize];
+        let wanted = self.types.of[id];
         self.access_type(space, self.function.input(id, 0), width, wanted)
     }
 
     /// Returns the type of an access: that of the memory if it has the same width and kind.
-    fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
+    fn access_type(&self, space: Space, address: ValueId, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
         let wanted = match wanted {
             // A pointer to pointers is printed as a pointer to numbers.
@@ -34,7 +34,7 @@ impl Printer<'_> {
     }
 
     /// Returns the element type of the pointer or array.
-    fn element(&self, space: Space, address: Id) -> Option<Type> {
+    fn element(&self, space: Space, address: ValueId) -> Option<Type> {
         if self.function.width(address) == 64 {
             let base = self.parts(address).base?;
             return match self.base_type(base) {
@@ -46,11 +46,11 @@ impl Printer<'_> {
     }
 
     /// Splits an address as it is printed: values with a variable stay whole.
-    fn parts(&self, id: Id) -> Address {
+    fn parts(&self, id: ValueId) -> Address {
         Address::down_to(self.function, id, &|part| self.has_variable(part))
     }
 
-    fn base_type(&self, base: Id) -> Type {
+    fn base_type(&self, base: ValueId) -> Type {
         match self.function.op(base) {
             Op::Symbol(_) => self.symbol_type(base),
             Op::Parameter(offset) => self
@@ -58,12 +58,12 @@ impl Printer<'_> {
                 .iter()
                 .find(|parameter| parameter.offset == offset)
                 .and_then(|parameter| parameter.ty)
-                .unwrap_or(self.types.of[base as usize]),
+                .unwrap_or(self.types.of[base]),
             _ => self.has_type(base),
         }
     }
 
-    fn region_of(&self, space: Space, address: Id) -> Space {
+    fn region_of(&self, space: Space, address: ValueId) -> Space {
         if space == Space::Generic && self.function.width(address) == 32 { Space::Shared } else { space }
     }
 
@@ -73,7 +73,7 @@ impl Printer<'_> {
     }
 
     /// Returns the type in which a value is stored.
-    pub(super) fn stored_type(&self, space: Space, address: Id, value: Id) -> Type {
+    pub(super) fn stored_type(&self, space: Space, address: ValueId, value: ValueId) -> Type {
         let width = self.function.width(value);
         if matches!(self.function.op(value), Op::Constant(_)) {
             // A constant takes the type of the memory if that has the same width.
@@ -90,7 +90,7 @@ impl Printer<'_> {
 
     /// Returns an access as an lvalue, and its type. A constant that is stored has no wanted type: it takes that of
     /// the memory.
-    pub(super) fn lvalue(&mut self, space: Space, address: Id, wanted: Type) -> (String, Type) {
+    pub(super) fn lvalue(&mut self, space: Space, address: ValueId, wanted: Type) -> (String, Type) {
         let element = self.element(space, address);
         let width = match (wanted, element) {
             (Type::Void, Some(element)) => element.bits(),
@@ -110,7 +110,7 @@ impl Printer<'_> {
         (self.region_access(space, &found, ty), ty)
     }
 
-    fn pointer_access(&mut self, address: Id, found: &Address, ty: Type) -> String {
+    fn pointer_access(&mut self, address: ValueId, found: &Address, ty: Type) -> String {
         let Some(base) = found.base else {
             let text = self.value(address, 15, Type::Integer(64, false));
             self.casts += 1;
@@ -144,7 +144,7 @@ impl Printer<'_> {
         format!("*({})((char *){text} + {index})", ty.pointer().name())
     }
 
-    fn base_text(&mut self, base: Id, has: Type) -> String {
+    fn base_text(&mut self, base: ValueId, has: Type) -> String {
         match self.function.op(base) {
             Op::Symbol(_) => self.symbol(base),
             // The bits of a float are the address; a cast would convert its value.
@@ -193,7 +193,7 @@ impl Printer<'_> {
     }
 
     /// Returns a term of an index. A widened value needs no cast if C widens it the same way.
-    fn index_part(&mut self, id: Id, precedence: u8) -> String {
+    fn index_part(&mut self, id: ValueId, precedence: u8) -> String {
         let inner = self.function.input(id, 0);
         match self.function.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(inner) == 32 && !self.has_variable(id) => {
@@ -212,7 +212,7 @@ impl Printer<'_> {
     }
 
     /// Returns pointer arithmetic: `p + n`.
-    pub(super) fn pointer(&mut self, id: Id, precedence: u8, ty: Type) -> String {
+    pub(super) fn pointer(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
@@ -238,7 +238,7 @@ impl Printer<'_> {
         super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, precedence)
     }
 
-    fn integer_sum(&mut self, id: Id) -> String {
+    fn integer_sum(&mut self, id: ValueId) -> String {
         let wide = Type::Integer(64, false);
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let left = self.value(a, 12, wide);
@@ -247,7 +247,7 @@ impl Printer<'_> {
     }
 
     /// Returns the address operand of an atomic operation.
-    pub(super) fn pointed(&mut self, address: Id, call: Intrinsic) -> String {
+    pub(super) fn pointed(&mut self, address: ValueId, call: Intrinsic) -> String {
         let ty = match letter(call.input(1)) {
             Type::Void => Type::Integer(32, false),
             ty => ty,
@@ -348,10 +348,10 @@ impl Printer<'_> {
     /// Finds the fields of structures that are read: of two that overlap, the wider one.
     pub(super) fn find_fields(&mut self) {
         let mut reads: Vec<(u8, u32, Type)> = Vec::new();
-        for (id, value) in self.function.values.iter().enumerate() {
+        for (id, value) in self.function.values.entries() {
             if let Op::Parameter(offset) = value.op
                 && self.schedule.uses[id] > 0
-                && !self.function.is_replaced(id as Id)
+                && !self.function.is_replaced(id)
             {
                 reads.push((value.width, offset, self.types.of[id]));
             }

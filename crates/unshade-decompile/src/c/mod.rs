@@ -16,7 +16,7 @@ mod wrap;
 
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{BlockId, Function, Id, Op};
+use crate::ir::{BlockId, Function, IdVec, NO_ADDRESS, Op, ValueId, ValueMap};
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
@@ -35,7 +35,7 @@ pub struct Printer<'a> {
     /// The type of the first read of each offset and width of the parameters.
     read: FastMap<(u32, u8), Type>,
     /// The name of each variable, by its representative.
-    names: FastMap<Id, String>,
+    names: FastMap<ValueId, String>,
     /// Number of variables by prefix.
     counts: Vec<(&'static str, u32)>,
     /// The helpers in use.
@@ -51,19 +51,19 @@ pub struct Printer<'a> {
     lines: Vec<BodyLine>,
     addresses: Vec<u32>,
     /// The variables named since the last line.
-    named: Vec<Id>,
+    named: Vec<ValueId>,
     /// The variable that the next line declares.
-    declaring: Option<Id>,
+    declaring: Option<ValueId>,
     /// The last occurrence of each variable, and the end of each loop in the order of printing.
-    last: FastMap<Id, u32>,
+    last: FastMap<ValueId, u32>,
     loop_ends: Vec<u32>,
     loops_written: usize,
     indent: usize,
     /// Variables that are declared where they are first set.
-    declared_later: Vec<bool>,
-    declared: Vec<bool>,
+    declared_later: ValueMap<bool>,
+    declared: ValueMap<bool>,
     /// Products that are operands of a sum.
-    is_summand: Vec<bool>,
+    is_summand: ValueMap<bool>,
     /// Number of printed casts.
     pub casts: usize,
 }
@@ -74,11 +74,11 @@ struct BodyLine {
     indent: usize,
     addresses: Vec<u32>,
     /// The variable that it sets, if it does nothing else.
-    sets: Option<Id>,
+    sets: Option<ValueId>,
     /// The variable that it declares.
-    declares: Option<Id>,
+    declares: Option<ValueId>,
     /// The variables that it names.
-    names: Vec<Id>,
+    names: Vec<ValueId>,
 }
 
 /// The text of a function.
@@ -139,8 +139,8 @@ impl<'a> Printer<'a> {
             loop_ends: Vec::new(),
             loops_written: 0,
             indent: 1,
-            declared_later: vec![false; function.values.len()],
-            declared: vec![false; function.values.len()],
+            declared_later: IdVec::filled(false, function.values.len()),
+            declared: IdVec::filled(false, function.values.len()),
             is_summand: summands(function),
             casts: 0,
         };
@@ -238,8 +238,8 @@ impl<'a> Printer<'a> {
 
     fn declarations(&self) -> Vec<String> {
         let flags = self.flags.iter().map(|name| (Type::Bool.name(), name.as_str()));
-        let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id as usize]);
-        let others = others.map(|(id, name)| (self.types.of[*id as usize].name(), name.as_str()));
+        let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id]);
+        let others = others.map(|(id, name)| (self.types.of[*id].name(), name.as_str()));
         let mut names: Vec<(&str, &str)> = flags.chain(others).collect();
         names.sort_unstable_by_key(|(ty, name)| (*ty, name.len(), *name));
         let mut lines = Vec::new();
@@ -255,13 +255,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the name of a value's variable.
-    pub(crate) fn name(&mut self, id: Id) -> String {
+    pub(crate) fn name(&mut self, id: ValueId) -> String {
         let class = self.variables.of(id);
         self.named.push(class);
         if let Some(name) = self.names.get(&class) {
             return name.clone();
         }
-        let prefix = match self.types.of[class as usize] {
+        let prefix = match self.types.of[class] {
             Type::Bool => "b",
             Type::Float(64) => "d",
             Type::Float(_) => "f",
@@ -300,11 +300,11 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes a line. `sets` is the variable that it sets, if it does nothing else.
-    fn write(&mut self, text: String, sets: Option<Id>) {
+    fn write(&mut self, text: String, sets: Option<ValueId>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.sort_unstable();
         addresses.dedup();
-        addresses.retain(|address| *address != crate::ir::NONE);
+        addresses.retain(|address| *address != NO_ADDRESS);
         let mut names = std::mem::take(&mut self.named);
         names.sort_unstable();
         names.dedup();
@@ -428,13 +428,13 @@ impl<'a> Printer<'a> {
             Statement::Break => self.line("break;"),
             Statement::Continue => self.line("continue;"),
             Statement::Return => self.line("return;"),
-            Statement::Goto(block) => self.line(&format!("goto at_{:x}_{block};", self.address(*block))),
+            Statement::Goto(block) => self.line(&format!("goto {};", self.label(*block))),
             Statement::Set(flag, is_set) => {
                 let name = self.flag(*flag);
                 self.line(&format!("{name} = {is_set};"));
             }
             Statement::Label(block) => {
-                let text = format!("at_{:x}_{block}:;", self.address(*block));
+                let text = format!("{}:;", self.label(*block));
                 let indent = std::mem::take(&mut self.indent);
                 self.line(&text);
                 self.indent = indent;
@@ -442,12 +442,13 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn address(&self, block: BlockId) -> u32 {
-        self.function.blocks[block as usize].address
+    /// Returns the label of a block.
+    fn label(&self, block: BlockId) -> String {
+        format!("at_{:x}_{}", self.function.blocks[block].address, block.number())
     }
 
     fn weight(&self, block: BlockId) -> usize {
-        self.schedule.statements[block as usize].len() + self.variables.copies[block as usize].len()
+        self.schedule.statements[block].len() + self.variables.copies[block].len()
     }
 
     /// Returns the name of a flag.
@@ -469,15 +470,15 @@ impl<'a> Printer<'a> {
 
     fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
-        for &id in &schedule.statements[block as usize] {
+        for &id in &schedule.statements[block] {
             self.item(id);
         }
         self.copies(block);
     }
 
-    fn item(&mut self, id: Id) {
-        self.addresses.push(self.function.values[id as usize].address);
-        let is_used = self.schedule.uses[id as usize] > 0 && self.function.width(id) != 0;
+    fn item(&mut self, id: ValueId) {
+        self.addresses.push(self.function.values[id].address);
+        let is_used = self.schedule.uses[id] > 0 && self.function.width(id) != 0;
         match self.function.op(id) {
             Op::Store(space) => {
                 let value = self.function.input(id, 1);
@@ -488,7 +489,7 @@ impl<'a> Printer<'a> {
                 self.assign(&target, &text, None);
             }
             Op::Unlifted(note) => {
-                let note = self.function.notes.get(note as usize).map_or("", String::as_str);
+                let note = self.function.notes.get(note).map_or("", String::as_str);
                 let note = note.replace("*/", "* /");
                 if is_used {
                     let name = self.name(id);
@@ -503,7 +504,7 @@ impl<'a> Printer<'a> {
                 self.line(&format!("{text};"));
             }
             _ if is_used => {
-                let ty = self.types.of[id as usize];
+                let ty = self.types.of[id];
                 let name = self.name(id);
                 let declared = self.declared(id);
                 let text = self.set_to(id, ty);
@@ -511,14 +512,14 @@ impl<'a> Printer<'a> {
                 self.assign(&format!("{declared}{name}"), &text, sets);
             }
             _ => {
-                let text = self.computed(id, 0, self.types.of[id as usize]);
+                let text = self.computed(id, 0, self.types.of[id]);
                 self.line(&format!("{text};"));
             }
         }
     }
 
     /// Returns a value that is assigned to a type: C converts sign and width of integers implicitly.
-    fn assigned(&mut self, id: Id, ty: Type) -> String {
+    fn assigned(&mut self, id: ValueId, ty: Type) -> String {
         if matches!(ty, Type::Integer(64, _)) && self.is_widened(id) {
             return self.value(self.function.input(id, 0), 0, self.has_type(self.function.input(id, 0)));
         }
@@ -534,7 +535,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes an assignment; `x = x + 1` becomes `x += 1`, and so does `x = 1 + x`.
-    fn assign(&mut self, target: &str, text: &str, sets: Option<Id>) {
+    fn assign(&mut self, target: &str, text: &str, sets: Option<ValueId>) {
         const OPERATORS: [&str; 8] = ["+", "-", "*", "&", "|", "^", "<<", ">>"];
         if let Some(rest) = text.strip_prefix(target).and_then(|rest| rest.strip_prefix(' ')) {
             for operator in OPERATORS {
@@ -557,14 +558,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the type to print before a variable that is declared where it is set.
-    fn declared(&mut self, id: Id) -> String {
+    fn declared(&mut self, id: ValueId) -> String {
         let class = self.variables.of(id);
-        if !self.declared_later[class as usize] || std::mem::replace(&mut self.declared[class as usize], true)
-        {
+        if !self.declared_later[class] || std::mem::replace(&mut self.declared[class], true) {
             return String::new();
         }
         self.declaring = Some(class);
-        let ty = self.types.of[class as usize].name();
+        let ty = self.types.of[class].name();
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
 
@@ -572,7 +572,7 @@ impl<'a> Printer<'a> {
     /// already set.
     fn copies(&mut self, block: BlockId) {
         let variables = self.variables;
-        let mut rest: Vec<(Id, Id)> = variables.copies[block as usize].clone();
+        let mut rest: Vec<(ValueId, ValueId)> = variables.copies[block].clone();
         while !rest.is_empty() {
             let free = rest.iter().position(|(phi, _)| {
                 let class = variables.of(*phi);
@@ -581,25 +581,25 @@ impl<'a> Printer<'a> {
             let index = match free {
                 Some(index) => index,
                 None => {
-                    let texts: Vec<(Id, String)> = rest
+                    let texts: Vec<(ValueId, String)> = rest
                         .iter()
-                        .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi as usize])))
+                        .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi])))
                         .collect();
                     return self.copy_cycle(&texts);
                 }
             };
             let (phi, input) = rest.swap_remove(index);
             let class = variables.of(phi);
-            let text = self.assigned(input, self.types.of[class as usize]);
+            let text = self.assigned(input, self.types.of[class]);
             let name = self.name(phi);
             let declared = self.declared(phi);
-            self.addresses.push(self.function.values[input as usize].address);
+            self.addresses.push(self.function.values[input].address);
             self.assign(&format!("{declared}{name}"), &text, Some(class));
         }
     }
 
     /// Writes copies that read each other in a cycle, through temporaries.
-    fn copy_cycle(&mut self, texts: &[(Id, String)]) {
+    fn copy_cycle(&mut self, texts: &[(ValueId, String)]) {
         for (phi, _) in texts {
             let name = self.name(*phi);
             let declared = self.declared(*phi);
@@ -610,7 +610,7 @@ impl<'a> Printer<'a> {
         self.line("{");
         self.indent += 1;
         for (index, (phi, text)) in texts.iter().enumerate() {
-            let ty = self.types.of[self.variables.of(*phi) as usize];
+            let ty = self.types.of[self.variables.of(*phi)];
             self.line(&format!("{} = {text};", declaration(ty, &format!("next_{index}"))));
         }
         for (index, (phi, _)) in texts.iter().enumerate() {
@@ -622,13 +622,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns whether an expression reads the variable of a class.
-    fn reads(&self, id: Id, class: Id) -> bool {
+    fn reads(&self, id: ValueId, class: ValueId) -> bool {
         let mut found = false;
         self.each_variable(id, &mut |id| found |= self.variables.of(id) == class);
         found
     }
 
-    fn each_variable(&self, id: Id, visit: &mut dyn FnMut(Id)) {
+    fn each_variable(&self, id: ValueId, visit: &mut dyn FnMut(ValueId)) {
         if self.has_variable(id) {
             return visit(id);
         }
@@ -640,14 +640,14 @@ impl<'a> Printer<'a> {
             } else if !crate::schedule::is_leaf(self.function, id) {
                 let inputs = 0..self.function.inputs(id).len();
                 list.extend(
-                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE),
+                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != ValueId::NONE),
                 );
             }
         }
     }
 
-    pub(crate) fn has_variable(&self, id: Id) -> bool {
-        !self.schedule.inline[id as usize] && !crate::schedule::is_leaf(self.function, id)
+    pub(crate) fn has_variable(&self, id: ValueId) -> bool {
+        !self.schedule.inline[id] && !crate::schedule::is_leaf(self.function, id)
     }
 }
 
@@ -720,9 +720,9 @@ pub fn identifier(name: &str) -> String {
 }
 
 /// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.
-fn summands(function: &Function) -> Vec<bool> {
-    let mut found = vec![false; function.values.len()];
-    for id in 0..function.values.len() as Id {
+fn summands(function: &Function) -> ValueMap<bool> {
+    let mut found = IdVec::filled(false, function.values.len());
+    for id in function.values.keys() {
         if !matches!(function.op(id), Op::FloatAdd | Op::FloatSub) || function.is_replaced(id) {
             continue;
         }
@@ -733,7 +733,7 @@ fn summands(function: &Function) -> Vec<bool> {
             }
             // Also through a variable.
             if function.op(input) == Op::FloatMul {
-                found[input as usize] = true;
+                found[input] = true;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Global variables that code refers to: their declarations and initial values.
 
 use super::{Printer, identifier};
-use crate::ir::{Id, Op};
+use crate::ir::{Op, ValueId};
 use crate::sass::{Variable, VariableSpace};
 use crate::types::{NumberKind, Type};
 
@@ -9,25 +9,25 @@ use crate::types::{NumberKind, Type};
 const MAX_NUMBERS: usize = 64;
 
 impl Printer<'_> {
-    fn variable_of(&self, id: Id) -> (&str, Option<&Variable<'_>>) {
+    fn variable_of(&self, id: ValueId) -> (&str, Option<&Variable<'_>>) {
         let name = match self.function.op(id) {
-            Op::Symbol(symbol) => self.function.symbols.get(symbol as usize).map_or("", String::as_str),
+            Op::Symbol(symbol) => self.function.symbols.get(symbol).map_or("", String::as_str),
             _ => "",
         };
         (name, self.source.code.variables.iter().find(|variable| variable.name == name))
     }
 
     /// Returns the type of a variable as a pointer to its accesses.
-    pub(super) fn symbol_type(&self, id: Id) -> Type {
+    pub(super) fn symbol_type(&self, id: ValueId) -> Type {
         let (_, variable) = self.variable_of(id);
-        match self.types.of[id as usize] {
+        match self.types.of[id] {
             ty @ Type::Pointer(..) if !variable.is_some_and(Variable::is_literal) => ty,
             _ => Type::Pointer(8, NumberKind::Unsigned),
         }
     }
 
     /// Returns the name of a variable, which is declared before the function, or a string literal.
-    pub(super) fn symbol(&mut self, id: Id) -> String {
+    pub(super) fn symbol(&mut self, id: ValueId) -> String {
         let (name, variable) = self.variable_of(id);
         let safe = identifier(name);
         let element = self.symbol_type(id).target().unwrap_or(Type::Integer(8, false));

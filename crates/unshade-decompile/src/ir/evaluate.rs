@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::hash::FastMap;
-use super::{Function, Id, Op};
+use super::{Function, Op, ValueId};
 
 /// Returns the result of an operator for numbers; `widths` are those of its inputs. `None` for operators without a
 /// value of their own, and where C leaves the result undefined.
@@ -145,12 +145,13 @@ impl Expression {
     /// or `None` if it is unknown.
     pub fn new(
         function: &Function,
-        root: Id,
-        leaves: &[Id],
-        inputs: &dyn Fn(Id, &mut Vec<Id>) -> Option<Op>,
+        root: ValueId,
+        leaves: &[ValueId],
+        inputs: &dyn Fn(ValueId, &mut Vec<ValueId>) -> Option<Op>,
     ) -> Option<Self> {
         let mut found = Self { leaves: leaves.len(), operations: Vec::new() };
-        let mut indices: FastMap<Id, u16> = (0..).zip(leaves).map(|(index, leaf)| (*leaf, index)).collect();
+        let mut indices: FastMap<ValueId, u16> =
+            (0..).zip(leaves).map(|(index, leaf)| (*leaf, index)).collect();
         let mut stack = vec![(root, false)];
         let mut parts = Vec::new();
         while let Some((id, is_done)) = stack.pop() {

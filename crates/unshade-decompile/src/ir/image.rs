@@ -1,5 +1,7 @@
 //! Reads and writes of textures and surfaces, as calls of CUDA's functions.
 
+use super::SymbolId;
+
 /// The details of [`Op::ImageRead`](super::Op::ImageRead) and [`Op::ImageWrite`](super::Op::ImageWrite).
 ///
 /// The inputs of the operation are the handle, unless there is a reference; then the coordinates and other arguments,
@@ -8,9 +10,8 @@
 pub struct Image {
     /// The CUDA function.
     pub function: &'static str,
-    /// The reference, which is declared globally: an index into [`Function::symbols`](super::Function::symbols).
-    /// `None` if the first input is the handle of an object.
-    pub reference: Option<u32>,
+    /// The reference, which is declared globally. `None` if the first input is the handle of an object.
+    pub reference: Option<SymbolId>,
     /// The shape in the type of a reference, such as `cudaTextureType2D`.
     pub shape: &'static str,
     /// The types of coordinates and other arguments, as letters of [`intrinsic`](super::intrinsic).

@@ -8,7 +8,7 @@
 //! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
 //! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
 
-use crate::ir::{Function, Id, Intrinsic, NONE, Op};
+use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
 
 /// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,21 +82,21 @@ pub fn run(function: &mut Function) -> bool {
         return false;
     }
     let used = super::used(function);
-    let values: Vec<Id> = (0..function.values.len() as Id).filter(|id| used[*id as usize]).collect();
-    let behaviors: Vec<FlushBehavior> =
-        (0..function.values.len() as Id).map(|id| behavior(function, id)).collect();
-    if !values.iter().any(|id| behaviors[*id as usize] == FlushBehavior::Flush) {
+    let values: Vec<ValueId> = function.values.keys().filter(|id| used[*id]).collect();
+    let behaviors: ValueMap<FlushBehavior> =
+        function.values.keys().map(|id| behavior(function, id)).collect();
+    if !values.iter().any(|id| behaviors[*id] == FlushBehavior::Flush) {
         return false;
     }
     let is_flushed = flushed(function, &values, &behaviors);
-    let agrees = |id: Id| {
+    let agrees = |id: ValueId| {
         let inputs_are_clean =
             || (0..function.inputs(id).len()).all(|index| is_clean(function, &behaviors, id, index));
-        match behaviors[id as usize] {
+        match behaviors[id] {
             FlushBehavior::Keeping => false,
-            FlushBehavior::Flushing => is_flushed[id as usize] && inputs_are_clean(),
+            FlushBehavior::Flushing => is_flushed[id] && inputs_are_clean(),
             FlushBehavior::Taking => inputs_are_clean(),
-            FlushBehavior::Sign => is_flushed[id as usize] || inputs_are_clean(),
+            FlushBehavior::Sign => is_flushed[id] || inputs_are_clean(),
             FlushBehavior::None | FlushBehavior::Any | FlushBehavior::Flush => true,
         }
     };
@@ -111,30 +111,29 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
-fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> Vec<bool> {
-    let mut flushed = vec![true; function.values.len()];
+fn flushed(function: &Function, values: &[ValueId], behaviors: &ValueMap<FlushBehavior>) -> ValueMap<bool> {
+    let mut flushed = IdVec::filled(true, function.values.len());
     for block in &function.blocks {
         if let Some(input) = block.end.input() {
-            flushed[function.resolve(input) as usize] = false;
+            flushed[function.resolve(input)] = false;
         }
     }
     // Propagates values that are not flushed to their inputs, up to a fixed point.
-    let passes = |id: Id| {
-        matches!(function.op(id), Op::Phi | Op::Select)
-            || matches!(behaviors[id as usize], FlushBehavior::Sign)
+    let passes = |id: ValueId| {
+        matches!(function.op(id), Op::Phi | Op::Select) || matches!(behaviors[id], FlushBehavior::Sign)
     };
     let mut changed = true;
     while changed {
         changed = false;
         for &id in values.iter().rev() {
-            let is_end = behaviors[id as usize] == FlushBehavior::Flush || passes(id) && flushed[id as usize];
+            let is_end = behaviors[id] == FlushBehavior::Flush || passes(id) && flushed[id];
             if is_end {
                 continue;
             }
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE {
-                    changed |= std::mem::replace(&mut flushed[input as usize], false);
+                if input != ValueId::NONE {
+                    changed |= std::mem::replace(&mut flushed[input], false);
                 }
             }
         }
@@ -143,25 +142,22 @@ fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> V
 }
 
 /// Returns whether an input cannot be a subnormal float.
-fn is_clean(function: &Function, behaviors: &[FlushBehavior], id: Id, index: usize) -> bool {
+fn is_clean(function: &Function, behaviors: &ValueMap<FlushBehavior>, id: ValueId, index: usize) -> bool {
     let mut input = function.input(id, index);
-    if input == NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
+    if input == ValueId::NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
         return true;
     }
-    while behaviors[input as usize] == FlushBehavior::Sign {
+    while behaviors[input] == FlushBehavior::Sign {
         input = function.input(input, 0);
     }
     match function.op(input) {
         Op::Constant(bits) => !f32::from_bits(bits as u32).is_subnormal(),
-        _ => matches!(
-            behaviors[input as usize],
-            FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking
-        ),
+        _ => matches!(behaviors[input], FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking),
     }
 }
 
 /// Classifies an operation.
-fn behavior(function: &Function, id: Id) -> FlushBehavior {
+fn behavior(function: &Function, id: ValueId) -> FlushBehavior {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
@@ -207,7 +203,7 @@ fn called(call: Intrinsic) -> FlushBehavior {
 /// result cannot be subnormal: for a comparison any normal number; for a sum at least 2<sup>-60</sup>, because the
 /// result then has no bits below 2<sup>-108</sup>; for a fused multiply-add the product must also have a small
 /// factor.
-fn hides_subnormals(function: &Function, id: Id) -> bool {
+fn hides_subnormals(function: &Function, id: ValueId) -> bool {
     let number = |index: usize| {
         let number = function.number(function.input(id, index));
         number.map(|bits| f32::from_bits(bits as u32).abs())
@@ -225,12 +221,12 @@ fn hides_subnormals(function: &Function, id: Id) -> bool {
 }
 
 /// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
-fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
-    match behaviors[id as usize] {
+fn take_out(function: &mut Function, behaviors: &ValueMap<FlushBehavior>, id: ValueId) {
+    match behaviors[id] {
         FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Any => {
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && behaviors.get(input as usize) == Some(&FlushBehavior::Flush) {
+                if input != ValueId::NONE && behaviors.get(input) == Some(&FlushBehavior::Flush) {
                     let inner = function.input(input, 0);
                     function.set_input(id, index, inner);
                 }
@@ -239,10 +235,10 @@ fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
         FlushBehavior::Flush => {
             let inner = function.input(id, 0);
             let mut source = inner;
-            while behaviors[source as usize] == FlushBehavior::Sign {
+            while behaviors[source] == FlushBehavior::Sign {
                 source = function.input(source, 0);
             }
-            if matches!(behaviors[source as usize], FlushBehavior::Flushing | FlushBehavior::Taking) {
+            if matches!(behaviors[source], FlushBehavior::Flushing | FlushBehavior::Taking) {
                 function.replace(id, inner);
             }
         }
@@ -253,7 +249,7 @@ fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{End, Space};
+    use crate::ir::{BlockId, End, NO_ADDRESS, Space};
 
     #[test]
     fn functions_are_sorted_and_known() {
@@ -262,24 +258,24 @@ mod tests {
     }
 
     /// Builds a sum of two loads; `flushes` says which of both inputs and the result are flushed.
-    fn sum(flushes: [bool; 3]) -> (Function, Id) {
+    fn sum(flushes: [bool; 3]) -> (Function, ValueId) {
         let mut function = Function::default();
         let block = function.block(0);
         let flush = Op::Call(Intrinsic::by_name("flush_to_zero").unwrap());
-        let address = function.raw(Op::Parameter(0), 64, block, NONE, &[]);
-        let mut taken = [NONE; 2];
+        let address = function.raw(Op::Parameter(0), 64, block, NO_ADDRESS, &[]);
+        let mut taken = [ValueId::NONE; 2];
         for (input, flushes) in taken.iter_mut().zip(flushes) {
-            *input = function.add(Op::Load(Space::Generic), 32, block, NONE, &[address]);
+            *input = function.add(Op::Load(Space::Generic), 32, block, NO_ADDRESS, &[address]);
             if flushes {
-                *input = function.raw(flush, 32, block, NONE, &[*input]);
+                *input = function.raw(flush, 32, block, NO_ADDRESS, &[*input]);
             }
         }
-        let mut sum = function.raw(Op::FloatAdd, 32, block, NONE, &taken);
+        let mut sum = function.raw(Op::FloatAdd, 32, block, NO_ADDRESS, &taken);
         if flushes[2] {
-            sum = function.raw(flush, 32, block, NONE, &[sum]);
+            sum = function.raw(flush, 32, block, NO_ADDRESS, &[sum]);
         }
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, sum]);
-        function.blocks[0].end = End::Return;
+        let store = function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, sum]);
+        function.blocks[BlockId::ENTRY].end = End::Return;
         (function, store)
     }
 

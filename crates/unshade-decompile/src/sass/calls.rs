@@ -1,14 +1,20 @@
 //! P-code functions as operators and C functions.
 
 use super::lifter::{CallResult, Lifter};
-use crate::ir::{Id, NONE, Op, Space};
+use crate::ir::{Op, Space, ValueId};
 
 /// Rounding modes, by their number in instructions.
 const ROUNDINGS: [&str; 4] = ["rn", "rd", "ru", "rz"];
 
 impl Lifter<'_> {
     /// Returns the function with a rounding mode, such as `__fadd_rd`, or `None` to round to nearest.
-    fn rounded(&mut self, name: &'static str, mode: Id, width: u8, inputs: &[Id]) -> Option<Id> {
+    fn rounded(
+        &mut self,
+        name: &'static str,
+        mode: ValueId,
+        width: u8,
+        inputs: &[ValueId],
+    ) -> Option<ValueId> {
         const NAMES: [(&str, [&str; 3]); 10] = [
             ("fadd", ["__fadd_rd", "__fadd_ru", "__fadd_rz"]),
             ("fmul", ["__fmul_rd", "__fmul_ru", "__fmul_rz"]),
@@ -28,8 +34,8 @@ impl Lifter<'_> {
     }
 
     /// Lifts a function whose result depends only on its inputs.
-    pub(super) fn pure_function(&mut self, name: &str, inputs: &[Id], width: u8) -> CallResult {
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
+    pub(super) fn pure_function(&mut self, name: &str, inputs: &[ValueId], width: u8) -> CallResult {
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
         let two = [at(0), at(1)];
         let three = [at(0), at(1), at(2)];
         CallResult::Value(match name {
@@ -131,7 +137,7 @@ impl Lifter<'_> {
 
     /// Returns CUDA's name of an operation on all four bytes of two numbers; the inputs are in the order of the
     /// tables.
-    fn simd_of_bytes(&self, inputs: &[Id]) -> Option<&'static str> {
+    fn simd_of_bytes(&self, inputs: &[ValueId]) -> Option<&'static str> {
         /// Selectors that keep bytes in place.
         const IN_PLACE: [Option<u64>; 2] = [Some(4), Some(255)];
         let at = |index: usize| self.builder.function.number(*inputs.get(index)?);
@@ -152,7 +158,7 @@ impl Lifter<'_> {
     }
 
     /// Converts a float without its fraction to an integer; the tables have it as a double, which is exact.
-    pub(super) fn truncated(&mut self, double: Id, width: u8) -> Id {
+    pub(super) fn truncated(&mut self, double: ValueId, width: u8) -> ValueId {
         let function = &self.builder.function;
         let double = function.resolve(double);
         let source = function.input(double, 0);
@@ -164,11 +170,11 @@ impl Lifter<'_> {
 
     /// Converts a double to an integer. Modes: 0 nearest, 1 down, 2 up, 3 towards zero; types: U8 U16 U32 U64 S8 S16
     /// S32 S64.
-    fn double_to_integer(&mut self, inputs: &[Id]) -> Id {
+    fn double_to_integer(&mut self, inputs: &[ValueId]) -> ValueId {
         const TYPES: [(&str, u8); 4] = [("uint", 32), ("ull", 64), ("int", 32), ("ll", 64)];
         // The number of double in the source types.
         const F64: u64 = 3;
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
         let (mode, ty) = (self.known(at(1)) & 3, self.known(at(2)) & 7);
         let mode = ROUNDINGS[usize::try_from(mode).unwrap_or(0)];
         let kind = match ty {
@@ -209,7 +215,7 @@ impl Lifter<'_> {
         }
     }
 
-    fn integer_to_float(&mut self, inputs: &[Id; 3], width: u8) -> Id {
+    fn integer_to_float(&mut self, inputs: &[ValueId; 3], width: u8) -> ValueId {
         let function = &self.builder.function;
         let mut source = function.resolve(inputs[0]);
         let mut is_signed = self.known(inputs[1]) != 0;
@@ -244,9 +250,9 @@ impl Lifter<'_> {
     }
 
     /// Lifts a function with effects.
-    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[Id], width: u8) -> CallResult {
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
-        let none = CallResult::Value(NONE);
+    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[ValueId], width: u8) -> CallResult {
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
+        let none = CallResult::Value(ValueId::NONE);
         CallResult::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
             "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
@@ -324,7 +330,7 @@ impl Lifter<'_> {
     }
 
     /// Lifts `__shfl` and similar if C can express the segment, otherwise the instruction with its masks.
-    fn shuffle(&mut self, inputs: &[Id], width: u8) -> Id {
+    fn shuffle(&mut self, inputs: &[ValueId], width: u8) -> ValueId {
         const NAMES: [&str; 4] = ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"];
         let mode = usize::try_from(self.known(inputs[3])).unwrap_or(0);
         if let (Some(mask), Some(name)) = (self.builder.function.number(inputs[2]), NAMES.get(mode)) {

@@ -25,7 +25,7 @@
 use super::banks::PARAMETERS;
 use super::lifter::{CallResult, Lifter, PendingImages, SurfaceAccess};
 use super::{Variable, VariableSpace};
-use crate::ir::{Function, Id, Image, NONE, Op, Space};
+use crate::ir::{BlockId, Function, Image, ImageId, NO_ADDRESS, Op, Space, SymbolId, ValueId};
 
 /// A texture shape.
 struct TextureShape {
@@ -73,7 +73,7 @@ const Z: u64 = 0x18;
 
 impl Lifter<'_> {
     /// Lifts a p-code function for textures or surfaces.
-    pub(super) fn image_function(&mut self, name: &str, inputs: &[Id]) -> CallResult {
+    pub(super) fn image_function(&mut self, name: &str, inputs: &[ValueId]) -> CallResult {
         match name {
             "texture_coordinates" => self.image.sources = inputs.to_vec(),
             "texture_arguments" => self.image.sources.extend_from_slice(inputs),
@@ -97,12 +97,12 @@ impl Lifter<'_> {
                 return CallResult::Unsupported;
             }
         }
-        CallResult::Value(NONE)
+        CallResult::Value(ValueId::NONE)
     }
 
     /// Lifts a texture read; returns it and the channel of each of its results. `None` if CUDA has no function for
     /// it.
-    fn texture(&mut self, name: &str, inputs: &[Id]) -> Option<(Id, Vec<u8>)> {
+    fn texture(&mut self, name: &str, inputs: &[ValueId]) -> Option<(ValueId, Vec<u8>)> {
         let numbers: Vec<u64> = inputs.iter().map(|input| self.known(*input)).collect();
         let &[slot, target, detail, offset, compare, last, mask] = numbers.as_slice() else { return None };
         // Texel offsets, samples, depth comparisons.
@@ -113,7 +113,8 @@ impl Lifter<'_> {
         let mut sources = std::mem::take(&mut self.image.sources).into_iter();
         let (reference, handle) = self.texture_named(slot, &mut sources)?;
         let layer = if shape.is_layered { sources.next() } else { None };
-        let mut list: Vec<Id> = handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
+        let mut list: Vec<ValueId> =
+            handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
         list.extend(layer);
         let (function, letters) = match (name, target, detail) {
             ("texture_sample", _, 0) => (shape.functions[0], shape.letters[0]),
@@ -153,8 +154,8 @@ impl Lifter<'_> {
     fn texture_named(
         &mut self,
         slot: u64,
-        sources: &mut impl Iterator<Item = Id>,
-    ) -> Option<(Option<u32>, Option<Id>)> {
+        sources: &mut impl Iterator<Item = ValueId>,
+    ) -> Option<(Option<SymbolId>, Option<ValueId>)> {
         if slot == 0 {
             let low = sources.next()?;
             return Some((None, Some(whole(&mut self.builder.function, low))));
@@ -172,14 +173,12 @@ impl Lifter<'_> {
         Some((None, Some(self.leaf(Op::Parameter(offset), 64))))
     }
 
-    fn add_image(&mut self, image: Image) -> u32 {
-        let images = &mut self.builder.function.images;
-        images.push(image);
-        (images.len() - 1) as u32
+    fn add_image(&mut self, image: Image) -> ImageId {
+        self.builder.function.images.push(image)
     }
 
     /// Lifts a surface access; its address is traced later.
-    fn surface(&mut self, inputs: &[Id], is_write: bool) {
+    fn surface(&mut self, inputs: &[ValueId], is_write: bool) {
         /// Number of words, bits, and whether they are signed; by the number of the modifier `su_size`.
         const SIZES: [(u8, u8, bool); 8] = [
             (1, 8, false),
@@ -230,14 +229,14 @@ impl Lifter<'_> {
             let (Op::ImageRead(index) | Op::ImageWrite(index)) = op else { continue };
             let Some(element) = Element::new(function, function.input(access.id, 0), variables) else {
                 function.set_op(access.id, Op::Unlifted(access.note), &[]);
-                function.values[access.id as usize].width = 0;
+                function.values[access.id].width = 0;
                 continue;
             };
-            let values: Vec<Id> =
+            let values: Vec<ValueId> =
                 (1..function.inputs(access.id).len()).map(|index| function.input(access.id, index)).collect();
-            element.rewrite(function, index as usize, access.id, &values);
+            element.rewrite(function, index, access.id, &values);
         }
-        for id in 0..function.values.len() as Id {
+        for id in function.values.keys() {
             // The results of an access that is printed as a comment.
             if matches!(function.op(id), Op::Result(_))
                 && matches!(function.op(function.input(id, 0)), Op::Unlifted(_))
@@ -245,7 +244,7 @@ impl Lifter<'_> {
                 function.set_op(id, Op::Undefined, &[]);
             }
         }
-        for index in 0..function.images.len() {
+        for index in function.images.keys() {
             let same = function.images.iter().filter(|image| {
                 image.reference.is_some()
                     && image.reference == function.images[index].reference
@@ -263,19 +262,19 @@ struct Element {
     /// The surface.
     surface: Surface,
     /// The coordinates x, y and, for volumes, z; then the layer.
-    coordinates: Vec<(Id, i64)>,
+    coordinates: Vec<(ValueId, i64)>,
     is_layered: bool,
 }
 
 /// The name of a reference, or the handle of an object.
 enum Surface {
     Named(String),
-    Object(Id),
+    Object(ValueId),
 }
 
 impl Element {
     /// Traces the element at an address: the lower half merges packed coordinates, the upper half adds the base.
-    fn new(function: &Function, address: Id, variables: &[Variable<'_>]) -> Option<Self> {
+    fn new(function: &Function, address: ValueId, variables: &[Variable<'_>]) -> Option<Self> {
         let (high, low) = match function.op(address) {
             Op::Concat => (function.input(address, 0), function.input(address, 1)),
             _ => return None,
@@ -323,7 +322,7 @@ impl Element {
     }
 
     /// Turns the access into one by reference or handle, and coordinates.
-    fn rewrite(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
+    fn rewrite(self, function: &mut Function, index: ImageId, id: ValueId, values: &[ValueId]) {
         let is_write = matches!(function.op(id), Op::ImageWrite(_));
         let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
             (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
@@ -338,16 +337,9 @@ impl Element {
                 inputs.push(whole(function, low));
                 None
             }
-            Surface::Named(name) => {
-                let found = function.symbols.iter().position(|symbol| *symbol == name);
-                let symbol = found.unwrap_or(function.symbols.len());
-                if found.is_none() {
-                    function.symbols.push(name);
-                }
-                Some(symbol as u32)
-            }
+            Surface::Named(name) => Some(function.symbol(&name)),
         };
-        let (block, address) = (function.values[id as usize].block, function.values[id as usize].address);
+        let (block, address) = (function.values[id].block, function.values[id].address);
         for &(coordinate, added) in &self.coordinates {
             inputs.push(if added == 0 {
                 coordinate
@@ -369,12 +361,12 @@ impl Element {
 /// A word of a descriptor: at an offset from the parameters in constant bank 0, or from a handle in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct DescriptorWord {
-    object: Option<Id>,
+    object: Option<ValueId>,
     offset: u64,
 }
 
 impl DescriptorWord {
-    fn new(function: &Function, id: Id) -> Option<Self> {
+    fn new(function: &Function, id: ValueId) -> Option<Self> {
         match function.op(id) {
             Op::Parameter(offset) => Some(Self { object: None, offset: u64::from(offset) }),
             Op::Load(Space::Generic) => {
@@ -401,12 +393,12 @@ impl DescriptorWord {
 }
 
 /// Returns the value if it is a call of the function with this name.
-fn called(function: &Function, id: Id, name: &str) -> Option<Id> {
+fn called(function: &Function, id: ValueId, name: &str) -> Option<ValueId> {
     matches!(function.op(id), Op::Call(call) if call.entry().name == name).then_some(id)
 }
 
 /// Returns the coordinate that was clamped by a word of a descriptor, and its added constant.
-fn clamped(function: &Function, packed: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
+fn clamped(function: &Function, packed: ValueId, by: &DescriptorWord) -> Option<(ValueId, i64)> {
     let clamp = called(function, packed, "surface_clamp")?;
     let added = function.number(function.input(clamp, 2))? as u32;
     (DescriptorWord::new(function, function.input(clamp, 1))? == *by)
@@ -414,16 +406,16 @@ fn clamped(function: &Function, packed: Id, by: &DescriptorWord) -> Option<(Id, 
 }
 
 /// Returns a value without extensions around it.
-fn stripped(function: &Function, id: Id) -> Id {
+fn stripped(function: &Function, id: ValueId) -> ValueId {
     let mut id = id;
-    while id != NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
+    while id != ValueId::NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
         id = function.input(id, 0);
     }
     id
 }
 
 /// Finds a clamped coordinate anywhere in a product.
-fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
+fn inside(function: &Function, product: ValueId, by: &DescriptorWord) -> Option<(ValueId, i64)> {
     let mut list = vec![product];
     for _ in 0..16 {
         let id = list.pop()?;
@@ -438,14 +430,14 @@ fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, 
 }
 
 /// Returns the 64-bit value that has this lower half.
-fn whole(function: &mut Function, low: Id) -> Id {
+fn whole(function: &mut Function, low: ValueId) -> ValueId {
     let low = function.resolve(low);
     match function.op(low) {
-        Op::Parameter(offset) => function.raw(Op::Parameter(offset), 64, 0, NONE, &[]),
+        Op::Parameter(offset) => function.raw(Op::Parameter(offset), 64, BlockId::ENTRY, NO_ADDRESS, &[]),
         Op::Low if function.width(function.input(low, 0)) == 64 => function.input(low, 0),
         _ => {
-            let block = function.values[low as usize].block;
-            function.raw(Op::ZeroExtend, 64, block, NONE, &[low])
+            let block = function.values[low].block;
+            function.raw(Op::ZeroExtend, 64, block, NO_ADDRESS, &[low])
         }
     }
 }

@@ -5,7 +5,7 @@
 //! arguments are read from there, and the call becomes `printf`.
 
 use super::lifter::Lifter;
-use crate::ir::{Id, Op, Space};
+use crate::ir::{Op, Space, ValueId};
 
 /// Maximum number of arguments of `printf`; [`crate::ir::intrinsic::TABLE`] has letters for that many.
 const MAX_PRINTED: usize = 32;
@@ -35,13 +35,13 @@ impl Lifter<'_> {
     }
 
     /// Returns a register pair as one number.
-    fn wide(&mut self, register: u32) -> Id {
+    fn wide(&mut self, register: u32) -> ValueId {
         let (low, high) = (self.read_variable(register), self.read_variable(register + 1));
         self.make(Op::Concat, 64, &[high, low])
     }
 
     /// Sets the result of a call.
-    fn set_result(&mut self, value: Id) {
+    fn set_result(&mut self, value: ValueId) {
         if self.builder.function.width(value) == 32 {
             return self.write_variable(4, value);
         }
@@ -54,7 +54,7 @@ impl Lifter<'_> {
         let format = self.wide(4);
         let function = &self.builder.function;
         let Op::Symbol(symbol) = function.op(format) else { return false };
-        let name = &function.symbols[symbol as usize];
+        let name = &function.symbols[symbol];
         let variables = &self.code.variables;
         let Some(text) = variables.iter().find(|found| found.name == name).and_then(|found| found.text())
         else {
@@ -86,9 +86,9 @@ impl Lifter<'_> {
     }
 
     /// Returns the address inside a memory window, from a generic address with the start of that window.
-    pub(super) fn inside_window(&self, address: Id, window: &str) -> Option<Id> {
+    pub(super) fn inside_window(&self, address: ValueId, window: &str) -> Option<ValueId> {
         let function = &self.builder.function;
-        let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if *special.0 == window);
+        let is_window = |id: ValueId| matches!(function.op(id), Op::Special(special) if *special.0 == window);
         let address = function.resolve(address);
         if !matches!(function.op(address), Op::Or | Op::Add) {
             return None;
@@ -104,7 +104,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the memory space of a generic address that is known to be local or shared.
-    pub(super) fn known_space(&self, address: Id) -> Option<(Space, Id)> {
+    pub(super) fn known_space(&self, address: ValueId) -> Option<(Space, ValueId)> {
         let function = &self.builder.function;
         let address = function.resolve(address);
         if function.op(address) != Op::Concat || function.number(function.input(address, 0)) != Some(0) {

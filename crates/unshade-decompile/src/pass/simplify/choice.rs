@@ -2,35 +2,41 @@
 
 use super::Rewriter;
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Id, Op};
+use crate::ir::{Function, Op, ValueId};
 use crate::pass::graph::decided;
 
 /// Simplifies a select between a value and a phi that depends on the same condition: one input of the phi is never
 /// selected, and the value replaces it.
-pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: Id) -> Option<Id> {
+pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: ValueId) -> Option<ValueId> {
     let condition = function.input(id, 0);
     let sides = [function.input(id, 1), function.input(id, 2)];
     let index = sides.iter().position(|side| function.op(*side) == Op::Phi)?;
     let (phi, other) = (sides[index], sides[1 - index]);
     let (decided, yes) = decided(function, graph, phi)?;
-    let block = function.values[phi as usize].block;
+    let block = function.values[phi].block;
     // If the condition holds, the select takes its first side.
     let (kept, given) = if index == 0 { (yes, 1 - yes) } else { (1 - yes, yes) };
-    let source = function.blocks[block as usize].predecessors[given];
-    let from = function.values[other as usize].block;
+    let source = function.blocks[block].predecessors[given];
+    let from = function.values[other].block;
     if decided != condition || !graph.is_reached(from) || !graph.dominates(from, source) {
         return None;
     }
     let mut inputs = [other; 2];
     inputs[kept] = function.input(phi, kept);
-    let value = function.values[phi as usize];
+    let value = function.values[phi];
     let new = function.raw(Op::Phi, value.width, block, value.address, &inputs);
-    function.blocks[block as usize].phis.push(new);
+    function.blocks[block].phis.push(new);
     Some(new)
 }
 
 impl Rewriter<'_> {
-    pub(super) fn select(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+    pub(super) fn select(
+        &mut self,
+        width: u8,
+        condition: ValueId,
+        yes: ValueId,
+        no: ValueId,
+    ) -> Option<ValueId> {
         if let Some(known) = self.num(condition) {
             return Some(if known != 0 { yes } else { no });
         }
@@ -80,7 +86,13 @@ impl Rewriter<'_> {
     }
 
     /// Recognises `a < b ? a : b` and similar, and `a < 0 ? -a : a`.
-    fn smaller_or_larger(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+    fn smaller_or_larger(
+        &mut self,
+        width: u8,
+        condition: ValueId,
+        yes: ValueId,
+        no: ValueId,
+    ) -> Option<ValueId> {
         let op = self.op(condition);
         let (a, b) = (self.input(condition, 0), self.input(condition, 1));
         if op == Op::SignedLess
@@ -104,7 +116,7 @@ impl Rewriter<'_> {
             Op::SignedLess | Op::SignedLessEqual => true,
             _ => return None,
         };
-        let same = |this: &Self, one: Id, other: Id| {
+        let same = |this: &Self, one: ValueId, other: ValueId| {
             one == other || this.num(one).is_some() && this.num(one) == this.num(other)
         };
         let is_smaller = if same(self, a, yes) && same(self, b, no) {

@@ -1,11 +1,11 @@
 //! Extensions and halves.
 
 use super::Rewriter;
-use crate::ir::{Id, Op, Special};
+use crate::ir::{Op, Special, ValueId};
 use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
-    pub(super) fn extension(&mut self, op: Op, width: u8, a: Id, b: Id) -> Option<Id> {
+    pub(super) fn extension(&mut self, op: Op, width: u8, a: ValueId, b: ValueId) -> Option<ValueId> {
         let inner_op = self.op(a);
         let inner = self.input(a, 0);
         match op {
@@ -94,8 +94,8 @@ impl Rewriter<'_> {
     }
 
     /// Moves taking the lower half into a select whose sides are plainly made of halves.
-    fn low_of_choice(&mut self, width: u8, choice: Id) -> Option<Id> {
-        let is_plain = |id: Id| {
+    fn low_of_choice(&mut self, width: u8, choice: ValueId) -> Option<ValueId> {
+        let is_plain = |id: ValueId| {
             let at = if self.op(id) == Op::Neg { self.input(id, 0) } else { id };
             matches!(self.op(at), Op::ZeroExtend | Op::SignExtend | Op::Constant(_) | Op::Concat)
         };
@@ -108,7 +108,7 @@ impl Rewriter<'_> {
     }
 
     /// Narrows an operation of which only the lower half is used.
-    fn low_of_wide(&mut self, wide: Id) -> Option<Id> {
+    fn low_of_wide(&mut self, wide: ValueId) -> Option<ValueId> {
         let op = self.op(wide);
         let (a, b) = (self.input(wide, 0), self.input(wide, 1));
         match op {

@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use crate::ir::fold::{fold, masked};
-use crate::ir::{Id, Op};
+use crate::ir::{Op, ValueId};
 
 /// The size of a memory window, in bytes.
 pub(super) const WINDOW: u64 = 1 << 24;
@@ -12,13 +12,13 @@ const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
     /// Returns whether it is the start of the local or shared window in the generic address space.
-    pub(super) fn is_window(&self, id: Id) -> bool {
+    pub(super) fn is_window(&self, id: ValueId) -> bool {
         matches!(self.op(id), Op::Special(special) if special.memory().is_some())
     }
 
     /// Returns whether it is an address inside such a window: its start plus a constant. Windows are aligned to their
     /// size, so the sum has no carry.
-    pub(super) fn is_in_window(&self, sum: Id) -> bool {
+    pub(super) fn is_in_window(&self, sum: ValueId) -> bool {
         self.op(sum) == Op::Add
             && self.is_window(self.input(sum, 0))
             && self.num(self.input(sum, 1)).is_some_and(|offset| offset < WINDOW)
@@ -29,12 +29,12 @@ impl Rewriter<'_> {
         &mut self,
         op: Op,
         width: u8,
-        a: Id,
-        b: Id,
+        a: ValueId,
+        b: ValueId,
         x: Option<u64>,
         y: Option<u64>,
         reassociate: bool,
-    ) -> Option<Id> {
+    ) -> Option<ValueId> {
         let ones = masked(u64::MAX, width);
         match (op, y) {
             (Op::Add | Op::Or | Op::Xor | Op::Sub | Op::Shl | Op::Shr | Op::Sar, Some(0)) => return Some(a),
@@ -137,7 +137,14 @@ impl Rewriter<'_> {
         None
     }
 
-    pub(super) fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
+    pub(super) fn shift(
+        &mut self,
+        op: Op,
+        width: u8,
+        a: ValueId,
+        b: ValueId,
+        reassociate: bool,
+    ) -> Option<ValueId> {
         // An amount that is clamped to the width: larger shifts give zero anyway.
         if self.op(b) == Op::Select {
             let (condition, most, amount) = (self.input(b, 0), self.input(b, 1), self.input(b, 2));
@@ -179,7 +186,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the bits that may be set in a value.
-    pub(super) fn possible(&self, id: Id, depth: u32) -> u64 {
+    pub(super) fn possible(&self, id: ValueId, depth: u32) -> u64 {
         let all = masked(u64::MAX, self.width(id));
         if depth == 0 {
             return all;
@@ -199,7 +206,7 @@ impl Rewriter<'_> {
     }
 
     /// Simplifies a masked value: removes parts without any masked bits, and the mask if it keeps all bits.
-    fn masked(&mut self, width: u8, a: Id, mask: Id, bits: u64) -> Option<Id> {
+    fn masked(&mut self, width: u8, a: ValueId, mask: ValueId, bits: u64) -> Option<ValueId> {
         if self.possible(a, DEPTH) & !bits == 0 {
             return Some(a);
         }

@@ -3,7 +3,7 @@
 use super::super::calls::memory;
 use super::super::lifter::{CallResult, FIRST_FLAG, Lifter};
 use super::super::{AddressPart, VariableSpace, banks};
-use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use crate::ir::{Intrinsic, Op, Space, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
@@ -18,8 +18,8 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the variables of an output with their values; temporaries are written at once.
-    pub(super) fn outputs(&mut self, output: &Varnode, value: Id) -> [Option<(u32, Id)>; 2] {
-        let value = if value == NONE { self.unlifted(output.width) } else { value };
+    pub(super) fn outputs(&mut self, output: &Varnode, value: ValueId) -> [Option<(u32, ValueId)>; 2] {
+        let value = if value == ValueId::NONE { self.unlifted(output.width) } else { value };
         let number = u32::try_from(output.offset).unwrap_or(0);
         match output.space {
             SassSpace::Temporary => {
@@ -42,7 +42,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    pub(super) fn input(&mut self, varnode: &Varnode) -> Id {
+    pub(super) fn input(&mut self, varnode: &Varnode) -> ValueId {
         let number = u32::try_from(varnode.offset).unwrap_or(0);
         match varnode.space {
             SassSpace::Number => match self.relocation {
@@ -62,7 +62,7 @@ impl<'a> Lifter<'a> {
             }
             SassSpace::Flag => self.read_variable(FIRST_FLAG + number),
             SassSpace::Temporary => match self.temporaries.get(number as usize).copied() {
-                Some(value) if value != NONE => self.builder.function.resolve(value),
+                Some(value) if value != ValueId::NONE => self.builder.function.resolve(value),
                 _ => self.leaf(Op::Undefined, varnode.width),
             },
             SassSpace::Constant => self.constant(varnode.offset, varnode.width),
@@ -71,7 +71,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns a constant of a bank; the bank number is above 16 bits of offset.
-    pub(super) fn constant(&mut self, bank_and_offset: u64, width: u8) -> Id {
+    pub(super) fn constant(&mut self, bank_and_offset: u64, width: u8) -> ValueId {
         let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
         if bank == 0 {
             if offset >= banks::PARAMETERS {
@@ -94,8 +94,8 @@ impl<'a> Lifter<'a> {
         self.make(Op::Load(Space::Constant(bank)), width, &[address])
     }
 
-    pub(super) fn value_of(&mut self, op: &Step, lifted: &Lifted) -> Id {
-        let mut inputs = [NONE; 16];
+    pub(super) fn value_of(&mut self, op: &Step, lifted: &Lifted) -> ValueId {
+        let mut inputs = [ValueId::NONE; 16];
         let varnodes = lifted.inputs(op);
         for (input, varnode) in inputs.iter_mut().zip(varnodes) {
             *input = self.input(varnode);
@@ -103,7 +103,7 @@ impl<'a> Lifter<'a> {
         let inputs = &inputs[..varnodes.len().min(16)];
         let width = op.output.map_or(0, |output| output.width);
         match op.code {
-            Pcode::Copy => inputs.first().copied().unwrap_or(NONE),
+            Pcode::Copy => inputs.first().copied().unwrap_or(ValueId::NONE),
             Pcode::Load(SassSpace::Special) => self.special(inputs[0]),
             Pcode::Load(SassSpace::Constant) => self.constant_load(inputs[0], width),
             Pcode::Load(space) => match memory(space) {
@@ -121,7 +121,7 @@ impl<'a> Lifter<'a> {
                 None => self.unlifted(0),
             },
             Pcode::Function(index) => {
-                let Some(function) = functions().get(usize::from(index)) else { return NONE };
+                let Some(function) = functions().get(usize::from(index)) else { return ValueId::NONE };
                 let width = if width == 0 { function.output } else { width };
                 let given = if function.pure {
                     self.pure_function(function.name, inputs, width)
@@ -136,18 +136,18 @@ impl<'a> Lifter<'a> {
             Pcode::FloatTruncate => self.truncated(inputs[0], width),
             code => match operator(code) {
                 Some(op) => self.make(op, width, inputs),
-                None => NONE,
+                None => ValueId::NONE,
             },
         }
     }
 
     /// Narrows a generic address to the memory space that it is known to be in.
-    fn narrowed(&self, space: Space, address: Id) -> (Space, Id) {
+    fn narrowed(&self, space: Space, address: ValueId) -> (Space, ValueId) {
         let known = if space == Space::Generic { self.known_space(address) } else { None };
         known.unwrap_or((space, address))
     }
 
-    pub(super) fn special(&mut self, address: Id) -> Id {
+    pub(super) fn special(&mut self, address: ValueId) -> ValueId {
         let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
         if let Some(special) = banks::of_register(number) {
             return self.leaf(Op::Special(special), 32);
@@ -159,7 +159,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the address in the variable that contains a byte of a constant bank, plus an index.
-    fn variable(&mut self, bank: u8, offset: u64, index: Option<Id>) -> Option<Id> {
+    fn variable(&mut self, bank: u8, offset: u64, index: Option<ValueId>) -> Option<ValueId> {
         let mut all = self.code.variables.iter().filter(|found| found.space == VariableSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
         let (name, inside) = (found.name, offset - found.offset);
@@ -176,7 +176,7 @@ impl<'a> Lifter<'a> {
         Some(address)
     }
 
-    pub(super) fn constant_load(&mut self, address: Id, width: u8) -> Id {
+    pub(super) fn constant_load(&mut self, address: ValueId, width: u8) -> ValueId {
         let function = &self.builder.function;
         if let Some(bank_and_offset) = function.number(address) {
             return self.constant(bank_and_offset, width);
@@ -204,7 +204,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the part of a symbol's address that a relocation inserts into the instruction.
-    pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<Id> {
+    pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<ValueId> {
         let address = u64::from(self.address);
         let found = self.code.relocations.iter().find(|entry| entry.address == address).copied()?;
         // A move of an immediate has only that one number.
