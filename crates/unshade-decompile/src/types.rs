@@ -6,117 +6,8 @@
 use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{Function, IdVec, Image, Op, Sign, Space, SymbolId, ValueId, ValueMap};
-
-/// A C type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
-    /// No value.
-    Void,
-    /// A boolean.
-    Bool,
-    /// An integer: its bits, and whether it is signed.
-    Integer(u8, bool),
-    /// A floating-point number with this many bits.
-    Float(u8),
-    /// A pointer: bits and kind of the element.
-    Pointer(u8, NumberKind),
-    /// Two or four words of a texture or surface.
-    Vector(u8, NumberKind),
-}
-
-/// The kind of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NumberKind {
-    /// Unsigned integer.
-    Unsigned,
-    /// Signed integer.
-    Signed,
-    /// Floating point.
-    Float,
-}
-
-impl Type {
-    /// Returns the type of a number.
-    pub fn of(bits: u8, kind: NumberKind) -> Self {
-        match kind {
-            NumberKind::Float => Self::Float(bits),
-            kind => Self::Integer(bits, kind == NumberKind::Signed),
-        }
-    }
-
-    /// Returns the element type of a pointer.
-    pub fn target(self) -> Option<Self> {
-        match self {
-            Self::Pointer(bits, kind) => Some(Self::of(bits, kind)),
-            _ => None,
-        }
-    }
-
-    /// Returns the pointer type with this element type.
-    pub fn pointer(self) -> Self {
-        match self {
-            Self::Integer(bits, is_signed) => {
-                Self::Pointer(bits, if is_signed { NumberKind::Signed } else { NumberKind::Unsigned })
-            }
-            Self::Float(bits) => Self::Pointer(bits, NumberKind::Float),
-            _ => Self::Pointer(8, NumberKind::Unsigned),
-        }
-    }
-
-    /// Returns its name in C.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Void => "void",
-            Self::Bool => "bool",
-            Self::Integer(8, false) => "unsigned char",
-            Self::Integer(8, true) => "signed char",
-            Self::Integer(16, false) => "unsigned short",
-            Self::Integer(16, true) => "short",
-            Self::Integer(64, false) => "unsigned long long",
-            Self::Integer(64, true) => "long long",
-            Self::Integer(_, false) => "unsigned int",
-            Self::Integer(_, true) => "int",
-            Self::Float(64) => "double",
-            Self::Float(_) => "float",
-            Self::Vector(2, NumberKind::Unsigned) => "uint2",
-            Self::Vector(2, NumberKind::Signed) => "int2",
-            Self::Vector(2, NumberKind::Float) => "float2",
-            Self::Vector(_, NumberKind::Unsigned) => "uint4",
-            Self::Vector(_, NumberKind::Signed) => "int4",
-            Self::Vector(_, NumberKind::Float) => "float4",
-            Self::Pointer(8, NumberKind::Unsigned) => "unsigned char *",
-            Self::Pointer(8, _) => "signed char *",
-            Self::Pointer(16, NumberKind::Unsigned) => "unsigned short *",
-            Self::Pointer(16, _) => "short *",
-            Self::Pointer(64, NumberKind::Unsigned) => "unsigned long long *",
-            Self::Pointer(64, NumberKind::Signed) => "long long *",
-            Self::Pointer(64, NumberKind::Float) => "double *",
-            Self::Pointer(_, NumberKind::Unsigned) => "unsigned int *",
-            Self::Pointer(_, NumberKind::Signed) => "int *",
-            Self::Pointer(_, NumberKind::Float) => "float *",
-        }
-    }
-
-    /// Returns its size in bits.
-    pub fn bits(self) -> u8 {
-        match self {
-            Self::Void => 0,
-            Self::Bool => 1,
-            Self::Integer(bits, _) | Self::Float(bits) => bits,
-            Self::Pointer(..) => 64,
-            Self::Vector(words, _) => 32 * words,
-        }
-    }
-
-    /// Returns the type of a vector's words, or the type itself for other types.
-    pub fn word(self) -> Self {
-        match self {
-            Self::Vector(_, kind) => Self::of(32, kind),
-            ty => ty,
-        }
-    }
-}
+pub use crate::ir::ty::{NumberKind, Type};
+use crate::ir::{Function, IdVec, Image, Op, Operand, Sign, Space, SymbolId, ValueId, ValueMap};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -285,10 +176,10 @@ impl Types {
         }
         for index in 0..function.inputs(id).len() {
             let input = function.input(id, index);
-            match image.letter(index) {
+            match image.input(index) {
                 _ if input == ValueId::NONE => {}
-                Some(b'f') => self.votes_of(input).float += 1,
-                Some(b'i') => self.votes_of(input).integer(Sign::Signed),
+                Some(operand) if operand.is_float() => self.votes_of(input).float += 1,
+                Some(operand) if operand.is_signed() => self.votes_of(input).integer(Sign::Signed),
                 Some(_) => self.votes_of(input).integer(Sign::Any),
                 None => {}
             }
@@ -357,7 +248,7 @@ impl Types {
                 Op::Load(space) => (space, self.of[id]),
                 Op::Store(space) => (space, self.of[function.input(id, 1)]),
                 Op::Call(call) => {
-                    let ty = letter(call.input(1));
+                    let ty = Type::of_operand(call.input(1));
                     (Space::Generic, if ty == Type::Void { Type::Integer(32, false) } else { ty })
                 }
                 _ => continue,
@@ -486,7 +377,7 @@ impl Types {
             Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => {
                 return false;
             }
-            Op::Call(call) => return matches!(call.result(), b'i' | b'I'),
+            Op::Call(call) => return call.result().is_signed(),
             _ => {}
         }
         votes.signed > 0 && votes.signed >= votes.unsigned
@@ -540,25 +431,11 @@ fn most_usual(accesses: &Accesses) -> Option<(u8, NumberKind)> {
     accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
 }
 
-/// Returns the type for a letter of [`crate::ir::intrinsic::TABLE`].
-pub fn letter(letter: u8) -> Type {
-    match letter {
-        b'u' | b'c' | b'v' => Type::Integer(32, false),
-        b'i' => Type::Integer(32, true),
-        b'U' => Type::Integer(64, false),
-        b'I' => Type::Integer(64, true),
-        b'f' => Type::Float(32),
-        b'd' => Type::Float(64),
-        b'b' => Type::Bool,
-        _ => Type::Void,
-    }
-}
-
 /// Returns the address that an operation uses.
 pub fn address_of(function: &Function, id: ValueId) -> Option<ValueId> {
     match function.op(id) {
         Op::Load(_) | Op::Store(_) => Some(function.input(id, 0)),
-        Op::Call(call) if call.input(0) == b'p' => Some(function.input(id, 0)),
+        Op::Call(call) if call.input(0) == Operand::Pointer => Some(function.input(id, 0)),
         _ => None,
     }
 }

@@ -1,11 +1,10 @@
 //! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
-use super::Printer;
+use super::{Printer, spelling};
 use crate::address::Address;
 use crate::ir::id_lists::entry;
-use crate::ir::{Intrinsic, Op, Space, ValueId};
-use crate::sass::VariableSpace;
-use crate::types::{Type, letter};
+use crate::ir::{Intrinsic, ObjectSpace, Op, Space, ValueId};
+use crate::types::Type;
 
 impl Printer<'_> {
     /// Returns the type of the text of a load.
@@ -248,7 +247,7 @@ impl Printer<'_> {
 
     /// Returns the address operand of an atomic operation.
     pub(super) fn pointed(&mut self, address: ValueId, call: Intrinsic) -> String {
-        let ty = match letter(call.input(1)) {
+        let ty = match Type::of_operand(call.input(1)) {
             Type::Void => Type::Integer(32, false),
             ty => ty,
         };
@@ -272,9 +271,9 @@ impl Printer<'_> {
         if let Space::Constant(0) = space {
             return self.parameter_access(found, ty);
         }
-        let name = region_name(space);
+        let name = spelling::array(space);
         let end = found.offset + i64::from(ty.bits() / 8);
-        self.region(name, end);
+        self.region(space, end);
         let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = i64::from(ty.bits() / 8).max(1);
         let fits =
@@ -294,46 +293,38 @@ impl Printer<'_> {
     }
 
     /// Records that an array is used up to a byte.
-    pub(super) fn region(&mut self, name: &'static str, end: i64) {
-        let known = entry(&mut self.regions, name);
+    pub(super) fn region(&mut self, space: Space, end: i64) {
+        let known = entry(&mut self.regions, space);
         *known = end.max(*known);
     }
 
     /// Returns the declaration of an array in use.
-    pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
+    pub(super) fn region_declaration(&self, space: Space, end: i64) -> String {
         let end = end.cast_unsigned();
-        let space = match name {
-            "shared" => Space::Shared,
-            "local" => Space::Local,
-            _ => Space::Constant(name.strip_prefix("constant_")?.parse().ok()?),
-        };
+        let name = spelling::array(space);
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
-        Some(match space {
-            Space::Shared if self.source.shared_size == 0 => {
+        match space {
+            Space::Shared if self.module.shared_size == 0 => {
                 format!("    extern __shared__ {} shared[];", ty.name())
             }
             Space::Shared => {
-                format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
+                format!("    __shared__ {} shared[{}];", ty.name(), self.module.shared_size.div_ceil(bytes))
             }
             Space::Local => {
-                let size = u64::from(self.source.code.local_size).max(end);
+                let size = u64::from(self.module.local_size).max(end);
                 format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
             }
             _ => {
-                let variables = self.source.code.variables.iter();
+                let variables = self.module.objects.iter();
                 let size = variables
-                    .filter(|variable| matches!((variable.space, space), (VariableSpace::Constant(a), Space::Constant(b)) if a == b))
+                    .filter(|variable| matches!((variable.space, space), (ObjectSpace::Constant(a), Space::Constant(b)) if a == b))
                     .map(|variable| variable.offset + variable.size)
                     .max();
                 let size = size.unwrap_or(0).max(end);
-                return Some(format!(
-                    "    extern __constant__ {} {name}[{}];",
-                    ty.name(),
-                    size.div_ceil(bytes)
-                ));
+                format!("    extern __constant__ {} {name}[{}];", ty.name(), size.div_ceil(bytes))
             }
-        })
+        }
     }
 
     // Parameters.
@@ -466,32 +457,4 @@ impl Printer<'_> {
 
 fn bracketed(text: String) -> String {
     if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }
-}
-
-fn region_name(space: Space) -> &'static str {
-    const CONSTANTS: [&str; 18] = [
-        "constant_0",
-        "constant_1",
-        "constant_2",
-        "constant_3",
-        "constant_4",
-        "constant_5",
-        "constant_6",
-        "constant_7",
-        "constant_8",
-        "constant_9",
-        "constant_10",
-        "constant_11",
-        "constant_12",
-        "constant_13",
-        "constant_14",
-        "constant_15",
-        "constant_16",
-        "constant_17",
-    ];
-    match space {
-        Space::Shared | Space::Generic => "shared",
-        Space::Local => "local",
-        Space::Constant(bank) => CONSTANTS[usize::from(bank).min(17)],
-    }
 }

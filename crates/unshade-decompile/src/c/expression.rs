@@ -1,9 +1,10 @@
 //! Values as expressions, with only the parentheses and casts that C needs.
 
 use super::Printer;
+use super::spelling::{self, Spelling};
 use crate::ir::fold::signed;
-use crate::ir::{Op, ValueId};
-use crate::types::{Type, letter};
+use crate::ir::{Intrinsic, Op, Operand, ValueId};
+use crate::types::Type;
 
 /// Precedence of C's operators.
 const UNARY: u8 = 15;
@@ -88,8 +89,8 @@ impl Printer<'_> {
             Op::SignExtend => Type::Integer(width.max(32), true),
             Op::Low => Type::Integer(width, false),
             Op::PopCount | Op::LeadingZeros => INT,
-            Op::Call(call) if call.name().starts_with("__shfl") => self.types.of[id],
-            Op::Call(call) => letter(call.result()),
+            Op::Call(Intrinsic::Shuffle(_)) => self.types.of[id],
+            Op::Call(call) => Type::of_operand(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
             Op::Result(_) => self.types.of[a].word(),
             Op::Select => match self.types.of[id] {
@@ -183,17 +184,18 @@ impl Printer<'_> {
         match op {
             Op::Constant(number) => constant(number, width, ty, precedence),
             Op::Undefined => constant(0, width, ty, precedence),
-            Op::Special(special) if width == 64 => {
-                self.casts += 1;
-                self.region(special.0, 0);
-                wrapped(format!("(unsigned long long){}", special.0), UNARY, precedence)
-            }
-            Op::Special(special) => {
-                if let Some(name) = special.0.strip_suffix("()") {
-                    self.helper(name);
+            Op::Special(special) => match (special.window(), spelling::special(special)) {
+                (Some(space), _) if width == 64 => {
+                    self.casts += 1;
+                    self.region(space, 0);
+                    wrapped(format!("(unsigned long long){}", spelling::array(space)), UNARY, precedence)
                 }
-                String::from(*special.0)
-            }
+                (_, Spelling::Cuda(name)) => name.into_owned(),
+                (_, Spelling::Helper(name)) => {
+                    self.helper(name);
+                    format!("{name}()")
+                }
+            },
             Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
             Op::Symbol(_) => self.symbol(id),
             Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, precedence, ty),
@@ -653,45 +655,41 @@ impl Printer<'_> {
         format!("{name}({text})")
     }
 
-    fn call(&mut self, id: ValueId, call: crate::ir::Intrinsic) -> String {
-        let entry = call.entry();
-        if entry.is_helper {
-            self.helper(entry.name);
-        }
-        // Conversions that are casts in C.
+    fn call(&mut self, id: ValueId, call: Intrinsic) -> String {
+        let name = match spelling::intrinsic(call) {
+            Spelling::Cuda(name) => name,
+            Spelling::Helper(name) => {
+                self.helper(name);
+                name.into()
+            }
+        };
+        let is_shuffle = matches!(call, Intrinsic::Shuffle(_));
+        let is_overloaded = matches!(call, Intrinsic::Min(_) | Intrinsic::Max(_));
         let mut list = Vec::new();
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
-            let text = match call.input(index) {
-                b'p' => self.pointed(input, call),
-                letter_of => {
-                    let mut ty = letter(letter_of);
-                    if call.name().starts_with("__shfl") && index == 0 {
-                        ty = self.types.of[id];
-                    }
-                    if call.name().starts_with("__shfl")
-                        && index == 2
-                        && self.function.number(input) == Some(32)
-                    {
-                        continue;
-                    }
-                    match ty {
-                        Type::Integer(..) if !matches!(call.name(), "min" | "max") => {
-                            self.operand(input, 0, ty)
-                        }
-                        Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
-                            // A plain constant would make the call of `min` ambiguous.
-                            let text = self.value(input, 0, ty);
-                            let suffix = if has_sign { "ll" } else { "ull" };
-                            if text.contains('l') { text } else { text + suffix }
-                        }
-                        ty => self.value(input, 0, ty),
-                    }
+            let ty = match call.input(index) {
+                Operand::Pointer => {
+                    list.push(self.pointed(input, call));
+                    continue;
                 }
+                _ if is_shuffle && index == 0 => self.types.of[id],
+                // The default is the whole warp.
+                _ if is_shuffle && index == 2 && self.function.number(input) == Some(32) => continue,
+                operand => Type::of_operand(operand),
             };
-            list.push(text);
+            list.push(match ty {
+                Type::Integer(..) if !is_overloaded => self.operand(input, 0, ty),
+                Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
+                    // A plain constant would make the call of `min` ambiguous.
+                    let text = self.value(input, 0, ty);
+                    let suffix = if has_sign { "ll" } else { "ull" };
+                    if text.contains('l') { text } else { text + suffix }
+                }
+                ty => self.value(input, 0, ty),
+            });
         }
-        format!("{}({})", call.name(), list.join(", "))
+        format!("{name}({})", list.join(", "))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Textures and surfaces: calls of CUDA's functions, and the declarations of references.
 
-use super::{Printer, identifier};
+use super::{Printer, identifier, spelling};
 use crate::ir::{Image, ImageId, SymbolId, ValueId};
-use crate::types::{Type, letter};
+use crate::types::Type;
 
 impl Printer<'_> {
     /// Returns `tex2D(picture, x, y)`, or for an object `tex2D<float4>(param_1, x, y)`.
@@ -11,7 +11,7 @@ impl Printer<'_> {
         let element = self.types.of[id];
         let arguments = self.image_arguments(id, image, element);
         // The type of a texture reference includes the element type.
-        let name = image.function;
+        let name = spelling::image(image, false);
         if image.reference.is_some() && !image.is_surface() {
             return format!("{name}({arguments})");
         }
@@ -21,7 +21,7 @@ impl Printer<'_> {
     /// Returns `surf2Dwrite(value, screen, x, y)`.
     pub(super) fn image_write(&mut self, id: ValueId, image: ImageId) -> String {
         let image = &self.function.images[image];
-        let first = image.first() + image.letters.len();
+        let first = image.input_count();
         let values: Vec<ValueId> = (first..self.function.inputs(id).len())
             .map(|index| self.function.input(id, index))
             .take(usize::from(image.words))
@@ -39,7 +39,7 @@ impl Printer<'_> {
             _ => texts.concat(),
         };
         let arguments = self.image_arguments(id, image, element);
-        format!("{}<{}>({value}, {arguments})", image.function, element.name())
+        format!("{}<{}>({value}, {arguments})", spelling::image(image, true), element.name())
     }
 
     /// Returns the n-th word of a read.
@@ -60,18 +60,16 @@ impl Printer<'_> {
         if let Some(reference) = image.reference {
             list.push(self.image_reference(reference, image, element));
         }
-        for index in 0..image.first() + image.letters.len() {
+        for index in 0..image.input_count() {
             let input = self.function.input(id, index);
-            let wanted = letter(image.letter(index).unwrap_or(b'u'));
+            let wanted = image.input(index).map_or(Type::Integer(32, false), Type::of_operand);
             list.push(match wanted {
                 Type::Integer(..) => self.operand(input, 0, wanted),
                 wanted => self.value(input, 0, wanted),
             });
         }
         // The x coordinate of a surface is in bytes; an access outside of it traps unless another mode is given.
-        if !image.outside.is_empty() {
-            list.push(String::from(image.outside));
-        }
+        list.extend(spelling::boundary(image.boundary).map(String::from));
         list.join(", ")
     }
 
@@ -79,9 +77,9 @@ impl Printer<'_> {
     fn image_reference(&mut self, reference: SymbolId, image: &Image, element: Type) -> String {
         let name = identifier(self.function.symbols.get(reference).map_or("", String::as_str));
         let declaration = if image.is_surface() {
-            format!("surface<void, {}> {name};", image.shape)
+            format!("surface<void, {}> {name};", spelling::image_shape(image))
         } else {
-            format!("texture<{}, {}> {name};", element.name(), image.shape)
+            format!("texture<{}, {}> {name};", element.name(), spelling::image_shape(image))
         };
         self.global(&name, declaration);
         name

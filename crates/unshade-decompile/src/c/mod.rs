@@ -10,18 +10,20 @@ mod declared;
 mod expression;
 mod image;
 pub mod prelude;
+mod spelling;
 mod structures;
 mod symbol;
+mod type_name;
 mod wrap;
 
+use crate::Line;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{BlockId, Function, IdVec, NO_ADDRESS, Op, ValueId, ValueMap};
+use crate::ir::{BlockId, Function, IdVec, Module, NO_ADDRESS, Op, Parameter, Space, ValueId, ValueMap};
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
-use crate::{Line, Parameter, Source};
 use structures::Structures;
 
 /// The state of printing a function.
@@ -30,7 +32,7 @@ pub struct Printer<'a> {
     pub(crate) schedule: &'a Schedule,
     pub(crate) variables: &'a Variables,
     pub(crate) types: &'a Types,
-    pub(crate) source: &'a Source<'a>,
+    pub(crate) module: &'a Module<'a>,
     parameters: Vec<Parameter>,
     /// The type of the first read of each offset and width of the parameters.
     read: FastMap<(u32, u8), Type>,
@@ -45,7 +47,7 @@ pub struct Printer<'a> {
     /// The global variables in use: name and declaration.
     globals: Vec<(String, String)>,
     /// The arrays in use, and the end of the used bytes.
-    pub(crate) regions: Vec<(&'static str, i64)>,
+    pub(crate) regions: Vec<(Space, i64)>,
     /// The flags that exits of nested loops set.
     flags: Vec<String>,
     lines: Vec<BodyLine>,
@@ -110,19 +112,19 @@ fn reads(function: &Function, types: &Types) -> FastMap<(u32, u8), Type> {
 impl<'a> Printer<'a> {
     /// Creates the printer.
     pub fn new(
-        function: &'a Function,
+        module: &'a Module<'a>,
         schedule: &'a Schedule,
         variables: &'a Variables,
         types: &'a Types,
-        source: &'a Source<'a>,
     ) -> Self {
+        let function = &module.function;
         let mut printer = Self {
             function,
             schedule,
             variables,
             types,
-            source,
-            parameters: source.parameters.clone(),
+            module,
+            parameters: module.parameters.clone(),
             read: reads(function, types),
             names: FastMap::default(),
             counts: Vec::new(),
@@ -214,8 +216,8 @@ impl<'a> Printer<'a> {
                 (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
             });
         }
-        let kind = if self.source.is_kernel { "__global__" } else { "__device__" };
-        format!("{kind} void {}({})", self.source.name, list.join(", "))
+        let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
+        format!("{kind} void {}({})", self.module.name, list.join(", "))
     }
 
     /// Returns the type of a parameter, or `None` for a structure.
@@ -232,8 +234,8 @@ impl<'a> Printer<'a> {
     }
 
     fn regions(&mut self) -> Vec<String> {
-        self.regions.sort_unstable();
-        self.regions.iter().filter_map(|(name, end)| self.region_declaration(name, *end)).collect()
+        self.regions.sort_by_cached_key(|region| spelling::array(region.0));
+        self.regions.iter().map(|(space, end)| self.region_declaration(*space, *end)).collect()
     }
 
     fn declarations(&self) -> Vec<String> {

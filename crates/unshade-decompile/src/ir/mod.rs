@@ -14,12 +14,19 @@ pub mod id;
 pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
+pub mod module;
+pub mod text;
 mod op;
+pub mod special;
+pub mod ty;
+mod vocabulary;
 
 pub use id::{BlockId, BlockMap, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
-pub use image::Image;
-pub use intrinsic::Intrinsic;
-pub use op::Sign;
+pub use image::{Boundary, Image, ImageAccess, ImageShape};
+pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
+pub use module::{MemoryObject, Module, ObjectSpace, Parameter};
+pub use op::{OPERATORS, Sign, Widths};
+pub use special::{Axis, Special};
 
 /// The address of a value that comes from no instruction.
 pub const NO_ADDRESS: u32 = u32::MAX;
@@ -35,26 +42,6 @@ pub enum Space {
     Local,
     /// A constant bank.
     Constant(u8),
-}
-
-/// A special value such as the thread index: its name, behind a reference to keep operators small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Special(pub &'static &'static str);
-
-impl Special {
-    /// Returns whether it is small enough that its sign does not matter: indices and sizes of blocks and grids.
-    pub fn is_small(self) -> bool {
-        ["threadIdx", "blockIdx", "blockDim", "gridDim"].iter().any(|name| self.0.starts_with(name))
-    }
-
-    /// Returns the array at the start of a memory window.
-    pub fn memory(self) -> Option<&'static &'static str> {
-        match *self.0 {
-            "local_window()" => Some(&"local"),
-            "shared_window()" => Some(&"shared"),
-            _ => None,
-        }
-    }
 }
 
 /// An operator.
@@ -127,7 +114,7 @@ pub enum Op {
     Load(Space),
     /// The address is the first input, the value the second.
     Store(Space),
-    /// A CUDA function or a helper.
+    /// An operation with a meaning of its own.
     Call(Intrinsic),
     /// Reads a texture or surface.
     ImageRead(ImageId),
@@ -154,7 +141,7 @@ impl Op {
     pub fn is_kept(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
-            Op::Call(intrinsic) => intrinsic.is_kept(),
+            Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
     }
@@ -163,7 +150,7 @@ impl Op {
     pub fn is_barrier(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
-            Op::Call(intrinsic) => intrinsic.is_barrier(),
+            Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
     }

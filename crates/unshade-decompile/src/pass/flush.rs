@@ -8,14 +8,18 @@
 //! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
 //! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
 
-use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
+use crate::ir::intrinsic::AtomicOp;
+use crate::ir::{Function, IdVec, Intrinsic, Number, Op, Operand, Rounding, ValueId, ValueMap};
+
+/// The type of numbers that the option is about.
+const FLOAT: Operand = Operand::Number(Number::F32);
 
 /// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlushBehavior {
     /// It does not operate on floats, or only moves them.
     None,
-    /// `flush_to_zero`.
+    /// [`Intrinsic::FlushToZero`].
     Flush,
     /// With the option, it flushes its inputs and its result.
     Flushing,
@@ -29,56 +33,9 @@ enum FlushBehavior {
     Keeping,
 }
 
-/// Functions with float operands or results, by how they are compiled with the option.
-static FUNCTIONS: &[(&str, FlushBehavior)] = &[
-    ("__cosf", FlushBehavior::Any),
-    ("__fadd_rd", FlushBehavior::Flushing),
-    ("__fadd_ru", FlushBehavior::Flushing),
-    ("__fadd_rz", FlushBehavior::Flushing),
-    ("__float2int_rd", FlushBehavior::Taking),
-    ("__float2int_rn", FlushBehavior::Any),
-    ("__float2int_ru", FlushBehavior::Taking),
-    ("__float2int_rz", FlushBehavior::Any),
-    ("__float2ll_rd", FlushBehavior::Taking),
-    ("__float2ll_rn", FlushBehavior::Any),
-    ("__float2ll_ru", FlushBehavior::Taking),
-    ("__float2ll_rz", FlushBehavior::Any),
-    ("__float2uint_rd", FlushBehavior::Taking),
-    ("__float2uint_rn", FlushBehavior::Any),
-    ("__float2uint_ru", FlushBehavior::Taking),
-    ("__float2uint_rz", FlushBehavior::Any),
-    ("__float2ull_rd", FlushBehavior::Taking),
-    ("__float2ull_rn", FlushBehavior::Any),
-    ("__float2ull_ru", FlushBehavior::Taking),
-    ("__float2ull_rz", FlushBehavior::Any),
-    ("__fmaf_rd", FlushBehavior::Flushing),
-    ("__fmaf_ru", FlushBehavior::Flushing),
-    ("__fmaf_rz", FlushBehavior::Flushing),
-    ("__fmul_rd", FlushBehavior::Flushing),
-    ("__fmul_ru", FlushBehavior::Flushing),
-    ("__fmul_rz", FlushBehavior::Flushing),
-    ("__log2f", FlushBehavior::Any),
-    ("__saturatef", FlushBehavior::Flushing),
-    ("__sinf", FlushBehavior::Any),
-    ("atomicAdd.f", FlushBehavior::Any),
-    ("atomicExch.f", FlushBehavior::None),
-    ("ceilf", FlushBehavior::Taking),
-    ("exp2f", FlushBehavior::Any),
-    ("float_to_half", FlushBehavior::Any),
-    ("floorf", FlushBehavior::Taking),
-    ("flush_to_zero", FlushBehavior::Flush),
-    ("fmaf", FlushBehavior::Flushing),
-    ("fmaxf", FlushBehavior::Taking),
-    ("fminf", FlushBehavior::Taking),
-    ("rintf", FlushBehavior::Taking),
-    ("rsqrtf", FlushBehavior::Any),
-    ("truncf", FlushBehavior::Taking),
-];
-
 /// Removes the calls if all operations agree. Returns whether they do.
 pub fn run(function: &mut Function) -> bool {
-    let flush = Intrinsic::by_name("flush_to_zero").map(Op::Call);
-    if !function.values.iter().any(|value| Some(value.op) == flush) {
+    if !function.values.iter().any(|value| value.op == Op::Call(Intrinsic::FlushToZero)) {
         return false;
     }
     let used = super::used(function);
@@ -161,11 +118,10 @@ fn behavior(function: &Function, id: ValueId) -> FlushBehavior {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
-        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => FlushBehavior::Any,
+        Op::Call(call) if hides_subnormals(function, id) && call.result() == FLOAT => FlushBehavior::Any,
         // Directed rounding turns a subnormal float into the smallest half.
-        Op::Call(call)
-            if call.entry().name == "float_to_half"
-                && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
+        Op::Call(Intrinsic::ToHalf(Number::F32))
+            if !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
         {
             FlushBehavior::Keeping
         }
@@ -184,17 +140,27 @@ fn behavior(function: &Function, id: ValueId) -> FlushBehavior {
     }
 }
 
+/// Returns how an intrinsic is compiled with the option.
 fn called(call: Intrinsic) -> FlushBehavior {
-    let entry = call.entry();
-    if let Ok(at) = FUNCTIONS.binary_search_by_key(&entry.name, |function| function.0) {
-        return FUNCTIONS[at].1;
-    }
-    match entry.types.strip_prefix('f') {
-        // A conversion from integers gives zero or a normal float.
-        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => {
-            FlushBehavior::Any
+    use Number::{F32, I32, I64, U32, U64};
+    use Rounding::{Nearest, Zero};
+    match call {
+        Intrinsic::FlushToZero => FlushBehavior::Flush,
+        Intrinsic::Add(F32, mode) | Intrinsic::Multiply(F32, mode) if mode != Nearest => {
+            FlushBehavior::Flushing
         }
-        _ if entry.types.contains('f') => FlushBehavior::Keeping,
+        Intrinsic::Fma(F32, _) | Intrinsic::Saturate => FlushBehavior::Flushing,
+        // The integer nearest to a subnormal float, or towards zero from it, is zero.
+        Intrinsic::Convert(F32, I32 | U32 | I64 | U64, Nearest | Zero) => FlushBehavior::Any,
+        Intrinsic::Convert(F32, I32 | U32 | I64 | U64, _) => FlushBehavior::Taking,
+        Intrinsic::Round(F32, _) | Intrinsic::Min(F32) | Intrinsic::Max(F32) => FlushBehavior::Taking,
+        Intrinsic::Cosine | Intrinsic::Sine | Intrinsic::Exp2 | Intrinsic::Log2 => FlushBehavior::Any,
+        Intrinsic::ReciprocalSqrt | Intrinsic::ToHalf(F32) => FlushBehavior::Any,
+        Intrinsic::Atomic(AtomicOp::Add, F32) => FlushBehavior::Any,
+        Intrinsic::Atomic(AtomicOp::Exchange, F32) => FlushBehavior::None,
+        // A conversion from integers gives zero or a normal float.
+        Intrinsic::Convert(I32 | U32 | I64 | U64, F32, _) | Intrinsic::HalfToFloat => FlushBehavior::Any,
+        _ if call.signature().has(FLOAT) => FlushBehavior::Keeping,
         _ => FlushBehavior::None,
     }
 }
@@ -215,7 +181,9 @@ fn hides_subnormals(function: &Function, id: ValueId) -> bool {
             (0..2).any(|index| number(index).is_some_and(f32::is_normal))
         }
         Op::FloatAdd | Op::FloatSub => is_large(0) || is_large(1),
-        Op::Call(call) if call.entry().name == "fmaf" => is_large(2) && (is_small(0) || is_small(1)),
+        Op::Call(Intrinsic::Fma(Number::F32, Rounding::Nearest)) => {
+            is_large(2) && (is_small(0) || is_small(1))
+        }
         _ => false,
     }
 }
@@ -251,17 +219,11 @@ mod tests {
     use super::*;
     use crate::ir::{BlockId, End, NO_ADDRESS, Space};
 
-    #[test]
-    fn functions_are_sorted_and_known() {
-        assert!(FUNCTIONS.is_sorted_by_key(|entry| entry.0));
-        assert!(FUNCTIONS.iter().all(|entry| Intrinsic::by_name(entry.0).is_some()));
-    }
-
     /// Builds a sum of two loads; `flushes` says which of both inputs and the result are flushed.
     fn sum(flushes: [bool; 3]) -> (Function, ValueId) {
         let mut function = Function::default();
         let block = function.block(0);
-        let flush = Op::Call(Intrinsic::by_name("flush_to_zero").unwrap());
+        let flush = Op::Call(Intrinsic::FlushToZero);
         let address = function.raw(Op::Parameter(0), 64, block, NO_ADDRESS, &[]);
         let mut taken = [ValueId::NONE; 2];
         for (input, flushes) in taken.iter_mut().zip(flushes) {

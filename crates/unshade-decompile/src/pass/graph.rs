@@ -3,7 +3,7 @@
 
 use crate::ir::build::remove_trivial_phis;
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, BlockMap, End, Function, IdVec, NO_ADDRESS, Op, ValueId};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Intrinsic, NO_ADDRESS, Number, Op, ValueId};
 
 /// Cleans the graph up. Returns whether anything changed.
 pub fn clean(function: &mut Function) -> bool {
@@ -110,8 +110,7 @@ fn index_table(function: &mut Function, block: BlockId, selector: ValueId) -> bo
         case.0 = number as u64;
     }
     // A clamped index: values above the last one go where the last one goes.
-    if let Op::Call(intrinsic) = function.op(index)
-        && intrinsic.entry().name == "min.u"
+    if function.op(index) == Op::Call(Intrinsic::Min(Number::U32))
         && let Some(most) = function.number(function.input(index, 1))
     {
         let inner = function.input(index, 0);

@@ -332,7 +332,7 @@ impl Merged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{NO_ADDRESS, Space, Special};
+    use crate::ir::{Axis, NO_ADDRESS, Space, Special};
 
     /// Builds `i = first; if (test) do { store i; i += 1 } while (i < n)`, with a test on `first`.
     fn counting(first: Option<u64>) -> (Function, BlockId) {
@@ -340,7 +340,7 @@ mod tests {
         let [entry, body, exit] = [(); 3].map(|()| function.block(0));
         let start = match first {
             Some(number) => function.constant(number, 32),
-            None => function.raw(Op::Special(Special(&"threadIdx.x")), 32, entry, NO_ADDRESS, &[]),
+            None => function.raw(Op::Special(Special::ThreadIndex(Axis::X)), 32, entry, NO_ADDRESS, &[]),
         };
         let count = match first {
             Some(_) => function.constant(10, 32),

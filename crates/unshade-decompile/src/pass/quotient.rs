@@ -10,7 +10,7 @@ use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{Function, Op, ValueId, ValueMap};
+use crate::ir::{Function, Intrinsic, Number, Op, Rounding, ValueId, ValueMap};
 use crate::pass::graph::decided;
 use std::rc::Rc;
 
@@ -24,13 +24,13 @@ const MAX_EXPANDED: usize = 24;
 const MAX_NEAR: usize = 12;
 
 /// Conversions whose result is the argument of a reciprocal estimate.
-const ESTIMATED: [&str; 6] = [
-    "__uint2float_ru",
-    "__uint2float_rz",
-    "__uint2float_rd",
-    "__ull2float_ru",
-    "__ll2float_ru",
-    "__int2float_ru",
+const ESTIMATED: [Intrinsic; 6] = [
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Zero),
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Down),
+    Intrinsic::Convert(Number::U64, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::I64, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::I32, Number::F32, Rounding::Up),
 ];
 
 /// Maximum number of evaluations of expressions per function.
@@ -170,7 +170,7 @@ impl QuotientSearch<'_> {
         let divisor = function.input(id, 1);
         let is_integer = match function.op(divisor) {
             Op::UnsignedToFloat | Op::SignedToFloat => true,
-            Op::Call(call) => ESTIMATED.contains(&call.entry().name),
+            Op::Call(call) => ESTIMATED.contains(&call),
             _ => false,
         };
         is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
@@ -398,7 +398,7 @@ impl QuotientSearch<'_> {
     /// Returns the input of a flush of subnormal numbers, or the value itself.
     fn unflushed(&self, id: ValueId) -> ValueId {
         match self.function.op(id) {
-            Op::Call(call) if call.entry().name == "flush_to_zero" => self.function.input(id, 0),
+            Op::Call(Intrinsic::FlushToZero) => self.function.input(id, 0),
             _ => id,
         }
     }

@@ -1,4 +1,4 @@
-//! Textures and surfaces: the p-code steps of an instruction as one call of a CUDA function.
+//! Textures and surfaces: the p-code steps of an instruction as one access.
 //!
 //! A texture instruction refers to the word of constant bank 0 that holds the handle, which belongs to a reference (a
 //! relocation has its name) or to a parameter; or to none, and the handle is in its first register. The layer, the
@@ -24,46 +24,21 @@
 
 use super::banks::PARAMETERS;
 use super::lifter::{CallResult, Lifter, PendingImages, SurfaceAccess};
-use super::{Variable, VariableSpace};
-use crate::ir::{BlockId, Function, Image, ImageId, NO_ADDRESS, Op, Space, SymbolId, ValueId};
+use crate::ir::{
+    BlockId, Boundary, Function, Image, ImageAccess, ImageId, ImageShape, Intrinsic, MemoryObject,
+    NO_ADDRESS, ObjectSpace, Op, Space, SymbolId, ValueId,
+};
 
-/// A texture shape.
-struct TextureShape {
-    dimensions: usize,
-    is_layered: bool,
-    /// CUDA's functions: with an implicit and with an explicit level of detail.
-    functions: [&'static str; 2],
-    /// The type letters of the inputs of both.
-    letters: [&'static str; 2],
-    name: &'static str,
-}
-
-const fn shape(
-    dimensions: usize,
-    is_layered: bool,
-    functions: [&'static str; 2],
-    letters: [&'static str; 2],
-    name: &'static str,
-) -> TextureShape {
-    TextureShape { dimensions, is_layered, functions, letters, name }
-}
-
-/// By the number of the modifier `tex_target`; volumes have no layers.
-const SHAPES: [Option<TextureShape>; 8] = [
-    Some(shape(1, false, ["tex1D", "tex1DLod"], ["f", "ff"], "cudaTextureType1D")),
-    Some(shape(1, true, ["tex1DLayered", "tex1DLayeredLod"], ["fi", "fif"], "cudaTextureType1DLayered")),
-    Some(shape(2, false, ["tex2D", "tex2DLod"], ["ff", "fff"], "cudaTextureType2D")),
-    Some(shape(2, true, ["tex2DLayered", "tex2DLayeredLod"], ["ffi", "ffif"], "cudaTextureType2DLayered")),
-    Some(shape(3, false, ["tex3D", "tex3DLod"], ["fff", "ffff"], "cudaTextureType3D")),
+/// Texture shapes, by the number of the modifier `tex_target`; volumes have no layers.
+const SHAPES: [Option<ImageShape>; 8] = [
+    Some(ImageShape::Line),
+    Some(ImageShape::LineArray),
+    Some(ImageShape::Plane),
+    Some(ImageShape::PlaneArray),
+    Some(ImageShape::Volume),
     None,
-    Some(shape(3, false, ["texCubemap", "texCubemapLod"], ["fff", "ffff"], "cudaTextureTypeCubemap")),
-    Some(shape(
-        3,
-        true,
-        ["texCubemapLayered", "texCubemapLayeredLod"],
-        ["fffi", "fffif"],
-        "cudaTextureTypeCubemapLayered",
-    )),
+    Some(ImageShape::Cube),
+    Some(ImageShape::CubeArray),
 ];
 
 /// Offsets of words in a surface descriptor.
@@ -109,42 +84,34 @@ impl Lifter<'_> {
         if offset != 0 || compare != 0 || name == "texture_fetch" && last != 0 {
             return None;
         }
-        let shape = SHAPES.get(usize::try_from(target).ok()?)?.as_ref()?;
+        let shape = (*SHAPES.get(usize::try_from(target).ok()?)?)?;
         let mut sources = std::mem::take(&mut self.image.sources).into_iter();
         let (reference, handle) = self.texture_named(slot, &mut sources)?;
-        let layer = if shape.is_layered { sources.next() } else { None };
+        let layer = if shape.is_layered() { sources.next() } else { None };
         let mut list: Vec<ValueId> =
-            handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
+            handle.into_iter().chain(sources.by_ref().take(shape.dimensions())).collect();
         list.extend(layer);
-        let (function, letters) = match (name, target, detail) {
-            ("texture_sample", _, 0) => (shape.functions[0], shape.letters[0]),
+        let access = match (name, shape, detail) {
+            ("texture_sample", _, 0) => ImageAccess::Sample,
             ("texture_sample", _, 1) => {
                 list.push(self.number(0, 32));
-                (shape.functions[1], shape.letters[1])
+                ImageAccess::SampleLevel
             }
             ("texture_sample", _, 3) => {
                 list.push(sources.next()?);
-                (shape.functions[1], shape.letters[1])
+                ImageAccess::SampleLevel
             }
-            ("texture_fetch", 0, 0) => ("tex1Dfetch", "i"),
-            ("texture_gather", 2, component) => {
+            ("texture_fetch", ImageShape::Line, 0) => ImageAccess::Fetch,
+            ("texture_gather", ImageShape::Plane, component) => {
                 list.push(self.number(component, 32));
-                ("tex2Dgather", "ffi")
+                ImageAccess::Gather
             }
             _ => return None,
         };
         let channels: Vec<u8> = (0..4).filter(|channel| mask >> channel & 1 != 0).collect();
         let words = if name == "texture_gather" { 4 } else { words(*channels.last()?) };
-        let image = Image {
-            function,
-            reference,
-            shape: shape.name,
-            letters,
-            words,
-            bits: 32,
-            is_signed: false,
-            outside: "",
-        };
+        let image =
+            Image { access, shape, reference, words, bits: 32, is_signed: false, boundary: Boundary::Trap };
         let index = self.add_image(image);
         Some((self.make(Op::ImageRead(index), 128, &list), channels))
     }
@@ -165,9 +132,9 @@ impl Lifter<'_> {
             .code
             .variables
             .iter()
-            .find(|found| found.space == VariableSpace::Texture && found.offset == offset);
+            .find(|found| found.space == ObjectSpace::Texture && found.offset == offset);
         if let Some(found) = found {
-            return Some((Some(self.symbol(found.name)), None));
+            return Some((Some(self.symbol(&found.name)), None));
         }
         let offset = u32::try_from(offset.checked_sub(PARAMETERS)?).ok()?;
         Some((None, Some(self.leaf(Op::Parameter(offset), 64))))
@@ -194,14 +161,14 @@ impl Lifter<'_> {
         let (words, bits, is_signed) = SIZES[size];
         // An access that was clamped cannot be out of bounds.
         let is_clamped = self.builder.function.number(inputs[2]) == Some(0);
-        let outside = match self.known(inputs[4]) {
-            _ if is_clamped => "cudaBoundaryModeClamp",
-            0 => "cudaBoundaryModeZero",
-            3 => "cudaBoundaryModeClamp",
-            _ => "",
+        let boundary = match self.known(inputs[4]) {
+            _ if is_clamped => Boundary::Clamp,
+            0 => Boundary::Zero,
+            3 => Boundary::Clamp,
+            _ => Boundary::Trap,
         };
-        let image =
-            Image { function: "", reference: None, shape: "", letters: "", words, bits, is_signed, outside };
+        let (access, shape) = (ImageAccess::Surface, ImageShape::Line);
+        let image = Image { access, shape, reference: None, words, bits, is_signed, boundary };
         let index = self.add_image(image);
         let mut list = vec![inputs[0]];
         let op = if is_write {
@@ -222,7 +189,7 @@ impl Lifter<'_> {
     pub(super) fn settle_images(
         function: &mut Function,
         pending: &PendingImages,
-        variables: &[Variable<'_>],
+        variables: &[MemoryObject<'_>],
     ) {
         for access in &pending.accesses {
             let op = function.op(access.id);
@@ -274,20 +241,20 @@ enum Surface {
 
 impl Element {
     /// Traces the element at an address: the lower half merges packed coordinates, the upper half adds the base.
-    fn new(function: &Function, address: ValueId, variables: &[Variable<'_>]) -> Option<Self> {
+    fn new(function: &Function, address: ValueId, variables: &[MemoryObject<'_>]) -> Option<Self> {
         let (high, low) = match function.op(address) {
             Op::Concat => (function.input(address, 0), function.input(address, 1)),
             _ => return None,
         };
-        let merged = called(function, low, "surface_bitfield")?;
-        let (sum, layer) = match called(function, high, "surface_address") {
+        let merged = called(function, low, Intrinsic::SurfaceBitfield)?;
+        let (sum, layer) = match called(function, high, Intrinsic::SurfaceAddress) {
             Some(_) => (high, None),
             // The address of the layer is added to it.
             None => {
                 let high = stripped(function, high);
                 let (a, b) = (function.input(high, 0), function.input(high, 1));
                 let (a, b) = (stripped(function, a), stripped(function, b));
-                let is_sum = |id| called(function, id, "surface_address").is_some();
+                let is_sum = |id| called(function, id, Intrinsic::SurfaceAddress).is_some();
                 match function.op(high) {
                     Op::Add if is_sum(a) => (a, Some(b)),
                     Op::Add if is_sum(b) => (b, Some(a)),
@@ -314,8 +281,8 @@ impl Element {
             None => {
                 let offset = base.offset.checked_add(PARAMETERS)?;
                 let is_it =
-                    |found: &&Variable<'_>| found.space == VariableSpace::Surface && found.offset == offset;
-                Surface::Named(String::from(variables.iter().find(is_it)?.name))
+                    |found: &&MemoryObject<'_>| found.space == ObjectSpace::Surface && found.offset == offset;
+                Surface::Named(variables.iter().find(is_it)?.name.clone().into_owned())
             }
         };
         Some(Self { surface, coordinates, is_layered: layer.is_some() })
@@ -323,13 +290,12 @@ impl Element {
 
     /// Turns the access into one by reference or handle, and coordinates.
     fn rewrite(self, function: &mut Function, index: ImageId, id: ValueId, values: &[ValueId]) {
-        let is_write = matches!(function.op(id), Op::ImageWrite(_));
-        let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
-            (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
-            (2, false) => ("surf2Dread", "surf2Dwrite", "cudaSurfaceType2D"),
-            (2, true) => ("surf1DLayeredread", "surf1DLayeredwrite", "cudaSurfaceType1DLayered"),
-            (_, false) => ("surf3Dread", "surf3Dwrite", "cudaSurfaceType3D"),
-            (_, true) => ("surf2DLayeredread", "surf2DLayeredwrite", "cudaSurfaceType2DLayered"),
+        let shape = match (self.coordinates.len(), self.is_layered) {
+            (1, _) => ImageShape::Line,
+            (2, false) => ImageShape::Plane,
+            (2, true) => ImageShape::LineArray,
+            (_, false) => ImageShape::Volume,
+            (_, true) => ImageShape::PlaneArray,
         };
         let mut inputs = Vec::new();
         let reference = match self.surface {
@@ -351,10 +317,8 @@ impl Element {
         inputs.extend_from_slice(values);
         function.set_inputs(id, &inputs);
         let image = &mut function.images[index];
-        image.function = if is_write { write } else { read };
         image.reference = reference;
         image.shape = shape;
-        image.letters = ["i", "ii", "iii"][self.coordinates.len().clamp(1, 3) - 1];
     }
 }
 
@@ -392,14 +356,14 @@ impl DescriptorWord {
     }
 }
 
-/// Returns the value if it is a call of the function with this name.
-fn called(function: &Function, id: ValueId, name: &str) -> Option<ValueId> {
-    matches!(function.op(id), Op::Call(call) if call.entry().name == name).then_some(id)
+/// Returns the value if it is an intrinsic.
+fn called(function: &Function, id: ValueId, call: Intrinsic) -> Option<ValueId> {
+    (function.op(id) == Op::Call(call)).then_some(id)
 }
 
 /// Returns the coordinate that was clamped by a word of a descriptor, and its added constant.
 fn clamped(function: &Function, packed: ValueId, by: &DescriptorWord) -> Option<(ValueId, i64)> {
-    let clamp = called(function, packed, "surface_clamp")?;
+    let clamp = called(function, packed, Intrinsic::SurfaceClamp)?;
     let added = function.number(function.input(clamp, 2))? as u32;
     (DescriptorWord::new(function, function.input(clamp, 1))? == *by)
         .then(|| (function.input(clamp, 0), i64::from(added.cast_signed())))

@@ -221,13 +221,8 @@ impl<'a> Lifter<'a> {
         self.read_variable(BARRIER)
     }
 
-    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[ValueId]) -> ValueId {
-        match Intrinsic::by_name(name) {
-            // A helper without a definition cannot be called.
-            Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
-            Some(intrinsic) => self.make(Op::Call(intrinsic), width, inputs),
-            None => self.unlifted(width),
-        }
+    pub(super) fn call(&mut self, intrinsic: Intrinsic, width: u8, inputs: &[ValueId]) -> ValueId {
+        self.make(Op::Call(intrinsic), width, inputs)
     }
 
     pub(super) fn known(&self, id: ValueId) -> u64 {

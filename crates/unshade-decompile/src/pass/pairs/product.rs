@@ -80,8 +80,8 @@ impl Pairs<'_> {
                     let [x, lower, y, q] = [x, lower, y, q].map(|id| self.narrow(id));
                     let first = self.make(like, Op::Concat, 64, &[x, lower]);
                     let second = self.make(like, Op::Concat, 64, &[y, q]);
-                    let call = Intrinsic::by_name("__umul64hi")?;
-                    return Some(self.make(like, Op::Call(call), 64, &[first, second]));
+                    let op = Op::Call(Intrinsic::MultiplyHigh);
+                    return Some(self.make(like, op, 64, &[first, second]));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Op, ValueId};
+use crate::ir::{Function, Intrinsic, Number, Op, ValueId};
 use crate::pass::graph::decided;
 
 /// Simplifies a select between a value and a phi that depends on the same condition: one input of the phi is never
@@ -101,7 +101,7 @@ impl Rewriter<'_> {
             && self.input(yes, 0) == a
             && no == a
         {
-            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[a]);
+            return Some(self.make(Op::Call(Intrinsic::Abs(Number::integer(width, true))), width, &[a]));
         }
         if op == Op::SignedLessEqual
             && self.num(a) == Some(0)
@@ -109,7 +109,7 @@ impl Rewriter<'_> {
             && self.op(no) == Op::Neg
             && self.input(no, 0) == b
         {
-            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[b]);
+            return Some(self.make(Op::Call(Intrinsic::Abs(Number::integer(width, true))), width, &[b]));
         }
         let is_signed = match op {
             Op::Less | Op::LessEqual => false,
@@ -126,18 +126,12 @@ impl Rewriter<'_> {
         } else {
             return None;
         };
-        let name = match (is_smaller, is_signed, width) {
-            (true, false, 32) => "min.u",
-            (true, true, 32) => "min.i",
-            (false, false, 32) => "max.u",
-            (false, true, 32) => "max.i",
-            (true, false, 64) => "min.ull",
-            (true, true, 64) => "min.ll",
-            (false, false, 64) => "max.ull",
-            (false, true, 64) => "max.ll",
-            _ => return None,
-        };
+        if !matches!(width, 32 | 64) {
+            return None;
+        }
+        let number = Number::integer(width, is_signed);
+        let call = if is_smaller { Intrinsic::Min(number) } else { Intrinsic::Max(number) };
         let (first, second) = if self.num(a).is_some() { (b, a) } else { (a, b) };
-        self.call(name, width, &[first, second])
+        Some(self.make(Op::Call(call), width, &[first, second]))
     }
 }

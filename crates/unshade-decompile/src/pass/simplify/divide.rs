@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use crate::ir::fold::masked;
-use crate::ir::{Op, ValueId};
+use crate::ir::{Intrinsic, Number, Op, ValueId};
 
 impl Rewriter<'_> {
     pub(super) fn adds_quotient(&mut self, a: ValueId, b: ValueId) -> Option<ValueId> {
@@ -207,7 +207,7 @@ impl Rewriter<'_> {
     }
 
     fn is_amount(&self, id: ValueId, of: ValueId) -> bool {
-        matches!(self.op(id), Op::Call(call) if call.name() == "abs") && self.input(id, 0) == of
+        self.op(id) == Op::Call(Intrinsic::Abs(Number::I32)) && self.input(id, 0) == of
     }
 
     /// Returns the divisor of a correction step: `d <= r ? q + 1 : q`.

@@ -1,7 +1,7 @@
 //! Extensions and halves.
 
 use super::Rewriter;
-use crate::ir::{Op, Special, ValueId};
+use crate::ir::{Op, ValueId};
 use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
@@ -13,10 +13,9 @@ impl Rewriter<'_> {
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
             // The start of the local or shared window in the generic address space.
             Op::ZeroExtend
-                if width == 64 && matches!(inner_op, Op::Special(special) if special.memory().is_some()) =>
+                if width == 64 && matches!(inner_op, Op::Special(special) if special.window().is_some()) =>
             {
-                let Op::Special(special) = inner_op else { return None };
-                return Some(self.make(Op::Special(Special(special.memory()?)), 64, &[]));
+                return Some(self.make(inner_op, 64, &[]));
             }
             Op::ZeroExtend if width == 64 && self.width(a) == 32 && self.is_in_window(a) => {
                 let offset = self.num(self.input(a, 1))?;

@@ -1,7 +1,7 @@
 //! Floating point: sign changes by bitwise operations.
 
 use super::Rewriter;
-use crate::ir::{Op, ValueId};
+use crate::ir::{Intrinsic, Op, ValueId};
 
 impl Rewriter<'_> {
     /// Removes a flush of a value that cannot be subnormal.
@@ -11,7 +11,7 @@ impl Rewriter<'_> {
                 Some(self.constant(bits & 1 << 31, 32))
             }
             Op::Constant(_) | Op::SignedToFloat | Op::UnsignedToFloat => Some(float),
-            Op::Call(call) if matches!(call.entry().name, "flush_to_zero" | "half_to_float") => Some(float),
+            Op::Call(Intrinsic::FlushToZero | Intrinsic::HalfToFloat) => Some(float),
             Op::FloatNegate | Op::FloatAbs => {
                 let inner = self.input(float, 0);
                 let inner = self.flushed(inner)?;

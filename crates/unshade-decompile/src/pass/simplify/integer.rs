@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use crate::ir::fold::{fold, masked};
-use crate::ir::{Op, ValueId};
+use crate::ir::{Intrinsic, Number, Op, ValueId};
 
 /// The size of a memory window, in bytes.
 pub(super) const WINDOW: u64 = 1 << 24;
@@ -13,7 +13,7 @@ const DEPTH: u32 = 8;
 impl Rewriter<'_> {
     /// Returns whether it is the start of the local or shared window in the generic address space.
     pub(super) fn is_window(&self, id: ValueId) -> bool {
-        matches!(self.op(id), Op::Special(special) if special.memory().is_some())
+        matches!(self.op(id), Op::Special(special) if special.window().is_some()) && self.width(id) == 32
     }
 
     /// Returns whether it is an address inside such a window: its start plus a constant. Windows are aligned to their
@@ -156,8 +156,7 @@ impl Rewriter<'_> {
                 return Some(self.make(op, width, &[a, amount]));
             }
         }
-        if let Op::Call(call) = self.op(b)
-            && call.entry().name == "min.u"
+        if self.op(b) == Op::Call(Intrinsic::Min(Number::U32))
             && self.num(self.input(b, 1)).is_some_and(|most| most >= u64::from(width))
         {
             let amount = self.input(b, 0);

@@ -13,7 +13,7 @@ mod value_table;
 
 use crate::ir::dominators::{Graph, UNREACHED};
 use crate::ir::fold::fold;
-use crate::ir::{Function, Intrinsic, Key, Op, ValueId, ValueMap};
+use crate::ir::{Function, Intrinsic, Key, Number, Op, ValueId, ValueMap};
 use value_table::ValueTable;
 
 /// Visits all values in an order, and then the new ones. Returns whether anything changed. Values that are not due
@@ -129,11 +129,8 @@ fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<Va
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
-        Op::Call(call) => match call.entry().name {
-            "min.u" if at.is_below(a, y) => Some(a),
-            "flush_to_zero" => at.flushed(a).or_else(|| at.floats(value.op)),
-            _ => at.floats(value.op),
-        },
+        Op::Call(Intrinsic::Min(Number::U32)) if at.is_below(a, y) => Some(a),
+        Op::Call(Intrinsic::FlushToZero) => at.flushed(a).or_else(|| at.floats(value.op)),
         op => at.floats(op),
     }
 }
@@ -162,10 +159,6 @@ impl Rewriter<'_> {
 
     fn constant(&mut self, value: u64, width: u8) -> ValueId {
         self.function.constant(value, width)
-    }
-
-    fn call(&mut self, name: &str, width: u8, inputs: &[ValueId]) -> Option<ValueId> {
-        Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
     }
 
     /// Returns whether a value is masked to at most a number.
@@ -247,7 +240,7 @@ mod tests {
     fn an_address_minus_its_window_is_the_offset() {
         let (function, value) = stored(|function, x| {
             let window = function.raw(
-                Op::Special(crate::ir::Special(&"local_window()")),
+                Op::Special(crate::ir::Special::LocalWindow),
                 32,
                 BlockId::ENTRY,
                 NO_ADDRESS,

@@ -3,7 +3,7 @@
 use super::super::flow::{self, Node};
 use super::super::lifter::{Lifter, Side};
 use super::super::routine::{Half, HalfLocation, Meaning, Routine};
-use crate::ir::{BlockId, End, Op, ValueId};
+use crate::ir::{BlockId, End, Intrinsic, Op, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, functions};
@@ -90,7 +90,7 @@ impl Lifter<'_> {
         };
         for number in &mut numbers {
             if flushes {
-                *number = self.call("flush_to_zero", width, &[*number]);
+                *number = self.call(Intrinsic::FlushToZero, width, &[*number]);
             }
             if narrow < width {
                 let mask = self.number(u64::MAX >> (64 - u32::from(narrow)), width);
@@ -103,7 +103,7 @@ impl Lifter<'_> {
         }
         let mut value = self.make(routine.meaning.op, width, &numbers);
         if flushes {
-            value = self.call("flush_to_zero", width, &[value]);
+            value = self.call(Intrinsic::FlushToZero, width, &[value]);
         }
         let mut writes = Vec::new();
         if guard.is_none() {

@@ -2,8 +2,8 @@
 
 use super::super::calls::memory;
 use super::super::lifter::{CallResult, FIRST_FLAG, Lifter};
-use super::super::{AddressPart, VariableSpace, banks};
-use crate::ir::{Intrinsic, Op, Space, ValueId};
+use super::super::{AddressPart, banks};
+use crate::ir::{Intrinsic, ObjectSpace, Op, Space, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
@@ -152,17 +152,17 @@ impl<'a> Lifter<'a> {
         if let Some(special) = banks::of_register(number) {
             return self.leaf(Op::Special(special), 32);
         }
-        match banks::clock(number).and_then(Intrinsic::by_name) {
-            Some(function) => self.make(Op::Call(function), 32, &[]),
+        match banks::timer(number) {
+            Some(timer) => self.call(Intrinsic::Time(timer), 32, &[]),
             None => self.unlifted(32),
         }
     }
 
     /// Returns the address in the variable that contains a byte of a constant bank, plus an index.
     fn variable(&mut self, bank: u8, offset: u64, index: Option<ValueId>) -> Option<ValueId> {
-        let mut all = self.code.variables.iter().filter(|found| found.space == VariableSpace::Constant(bank));
+        let mut all = self.code.variables.iter().filter(|found| found.space == ObjectSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
-        let (name, inside) = (found.name, offset - found.offset);
+        let (name, inside) = (&*found.name, offset - found.offset);
         let symbol = self.symbol(name);
         let mut address = self.leaf(Op::Symbol(symbol), 64);
         if let Some(index) = index {
