@@ -30,8 +30,8 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-// One block runs at a time.
-#define __shared__ static
+// One block runs at a time, on one thread. `extern thread_local` declares dynamic shared memory, as in CUDA.
+#define __shared__ thread_local
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
 #define CUDA_HOST_ASM(...)
@@ -62,6 +62,10 @@ CUDA_HOST_VECTOR(float, float, 8)
 CUDA_HOST_VECTOR(double, double, 16)
 CUDA_HOST_VECTOR(long long, longlong, 16)
 CUDA_HOST_VECTOR(unsigned long long, ulonglong, 16)
+
+// Dynamic shared memory, as `unshade decompile` names it.
+static constexpr unsigned MOST_SHARED = 48 << 10;
+__align__(16) thread_local unsigned char dynamic_shared[MOST_SHARED];
 
 namespace cuda_host {
 
@@ -138,7 +142,7 @@ static const int warpSize = 32;
 // Threads of a block as fibers.
 namespace cuda_host {
 
-enum { STACK = 256 << 10, MOST_THREADS = 1024, MOST_SHARED = 48 << 10 };
+enum { STACK = 256 << 10, MOST_THREADS = 1024 };
 
 struct Fiber {
     ucontext_t context;
@@ -155,7 +159,6 @@ static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
 static unsigned current;
 static char *stacks;
-alignas(16) static unsigned char dynamic_shared[MOST_SHARED];
 static std::string printed;
 static void (*body)(void *);
 static void *body_argument;

@@ -596,6 +596,7 @@ pub fn emulate(data: &[u8]) {
 
 /// Runs the first kernels of a cubin, with small buffers for their pointers.
 fn emulated(cubin: &[u8]) {
+    use unshade_emulate::sanitize::Options;
     use unshade_emulate::{Argument, Device, Grid, Limits, Module};
     let mut device = Device::new();
     device.limit_memory(4 << 20);
@@ -620,6 +621,11 @@ fn emulated(cubin: &[u8]) {
         match module.launch(&mut device, &kernel.name, Grid::new(2, 40), &arguments, limits, Some(&mut trace))
         {
             Ok(summary) => assert_eq!(summary.blocks, 2),
+            Err(fault) => assert!(!fault.to_string().is_empty()),
+        }
+        let (grid, options) = (Grid::new(2, 40), Options { limit: 5, ..Options::default() });
+        match module.sanitize(&mut device, &kernel.name, grid, &arguments, limits, &options) {
+            Ok(report) => assert!(report.findings.len() <= 6),
             Err(fault) => assert!(!fault.to_string().is_empty()),
         }
     }

@@ -54,3 +54,19 @@ fn the_source_on_the_host_and_the_cubin_in_the_emulator_agree() {
     assert!(failures.is_empty(), "{} kernels differ", failures.len());
     let _ = std::fs::remove_dir_all(&scratch);
 }
+
+#[test]
+fn the_kernels_have_no_faults() {
+    let cases = cases::all();
+    let mut found = Vec::new();
+    for case in &cases {
+        let cubin = std::fs::read(folder().join("sm_35").join(format!("{}.cubin", case.file)));
+        let report = emulated::sanitize(&cubin.expect("the cubin is a fixture"), case, &case.inputs(0));
+        let report = report.unwrap_or_else(|fault| panic!("{}: {fault}", case.kernel));
+        assert!(report.is_complete, "{}", case.kernel);
+        found.extend(report.findings.iter().map(|finding| (case.kernel.as_str(), finding.kind().name)));
+    }
+    // The blocks of these kernels write different values to the same buffer.
+    let race = "race-between-blocks";
+    assert_eq!(found, [("shf", race), ("shf", race), ("texk", race)]);
+}

@@ -79,7 +79,7 @@ fn axpy_is_one_statement() {
     let text = example(&AXPY, "axpy", &[(0, 4, None), (8, 8, None), (16, 8, None)]);
     assert_eq!(
         text,
-        "__global__ void axpy(float param_1, float *param_2, float *param_3)\n{\n    param_2[threadIdx.x] = \
+        "extern \"C\" __global__ void axpy(float param_1, float *param_2, float *param_3)\n{\n    param_2[threadIdx.x] = \
          param_3[threadIdx.x] * param_1;\n}\n"
     );
 }
@@ -90,7 +90,7 @@ fn predicates_are_a_choice() {
     for ty in [None, float] {
         let text = example(&PREDICATES, "predicates", &[(0, 8, ty), (8, 8, ty)]);
         let expected = "\
-__global__ void predicates(float *param_1, float *param_2)
+extern \"C\" __global__ void predicates(float *param_1, float *param_2)
 {
     unsigned int u1 = blockIdx.x * blockDim.x + threadIdx.x;
     if (u1 - 6 < 4)
@@ -127,7 +127,7 @@ fn textures_and_surfaces_have_cuda_functions() {
 texture<uint4, cudaTextureType1D> tex1;
 texture<float, cudaTextureType2D> tex2;
 
-__global__ void texk(float *param_1, unsigned int *param_2)
+extern \"C\" __global__ void texk(float *param_1, unsigned int *param_2)
 {
     float f1 = tex2D(tex2, (float)threadIdx.x + 0.5f, (float)blockIdx.x);
     uint4 v1 = tex1Dfetch(tex1, threadIdx.x);
@@ -142,7 +142,7 @@ __global__ void texk(float *param_1, unsigned int *param_2)
     let surfk = "\
 surface<void, cudaSurfaceType2D> sf;
 
-__global__ void surfk(unsigned int param_1)
+extern \"C\" __global__ void surfk(unsigned int param_1)
 {
     surf2Dwrite<unsigned int>(param_1, sf, threadIdx.x << 2, threadIdx.y);
     surf2Dwrite<unsigned int>(surf2Dread<unsigned int>(sf, 4, threadIdx.y) + 1, sf, (threadIdx.x << 2) + 4,
@@ -156,7 +156,7 @@ surface<void, cudaSurfaceType1D> line;
 surface<void, cudaSurfaceType1DLayered> lines;
 surface<void, cudaSurfaceType3D> volume;
 
-__global__ void shapes(unsigned int *param_1)
+extern \"C\" __global__ void shapes(unsigned int *param_1)
 {
     uint2 v1 = surf1DLayeredread<uint2>(lines, threadIdx.x, threadIdx.z);
     unsigned int u1 = surf1Dread<unsigned int>(line, threadIdx.x, cudaBoundaryModeZero);
@@ -171,7 +171,7 @@ __global__ void shapes(unsigned int *param_1)
 ";
     assert_eq!(kernel("images", "shapes"), shapes);
     let handles = "\
-__global__ void handles(unsigned int *param_1, unsigned long long param_2, unsigned long long *param_3)
+extern \"C\" __global__ void handles(unsigned int *param_1, unsigned long long param_2, unsigned long long *param_3)
 {
     unsigned int u1 = surf2Dread<unsigned int>(param_2, threadIdx.x, threadIdx.y);
     unsigned char u2 = surf2Dread<unsigned char>(*param_3, threadIdx.x, threadIdx.y);

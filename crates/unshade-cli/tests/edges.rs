@@ -232,7 +232,7 @@ fn every_verb_returns_the_documented_statuses() {
         }
         count += 1;
     }
-    assert_eq!(count, 26);
+    assert_eq!(count, 27);
 }
 
 /// Command lines and their exit statuses. `OUT` is a path that is not there.
@@ -283,6 +283,13 @@ const STATUSES: &[(i32, &str)] = &[
     (2, "run c.cubin axpy"),
     (1, "run c.cubin no_such"),
     (2, "run missing axpy"),
+    (0, "sanitize c.cubin axpy --arg 1.0 --arg f32[1] --arg f32[1]"),
+    (1, "sanitize c.cubin axpy --arg 1.0 --arg 0 --arg 0"),
+    (1, "sanitize c.cubin axpy --steps 1 --arg 1.0 --arg f32[1] --arg f32[1]"),
+    (2, "sanitize c.cubin axpy"),
+    (2, "sanitize c.cubin axpy --tool no_such"),
+    (1, "sanitize c.cubin no_such"),
+    (2, "sanitize missing axpy"),
     (0, "asm --sm 35 good.sass"),
     (0, "asm good.asm -o OUT"),
     (1, "asm --sm 35 bad.sass -o OUT"),

@@ -62,7 +62,7 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
         Verb::ControlFlow => vec!["dis".into(), "--cfg".into(), "dot".into(), file.into(), function.into()],
         Verb::Liveness => vec!["dis".into(), "--live".into(), file.into(), function.into()],
         Verb::CodeAsJson => vec!["dis".into(), "--json".into(), file.into(), function.into()],
-        Verb::Run => vec!["run".into(), file.into(), function.into()],
+        Verb::Run | Verb::Sanitize => vec![verb.name().into(), file.into(), function.into()],
         Verb::AssembleInto => {
             let listing = if file.ends_with(".cubin") { sass } else { listing };
             vec!["asm".into(), listing, "--into".into(), file.into(), "-o".into(), out("assembled")]
@@ -114,9 +114,11 @@ fn fault(
         Some(reason) if !stdout.is_empty() => fault(&format!("prints something: {reason}")),
         Some(reason) if !stderr.contains(reason) => fault(&format!("the wrong message: {reason}")),
         Some(_) => None,
-        None if code == Some(2) && verb != Verb::Run => fault("exit 2"),
-        // `run` needs arguments for the kernel, `asm --into` a listing of the same functions.
-        None if code == Some(1) && !matches!(verb, Verb::Run | Verb::AssembleInto) => fault("exit 1"),
+        None if code == Some(2) && !matches!(verb, Verb::Run | Verb::Sanitize) => fault("exit 2"),
+        // `run` and `sanitize` need arguments for the kernel, `asm --into` a listing of the same functions.
+        None if code == Some(1) && !matches!(verb, Verb::Run | Verb::Sanitize | Verb::AssembleInto) => {
+            fault("exit 1")
+        }
         None => None,
     }
 }
@@ -267,7 +269,7 @@ fn table() -> String {
          Generated from the formats' own descriptions in `crates/unshade/src/program` by `crates/unshade-cli/tests/matrix.rs`, \
          which also runs every cell.\n\n\
          A verb works on a format (✓), or exits with status 2 and says why not. A name that selects nothing exits with status 1 \
-         and suggests the nearest one (`run` exits with 2: its 1 is a fault of the kernel).\n\n| |",
+         and suggests the nearest one (`run` and `sanitize` exit with 2: their 1 is a fault of the kernel).\n\n| |",
     );
     for format in FORMATS {
         let _ = write!(text, " {} |", format.format);

@@ -17,7 +17,7 @@
 //! // A kernel with one parameter of 8 bytes.
 //! let source = Source::kernel("twice", Code::new(kepler, &bytes), &[8]);
 //! let decompiled = decompile(&source, &Options::default()).unwrap();
-//! assert!(decompiled.text().contains("__global__ void twice(float *"));
+//! assert!(decompiled.text().contains("extern \"C\" __global__ void twice(float *"));
 //! ```
 //!
 //! | module | thing |
@@ -174,7 +174,7 @@ pub fn decompile_cached(
 ) -> Result<Decompiled, DecompileError> {
     let mut module = sass::lift(source, options.budget)?;
     let function = &mut module.function;
-    pass::run(function, cache);
+    pass::run(function, &module.objects, cache);
     let flushes = !options.explicit_flushes && pass::flush::run(function);
     let graph = Graph::new(function);
     edges::merge_edges(function, &graph);

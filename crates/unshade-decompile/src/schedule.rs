@@ -296,7 +296,7 @@ impl Schedule {
             let mut last = 0;
             for (index, &id) in items.iter().enumerate() {
                 barriers.push(last);
-                if function.op(id).is_barrier() {
+                if function.is_barrier(id) {
                     last = index as u32 + 1;
                 }
             }
@@ -330,7 +330,9 @@ impl Schedule {
                     InlineSite::Statement(item) => self.size[item] <= MAX_SIZE,
                     InlineSite::End => true,
                 };
-                if limit <= index as u32 && nothing_between && !op.is_kept() && is_small {
+                // A volatile load is a barrier to others, not to itself.
+                let is_last = limit == index as u32 + 1 && function.values[id].is_volatile;
+                if (limit <= index as u32 || is_last) && nothing_between && !op.is_kept() && is_small {
                     self.inline[id] = true;
                 } else if op.is_kept()
                     && at == index as u32 + 1

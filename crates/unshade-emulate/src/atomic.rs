@@ -29,6 +29,7 @@ pub(crate) fn run(
     let [address, value, ty, ..] = *arguments;
     let size = usize::from(width / 8);
     let old = env.load_unchecked(Space::Ram, address, size, thread)?;
+    env.note_atomic(address, size, thread, true);
     let extended = |value: u64| {
         let unused = 64 - u32::from(width);
         (value << unused).cast_signed() >> unused
@@ -95,6 +96,7 @@ pub(crate) fn compare_and_swap(
 ) -> Result<u64, Reason> {
     let [address, compared, new, ..] = *arguments;
     let old = env.load(Space::Ram, address, width, thread)?;
+    env.note_atomic(address, usize::from(width / 8), thread, old == compared);
     if old == compared {
         env.store(Space::Ram, address, new, width, thread)?;
     }
@@ -105,9 +107,9 @@ impl Environment<'_> {
     /// Locks a word of shared memory for a thread; returns whether it was free.
     pub(crate) fn lock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
-        let free = self.locks.iter().all(|lock| lock.0 != word);
+        let free = self.block.locks.iter().all(|lock| lock.0 != word);
         if free {
-            self.locks.push((word, thread));
+            self.block.locks.push((word, thread));
         }
         free
     }
@@ -115,7 +117,7 @@ impl Environment<'_> {
     /// Unlocks a word of shared memory; returns whether this thread had locked it.
     pub(crate) fn unlock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
-        let found = self.locks.iter().position(|lock| *lock == (word, thread));
-        found.map(|index| self.locks.swap_remove(index)).is_some()
+        let found = self.block.locks.iter().position(|lock| *lock == (word, thread));
+        found.map(|index| self.block.locks.swap_remove(index)).is_some()
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Arrival {
     pub(crate) threads: u32,
     pub(crate) kind: Kind,
     /// The arriving lanes, and those whose predicate holds.
-    lanes: u32,
+    pub(crate) lanes: u32,
     predicates: u32,
 }
 
@@ -93,6 +93,14 @@ impl Barrier {
     }
 }
 
+/// A barrier that a warp passes.
+pub(crate) struct Passed {
+    pub(crate) barrier: usize,
+    /// Whether it waits for all threads.
+    pub(crate) for_all: bool,
+    pub(crate) result: BarrierResult,
+}
+
 /// The barriers of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Barriers([Barrier; 16]);
@@ -122,12 +130,13 @@ impl Barriers {
         waits
     }
 
-    /// Calls `resume` for each warp that can continue now, with the barrier's result. `live` warps have not exited.
-    pub(crate) fn passed(&mut self, live: usize, mut resume: impl FnMut(usize, BarrierResult)) {
-        for barrier in &mut self.0 {
+    /// Calls `resume` for each warp that can continue now, with what it passes. `live` warps have not exited.
+    pub(crate) fn passed(&mut self, live: usize, mut resume: impl FnMut(usize, Passed)) {
+        for (number, barrier) in self.0.iter_mut().enumerate() {
             if barrier.arrived > 0 && barrier.arrived >= barrier.needed(live) {
                 for warp in std::mem::take(&mut barrier.waiting) {
-                    resume(warp, barrier.result(warp));
+                    let for_all = barrier.threads == 0;
+                    resume(warp, Passed { barrier: number, for_all, result: barrier.result(warp) });
                 }
                 barrier.arrived = 0;
             }
@@ -171,7 +180,7 @@ mod tests {
             assert!(barriers.arrive(warp as usize, &arrival));
         }
         let mut found = [[0; LANES]; 2];
-        barriers.passed(2, |warp, given| found[warp] = given);
+        barriers.passed(2, |warp, passed| found[warp] = passed.result);
         for thread in 0..48 {
             let expected: u64 = (0..thread).map(set).sum();
             assert_eq!(u64::from(found[thread as usize / 32][thread as usize % 32]), expected, "{thread}");

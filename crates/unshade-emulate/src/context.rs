@@ -82,7 +82,6 @@ pub(crate) struct Context<'a> {
     pub(crate) stack_limit: usize,
     pub(crate) limits: Limits,
     pub(crate) started: Instant,
-    pub(crate) kernel: String,
 }
 
 impl Context<'_> {

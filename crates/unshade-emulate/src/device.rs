@@ -3,6 +3,7 @@
 //! Memory is a list of allocations with gaps between them, so that stray addresses are detected.
 
 use crate::fault::{Memory, Reason};
+use crate::sanitize::unset::UnsetBytes;
 use crate::surface::Surface;
 use crate::texture::Texture;
 
@@ -27,6 +28,21 @@ struct Allocation {
     address: u64,
     bytes: Vec<u8>,
     name: String,
+    /// The bytes that were never written, if that is to be known.
+    unset: Option<UnsetBytes>,
+    /// The variables in it: offset, size and name, sorted.
+    variables: Vec<(u64, u64, String)>,
+}
+
+impl Allocation {
+    /// Returns start, size and name of the variable at an offset or before it; of the allocation, if it has no variables.
+    fn part(&self, offset: u64) -> (u64, u64, &str) {
+        let after = self.variables.partition_point(|variable| variable.0 <= offset);
+        match after.checked_sub(1).and_then(|index| self.variables.get(index)) {
+            Some((start, size, name)) => (*start, *size, name),
+            None => (0, self.bytes.len() as u64, &self.name),
+        }
+    }
 }
 
 /// An emulated device: global memory, textures and printed text.
@@ -99,8 +115,68 @@ impl Device {
         let next = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
         self.next = next.ok_or(Reason::Memory(self.limit))?;
         self.used = used;
-        self.allocations.push(Allocation { address, bytes: vec![0; size], name: name.to_owned() });
+        let name = name.to_owned();
+        let allocation =
+            Allocation { address, bytes: vec![0; size], name, unset: None, variables: Vec::new() };
+        self.allocations.push(allocation);
         Ok(DevicePointer(address))
+    }
+
+    /// Notes that the bytes of an allocation were never written, so that `Module::sanitize` reports reads of them.
+    pub fn mark_unset(&mut self, pointer: DevicePointer) {
+        if let Some(allocation) = self.allocation_mut(pointer) {
+            allocation.unset = Some(UnsetBytes::new(allocation.bytes.len()));
+        }
+    }
+
+    /// Names the variables in an allocation, for messages: offset, size and name of each.
+    pub(crate) fn name_variables(&mut self, pointer: DevicePointer, mut variables: Vec<(u64, u64, String)>) {
+        variables.sort_unstable();
+        if let Some(allocation) = self.allocation_mut(pointer) {
+            allocation.variables = variables;
+        }
+    }
+
+    fn allocation_mut(&mut self, pointer: DevicePointer) -> Option<&mut Allocation> {
+        let index =
+            self.allocations.binary_search_by_key(&pointer.0, |allocation| allocation.address).ok()?;
+        self.allocations.get_mut(index)
+    }
+
+    /// Returns whether none of the bytes of an access was ever written, and they are not padding.
+    pub(crate) fn are_unset(&self, address: u64, bytes: usize) -> bool {
+        let start = |allocation: &Allocation| usize::try_from(address.wrapping_sub(allocation.address)).ok();
+        self.containing(address).is_some_and(|allocation| match (&allocation.unset, start(allocation)) {
+            (Some(unset), Some(start)) => unset.are_unset_data(start, bytes),
+            _ => false,
+        })
+    }
+
+    /// Notes that bytes are written.
+    pub(crate) fn note_written(&mut self, address: u64, bytes: usize) {
+        let after = self.allocations.partition_point(|allocation| allocation.address <= address);
+        let allocation = after.checked_sub(1).and_then(|index| self.allocations.get_mut(index));
+        if let Some(allocation) = allocation
+            && let Some(unset) = &mut allocation.unset
+            && let Ok(start) = usize::try_from(address.wrapping_sub(allocation.address))
+        {
+            unset.set(start, bytes);
+        }
+    }
+
+    /// Returns the allocation that contains an address.
+    fn containing(&self, address: u64) -> Option<&Allocation> {
+        let after = self.allocations.partition_point(|allocation| allocation.address <= address);
+        let allocation = self.allocations.get(after.checked_sub(1)?)?;
+        (address.wrapping_sub(allocation.address) < allocation.bytes.len() as u64).then_some(allocation)
+    }
+
+    /// Describes where an address is in an allocation.
+    pub(crate) fn describe(&self, address: u64) -> String {
+        let Some(allocation) = self.containing(address) else { return String::new() };
+        let offset = address.wrapping_sub(allocation.address);
+        let (start, size, name) = allocation.part(offset);
+        format!("byte {} of {name}, which has {size} bytes", offset.wrapping_sub(start))
     }
 
     /// Frees an allocation; returns whether there was one at exactly this address.
@@ -120,6 +196,7 @@ impl Device {
     /// If they are not inside one allocation.
     pub fn write(&mut self, pointer: DevicePointer, bytes: &[u8]) -> Result<(), Reason> {
         self.slice(pointer.0, bytes.len())?.copy_from_slice(bytes);
+        self.note_written(pointer.0, bytes.len());
         Ok(())
     }
 
@@ -202,25 +279,27 @@ impl Device {
     fn nearby(&self, address: u64) -> String {
         let after = self.allocations.partition_point(|allocation| allocation.address <= address);
         let before = after.checked_sub(1).and_then(|index| self.allocations.get(index));
-        let describe = |allocation: &Allocation, position: String| {
-            let size = allocation.bytes.len();
-            format!("{position} {}, which has {size} bytes at {:#x}", allocation.name, allocation.address)
-        };
         let is_close = |allocation: &&Allocation| {
             let end = allocation.address.saturating_add(allocation.bytes.len() as u64);
             address < end.saturating_add(1 << 20)
         };
         if let Some(allocation) = before.filter(is_close) {
-            let end = allocation.address.saturating_add(allocation.bytes.len() as u64);
-            return match address.checked_sub(end) {
-                Some(beyond) => describe(allocation, format!("{beyond} bytes after the end of")),
-                None => describe(allocation, "beyond the end of".into()),
+            let (start, size, name) = allocation.part(address.wrapping_sub(allocation.address));
+            let start = allocation.address.wrapping_add(start);
+            let place = match address.checked_sub(start.saturating_add(size)) {
+                Some(beyond) => format!("{beyond} bytes after the end of"),
+                None => "beyond the end of".into(),
             };
+            return format!("{place} {name}, which has {size} bytes at {start:#x}");
         }
         match self.allocations.get(after) {
             Some(allocation) if allocation.address.wrapping_sub(address) < 1 << 20 => {
-                let gap = allocation.address.wrapping_sub(address);
-                describe(allocation, format!("{gap} bytes before"))
+                let start = allocation.address;
+                let (_, size, name) = allocation.part(0);
+                format!(
+                    "{} bytes before {name}, which has {size} bytes at {start:#x}",
+                    start.wrapping_sub(address)
+                )
             }
             _ => String::new(),
         }

@@ -6,6 +6,7 @@
 use crate::device::Device;
 use crate::fault::{Memory, Reason};
 use crate::races::RaceDetector;
+use crate::sanitize::{BlockChecks, Checks};
 use unshade_sass::semantics::Space;
 
 /// Number of lanes per warp.
@@ -18,7 +19,7 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x0100_0000;
 pub(crate) const SHARED_WINDOW: u64 = 0x0200_0000;
 
 /// The size of a window.
-const WINDOW_SIZE: u64 = 0x0100_0000;
+pub(crate) const WINDOW_SIZE: u64 = 0x0100_0000;
 
 /// The constant banks.
 pub(crate) type Banks = [Vec<u8>; 32];
@@ -43,32 +44,80 @@ impl Position {
     }
 }
 
-/// The environment of the threads of a block.
-pub(crate) struct Environment<'a> {
-    pub(crate) device: &'a mut Device,
-    pub(crate) banks: &'a Banks,
+/// The position and the memories of a block.
+pub(crate) struct BlockState {
     pub(crate) position: Position,
     pub(crate) shared: Vec<u8>,
     /// Local memory by thread; empty until first used.
     pub(crate) local: Vec<Vec<u8>>,
-    pub(crate) local_size: usize,
     /// Locked addresses of shared memory, each with the thread that locked it.
     pub(crate) locks: Vec<(u64, u32)>,
-    /// Number of instructions executed so far.
-    pub(crate) steps: u64,
     /// The race detector, if it is enabled.
     pub(crate) races: Option<RaceDetector>,
+    /// The state of the checks, if the launch is checked.
+    pub(crate) checks: Option<Box<BlockChecks>>,
+}
+
+impl BlockState {
+    /// Creates the state of a block with zeroed memories.
+    pub(crate) fn new(threads: [u32; 3], shared: usize, ordered: bool) -> Self {
+        Self {
+            position: Position { threads, block: [0; 3] },
+            shared: vec![0; shared],
+            local: Vec::new(),
+            locks: Vec::new(),
+            races: ordered.then(RaceDetector::default),
+            checks: None,
+        }
+    }
+
+    /// Clears the memories for another block.
+    pub(crate) fn start(&mut self, block: [u32; 3]) {
+        self.position.block = block;
+        self.shared.fill(0);
+        self.local.clear();
+        self.local.resize(self.position.thread_count() as usize, Vec::new());
+        self.locks.clear();
+        if let Some(races) = &mut self.races {
+            races.start(self.position.thread_count().div_ceil(32) as usize);
+        }
+    }
+}
+
+/// The environment of the threads of the block that runs.
+pub(crate) struct Environment<'a> {
+    pub(crate) device: &'a mut Device,
+    pub(crate) banks: &'a Banks,
+    /// Number of blocks of the grid in x, y and z.
+    pub(crate) blocks: [u32; 3],
+    pub(crate) block: BlockState,
+    pub(crate) local_size: usize,
+    /// The lowest address in local memory that the stack may use; it starts at the end of local memory.
+    pub(crate) stack_end: u32,
+    /// Number of instructions executed so far.
+    pub(crate) steps: u64,
+    /// Number of stores that changed shared or global memory: what other threads may wait for.
+    pub(crate) changes: u64,
     /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
+    /// The checks of the launch, if there are any.
+    pub(crate) checks: Option<Box<Checks>>,
+    /// Whether loads and stores are reported to checks or to a race detector.
+    pub(crate) is_watched: bool,
 }
 
 impl Environment<'_> {
+    /// Returns whether a stack pointer is outside local memory or in its fixed part.
+    pub(crate) fn is_beyond_stack(&self, pointer: u32) -> bool {
+        pointer < self.stack_end || pointer as usize > self.local_size
+    }
+
     /// Loads `width` bits.
     #[inline]
     pub(crate) fn load(&mut self, space: Space, address: u64, width: u8, thread: u32) -> Result<u64, Reason> {
         let size = usize::from(width / 8);
-        if self.races.is_some() {
-            self.check_read(space, address, size, thread)?;
+        if self.is_watched {
+            return self.load_watched(space, address, size, thread);
         }
         self.load_unchecked(space, address, size, thread)
     }
@@ -101,8 +150,8 @@ impl Environment<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let size = usize::from(width / 8);
-        if self.races.is_some() {
-            self.check_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
+        if self.is_watched {
+            return self.store_watched(space, address, value, size, thread);
         }
         self.store_unchecked(space, address, value, size, thread)
     }
@@ -118,27 +167,43 @@ impl Environment<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let bytes = self.bytes(space, address, size, thread)?;
+        let mut changes = 0;
         for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
+            changes |= *byte ^ new;
             *byte = new;
         }
+        let is_visible = resolve(space, address).0 != Memory::Local;
+        self.changes += u64::from(changes != 0 && is_visible);
         Ok(())
     }
 
-    fn check_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
+    pub(crate) fn check_read(
+        &mut self,
+        space: Space,
+        address: u64,
+        size: usize,
+        thread: u32,
+    ) -> Result<(), Reason> {
         let (memory, address) = resolve(space, address);
-        match &mut self.races {
+        match &mut self.block.races {
             Some(races) if memory != Memory::Local => races.read(memory, address, size, thread),
             _ => Ok(()),
         }
     }
 
-    fn check_write(&mut self, space: Space, address: u64, after: &[u8], thread: u32) -> Result<(), Reason> {
+    pub(crate) fn check_write(
+        &mut self,
+        space: Space,
+        address: u64,
+        after: &[u8],
+        thread: u32,
+    ) -> Result<(), Reason> {
         let (memory, at) = resolve(space, address);
         if memory == Memory::Local {
             return Ok(());
         }
         let before = self.bytes(space, address, after.len(), thread)?.to_vec();
-        match &mut self.races {
+        match &mut self.block.races {
             Some(races) => races.write(memory, at, &before, after, thread),
             None => Ok(()),
         }
@@ -159,9 +224,9 @@ impl Environment<'_> {
             return Err(Reason::Misaligned { memory, address, bytes });
         }
         let bytes = match memory {
-            Memory::Shared => &mut self.shared,
+            Memory::Shared => &mut self.block.shared,
             Memory::Local => {
-                let of_thread = self.local.get_mut(thread as usize).ok_or(Reason::Undefined)?;
+                let of_thread = self.block.local.get_mut(thread as usize).ok_or(Reason::Undefined)?;
                 if of_thread.is_empty() {
                     of_thread.resize(self.local_size, 0);
                 }
@@ -221,7 +286,7 @@ impl Environment<'_> {
 }
 
 /// Returns the memory that an address refers to, and the address in it.
-fn resolve(space: Space, address: u64) -> (Memory, u64) {
+pub(crate) fn resolve(space: Space, address: u64) -> (Memory, u64) {
     match space {
         Space::Shared => (Memory::Shared, address),
         Space::Local => (Memory::Local, address),

@@ -57,6 +57,9 @@ pub(crate) struct Scratch {
     pub(crate) texture: texture::TextureRegisters,
 }
 
+/// The number of the general register that holds the stack pointer.
+const STACK_POINTER: usize = 1;
+
 /// The reason of a fault, and the lane that caused it.
 pub(crate) type LaneFault = (u32, Reason);
 
@@ -186,13 +189,15 @@ fn compute(
         }
         Code::Load(space) => {
             for lane in Bits(*lanes) {
-                let fault = |reason| (lane as u32, reason);
-                result[lane] = match space {
+                let loaded = match space {
                     Space::Constant => warp.env.constant(first[lane], out),
-                    Space::Special => special::read(warp.env, first[lane] >> 2, warp.number, lane as u32),
+                    Space::Special => {
+                        let stack = warp.registers.general(STACK_POINTER, lane);
+                        special::read(warp.env, first[lane] >> 2, warp.number, lane as u32, stack)
+                    }
                     space => warp.env.load(space, first[lane], out, base.wrapping_add(lane as u32)),
-                }
-                .map_err(fault)?;
+                };
+                result[lane] = loaded.or_else(|reason| warp.env.leave_out(lane as u32, reason))?;
             }
         }
         Code::Store(space) => {
@@ -201,7 +206,9 @@ fn compute(
             for lane in Bits(*lanes) {
                 let thread = base.wrapping_add(lane as u32);
                 let stored = warp.env.store(space, first[lane], second[lane], width, thread);
-                stored.map_err(|reason| (lane as u32, reason))?;
+                if let Err(reason) = stored {
+                    warp.env.leave_out(lane as u32, reason)?;
+                }
             }
             return Ok(None);
         }
@@ -248,7 +255,7 @@ fn call(
     let fault = |lane: usize| move |reason| (lane as u32, reason);
     let exchanges_lanes =
         matches!(function, Intrinsic::Shuffle | Intrinsic::Ballot | Intrinsic::Vote | Intrinsic::SwizzleAdd);
-    if exchanges_lanes && *lanes != warp.live && warp.env.races.is_some() {
+    if exchanges_lanes && *lanes != warp.live && warp.env.block.races.is_some() {
         let reason = format!(
             "lanes {:#x} exchange values while the warp, with lanes {:#x}, is diverged",
             *lanes, warp.live
@@ -309,12 +316,13 @@ fn call(
             }
         }
         Intrinsic::ReleaseLocks => {
-            warp.env.locks.clear();
+            warp.env.block.locks.clear();
             return Ok(None);
         }
         Intrinsic::LoadConstant => {
             for lane in Bits(*lanes) {
-                result[lane] = load_constant(warp.env, &arguments_of(lane)).map_err(fault(lane))?;
+                let loaded = load_constant(warp.env, &arguments_of(lane));
+                result[lane] = loaded.or_else(|reason| warp.env.leave_out(lane as u32, reason))?;
             }
         }
         Intrinsic::Atomic(operation) => {
@@ -322,23 +330,25 @@ fn call(
                 let width = inputs.get(1).map_or(32, |input| input.width);
                 let own_thread = thread.wrapping_add(lane as u32);
                 let ran = atomic::run(warp.env, operation, &arguments_of(lane), width, own_thread, out != 0);
-                result[lane] = ran.map_err(fault(lane))?;
+                result[lane] = ran.or_else(|reason| warp.env.leave_out(lane as u32, reason))?;
             }
         }
         Intrinsic::CompareAndSwap => {
             for lane in Bits(*lanes) {
                 let width = inputs.get(2).map_or(32, |input| input.width);
                 let own_thread = thread.wrapping_add(lane as u32);
-                result[lane] = atomic::compare_and_swap(warp.env, &arguments_of(lane), width, own_thread)
-                    .map_err(fault(lane))?;
+                let ran = atomic::compare_and_swap(warp.env, &arguments_of(lane), width, own_thread);
+                result[lane] = ran.or_else(|reason| warp.env.leave_out(lane as u32, reason))?;
             }
         }
         Intrinsic::SurfaceLoad | Intrinsic::SurfaceStore => {
             let is_store = function == Intrinsic::SurfaceStore;
             for lane in Bits(*lanes) {
                 let arguments = arguments_of(lane);
-                surface::access(&mut scratch.texture, warp.env, &arguments, is_store, lane)
-                    .map_err(fault(lane))?;
+                let accessed = surface::access(&mut scratch.texture, warp.env, &arguments, is_store, lane);
+                if let Err(reason) = accessed {
+                    warp.env.leave_out(lane as u32, reason)?;
+                }
             }
             return Ok(None);
         }
@@ -363,9 +373,18 @@ fn call(
         Intrinsic::TextureResult => {
             Bits(*lanes).for_each(|lane| result[lane] = scratch.texture.result(arguments_of(lane)[0], lane));
         }
+        Intrinsic::Fence => {
+            let scope = arguments_of(first_lane as usize & 31)[0];
+            warp.env.note_fence(scope, warp.number);
+            return Ok(None);
+        }
         Intrinsic::NoEffect => return Ok(None),
         Intrinsic::Undefined => return Err((first_lane, Reason::Undefined)),
-        Intrinsic::Debugger => return Err((first_lane, Reason::Trap)),
+        Intrinsic::Debugger => {
+            let stack = warp.registers.general(STACK_POINTER, first_lane as usize & 31);
+            let is_overflow = warp.env.is_beyond_stack(stack);
+            return Err((first_lane, if is_overflow { Reason::StackOverflow } else { Reason::Trap }));
+        }
         Intrinsic::ShiftStep => return Err((first_lane, Reason::Unsupported("shift steps".into()))),
         Intrinsic::Unsupported(name) => {
             return Err((first_lane, Reason::Unsupported(name.replace('_', " "))));
@@ -413,13 +432,13 @@ fn read(
         }
         Space::Constant => {
             let value = warp.env.constant(varnode.offset, varnode.width);
-            *out = [value.map_err(|reason| (lanes.trailing_zeros(), reason))?; LANES];
+            *out = [value.or_else(|reason| warp.env.leave_out(lanes.trailing_zeros(), reason))?; LANES];
         }
         space => {
             for lane in Bits(lanes) {
                 let thread = warp.number.wrapping_mul(32).wrapping_add(lane as u32);
                 let value = warp.env.load(space, varnode.offset, varnode.width, thread);
-                out[lane] = value.map_err(|reason| (lane as u32, reason))?;
+                out[lane] = value.or_else(|reason| warp.env.leave_out(lane as u32, reason))?;
             }
         }
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use unshade_core::Escaped;
 
+use crate::symbols::Frame;
+
 /// A memory that instructions access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
@@ -27,6 +29,17 @@ impl fmt::Display for Memory {
             Self::Constant(bank) => write!(f, "constant bank {bank}"),
         }
     }
+}
+
+/// Where two threads are whose accesses conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RaceScope {
+    /// In the same warp.
+    Warp,
+    /// In different warps of a block.
+    Block,
+    /// In different blocks.
+    Grid,
 }
 
 /// Why a launch failed.
@@ -52,6 +65,59 @@ pub enum Reason {
         address: u64,
         /// The size of the access.
         bytes: u32,
+    },
+    /// The bytes read were never written.
+    Uninitialized {
+        /// The accessed memory.
+        memory: Memory,
+        /// The address in it.
+        address: u64,
+        /// The size of the access.
+        bytes: u32,
+        /// A description of what contains the address.
+        nearby: String,
+    },
+    /// The address is in memory that was freed.
+    UseAfterFree {
+        /// The address.
+        address: u64,
+        /// The size of the access.
+        bytes: u32,
+        /// The start and the size of the freed allocation.
+        allocation: (u64, u64),
+    },
+    /// `free` of what was freed before.
+    DoubleFree {
+        /// The address.
+        address: u64,
+        /// The size of the allocation.
+        bytes: u64,
+    },
+    /// `free` of an address that `malloc` did not return.
+    InvalidFree(u64),
+    /// Memory of the device's heap was not freed.
+    Leak {
+        /// The number of allocations.
+        allocations: u64,
+        /// Their size.
+        bytes: u64,
+    },
+    /// The stack is larger than local memory.
+    StackOverflow,
+    /// Threads of a block don't wait at the same barrier.
+    DivergentBarrier(String),
+    /// Accesses of two threads conflict, and nothing orders them.
+    Race {
+        /// Where the threads are.
+        scope: RaceScope,
+        /// Whether this access writes, and whether the earlier one did.
+        writes: (bool, bool),
+        /// The accessed memory.
+        memory: Memory,
+        /// The first byte that both access.
+        address: u64,
+        /// A description of what contains the address.
+        nearby: String,
     },
     /// The word is not a valid instruction.
     Undecoded(u128),
@@ -97,6 +163,45 @@ impl fmt::Display for Reason {
             Self::Misaligned { memory, address, bytes } => {
                 write!(f, "{address:#x} in {memory} is not a multiple of the access size, {bytes} bytes")
             }
+            Self::Uninitialized { memory, address, bytes, nearby } => {
+                write!(f, "{bytes} bytes at {address:#x} in {memory} are read, but were never written")?;
+                if nearby.is_empty() { Ok(()) } else { write!(f, " ({nearby})") }
+            }
+            Self::UseAfterFree { address, bytes, allocation: (start, size) } => write!(
+                f,
+                "{bytes} bytes at {address:#x} are in freed memory (byte {} of an allocation of {size} bytes at {start:#x})",
+                address.wrapping_sub(*start)
+            ),
+            Self::DoubleFree { address, bytes } => {
+                write!(f, "free of {address:#x}, an allocation of {bytes} bytes that was freed before")
+            }
+            Self::InvalidFree(address) => write!(f, "free of {address:#x}, which malloc did not return"),
+            Self::Leak { allocations: 1, bytes } => write!(f, "{bytes} bytes were not freed"),
+            Self::Leak { allocations, bytes } => {
+                write!(f, "{bytes} bytes in {allocations} allocations were not freed")
+            }
+            Self::StackOverflow => f.write_str("the stack is larger than local memory"),
+            Self::DivergentBarrier(what) => f.write_str(what),
+            Self::Race { scope, writes: (is_write, other_wrote), memory, address, nearby } => {
+                let verb = |is_write: bool| if is_write { "written" } else { "read" };
+                write!(f, "{address:#x} in {memory} is {} here", verb(*is_write))?;
+                match scope {
+                    RaceScope::Warp => {
+                        f.write_str(", and by another lane in the same instruction with another value")
+                    }
+                    RaceScope::Block => {
+                        write!(f, " and {} by another warp, with no barrier between", verb(*other_wrote))
+                    }
+                    RaceScope::Grid => {
+                        write!(
+                            f,
+                            " and {} by another block, with nothing that orders the two",
+                            verb(*other_wrote)
+                        )
+                    }
+                }?;
+                if nearby.is_empty() { Ok(()) } else { write!(f, " ({nearby})") }
+            }
             Self::Undecoded(word) => write!(f, "{word:#018x} is not a valid instruction"),
             Self::NoCode(address) => write!(f, "there is no code at {address:#x}"),
             Self::OutOfSurface => f.write_str("the coordinates are outside the surface"),
@@ -140,6 +245,8 @@ pub struct Location {
     pub thread: [u32; 3],
     /// The thread's warp in the block, and lane in the warp.
     pub lane: (u32, u32),
+    /// The call stack, innermost first; it starts with the instruction.
+    pub stack: Vec<Frame>,
 }
 
 impl fmt::Display for Location {

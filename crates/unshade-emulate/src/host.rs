@@ -64,14 +64,15 @@ pub(crate) fn call(
         let pair = |number: usize| low(number) | low(number + 1) << 32;
         let outcome = match function {
             Function::Print => print(env, pair(4), pair(6), thread).map(Some),
-            Function::Allocate => Ok(Some(allocate(env, pair(4)))),
-            Function::Free => free(env, pair(4)).map(|()| None),
+            Function::Allocate => Ok(Some(allocate(env, pair(4), thread))),
+            Function::Free => free(env, pair(4), thread).map(|()| None),
             Function::AssertionFailed => {
                 let arguments = [pair(4), pair(6), low(8), pair(10)];
                 Err(assertion(env, arguments, thread).unwrap_or_else(|reason| reason))
             }
         };
-        if let Some(result) = outcome.map_err(|reason| (lane as u32, reason))? {
+        let outcome = outcome.or_else(|reason| env.leave_out(lane as u32, reason).map(Some));
+        if let Some(result) = outcome? {
             let [low, high] = halves(result);
             registers.set_general(4, lane, low);
             if function == Function::Allocate {
@@ -88,15 +89,20 @@ fn halves(value: u64) -> [u32; 2] {
 }
 
 /// `malloc`: returns 0 if there is no memory left.
-fn allocate(env: &mut Environment<'_>, bytes: u64) -> u64 {
-    env.device.allocate(bytes, "malloc").map_or(0, |pointer| pointer.0)
+fn allocate(env: &mut Environment<'_>, bytes: u64, thread: u32) -> u64 {
+    let Ok(pointer) = env.device.allocate(bytes, "an allocation of malloc") else { return 0 };
+    env.note_allocation(pointer.0, bytes, thread);
+    pointer.0
 }
 
-fn free(env: &mut Environment<'_>, address: u64) -> Result<(), Reason> {
+fn free(env: &mut Environment<'_>, address: u64, thread: u32) -> Result<(), Reason> {
+    if address != 0 {
+        env.note_free(address, thread)?;
+    }
     if address == 0 || env.device.free(DevicePointer(address)) {
         return Ok(());
     }
-    Err(Reason::HostCall(format!("free of {address:#x}, which malloc did not return")))
+    Err(Reason::InvalidFree(address))
 }
 
 fn assertion(
@@ -104,7 +110,7 @@ fn assertion(
     [message, file, line, function]: [u64; 4],
     thread: u32,
 ) -> Result<Reason, Reason> {
-    let position = env.position;
+    let position = env.block.position;
     let ([bx, by, bz], [tx, ty, tz]) = (position.block, position.thread(thread));
     let mut text = |address| env.text(address, thread);
     Ok(Reason::Assertion(format!(

@@ -43,7 +43,9 @@ pub(crate) enum Intrinsic {
     TextureResult,
     SurfaceLoad,
     SurfaceStore,
-    /// No effect: memory barriers and cache control. The emulator has no caches and keeps memory in order.
+    /// A memory barrier. The emulator keeps memory in order; only the checks need it.
+    Fence,
+    /// No effect: cache control. The emulator has no caches.
     NoEffect,
     Undefined,
     Debugger,
@@ -117,7 +119,7 @@ const NAMES: &[(&str, Intrinsic)] = &[
     ("surface_store", Intrinsic::SurfaceStore),
     ("texture_barrier", Intrinsic::NoEffect),
     ("texture_phase", Intrinsic::NoEffect),
-    ("memory_barrier", Intrinsic::NoEffect),
+    ("memory_barrier", Intrinsic::Fence),
     ("cache_control", Intrinsic::NoEffect),
     ("local_cache_control", Intrinsic::NoEffect),
     ("trigger", Intrinsic::NoEffect),

@@ -1,6 +1,6 @@
 //! Launches of a kernel: grid, arguments, constant bank 0.
 //!
-//! Blocks run one after the other; the warps of a block take turns. Constant bank 0 has the launch parameters in the
+//! Constant bank 0 has the launch parameters in the
 //! driver's layout for sm_30 to sm_37:
 //!
 //! | bytes | contents |
@@ -9,25 +9,29 @@
 //! | 0x28, 0x2c, 0x30 | block size in x, y, z |
 //! | 0x34, 0x38, 0x3c | grid size in x, y, z |
 //! | 0x44 | initial stack pointer: the end of local memory |
+//! | 0xf0 | address of constant bank 3, which code compiled with -G reads through pointers |
 //! | 0x140 | kernel arguments |
 
 use std::time::Instant;
 
-use crate::block::Block;
 use crate::context::{Context, Limits, Step};
 use crate::device::{Device, DevicePointer};
-use crate::environment::{Banks, Environment, LOCAL_WINDOW, Position, SHARED_WINDOW};
+use crate::environment::{Banks, BlockState, Environment, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::fault::Fault;
 use crate::module::{Kernel, Module};
 use crate::program::Program;
-use crate::races::RaceDetector;
+use crate::sanitize::Checks;
+use crate::schedule::{Schedule, resident_blocks};
 use crate::surface::DESCRIPTOR;
 
 /// Maximum number of threads per block on Kepler.
 const MAX_THREADS: u32 = 1024;
 
 /// Maximum number of bytes of shared memory per block.
-const MAX_SHARED: u64 = 48 << 10;
+pub(crate) const MAX_SHARED: u64 = 48 << 10;
+
+/// Where constant bank 0 has the address of constant bank 3.
+const CONSTANTS_POINTER: usize = 0xf0;
 
 /// Maximum number of blocks in x, y and z.
 const MAX_BLOCKS: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
@@ -96,6 +100,21 @@ impl Module {
         limits: Limits,
         trace: Option<&mut dyn FnMut(&Step<'_>)>,
     ) -> Result<Summary, Fault> {
+        self.launch_with(device, kernel, grid, arguments, limits, trace, &mut None)
+    }
+
+    /// Runs a kernel, with checks if there are any.
+    #[expect(clippy::too_many_arguments, reason = "those of `launch`, and the checks")]
+    pub(crate) fn launch_with(
+        &self,
+        device: &mut Device,
+        kernel: &str,
+        grid: Grid,
+        arguments: &[Argument],
+        limits: Limits,
+        trace: Option<&mut dyn FnMut(&Step<'_>)>,
+        checks: &mut Option<Box<Checks>>,
+    ) -> Result<Summary, Fault> {
         let Some(kernel) = self.kernel(kernel) else {
             let names: Vec<&str> = self.kernels().iter().take(8).map(|kernel| kernel.name.as_str()).collect();
             return Err(Fault::launch(format!(
@@ -112,43 +131,32 @@ impl Module {
         }
         let banks = self.banks(device, kernel, grid, arguments, local)?;
         let program = Program::new(self, kernel);
-        let mut context = Context {
-            trace,
-            stack_limit: limits.stack,
-            limits,
-            started: Instant::now(),
-            kernel: kernel.name.clone(),
-        };
-        let mut block = Block::default();
+        let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
+        let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
         let mut env = Environment {
             device,
             banks: &banks,
-            position: Position { threads: grid.threads, block: [0; 3] },
-            shared: vec![0; shared],
-            local: Vec::new(),
+            blocks: grid.blocks,
+            block: new_state(),
             local_size: local,
-            locks: Vec::new(),
-            races: limits.ordered.then(RaceDetector::default),
+            stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
             absent: limits.absent,
             steps: 0,
+            changes: 0,
+            is_watched: limits.ordered || checks.is_some(),
+            checks: checks.take(),
         };
-        let mut summary = Summary::default();
-        let [nx, ny, nz] = grid.blocks;
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    env.position.block = [x, y, z];
-                    env.shared.fill(0);
-                    env.local.clear();
-                    env.local.resize(env.position.thread_count() as usize, Vec::new());
-                    env.locks.clear();
-                    block.run(kernel.start, &program, &mut env, &mut context)?;
-                    summary.blocks += 1;
-                }
-            }
+        let mut schedule = Schedule::new(grid, resident_blocks(threads, shared, local, env.device));
+        let result = schedule.run(kernel.start, &program, &mut env, &mut context, new_state);
+        let summary = Summary { steps: env.steps, blocks: schedule.ended() };
+        if result.is_ok() {
+            env.report_leaks(&program);
         }
-        summary.steps = env.steps;
-        Ok(summary)
+        *checks = env.checks.take();
+        if let Some(checks) = checks {
+            (checks.has_started, checks.summary) = (true, summary);
+        }
+        result.map(|()| summary)
     }
 
     /// Returns the contents of the constant banks for a launch.
@@ -193,6 +201,9 @@ impl Module {
         ];
         for (at, word) in words {
             put(first, at, &word.to_le_bytes());
+        }
+        if let Some(pointer) = self.user_bank {
+            put(first, CONSTANTS_POINTER, &pointer.0.to_le_bytes());
         }
         if arguments.len() != kernel.parameters.len() {
             return Err(Fault::launch(format!(
@@ -260,5 +271,6 @@ fn check_grid(kernel: &Kernel, grid: Grid) -> Result<usize, Fault> {
             "a block has at most {MAX_SHARED} bytes of shared memory, not {shared}"
         )));
     }
-    Ok(usize::try_from(shared).unwrap_or(0))
+    // Compilers load whole words, also from a variable at the end that is smaller.
+    Ok(usize::try_from(shared.next_multiple_of(4)).unwrap_or(0))
 }

@@ -12,11 +12,12 @@
 //! | `context` | limits and traces: [`Limits`], [`Step`] |
 //! | `program`, `execute`, `lanes` | decoded code, execution of one instruction for all lanes |
 //! | `intrinsics` | the named functions of p-code, in `atomic`, `cross_lane`, [`texture`], [`surface`] |
-//! | `warp`, [`stack`], `block`, `barrier` | scheduling, divergence, synchronization |
+//! | `schedule`, `block`, `warp`, [`stack`], `barrier` | order of blocks and warps, divergence, synchronization |
 //! | `races` | the data-race detector |
 //! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
-//! | [`fault`] | errors of a launch |
+//! | [`sanitize`] | checks that find all faults of a launch |
+//! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
 //! ```
 //! use unshade_emulate::{Argument, Device, Grid, Limits, Module};
@@ -50,12 +51,16 @@ mod host;
 mod intrinsics;
 mod lanes;
 pub mod launch;
+mod locate;
 pub mod module;
 mod program;
 mod races;
+pub mod sanitize;
+mod schedule;
 mod special;
 pub mod stack;
 pub mod surface;
+mod symbols;
 pub mod texture;
 mod warp;
 
@@ -66,6 +71,7 @@ pub use lanes::Registers;
 pub use launch::{Argument, Grid, Summary};
 pub use module::Module;
 pub use surface::Surface;
+pub use symbols::Frame;
 pub use texture::Texture;
 
 impl std::error::Error for Reason {}

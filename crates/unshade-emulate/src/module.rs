@@ -3,13 +3,15 @@
 //! A kernel sees its own code section at address 0: branches are relative, and addresses of functions in the same section
 //! are offsets in it. Other sections have unique higher addresses, followed by the system calls of `crate::host`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unshade_core::{Error, ErrorKind, Escaped};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
+use unshade_nv::elf::SectionType;
 use unshade_nv::function::{Function, FunctionKind, parameter_base};
 use unshade_nv::info::Parameter;
+use unshade_nv::link::{self, Field, Layout};
 use unshade_nv::relocation::{Relocation, RelocationType, Relocations};
 use unshade_nv::symbol::{Symbol, SymbolType};
 use unshade_sass::isa;
@@ -18,12 +20,16 @@ use unshade_sass::table::Isa;
 use crate::device::{Device, DevicePointer};
 use crate::host;
 use crate::surface::Surface;
+use crate::symbols::FunctionRange;
 
 /// The address of the first code section, as seen by kernels of other sections.
-const OTHER_CODE: u64 = 0x1000_0000;
+pub(crate) const OTHER_CODE: u64 = 0x1000_0000;
 
 /// The alignment of code sections.
 const CODE_ALIGNMENT: u64 = 0x1000;
+
+/// The constant bank of the program's variables (`__constant__`).
+const USER_BANK: u8 = 3;
 
 /// A code section.
 #[derive(Clone, Debug)]
@@ -45,6 +51,8 @@ pub struct Kernel {
     pub shared: u64,
     /// Bytes of local memory per thread.
     pub local: u64,
+    /// The part of it below the stack.
+    pub(crate) fixed_local: u64,
     /// The maximum or required block size, if it has one (`__launch_bounds__`).
     pub threads: Option<[u32; 3]>,
     /// The index of its code section in the module.
@@ -76,6 +84,10 @@ pub struct Module {
     pub(crate) kernels: Vec<Kernel>,
     /// Constant banks shared by all kernels.
     pub(crate) constants: BTreeMap<u8, Vec<u8>>,
+    /// Where generic addresses find the constant bank of the program's variables.
+    pub(crate) user_bank: Option<DevicePointer>,
+    /// Sorted by section and start.
+    pub(crate) functions: Vec<FunctionRange>,
     variables: BTreeMap<String, Variable>,
     bound: BTreeMap<String, u64>,
     architecture: u32,
@@ -115,19 +127,22 @@ impl Module {
             codes: Vec::new(),
             kernels: Vec::new(),
             constants: BTreeMap::new(),
+            user_bank: None,
+            functions: FunctionRange::all(&cubin),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
             wide_addresses: cubin.has_64_bit_addresses(),
         };
-        let globals = module.place_sections(device, &cubin)?;
-        module.place_variables(&cubin, &globals);
+        let places = module.place_sections(device, &cubin)?;
+        module.place_variables(&cubin, &places);
+        module.name_variables(device, &places.globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
         let tables = RelocationTables::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
-            module.add_kernel(&cubin, &tables, function)?;
+            module.add_kernel(&cubin, &tables, &places, function)?;
         }
-        module.relocate(device, &cubin, &tables, &globals);
+        module.relocate(device, &cubin, &tables, &places);
         Ok(module)
     }
 
@@ -157,6 +172,7 @@ impl Module {
             parameters,
             shared: 0,
             local: 0,
+            fixed_local: 0,
             threads: None,
             code: 0,
             start: 0,
@@ -169,6 +185,8 @@ impl Module {
             codes: vec![Code { section: 0, address: OTHER_CODE, bytes: code.to_vec() }],
             kernels: vec![kernel],
             constants: BTreeMap::new(),
+            user_bank: None,
+            functions: Vec::new(),
             variables: BTreeMap::new(),
             bound: BTreeMap::new(),
             architecture,
@@ -227,6 +245,9 @@ impl Module {
                 if let Some(target) = target {
                     target.copy_from_slice(bytes);
                 }
+                if let (USER_BANK, Some(base)) = (*bank, self.user_bank) {
+                    device.write(DevicePointer(base.0.wrapping_add(*offset)), bytes)?;
+                }
                 Ok(())
             }
             Variable::Global(_, size) | Variable::Constant(_, _, size) => Err(crate::Fault::launch(format!(
@@ -252,13 +273,10 @@ impl Module {
         self.bound.get(name).copied()
     }
 
-    /// Loads code, variables and shared constant banks; returns the addresses of the variables' sections.
-    fn place_sections(
-        &mut self,
-        device: &mut Device,
-        cubin: &Cubin<'_>,
-    ) -> Result<BTreeMap<u32, u64>, Error> {
+    /// Loads code, variables and shared constant banks; returns where they are.
+    fn place_sections(&mut self, device: &mut Device, cubin: &Cubin<'_>) -> Result<Places, Error> {
         let mut globals = BTreeMap::new();
+        let layout = Layout::new(cubin);
         let mut next = OTHER_CODE;
         // In a hostile file many sections can share the same bytes, to exhaust memory.
         let mut room = cubin.file().data().len() as u64;
@@ -291,29 +309,61 @@ impl Module {
                 }
                 Role::Constant(bank) if function.is_empty() && section.has_bytes() => {
                     let bytes = cubin.elf().bytes(&section)?.data().to_vec();
+                    if bank == USER_BANK {
+                        let pointer =
+                            device.allocate(bytes.len() as u64, ".nv.constant3").map_err(|reason| {
+                                Error::new(ErrorKind::Limit, section.header_range.0, reason.to_string())
+                            })?;
+                        let _ = device.write(pointer, &bytes);
+                        self.user_bank = Some(pointer);
+                        globals.insert(section.index, pointer.0);
+                    }
                     self.constants.insert(bank, bytes);
                 }
                 _ => {}
             }
         }
-        Ok(globals)
+        for bank in 1..=u8::MAX {
+            if let Some(bytes) = layout.bank(cubin, bank) {
+                self.constants.insert(bank, bytes);
+            }
+        }
+        Ok(Places { layout, globals })
     }
 
-    fn place_variables(&mut self, cubin: &Cubin<'_>, globals: &BTreeMap<u32, u64>) {
+    fn place_variables(&mut self, cubin: &Cubin<'_>, places: &Places) {
         for symbol in cubin.elf().symbols().into_iter().flat_map(|symbols| symbols.iter()) {
-            if symbol.kind != SymbolType::OBJECT || symbol.section >= Symbol::FIRST_RESERVED {
+            if !matches!(symbol.kind, SymbolType::OBJECT | SymbolType::CUDA_OBJECT)
+                || symbol.section >= Symbol::FIRST_RESERVED
+            {
                 continue;
             }
             let index = u32::from(symbol.section);
             let name = String::from_utf8_lossy(symbol.name).into_owned();
-            if let Some(base) = globals.get(&index) {
+            let Ok(section) = cubin.elf().section(index) else { continue };
+            if let (Role::Constant(bank), b"") = Role::of(&section) {
+                self.variables.insert(name, Variable::Constant(bank, symbol.value, symbol.size));
+            } else if let Some(base) = places.globals.get(&index) {
                 let pointer = DevicePointer(base.wrapping_add(symbol.value));
                 self.variables.insert(name, Variable::Global(pointer, symbol.size));
-            } else if let Ok(section) = cubin.elf().section(index)
-                && let (Role::Constant(bank), b"") = Role::of(&section)
-            {
-                self.variables.insert(name, Variable::Constant(bank, symbol.value, symbol.size));
             }
+        }
+    }
+
+    /// Names the variables of each section for messages.
+    fn name_variables(&self, device: &mut Device, globals: &BTreeMap<u32, u64>) {
+        let bases: BTreeSet<u64> = globals.values().copied().collect();
+        let mut by_section: BTreeMap<u64, Vec<(u64, u64, String)>> = BTreeMap::new();
+        for (name, variable) in &self.variables {
+            if let Variable::Global(pointer, size) = variable
+                && let Some(base) = bases.range(..=pointer.0).next_back()
+            {
+                let name = Escaped(name.as_bytes()).to_string();
+                by_section.entry(*base).or_default().push((pointer.0.wrapping_sub(*base), *size, name));
+            }
+        }
+        for (base, variables) in by_section {
+            device.name_variables(DevicePointer(base), variables);
         }
     }
 
@@ -321,6 +371,7 @@ impl Module {
         &mut self,
         cubin: &Cubin<'_>,
         tables: &RelocationTables<'_, '_>,
+        places: &Places,
         function: &Function<'_>,
     ) -> Result<(), Error> {
         let section = u32::from(function.symbol.section);
@@ -329,7 +380,7 @@ impl Module {
         let mut kernel = Kernel {
             name: String::from_utf8_lossy(function.name()).into_owned(),
             parameters: function.parameters(cubin),
-            shared: 0,
+            shared: places.layout.common_shared_size(),
             local: [details.frame_size, details.min_stack, details.max_stack]
                 .into_iter()
                 .flatten()
@@ -337,6 +388,7 @@ impl Module {
                 .max()
                 .unwrap_or(0)
                 .into(),
+            fixed_local: 0,
             threads: details.required_threads.or(details.max_threads),
             code,
             start: function.symbol.value,
@@ -346,12 +398,22 @@ impl Module {
         };
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
-                Role::Shared => kernel.shared = part.size,
-                Role::Local => kernel.local = kernel.local.saturating_add(part.size),
+                Role::Shared => kernel.shared = places.layout.shared_size(part.index, part.size),
+                Role::Local => {
+                    kernel.local = kernel.local.saturating_add(part.size);
+                    kernel.fixed_local = kernel.fixed_local.saturating_add(part.size);
+                }
                 Role::Constant(bank) if part.has_bytes() => {
                     let mut bytes = cubin.elf().bytes(&part)?.data().to_vec();
                     self.relocate_constants(tables, part.index, &mut bytes, &mut kernel);
-                    kernel.constants.push((bank, bytes));
+                    match places.layout.constants_at(part.index).zip(self.constants.get_mut(&bank)) {
+                        None => kernel.constants.push((bank, bytes)),
+                        Some((start, shared)) => {
+                            let start = usize::try_from(start).unwrap_or(usize::MAX);
+                            let target = shared.get_mut(start..).into_iter().flatten();
+                            target.zip(bytes).for_each(|(target, byte)| *target = byte);
+                        }
+                    }
                 }
                 _ => {}
             }
@@ -378,7 +440,7 @@ impl Module {
             if let Some(references) = references {
                 references.push((relocation.offset, String::from_utf8_lossy(symbol.name).into_owned()));
             } else if let Some(address) = self.code_address(&symbol) {
-                patch(bytes, relocation.offset, relocation.kind, relocation.addend, address);
+                patch(bytes, &relocation, address, 0);
             }
         }
     }
@@ -397,33 +459,33 @@ impl Module {
         device: &mut Device,
         cubin: &Cubin<'_>,
         tables: &RelocationTables<'_, '_>,
-        globals: &BTreeMap<u32, u64>,
+        places: &Places,
     ) {
         let sections: Vec<u32> = self.codes.iter().map(|code| code.section).collect();
         for (index, section) in sections.into_iter().enumerate() {
-            let has_kernel = self.kernels.iter().any(|kernel| kernel.code == index);
+            let kernel = self.kernels.iter().find(|kernel| kernel.code == index);
+            let has_kernel = kernel.is_some();
+            let dynamic = kernel.map_or(places.layout.common_shared_size(), |kernel| kernel.shared);
             for (symbol, relocation) in tables.of(section) {
-                let global = globals.get(&u32::from(symbol.section));
                 let own = u32::from(symbol.section) == section && has_kernel;
-                let address = match global {
-                    Some(base) => Some(base.wrapping_add(symbol.value)),
+                let is_generic = link::field(relocation.kind).is_some_and(Field::is_generic);
+                let address = match places.of(cubin, &symbol, is_generic) {
+                    Some(place) => Some(place),
                     // A kernel sees its own section at address 0.
-                    None if own => Some(symbol.value),
-                    None => self.code_address(&symbol).or_else(|| plain_value(cubin, &symbol)),
+                    None if own => Some((symbol.value, 0)),
+                    None if is_dynamic_shared(&symbol) => Some((dynamic, 0)),
+                    None => self.code_address(&symbol).map(|address| (address, 0)),
                 };
-                if let (Some(address), Some(code)) = (address, self.codes.get_mut(index)) {
-                    patch(&mut code.bytes, relocation.offset, relocation.kind, relocation.addend, address);
+                if let (Some((address, bank)), Some(code)) = (address, self.codes.get_mut(index)) {
+                    patch(&mut code.bytes, &relocation, address, bank);
                 }
             }
         }
         // Variables that contain addresses.
-        for (section, base) in globals {
+        for (section, base) in &places.globals {
             for (symbol, relocation) in tables.of(*section) {
-                let global = globals.get(&u32::from(symbol.section));
-                let address = match global {
-                    Some(base) => Some(base.wrapping_add(symbol.value)),
-                    None => self.code_address(&symbol),
-                };
+                let place = places.of(cubin, &symbol, true).map(|place| place.0);
+                let address = place.or_else(|| self.code_address(&symbol));
                 let size = match relocation.kind {
                     RelocationType::CUDA_64
                     | RelocationType::CUDA_G64
@@ -435,17 +497,48 @@ impl Module {
                 };
                 let target = base.wrapping_add(relocation.offset);
                 if let (Some(address), Ok(bytes)) = (address, device.slice(target, size)) {
-                    patch(bytes, 0, relocation.kind, relocation.addend, address);
+                    patch(bytes, &Relocation { offset: 0, ..relocation }, address, 0);
                 }
             }
         }
     }
 }
 
-/// Returns the value of symbols in shared, local and constant memory, which are offsets.
-fn plain_value(cubin: &Cubin<'_>, symbol: &Symbol<'_>) -> Option<u64> {
-    let section = cubin.elf().section(u32::from(symbol.section)).ok()?;
-    matches!(Role::of(&section).0, Role::Shared | Role::Local | Role::Constant(_)).then_some(symbol.value)
+/// Where the variables of a module are.
+struct Places {
+    layout: Layout,
+    /// The addresses of sections in device memory.
+    globals: BTreeMap<u32, u64>,
+}
+
+impl Places {
+    /// Returns the address of a variable, or its offset in a smaller memory and the number of its constant bank.
+    fn of(&self, cubin: &Cubin<'_>, symbol: &Symbol<'_>, is_generic: bool) -> Option<(u64, u8)> {
+        let index = u32::from(symbol.section);
+        let section = cubin.elf().section(index).ok()?;
+        let role = if section.kind == SectionType::CUDA_SHARED { Role::Shared } else { Role::of(&section).0 };
+        let is_global = role == Role::Global || is_generic;
+        if let Some(base) = self.globals.get(&index).filter(|_| is_global) {
+            return Some((base.wrapping_add(symbol.value), 0));
+        }
+        match role {
+            Role::Constant(bank) => Some((self.layout.offset(symbol), bank)),
+            Role::Shared | Role::Local => Some((self.layout.offset(symbol), 0)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether a symbol of a relocatable cubin is dynamic shared memory.
+fn is_dynamic_shared(symbol: &Symbol<'_>) -> bool {
+    symbol.section == Symbol::UNDEFINED && symbol.kind == SymbolType::CUDA_OBJECT
+}
+
+/// Applies a relocation.
+fn patch(bytes: &mut [u8], relocation: &Relocation, address: u64, bank: u8) {
+    if let Some(field) = link::field(relocation.kind) {
+        field.patch(bytes, relocation.offset, address.wrapping_add_signed(relocation.addend), bank);
+    }
 }
 
 /// The relocations of a cubin by section.
@@ -474,67 +567,5 @@ impl<'c, 'a> RelocationTables<'c, 'a> {
             let symbol = self.cubin.elf().symbol(relocation.symbol)?;
             Some((symbol, relocation))
         })
-    }
-}
-
-/// (type, first bit in the word, number of bits, first bit of the address). The names encode this: `ABS32_HI_23` writes
-/// the upper half of an address at bit 23.
-const FIELDS: &[(RelocationType, u32, u32, u32)] = &[
-    (RelocationType::CUDA_32, 0, 32, 0),
-    (RelocationType::CUDA_G32, 0, 32, 0),
-    (RelocationType::CUDA_FUNC_DESC_32, 0, 32, 0),
-    (RelocationType::CUDA_64, 0, 64, 0),
-    (RelocationType::CUDA_G64, 0, 64, 0),
-    (RelocationType::CUDA_FUNC_DESC_64, 0, 64, 0),
-    (RelocationType::CUDA_ABS32_20, 20, 32, 0),
-    (RelocationType::CUDA_ABS32_LO_20, 20, 32, 0),
-    (RelocationType::CUDA_ABS32_HI_20, 20, 32, 32),
-    (RelocationType::CUDA_ABS32_23, 23, 32, 0),
-    (RelocationType::CUDA_ABS32_LO_23, 23, 32, 0),
-    (RelocationType::CUDA_ABS32_HI_23, 23, 32, 32),
-    (RelocationType::CUDA_ABS32_26, 26, 32, 0),
-    (RelocationType::CUDA_ABS32_LO_26, 26, 32, 0),
-    (RelocationType::CUDA_ABS32_HI_26, 26, 32, 32),
-    (RelocationType::CUDA_FUNC_DESC32_23, 23, 32, 0),
-    (RelocationType::CUDA_FUNC_DESC32_LO_23, 23, 32, 0),
-    (RelocationType::CUDA_FUNC_DESC32_HI_23, 23, 32, 32),
-    (RelocationType::CUDA_ABS24_20, 20, 24, 0),
-    (RelocationType::CUDA_ABS24_23, 23, 24, 0),
-    (RelocationType::CUDA_ABS24_26, 26, 24, 0),
-    (RelocationType::CUDA_ABS16_20, 20, 16, 0),
-    (RelocationType::CUDA_ABS16_23, 23, 16, 0),
-    (RelocationType::CUDA_ABS16_26, 26, 16, 0),
-];
-
-/// Applies a relocation: adds an address to the bits that its type selects.
-fn patch(bytes: &mut [u8], offset: u64, kind: RelocationType, addend: i64, address: u64) {
-    let Some((_, bit, count, from)) = FIELDS.iter().find(|field| field.0 == kind).copied() else { return };
-    let size = if bit == 0 && count == 32 { 4 } else { 8 };
-    let target = usize::try_from(offset).ok().and_then(|start| bytes.get_mut(start..)?.get_mut(..size));
-    let Some(target) = target else { return };
-    let word = target.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
-    let mask = if count == 64 { u64::MAX } else { (1_u64 << count) - 1 };
-    let old = word >> bit & mask;
-    let value = (address.wrapping_add_signed(addend) >> from).wrapping_add(old) & mask;
-    let word = word & !(mask << bit) | value << bit;
-    for (byte, new) in target.iter_mut().zip(word.to_le_bytes()) {
-        *byte = new;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patch_writes_the_bits_of_the_relocation_type() {
-        let mut word = 0x7400_0000_001f_c012_u64.to_le_bytes();
-        patch(&mut word, 0, RelocationType::CUDA_ABS32_HI_23, 0, 0x7_0000_1234);
-        assert_eq!(u64::from_le_bytes(word), 0x7400_0000_001f_c012 | 7 << 23);
-        let mut word = 0x7400_0000_021f_c012_u64.to_le_bytes();
-        patch(&mut word, 0, RelocationType::CUDA_ABS32_LO_23, 0, 0x7_0000_1234);
-        assert_eq!(u64::from_le_bytes(word), 0x7400_0000_001f_c012 | 0x1238 << 23);
-        // Intrinsic of the bytes nothing is touched.
-        patch(&mut word, 4, RelocationType::CUDA_64, 0, 1);
     }
 }

@@ -9,11 +9,28 @@ use unshade_sass::table::Isa;
 
 use crate::fault::Reason;
 use crate::module::{Kernel, Module};
+use crate::sanitize::access::AccessKind;
 
 /// A word of the code.
 struct Slot {
     word: Word,
-    lifted: OnceCell<Lifted>,
+    lifted: OnceCell<Lifting>,
+}
+
+/// What an instruction does.
+struct Lifting {
+    lifted: Lifted,
+    access: AccessKind,
+    is_vector: bool,
+}
+
+impl Lifting {
+    fn new(instruction: &Instruction, address: u64) -> Self {
+        let mut lifted = Lifted::default();
+        lifted.lift(instruction, address);
+        let is_vector = instruction.modifier("size") == Some("b128");
+        Self { lifted, access: AccessKind::of(instruction), is_vector }
+    }
 }
 
 struct Section {
@@ -23,7 +40,8 @@ struct Section {
 
 /// The code as seen by a kernel: its own section at address 0, and all others at higher addresses.
 pub(crate) struct Program<'a> {
-    module: &'a Module,
+    pub(crate) module: &'a Module,
+    pub(crate) kernel: &'a Kernel,
     own: Section,
     /// The other sections by index, decoded on the first call to them.
     others: Vec<OnceCell<Section>>,
@@ -34,13 +52,18 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Fetched<'p> {
     pub(crate) instruction: Option<&'p Instruction>,
     pub(crate) lifted: &'p Lifted,
+    /// How it accesses memory.
+    pub(crate) access: AccessKind,
+    /// Whether the accesses have 16 bytes.
+    pub(crate) is_vector: bool,
 }
 
 impl<'a> Program<'a> {
-    pub(crate) fn new(module: &'a Module, kernel: &Kernel) -> Self {
+    pub(crate) fn new(module: &'a Module, kernel: &'a Kernel) -> Self {
         let bytes = module.codes.get(kernel.code).map_or(&[][..], |code| code.bytes.as_slice());
         Self {
             module,
+            kernel,
             own: decode(module.isa, bytes, 0),
             others: module.codes.iter().map(|_| OnceCell::new()).collect(),
             empty: Lifted::default(),
@@ -50,6 +73,11 @@ impl<'a> Program<'a> {
     /// Returns the address of the next word.
     pub(crate) fn following(&self, address: u64) -> u64 {
         address.wrapping_add(self.module.isa.word_bytes as u64)
+    }
+
+    /// Returns the address of the word before.
+    pub(crate) fn preceding(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.module.isa.word_bytes as u64)
     }
 
     /// Returns the word at an address.
@@ -65,15 +93,18 @@ impl<'a> Program<'a> {
         }
         let slot = found.ok_or(Reason::NoCode(address))?;
         match &slot.word {
-            Word::Schedule(_) => Ok(Fetched { instruction: None, lifted: &self.empty }),
+            Word::Schedule(_) => Ok(Fetched {
+                instruction: None,
+                lifted: &self.empty,
+                access: AccessKind::Weak,
+                is_vector: false,
+            }),
             Word::Unknown(word) => Err(Reason::Undecoded(*word)),
             Word::Instruction(instruction) => {
-                let lifted = slot.lifted.get_or_init(|| {
-                    let mut lifted = Lifted::default();
-                    lifted.lift(instruction, address);
-                    lifted
-                });
-                Ok(Fetched { instruction: Some(instruction), lifted })
+                let Lifting { lifted, access, is_vector } =
+                    slot.lifted.get_or_init(|| Lifting::new(instruction, address));
+                let instruction = Some(instruction);
+                Ok(Fetched { instruction, lifted, access: *access, is_vector: *is_vector })
             }
         }
     }

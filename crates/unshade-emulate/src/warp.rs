@@ -26,7 +26,7 @@ pub(crate) struct Warp {
     /// The lanes that execute the next instruction.
     pub(crate) active: u32,
     /// The lanes that have not exited.
-    live: u32,
+    pub(crate) live: u32,
     pub(crate) address: u64,
     pub(crate) stack: Stack,
     pub(crate) registers: Registers,
@@ -75,7 +75,11 @@ impl Warp {
         self.last = self.address;
         let with_lane = |reason| (first, reason);
         if let Some(function) = host::by_address(self.address) {
+            if let Some(checks) = &mut env.checks {
+                checks.begin_call(self, program);
+            }
             host::call(function, &mut self.registers, self.active, self.number, env)?;
+            env.report_pending(self, program);
             self.stack.wait(Token::Return, self.active).map_err(with_lane)?;
             self.active = 0;
             self.resume();
@@ -83,6 +87,9 @@ impl Warp {
         }
         let fetched = program.fetch(self.address).map_err(with_lane)?;
         let (address, active) = (self.address, self.active);
+        if let Some(checks) = &mut env.checks {
+            checks.begin(address, &fetched);
+        }
         let mut state = WarpState {
             registers: &mut self.registers,
             env,
@@ -91,9 +98,10 @@ impl Warp {
             barrier_result: self.barrier_result,
         };
         execute::run(fetched.lifted, active, &mut state, scratch)?;
+        env.report_pending(self, program);
         if let (Some(trace), Some(instruction)) = (&mut context.trace, fetched.instruction) {
             trace(&Step {
-                block: env.position.block,
+                block: env.block.position.block,
                 warp: self.number,
                 address,
                 instruction,

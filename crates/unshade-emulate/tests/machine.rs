@@ -7,8 +7,12 @@ use unshade_emulate::texture::Filter;
 use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Reason, Texture};
 
 fn load(name: &str) -> (Device, Module) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/nvidia/kernels/sm_35");
-    let cubin = std::fs::read(format!("{folder}/{name}.cubin")).expect("a fixture");
+    load_from("kernels/sm_35", name)
+}
+
+fn load_from(folder: &str, name: &str) -> (Device, Module) {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/nvidia");
+    let cubin = std::fs::read(format!("{fixtures}/{folder}/{name}.cubin")).expect("a fixture");
     let mut device = Device::new();
     let module = Module::load(&mut device, &cubin).expect("a cubin that loads");
     (device, module)
@@ -256,4 +260,50 @@ fn surfaces_are_bound_by_name() {
     let outside = Grid { threads: [1, 4, 1], ..grid };
     let fault = fault(module.launch(&mut device, "surfk", outside, &arguments, Limits::default(), None));
     assert_eq!(fault.reason, Reason::OutOfSurface);
+}
+
+#[test]
+fn barriers_for_the_grid_end() {
+    let (mut device, module) = load_from("sanitize", "faults");
+    let launch = |device: &mut Device, blocks: u32, limits| {
+        let out = ints(device, &vec![0; 128 * blocks as usize]);
+        let arguments = [out.into(), ints(device, &[0]).into()];
+        let grid = Grid::new(blocks, 64);
+        let result = module.launch(device, "grid_barrier_ok", grid, &arguments, limits, None);
+        (result, read(device, out, 128 * blocks as usize))
+    };
+    let (result, found) = launch(&mut device, 100, Limits::default());
+    assert_eq!(result.unwrap().blocks, 100);
+    let expected: Vec<i32> = (0..6400).chain((0..6400).rev()).collect();
+    assert_eq!(found, expected);
+    // More blocks than a chip can hold at once: those that run wait for ever.
+    let limits = Limits { steps: 3_000_000, ..Limits::default() };
+    assert_eq!(fault(launch(&mut device, 300, limits).0).reason, Reason::Steps(3_000_000));
+}
+
+#[test]
+fn code_without_optimization_runs() {
+    let (mut device, module) = load_from("sanitize", "debug");
+    let out = ints(&mut device, &(0..16).collect::<Vec<i32>>());
+    let arguments = [out.into(), Argument::from(5)];
+    // Some threads read constants by address.
+    module.launch(&mut device, "constants", Grid::new(1, 8), &arguments, Limits::default(), None).unwrap();
+    assert_eq!(read(&mut device, out, 8), [3, 1, 4, 1, 5, 13, 14, 15]);
+    let recurse = |device: &mut Device, depth: i32| {
+        let arguments = [out.into(), Argument::from(depth)];
+        module.launch(device, "recurse", Grid::new(1, 1), &arguments, Limits::default(), None)
+    };
+    recurse(&mut device, 10).unwrap();
+    assert_eq!(read(&mut device, out, 1), [55]);
+    assert_eq!(fault(recurse(&mut device, 10_000)).reason, Reason::StackOverflow);
+}
+
+#[test]
+fn relocatable_cubins_have_shared_memory() {
+    let (mut device, module) = load_from("sanitize", "relocatable");
+    let out = ints(&mut device, &(0..64).collect::<Vec<i32>>());
+    let grid = Grid { shared: 256, ..Grid::new(1, 64) };
+    module.launch(&mut device, "mirror", grid, &[out.into()], Limits::default(), None).unwrap();
+    let expected: Vec<i32> = (0..64).map(|t| 4 * (63 - t) + 1000).collect();
+    assert_eq!(read(&mut device, out, 64), expected);
 }

@@ -7,6 +7,7 @@
 //! | [`ptx`] | PTX: versions, functions, parameters |
 //! | [`cubin`] | compiled code for one chip: [`Cubin`] |
 //! | [`elf`], [`symbol`], [`relocation`] | the cubin's ELF file |
+//! | [`link`] | where symbols are in memory, and what relocations write |
 //! | [`info`], [`attribute`] | `.nv.info`: records for the driver |
 //! | [`function`] | a kernel or device function: code, resources, parameters |
 //! | [`line_table`] | `.debug_line`: maps instructions to source lines |
@@ -57,6 +58,7 @@ pub mod fatbin;
 pub mod function;
 pub mod info;
 pub mod line_table;
+pub mod link;
 pub mod outline;
 pub mod ptx;
 pub mod relocation;

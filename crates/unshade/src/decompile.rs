@@ -3,16 +3,18 @@
 
 use crate::demangle;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use unshade_core::Diagnostics;
 use unshade_decompile::ir::{MemoryObject, ObjectSpace};
 use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation};
 use unshade_decompile::types::{NumberKind, Type};
-use unshade_decompile::{Cache, DecompileError, Decompiled, Options, Parameter, Source, c};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Line, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
+use unshade_nv::link::{self, Layout};
 use unshade_nv::relocation::RelocationType;
 use unshade_sass::control::is_scheduling;
 use unshade_sass::table::Isa;
@@ -61,13 +63,14 @@ pub fn cubin(
         let name = String::from_utf8_lossy(function.name()).into_owned();
         let references = FunctionReferences::new(cubin, &function, &symbols);
         let resources = function.resources(cubin);
+        let bytes = symbols.patched(cubin, &function, bytes.data());
         let code = Code {
             isa,
-            bytes: bytes.data(),
+            bytes: &bytes,
             base: 0,
             entry: function.symbol.value,
             local_size: stack_size(&resources),
-            constants: constants(cubin, &function),
+            constants: symbols.constants(cubin, &function),
             functions: references.functions(),
             variables: references.variables(),
             relocations: references.relocations(),
@@ -81,9 +84,57 @@ pub fn cubin(
             shared_size: resources.shared,
         };
         let result = unshade_decompile::decompile_cached(&source, options, &mut cache);
-        take(FunctionC { name, demangled, instructions: instruction_count(isa, bytes.data()), result });
+        take(FunctionC { name, demangled, instructions: instruction_count(isa, &bytes), result });
     }
     count
+}
+
+/// Returns the definitions that functions need before them, each once, dependencies first.
+pub fn prelude(functions: &[FunctionC]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let decompiled = functions.iter().filter_map(|function| function.result.as_ref().ok());
+    let all = decompiled.flat_map(|decompiled| &decompiled.prelude);
+    all.filter(|definition| seen.insert(definition.as_str())).cloned().collect()
+}
+
+/// Returns functions as one file: the definitions that they need, then each function below its readable name.
+pub fn text(functions: &[FunctionC]) -> String {
+    text_with(functions, false)
+}
+
+/// Returns the text of [`text`], optionally with the addresses of the instructions of each line.
+pub fn text_with(functions: &[FunctionC], with_addresses: bool) -> String {
+    let mut text = String::new();
+    for definition in prelude(functions) {
+        let _ = writeln!(text, "{definition}");
+    }
+    for function in functions {
+        let Ok(decompiled) = &function.result else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if let Some(name) = &function.demangled {
+            let _ = writeln!(text, "// {}", name.escape_debug());
+        }
+        for line in &decompiled.lines {
+            if with_addresses && !line.addresses.is_empty() {
+                let _ = writeln!(text, "{:<80}{}", line.text, addresses(line));
+            } else {
+                let _ = writeln!(text, "{}", line.text);
+            }
+        }
+    }
+    text
+}
+
+/// Formats addresses as `// 0038 0040`.
+fn addresses(line: &Line) -> String {
+    let mut text = String::new();
+    for address in &line.addresses {
+        text.push_str(if text.is_empty() { " // " } else { " " });
+        let _ = write!(text, "{address:04x}");
+    }
+    text
 }
 
 /// Counts the instructions of a function's code, without scheduling words and the padding at the end.
@@ -104,20 +155,6 @@ fn instruction_count(isa: &'static Isa, bytes: &[u8]) -> usize {
 fn stack_size(resources: &Resources) -> u32 {
     let size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
     u32::try_from(size).unwrap_or(0)
-}
-
-/// Returns the function's own constant banks: number and contents. Bank 0 holds parameters and is left out.
-fn constants<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8])> {
-    let mut found = Vec::new();
-    for section in function.sections(cubin) {
-        if let (Role::Constant(bank), _) = Role::of(&section)
-            && bank != 0
-            && let Ok(bytes) = cubin.elf().bytes(&section)
-        {
-            found.push((bank, bytes.data()));
-        }
-    }
-    found
 }
 
 /// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them.
@@ -224,6 +261,9 @@ const MAX_VARIABLES: usize = 4096;
 
 /// Variables and functions of a cubin. Owns their names, which the decompiler borrows.
 struct CubinSymbols<'a> {
+    layout: Layout,
+    /// The constant banks that the functions of a relocatable cubin share.
+    banks: BTreeMap<u8, Vec<u8>>,
     variables: Vec<NamedVariable<'a>>,
     /// Address and name of each function, by the section of its code.
     functions: BTreeMap<u32, Vec<(u64, String)>>,
@@ -231,21 +271,25 @@ struct CubinSymbols<'a> {
 
 impl<'a> CubinSymbols<'a> {
     fn new(cubin: &Cubin<'a>) -> Self {
+        let layout = Layout::new(cubin);
+        let bank = |bank: u8| Some((bank, layout.bank(cubin, bank)?));
+        let banks = (1..=u8::MAX).filter_map(bank).collect();
         let mut variables = Vec::new();
         for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
             if symbol.size == 0 || variables.len() >= MAX_VARIABLES {
                 continue;
             }
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
-            let place = match Role::of(&section).0 {
-                Role::Constant(bank) if bank != 0 => ObjectSpace::Constant(bank),
-                Role::Global => ObjectSpace::Global,
-                Role::Shared => ObjectSpace::Shared,
+            let place = match Role::of(&section) {
+                // Constants of a function are its literals.
+                (Role::Constant(bank), b"") if bank != 0 => ObjectSpace::Constant(bank),
+                (Role::Global, _) => ObjectSpace::Global,
+                (Role::Shared, _) => ObjectSpace::Shared,
                 _ => continue,
             };
             let name = String::from_utf8_lossy(symbol.name).into_owned();
             let bytes = initial_bytes(cubin, &section, symbol.value, symbol.size);
-            variables.push((name, place, symbol.value, symbol.size, bytes));
+            variables.push((name, place, layout.offset(&symbol), symbol.size, bytes));
         }
         let mut functions: BTreeMap<u32, Vec<(u64, String)>> = BTreeMap::new();
         for function in cubin.functions() {
@@ -254,7 +298,45 @@ impl<'a> CubinSymbols<'a> {
                 functions.entry(section.index).or_default().push((function.symbol.value, name));
             }
         }
-        Self { variables, functions }
+        Self { layout, banks, variables, functions }
+    }
+
+    /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
+    fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
+        let mut found: Vec<(u8, &'s [u8])> =
+            self.banks.iter().map(|(bank, bytes)| (*bank, bytes.as_slice())).collect();
+        for section in function.sections(cubin) {
+            if let (Role::Constant(bank), _) = Role::of(&section)
+                && bank != 0
+                && !self.banks.contains_key(&bank)
+                && let Ok(bytes) = cubin.elf().bytes(&section)
+            {
+                found.push((bank, bytes.data()));
+            }
+        }
+        found
+    }
+
+    /// Returns the code of a function with the offsets of constants and of shared variables, which a relocatable cubin
+    /// leaves to the linker. Addresses stay open: the relocations name what they are of.
+    fn patched<'b>(&self, cubin: &Cubin<'a>, function: &Function<'a>, code: &'b [u8]) -> Cow<'b, [u8]> {
+        let section = function.section.as_ref().map_or(0, |section| section.index);
+        let mut bytes = Cow::Borrowed(code);
+        for (_, relocation) in function.relocations(cubin).filter(|(of, _)| *of == section) {
+            let Some(field) = link::field(relocation.kind).filter(|field| !field.is_generic()) else {
+                continue;
+            };
+            let Some(symbol) = cubin.elf().symbol(relocation.symbol) else { continue };
+            let Ok(memory) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let bank = match Role::of(&memory).0 {
+                Role::Constant(bank) => bank,
+                Role::Shared => 0,
+                _ => continue,
+            };
+            let value = self.layout.offset(&symbol).wrapping_add_signed(relocation.addend);
+            field.patch(bytes.to_mut(), relocation.offset, value, bank);
+        }
+        bytes
     }
 }
 
@@ -278,6 +360,10 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
         for (section, relocation) in function.relocations(cubin) {
             if section != code {
                 images.extend(image(cubin, section, &relocation));
+                continue;
+            }
+            // Offsets in smaller memories are in the code: see `CubinSymbols::patched`.
+            if link::field(relocation.kind).is_some_and(|field| !field.is_generic()) {
                 continue;
             }
             let part = match relocation.kind {

@@ -3,17 +3,43 @@
 use std::collections::BTreeMap;
 
 use unshade_emulate::module::Variable;
+use unshade_emulate::sanitize::{Options, Report};
 use unshade_emulate::{
     Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Summary, Surface, Texture,
 };
 
 use super::cases::{Case, ImageShape, Inputs, Parameter, Results};
 
-/// Runs a case.
+/// A case that is ready to run.
+struct Placed<'c> {
+    device: Device,
+    module: Module,
+    surfaces: BTreeMap<&'c str, Surface>,
+    arguments: Vec<Argument>,
+    buffers: Vec<(DevicePointer, usize)>,
+    grid: Grid,
+}
+
+const LIMITS: Limits = Limits {
+    steps: 100_000_000,
+    time: std::time::Duration::MAX,
+    stack: 4096,
+    local: 16 << 10,
+    ordered: false,
+    absent: 0,
+};
+
+/// Runs a case and checks it.
 ///
 /// # Errors
-/// The fault reported by the emulator.
-pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
+/// If the kernel can't be started.
+pub fn sanitize(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<Report, Fault> {
+    let Placed { mut device, module, arguments, grid, .. } = place(cubin, case, inputs)?;
+    module.sanitize(&mut device, &case.kernel, grid, &arguments, LIMITS, &Options::default())
+}
+
+/// Loads a case's cubin, and places its inputs in memory.
+fn place<'c>(cubin: &[u8], case: &'c Case, inputs: &Inputs) -> Result<Placed<'c>, Fault> {
     let mut device = Device::new();
     let mut module =
         Module::load(&mut device, cubin).unwrap_or_else(|error| panic!("{}: {error}", case.file));
@@ -47,8 +73,16 @@ pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summa
         }
     }
     let grid = Grid { blocks: case.blocks, threads: case.threads, shared: case.shared };
-    let limits = Limits { steps: 100_000_000, ..Limits::default() };
-    let summary = module.launch(&mut device, &case.kernel, grid, &arguments, limits, None)?;
+    Ok(Placed { device, module, surfaces, arguments, buffers, grid })
+}
+
+/// Runs a case.
+///
+/// # Errors
+/// The fault reported by the emulator.
+pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
+    let Placed { mut device, module, surfaces, arguments, buffers, grid } = place(cubin, case, inputs)?;
+    let summary = module.launch(&mut device, &case.kernel, grid, &arguments, LIMITS, None)?;
     let mut results = Results { buffers: Vec::new(), variables: Vec::new(), printed: device.take_printed() };
     for (pointer, size) in buffers {
         results.buffers.push(device.read(pointer, size)?);

@@ -106,14 +106,19 @@ fn prepared(source: &str) -> String {
         if line.trim_start().starts_with("#include") {
             continue;
         }
-        let line = special_registers(line);
+        // Files are namespaces here, and may have kernels of the same name.
+        let line = special_registers(line.strip_prefix("extern \"C\" ").unwrap_or(line));
         let mut line = line.replace("asm volatile(", "CUDA_HOST_ASM(").replace("asm(", "CUDA_HOST_ASM(");
         while let Some(start) = line.find("extern __shared__ ") {
             let end = line[start..].find(';').map_or(line.len(), |end| start + end);
             let declared = line[start + "extern __shared__ ".len()..end].trim();
+            if declared.ends_with(" dynamic_shared[]") {
+                line.replace_range(start..end, "");
+                continue;
+            }
             let (ty, name) = declared.rsplit_once(char::is_whitespace).unwrap_or(("int", declared));
             let name = name.trim_end_matches("[]");
-            let pointer = format!("static {ty} *const {name} = ({ty} *)cuda_host::dynamic_shared");
+            let pointer = format!("static {ty} *const {name} = ({ty} *)::dynamic_shared");
             line.replace_range(start..end, &pointer);
         }
         text.push_str(&line);

@@ -130,7 +130,9 @@ impl HostCompiler {
     fn compile(&self, cases: &[&Case], program: &Path) -> Result<(), String> {
         let mut text = String::from("#include \"cuda_case.h\"\n");
         for (index, case) in cases.iter().enumerate() {
-            let _ = writeln!(text, "namespace k{index} {{\n#line 1 \"k{index}\"\n{}\n}}", case.text);
+            // Kernels of several programs may have one name.
+            let case = case.text.replace("extern \"C\" ", "");
+            let _ = writeln!(text, "namespace k{index} {{\n#line 1 \"k{index}\"\n{case}\n}}");
         }
         text.push_str("#line 1 \"main\"\nstatic const cuda_host::Kernel kernels[] = {\n");
         for (index, case) in cases.iter().enumerate() {

@@ -77,7 +77,7 @@ pub(super) fn hash(name: &str) -> u64 {
 /// Returns the fields of a kernel's parameters: those in its C, and words where the C has none.
 pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
-    let head = lines.iter().find(|line| line.text.starts_with("__global__"));
+    let head = lines.iter().find(|line| line.text.contains("__global__ "));
     let list = head.and_then(|line| Some(line.text.split_once('(')?.1.rsplit_once(')')?.0)).unwrap_or("");
     let types: Vec<&str> = list.split(", ").collect();
     for (index, (_, parameter)) in kernel.parameters.iter().enumerate() {

@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Number of random cases (decompile-random) [default: 10000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
+    /// Check these sources or folders of sources (decompile-loop) [default: those of the corpus].
+    #[arg(long, value_name = "PATH")]
+    kernels: Vec<std::path::PathBuf>,
     /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
@@ -58,6 +61,8 @@ enum Format {
     DecompileRun,
     /// Decompile kernels of TensorFlow and CNTK and compile the C with NVRTC.
     DecompileNvrtc,
+    /// Compile, decompile and recompile kernels with nvcc, and run both cubins in the emulator.
+    DecompileLoop,
     /// Run random kernels in the emulator and as C.
     DecompileRandom,
     Dxbc,
@@ -78,6 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
+        Format::DecompileLoop => decompile::closed_loop::run(&args.kernels, args.failures.as_deref()),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),

@@ -36,6 +36,7 @@ pub(crate) static FORMAT: Format = Format {
         (Verb::CodeAsJson, NO_CODE),
         (Verb::Decompile, NO_CODE),
         (Verb::Run, NO_CODE),
+        (Verb::Sanitize, NO_CODE),
         (Verb::AssembleInto, NO_CODE),
         (Verb::Ghidra, NO_CODE),
         (Verb::Check, "no rules are known for where toys load"),

@@ -1,11 +1,11 @@
-//! Arguments of the command that runs kernels.
+//! Arguments of the commands that run kernels.
 
 use super::size;
 use clap::Args as ClapArgs;
 
 /// A kernel, its grid and its arguments.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RunArgs {
+pub(crate) struct LaunchArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     pub(crate) file: std::ffi::OsString,
     /// The kernel, mangled or not, or `#12` as `unshade list` numbers it
@@ -22,24 +22,9 @@ pub(crate) struct RunArgs {
     /// An argument, in the order of the parameters (syntax below)
     #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
-    /// Print the buffer of parameter N (from 0) with `N=print`, or write it with `N=PATH`
-    #[arg(long, value_name = "N=WHERE")]
-    pub(crate) out: Vec<String>,
-    /// Replace existing files
-    #[arg(long)]
-    pub(crate) force: bool,
     /// Chip, if the file has code for several: 30, 35, 37
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
-    /// Print each instruction: block, warp, active lanes, address, result
-    #[arg(long)]
-    pub(crate) trace: bool,
-    /// Trace only this warp of each block
-    #[arg(long, value_name = "N", requires = "trace")]
-    pub(crate) trace_warp: Option<u32>,
-    /// Trace only this lane and show its registers [default: registers of the first active lane]
-    #[arg(long, value_name = "N", requires = "trace")]
-    pub(crate) trace_lane: Option<u32>,
     /// Maximum number of warp instructions
     #[arg(long, value_name = "N", default_value_t = 1 << 32)]
     pub(crate) steps: u64,
@@ -55,9 +40,57 @@ pub(crate) struct RunArgs {
     /// Maximum number of entries of a warp's reconvergence stack
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) stack: usize,
+}
+
+/// A kernel to run, and what to print.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
+    /// Print the buffer of parameter N (from 0) with `N=print`, or write it with `N=PATH`
+    #[arg(long, value_name = "N=WHERE")]
+    pub(crate) out: Vec<String>,
+    /// Replace existing files
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print each instruction: block, warp, active lanes, address, result
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Trace only this warp of each block
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(crate) trace_warp: Option<u32>,
+    /// Trace only this lane and show its registers [default: registers of the first active lane]
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(crate) trace_lane: Option<u32>,
     /// Stop if the result depends on the order in which the threads of a block run
     #[arg(long)]
     pub(crate) ordered: bool,
+}
+
+/// A kernel to check, and what to look for.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SanitizeArgs {
+    #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
+    /// Look only for what this tool finds; may be given several times [default: all]
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Vec<SanitizeTool>,
+    /// Maximum number of findings
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+}
+
+/// A group of checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SanitizeTool {
+    /// Accesses outside of memory, misaligned, after free; free twice; leaks; stack overflow
+    Memcheck,
+    /// Accesses of different threads that conflict, and that nothing orders
+    Racecheck,
+    /// Reads of shared memory, heap memory and buffers that were never written
+    Initcheck,
+    /// Threads of a block that don't meet at the same barrier
+    Synccheck,
 }
 
 /// Sizes in x, y and z.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `reading` | describe, search, extract and compare |
 //! | `code` | disassemble, decompile and assemble |
-//! | `emulation` | run kernels |
+//! | `emulation` | run and check kernels |
 //! | `writing` | create or change files |
 //! | `shared` | arguments that several or all commands share |
 
@@ -35,6 +35,21 @@ const WRITE_STATUS: &str = "\
 Exit status:
   0  done
   2  misuse, an input that can't be used, or an output that can't be written";
+
+/// The forms of `--arg`.
+const KERNEL_ARGUMENTS: &str = "\
+Arguments, one --arg per parameter:
+  5, -1, 0x10, 1.5        a number of the parameter's size; a float with a point or exponent
+  i32:5, u64:1, f64:0.5   a number of a type
+  hex:0100000000000040    the bytes of a structure passed by value
+  buf:4096                the address of 4096 zero bytes
+  f32[64]                 the address of 64 zeros of a type: i8 to i64, u8 to u64, f32, f64
+  f32[64]=0.5,1           … of these numbers, the last one repeated
+  u32[64]=range           … of 0, 1, 2 and so on
+  i32[64]=random:7        … of random numbers from a seed; floats from -1 to 1
+  f32[]=file:data.bin     … of a file's contents; file:data.bin without a type
+  f32[64]=unset           … never written: zeros for `run`; `sanitize` reports reads
+";
 
 const ENVIRONMENT: &str = "\
 Environment:
@@ -181,22 +196,34 @@ Examples:
   unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' \\
       --arg buf:4 --trace --trace-lane 3
 
-Arguments, one --arg per parameter:
-  5, -1, 0x10, 1.5        a number of the parameter's size; a float with a point or exponent
-  i32:5, u64:1, f64:0.5   a number of a type
-  hex:0100000000000040    the bytes of a structure passed by value
-  buf:4096                the address of 4096 zero bytes
-  f32[64]                 the address of 64 zeros of a type: i8 to i64, u8 to u64, f32, f64
-  f32[64]=0.5,1           … of these numbers, the last one repeated
-  u32[64]=range           … of 0, 1, 2 and so on
-  i32[64]=random:7        … of random numbers from a seed; floats from -1 to 1
-  f32[]=file:data.bin     … of a file's contents; file:data.bin without a type
-
+{KERNEL_ARGUMENTS}
 Exit status:
   0  the kernel ended
   1  a fault, no such kernel, or a limit was reached
   2  misuse, or an input that could not be read"))]
     Run(Deferred<RunArgs>),
+    /// Run a kernel of a cubin and find its faults: invalid accesses, races, barriers
+    ///
+    /// Runs Kepler machine code as `unshade run` does, and looks for what the four tools of NVIDIA's compute-sanitizer look
+    /// for. An invalid access is left out and the kernel goes on, so that all faults are found; those of one kind at one
+    /// instruction are one finding. docs/sanitizer.md describes the rules.
+    #[command(after_help = format!("\
+Examples:
+  unshade sanitize sum.cubin sum --grid 4 --block 64 \\
+      --arg 'i32[256]=range' --arg 'i32[4]'
+  unshade sanitize sum.cubin sum --block 64 --tool racecheck \\
+      --arg 'i32[64]=range' --arg 'i32[1]'
+  unshade sanitize sum.cubin sum --block 64 --tool initcheck \\
+      --arg 'i32[64]=unset' --arg 'i32[1]' --json
+
+Findings name the source line if the cubin was compiled with -lineinfo or -G.
+
+{KERNEL_ARGUMENTS}
+Exit status:
+  0  nothing was found
+  1  a fault, no such kernel, or a limit was reached
+  2  misuse, or an input that could not be read"))]
+    Sanitize(Deferred<SanitizeArgs>),
     /// Assemble a listing of NVIDIA machine code or of a Direct3D token program
     ///
     /// Reads the output of `dis`, with or without --raw. Machine code becomes words, or replaces the code in a copy of

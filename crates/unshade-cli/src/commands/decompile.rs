@@ -7,11 +7,9 @@ use crate::output::{Stdout, write_file};
 use crate::paint;
 use anyhow::Result;
 use serde::Serialize;
-use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::Write;
 use unshade::decompile::{self, FunctionC};
-use unshade::decompiler::{Line, Options};
+use unshade::decompiler::Options;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
@@ -98,7 +96,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
             outcome = outcome.and(Outcome::Finding);
         }
     }
-    let text = if global.json { json(functions)? } else { text(&functions, args.lines) };
+    let text = if global.json { json(functions)? } else { decompile::text_with(&functions, args.lines) };
     match &args.output {
         Some(path) => write_file(path, args.force, text.as_bytes())?,
         None => {
@@ -110,51 +108,8 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     Ok(outcome)
 }
 
-/// Returns the definitions that the functions need, without duplicates, in topological order, dependencies first.
-fn prelude(functions: &[FunctionC]) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let decompiled = functions.iter().filter_map(|function| function.result.as_ref().ok());
-    let all = decompiled.flat_map(|decompiled| &decompiled.prelude);
-    all.filter(|definition| seen.insert(definition.as_str())).cloned().collect()
-}
-
-/// Writes the definitions that the functions need, then the functions, each under its readable name.
-fn text(functions: &[FunctionC], with_lines: bool) -> String {
-    let mut text = String::new();
-    for definition in prelude(functions) {
-        let _ = writeln!(text, "{definition}");
-    }
-    for function in functions {
-        let Ok(decompiled) = &function.result else { continue };
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        if let Some(name) = &function.demangled {
-            let _ = writeln!(text, "// {}", name.escape_debug());
-        }
-        for line in &decompiled.lines {
-            if with_lines && !line.addresses.is_empty() {
-                let _ = writeln!(text, "{:<80}{}", line.text, addresses(line));
-            } else {
-                let _ = writeln!(text, "{}", line.text);
-            }
-        }
-    }
-    text
-}
-
-/// Formats addresses as `// 0038 0040`.
-fn addresses(line: &Line) -> String {
-    let mut text = String::new();
-    for address in &line.addresses {
-        text.push_str(if text.is_empty() { " // " } else { " " });
-        let _ = write!(text, "{address:04x}");
-    }
-    text
-}
-
 fn json(functions: Vec<FunctionC>) -> Result<String> {
-    let prelude = prelude(&functions);
+    let prelude = decompile::prelude(&functions);
     let views = functions.into_iter().map(|function| {
         let (decompiled, error) = match function.result {
             Ok(decompiled) => (decompiled, None),

@@ -18,6 +18,7 @@ mod manual;
 mod metallib;
 mod programs;
 mod run;
+mod sanitize;
 mod scan;
 mod shell;
 mod show;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Disassemble(Deferred(args)) => disassemble::run(&args, &global),
         Command::Decompile(Deferred(args)) => decompile::run(&args, &global),
         Command::Run(Deferred(args)) => run::run(&args, &global),
+        Command::Sanitize(Deferred(args)) => sanitize::run(&args, &global),
         Command::Assemble(Deferred(args)) => assemble::run(&args, &global),
         Command::Ghidra(Deferred(args)) => ghidra::run(&args, &global),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),

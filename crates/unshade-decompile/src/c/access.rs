@@ -3,7 +3,7 @@
 use super::{Printer, spelling};
 use crate::address::Address;
 use crate::ir::id_lists::entry;
-use crate::ir::{Intrinsic, ObjectSpace, Op, Space, ValueId};
+use crate::ir::{Intrinsic, Op, Space, ValueId};
 use crate::types::Type;
 
 impl Printer<'_> {
@@ -89,7 +89,13 @@ impl Printer<'_> {
 
     /// Returns an access as an lvalue, and its type. A constant that is stored has no wanted type: it takes that of
     /// the memory.
-    pub(super) fn lvalue(&mut self, space: Space, address: ValueId, wanted: Type) -> (String, Type) {
+    pub(super) fn lvalue(
+        &mut self,
+        space: Space,
+        address: ValueId,
+        wanted: Type,
+        is_volatile: bool,
+    ) -> (String, Type) {
         let element = self.element(space, address);
         let width = match (wanted, element) {
             (Type::Void, Some(element)) => element.bits(),
@@ -103,17 +109,18 @@ impl Printer<'_> {
         };
         let found = self.parts(address);
         if self.function.width(address) == 64 {
-            return (self.pointer_access(address, &found, ty), ty);
+            return (self.pointer_access(address, &found, ty, is_volatile), ty);
         }
         let space = self.region_of(space, address);
         (self.region_access(space, &found, ty), ty)
     }
 
-    fn pointer_access(&mut self, address: ValueId, found: &Address, ty: Type) -> String {
+    fn pointer_access(&mut self, address: ValueId, found: &Address, ty: Type, is_volatile: bool) -> String {
+        let pointer = pointer_name(ty, is_volatile);
         let Some(base) = found.base else {
             let text = self.value(address, 15, Type::Integer(64, false));
             self.casts += 1;
-            return format!("*({}){text}", ty.pointer().name());
+            return format!("*({pointer}){text}");
         };
         let has = self.base_type(base);
         let bytes = i64::from(ty.bits() / 8).max(1);
@@ -124,13 +131,13 @@ impl Printer<'_> {
             _ => {
                 self.casts += 1;
                 let inner = self.base_text(base, has);
-                format!("(({}){inner})", ty.pointer().name())
+                format!("(({pointer}){inner})")
             }
         };
         if fits {
-            if has != ty.pointer() && matches!(has, Type::Pointer(..)) {
+            if (has != ty.pointer() || is_volatile) && matches!(has, Type::Pointer(..)) {
                 self.casts += 1;
-                text = format!("(({}){text})", ty.pointer().name());
+                text = format!("(({pointer}){text})");
             }
             let index = self.index(found, bytes);
             return match index.as_str() {
@@ -140,7 +147,7 @@ impl Printer<'_> {
         }
         let index = bracketed(self.index(found, 1));
         self.casts += 2;
-        format!("*({})((char *){text} + {index})", ty.pointer().name())
+        format!("*({pointer})((char *){text} + {index})")
     }
 
     fn base_text(&mut self, base: ValueId, has: Type) -> String {
@@ -252,13 +259,14 @@ impl Printer<'_> {
             ty => ty,
         };
         let space = if self.function.width(address) == 32 { Space::Shared } else { Space::Generic };
-        let (lvalue, has) = self.lvalue(space, address, ty);
+        let (lvalue, has) = self.lvalue(space, address, ty, false);
+        let is_volatile = space == Space::Shared && self.has_volatile_shared;
         // `&p[0]` is printed as `p`.
         let text = match lvalue.strip_prefix('*') {
             Some(rest) if !rest.starts_with('(') => String::from(rest),
             _ => format!("&{lvalue}"),
         };
-        if has == ty {
+        if has == ty && !is_volatile {
             return text;
         }
         self.casts += 1;
@@ -286,10 +294,11 @@ impl Printer<'_> {
         }
         let index = bracketed(self.index(found, 1));
         self.casts += 2;
+        let pointer = pointer_name(ty, space == Space::Shared && self.has_volatile_shared);
         if index == "0" {
-            return format!("*({}){name}", ty.pointer().name());
+            return format!("*({pointer}){name}");
         }
-        format!("*({})((char *){name} + {index})", ty.pointer().name())
+        format!("*({pointer})((char *){name} + {index})")
     }
 
     /// Records that an array is used up to a byte.
@@ -299,32 +308,33 @@ impl Printer<'_> {
     }
 
     /// Returns the declaration of an array in use.
-    pub(super) fn region_declaration(&self, space: Space, end: i64) -> String {
+    pub(super) fn region_declaration(&self, space: Space, end: i64) -> Option<String> {
         let end = end.cast_unsigned();
         let name = spelling::array(space);
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
-        match space {
+        let volatile = if self.has_volatile_shared { "volatile " } else { "" };
+        Some(match space {
             Space::Shared if self.module.shared_size == 0 => {
-                format!("    extern __shared__ {} shared[];", ty.name())
+                let pointer = pointer_name(ty, self.has_volatile_shared);
+                format!("    {pointer}shared = ({pointer})dynamic_shared;")
             }
             Space::Shared => {
-                format!("    __shared__ {} shared[{}];", ty.name(), self.module.shared_size.div_ceil(bytes))
+                let size = self.module.shared_size.div_ceil(bytes);
+                format!("    __shared__ {volatile}{} shared[{size}];", ty.name())
             }
             Space::Local => {
                 let size = u64::from(self.module.local_size).max(end);
                 format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
             }
-            _ => {
-                let variables = self.module.objects.iter();
-                let size = variables
-                    .filter(|variable| matches!((variable.space, space), (ObjectSpace::Constant(a), Space::Constant(b)) if a == b))
-                    .map(|variable| variable.offset + variable.size)
-                    .max();
-                let size = size.unwrap_or(0).max(end);
-                format!("    extern __constant__ {} {name}[{}];", ty.name(), size.div_ceil(bytes))
+            Space::Constant(bank) => {
+                let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;
+                let numbers = super::symbol::numbers(contents, ty);
+                let count = numbers.len();
+                format!("    static const {} {name}[{count}] = {{{}}};", ty.name(), numbers.join(", "))
             }
-        }
+            Space::Generic => return None,
+        })
     }
 
     // Parameters.
@@ -453,6 +463,11 @@ impl Printer<'_> {
         self.casts += 2;
         format!("*({})((char *)&param_{} + ({text}))", ty.pointer().name(), index + 1)
     }
+}
+
+/// Returns the type of a pointer to a type.
+fn pointer_name(ty: Type, is_volatile: bool) -> String {
+    format!("{}{}", if is_volatile { "volatile " } else { "" }, ty.pointer().name())
 }
 
 fn bracketed(text: String) -> String {

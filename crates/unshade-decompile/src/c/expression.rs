@@ -190,6 +190,10 @@ impl Printer<'_> {
                     self.region(space, 0);
                     wrapped(format!("(unsigned long long){}", spelling::array(space)), UNARY, precedence)
                 }
+                (_, Spelling::Cuda(name)) if width == 64 => {
+                    self.casts += 1;
+                    wrapped(format!("(unsigned long long){name}"), UNARY, precedence)
+                }
                 (_, Spelling::Cuda(name)) => name.into_owned(),
                 (_, Spelling::Helper(name)) => {
                     self.helper(name);
@@ -323,7 +327,7 @@ impl Printer<'_> {
                 let no = self.value(self.function.input(id, 2), CHOICE, ty);
                 wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, precedence)
             }
-            Op::Load(space) => self.lvalue(space, a, ty).0,
+            Op::Load(space) => self.lvalue(space, a, ty, self.is_volatile(id)).0,
             Op::Call(call) => self.call(id, call),
             Op::Copy => self.value(a, precedence, ty),
             Op::ImageRead(image) => self.image_read(id, image),

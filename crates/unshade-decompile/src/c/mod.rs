@@ -64,6 +64,8 @@ pub struct Printer<'a> {
     /// Variables that are declared where they are first set.
     declared_later: ValueMap<bool>,
     declared: ValueMap<bool>,
+    /// Whether the array of shared memory is volatile.
+    has_volatile_shared: bool,
     /// Products that are operands of a sum.
     is_summand: ValueMap<bool>,
     /// Number of printed casts.
@@ -143,6 +145,7 @@ impl<'a> Printer<'a> {
             indent: 1,
             declared_later: IdVec::filled(false, function.values.len()),
             declared: IdVec::filled(false, function.values.len()),
+            has_volatile_shared: has_volatile_shared(function),
             is_summand: summands(function),
             casts: 0,
         };
@@ -179,6 +182,7 @@ impl<'a> Printer<'a> {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
+        let regions = self.regions();
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
         self.globals.sort_unstable();
@@ -192,7 +196,7 @@ impl<'a> Printer<'a> {
         lines.push(plain(self.signature(&structures)));
         lines.push(plain(String::from("{")));
         let start = lines.len();
-        lines.extend(self.regions().into_iter().map(plain));
+        lines.extend(regions.into_iter().map(plain));
         lines.extend(self.declarations().into_iter().map(plain));
         for line in body {
             let mut addresses = Some(line.addresses);
@@ -216,7 +220,9 @@ impl<'a> Printer<'a> {
                 (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
             });
         }
-        let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
+        // The name is that of the symbol, which C++ must not mangle again. Device functions whose parameters are not known
+        // stay C++: headers declare some of the same name.
+        let kind = if self.module.is_kernel { "extern \"C\" __global__" } else { "__device__" };
         format!("{kind} void {}({})", self.module.name, list.join(", "))
     }
 
@@ -235,7 +241,12 @@ impl<'a> Printer<'a> {
 
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_by_cached_key(|region| spelling::array(region.0));
-        self.regions.iter().map(|(space, end)| self.region_declaration(*space, *end)).collect()
+        // Kernels of one file may differ in the type of their dynamic shared memory, but it has one name.
+        if self.module.shared_size == 0 && self.regions.iter().any(|region| region.0 == Space::Shared) {
+            let declaration = "extern __shared__ __align__(16) unsigned char dynamic_shared[];";
+            self.global("dynamic_shared", declaration.to_owned());
+        }
+        self.regions.iter().filter_map(|(space, end)| self.region_declaration(*space, *end)).collect()
     }
 
     fn declarations(&self) -> Vec<String> {
@@ -470,6 +481,10 @@ impl<'a> Printer<'a> {
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }
 
+    pub(crate) fn is_volatile(&self, id: ValueId) -> bool {
+        self.function.values[id].is_volatile
+    }
+
     fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
         for &id in &schedule.statements[block] {
@@ -486,7 +501,7 @@ impl<'a> Printer<'a> {
                 let value = self.function.input(id, 1);
                 let address = self.function.input(id, 0);
                 let stored = self.stored_type(space, address, value);
-                let (target, ty) = self.lvalue(space, address, stored);
+                let (target, ty) = self.lvalue(space, address, stored, self.is_volatile(id));
                 let text = self.assigned(value, ty);
                 self.assign(&target, &text, None);
             }
@@ -719,6 +734,21 @@ pub fn identifier(name: &str) -> String {
         text.insert(0, '_');
     }
     text
+}
+
+/// Returns whether accesses of shared memory are volatile: all or none.
+fn has_volatile_shared(function: &Function) -> bool {
+    let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
+    effects.any(|effect| {
+        let is_shared = match function.op(*effect) {
+            Op::Load(Space::Shared) | Op::Store(Space::Shared) => true,
+            Op::Load(Space::Generic) | Op::Store(Space::Generic) => {
+                function.width(function.input(*effect, 0)) == 32
+            }
+            _ => false,
+        };
+        is_shared && function.values[*effect].is_volatile
+    })
 }
 
 /// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.

@@ -4,8 +4,18 @@
 
 use super::wrap::WIDTH;
 
+/// The declaration of the device runtime's function that reports a failed assertion. nvcc knows it, but does not declare
+/// it; headers for a host do.
+const ASSERT_FAILED: &str = "\
+#ifdef __CUDACC__
+extern \"C\" __device__ void __assertfail(const void *, const void *, unsigned int, const void *, size_t);
+#endif";
+
 /// Returns the C text of a helper.
 pub fn text(name: &str) -> Option<String> {
+    if name == "__assertfail" {
+        return Some(ASSERT_FAILED.to_owned());
+    }
     let (name, signature, body) = HELPERS.iter().find(|helper| helper.0 == name)?;
     let (template, result) = match signature.strip_prefix("T ") {
         Some(_) if signature.contains("(T ") => ("template <class T> ", "T"),
@@ -190,21 +200,27 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "    const unsigned short first_bytes[14] = {0x0000, 0x1111, 0x2222, 0x3333, 0x3210, 0x4321, 0x5432, 0x6543, 0x3201, 0x3012, 0x0213, 0x3120, 0x1230, 0x2310};\n    const unsigned short second_bytes[11] = {0x4444, 0x5555, 0x6666, 0x7777, 0x7654, 0x6543, 0x5432, 0x4321, 0x4567, 0x6745, 0x5476};\n    int width = code & 8 ? 8 : 16, lanes = 32 / width, op = code & 7;\n    unsigned int limit = (1u << width) - 1, third = op == 5 ? 0 : c, word = 0;\n    long long total = 0;\n    for (int lane = 0; lane < lanes; lane++) {\n        long long part[2], old = third >> lane * width & limit;\n        for (int i = 0; i < 2; i++) {\n            int select = (i ? second : first) & 255, other = (i ? first : second) & 255;\n            int from = i && select == 255 ? lanes + lane : width == 8 ? (i ? second_bytes[select < 11 ? select : 4] : first_bytes[select < 14 ? select : 4]) >> lane * 4 & 15 : !i && other == 255 ? select >> lane & 1 : select >> lane * 2 & 3;\n            part[i] = (from >= lanes ? b : a) >> (from & (lanes - 1)) * width & limit;\n            if (types >> i & 1 && part[i] >> (width - 1))\n                part[i] -= (long long)limit + 1;\n            if (i ? negate_b : negate_a)\n                part[i] = -part[i];\n        }\n        if (has_sign && old >> (width - 1))\n            old -= (long long)limit + 1;\n        long long x = part[0], y = part[1], value = old;\n        int distance = variant ? (int)(y & (width - 1)) : y < 0 ? 0 : y > width ? width : (int)y;\n        if (mask >> lane & 1) {\n            switch (op) {\n            case 0: value = x + y; break;\n            case 1: value = (x + y + (x + y >= 0)) >> 1; break;\n            case 2: value = x < y ? y - x : x - y; break;\n            case 3: value = (x < y) == !variant ? x : y; break;\n            case 4: value = variant >> 0 & 1 && x < y || variant >> 1 & 1 && x == y || variant >> 2 & 1 && x > y; break;\n            case 5: value = c & 1 ? x : y; break;\n            case 6: value = x >> distance; break;\n            default: value = (long long)((unsigned long long)x << distance);\n            }\n            long long low = has_sign ? -(long long)(limit >> 1) - 1 : 0, high = has_sign ? limit >> 1 : limit;\n            if (clamp)\n                value = value < low ? low : value > high ? high : value;\n            total += value;\n            if (combined == 1 && old < value || combined == 2 && old > value)\n                value = old;\n        }\n        word |= ((unsigned int)value & limit) << lane * width;\n    }\n    if (combined == 4 || sum == 1)\n        return third + (unsigned int)total;\n    if (combined == 5 || combined == 6) {\n        bool is_less = has_sign ? (int)word < (int)third : word < third;\n        return is_less == (combined == 5) ? word : third;\n    }\n    return word;",
     ),
     ("vote_equal", "bool (bool p)", "    return __all(p) || !__any(p);"),
-    ("lock_shared", "bool (void *)", "    return true;"),
-    ("unlock_shared", "bool (void *)", "    return true;"),
     ("atomic_safe_add", "unsigned int (unsigned int *p, unsigned int x)", "    return atomicAdd(p, x);"),
     (
         "shuffle",
         "unsigned int (unsigned int x, unsigned int lane, unsigned int mask, int mode)",
-        "    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    if (mode == 0)\n        asm volatile(\"shfl.idx.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else if (mode == 1)\n        asm volatile(\"shfl.up.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else if (mode == 2)\n        asm volatile(\"shfl.down.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    else\n        asm volatile(\"shfl.bfly.b32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(x), \"r\"(lane), \"r\"(mask));\n    return r;\n    #else\n    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);\n    #endif",
     ),
     (
         "shuffle_inside",
         "bool (unsigned int lane, unsigned int mask, int mode)",
         "    unsigned int me = laneid(), segment = mask >> 8 & 31, last = me & segment | mask & 31 & ~segment;\n    int to = mode == 0 ? lane & 31 & ~segment | me & segment : mode == 1 ? me - lane : mode == 2 ? me + lane : me ^ lane;\n    return mode == 1 ? to >= (int)last : to <= (int)last;",
     ),
-    ("barrier_sync", "void (unsigned int, unsigned int)", "    __syncthreads();"),
-    ("barrier_arrive", "void (unsigned int, unsigned int)", "    __syncthreads();"),
+    (
+        "barrier_sync",
+        "void (unsigned int barrier, unsigned int threads)",
+        "    #ifdef __CUDACC__\n    if (threads == 0)\n        asm volatile(\"bar.sync %0;\" : : \"r\"(barrier) : \"memory\");\n    else\n        asm volatile(\"bar.sync %0, %1;\" : : \"r\"(barrier), \"r\"(threads) : \"memory\");\n    #else\n    __syncthreads();\n    #endif",
+    ),
+    (
+        "barrier_arrive",
+        "void (unsigned int barrier, unsigned int threads)",
+        "    #ifdef __CUDACC__\n    asm volatile(\"bar.arrive %0, %1;\" : : \"r\"(barrier), \"r\"(threads) : \"memory\");\n    #else\n    __syncthreads();\n    #endif",
+    ),
 ];
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ const fn cuda(name: &'static str) -> Spelling {
 const CUDA: &[(Intrinsic, &str)] = &[
     (Intrinsic::Abs(Number::I32), "abs"),
     (Intrinsic::Abs(Number::I64), "llabs"),
-    (Intrinsic::AssertFail, "__assertfail"),
     (Intrinsic::Ballot, "__ballot"),
     (Intrinsic::Barrier, "__syncthreads"),
     (Intrinsic::BarrierReduce(Reduction::And), "__syncthreads_and"),
@@ -77,6 +76,7 @@ const CUDA: &[(Intrinsic, &str)] = &[
 
 /// Intrinsics that are helpers.
 const HELPERS: &[(Intrinsic, &str)] = &[
+    (Intrinsic::AssertFail, "__assertfail"),
     (Intrinsic::AtomicSafeAdd, "atomic_safe_add"),
     (Intrinsic::BarrierArrive, "barrier_arrive"),
     (Intrinsic::BarrierSync, "barrier_sync"),
@@ -86,7 +86,6 @@ const HELPERS: &[(Intrinsic, &str)] = &[
     (Intrinsic::FlushToZero, "flush_to_zero"),
     (Intrinsic::FmaZeroWins, "fma_zero_wins"),
     (Intrinsic::HalfToFloat, "half_to_float"),
-    (Intrinsic::LockShared, "lock_shared"),
     (Intrinsic::MultiplyAddByDescriptor, "mad_descriptor"),
     (Intrinsic::MultiplyScaled, "fmul_scaled"),
     (Intrinsic::MultiplyZeroWins, "fmul_zero_wins"),
@@ -106,7 +105,6 @@ const HELPERS: &[(Intrinsic, &str)] = &[
     (Intrinsic::Time(Timer::GlobalHigh), "globaltimer_high"),
     (Intrinsic::ToHalf(Number::F32), "float_to_half"),
     (Intrinsic::ToHalf(Number::F64), "double_to_half"),
-    (Intrinsic::UnlockShared, "unlock_shared"),
     (Intrinsic::VideoClamp, "video_clamp"),
     (Intrinsic::VideoPart, "video_part"),
     (Intrinsic::VideoSimd, "video_simd"),
@@ -202,6 +200,8 @@ pub(super) fn special(special: Special) -> Spelling {
         Special::LaneMask(LaneRelation::GreaterEqual) => Spelling::Helper("lanemask_ge"),
         Special::SharedWindow => Spelling::Helper("shared_window"),
         Special::LocalWindow => Spelling::Helper("local_window"),
+        // CUDA has no name for it: it is printed only if no variable is known to be there.
+        Special::ConstantWindow => cuda("constant_window()"),
         Special::VirtualId => Spelling::Helper("virtual_id"),
         Special::VirtualConfiguration => Spelling::Helper("virtual_configuration"),
     }

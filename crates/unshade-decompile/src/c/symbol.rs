@@ -4,9 +4,6 @@ use super::{Printer, identifier};
 use crate::ir::{MemoryObject, ObjectSpace, Op, ValueId};
 use crate::types::{NumberKind, Type};
 
-/// Maximum number of values in an initializer.
-const MAX_NUMBERS: usize = 64;
-
 impl Printer<'_> {
     fn variable_of(&self, id: ValueId) -> (&str, Option<&MemoryObject<'_>>) {
         let name = match self.function.op(id) {
@@ -49,14 +46,17 @@ fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type) -> String
     // Trailing zeros can be omitted.
     let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let used = variable.bytes.get(..length.next_multiple_of(bytes)).unwrap_or(&variable.bytes);
-    if length > 0 && used.len() <= MAX_NUMBERS * bytes {
-        let numbers: Vec<String> = used.chunks(bytes).map(|bytes| number(bytes, element)).collect();
-        text.push_str(&format!(" = {{{}}}", numbers.join(", ")));
-    } else if length > 0 {
-        text.push_str(&format!(" /* holds {} bytes before the program runs */", variable.bytes.len()));
+    if length > 0 {
+        text.push_str(&format!(" = {{{}}}", numbers(used, element).join(", ")));
     }
     text.push(';');
     text
+}
+
+/// Returns the numbers of an initializer.
+pub(super) fn numbers(bytes: &[u8], element: Type) -> Vec<String> {
+    let size = usize::from(element.bits() / 8).max(1);
+    bytes.chunks(size).map(|bytes| number(bytes, element)).collect()
 }
 
 /// Returns a number from its bytes in memory.

@@ -366,10 +366,6 @@ intrinsics! {
     AtomicCompareExchange(ty: Number) "atomic_compare_exchange", Changes of(ty), [PTR, of(ty), of(ty)];
     /// Adds to memory unless the sum overflows.
     AtomicSafeAdd "atomic_safe_add", Changes U32, [PTR, U32];
-    /// Locks a word of shared memory. Returns whether that succeeded.
-    LockShared "lock_shared", Changes BOOL, [PTR];
-    /// Unlocks it.
-    UnlockShared "unlock_shared", Changes BOOL, [PTR];
 
     // Others.
 
@@ -416,6 +412,11 @@ impl Intrinsic {
     #[inline]
     pub fn changes(self) -> bool {
         self.signature().effect == Effect::Changes
+    }
+
+    /// Returns whether all threads of a block wait for each other.
+    pub fn is_block_barrier(self) -> bool {
+        matches!(self, Self::Barrier | Self::BarrierReduce(_) | Self::BarrierSync)
     }
 
     /// Returns whether it moves bits of any type between lanes or to memory.

@@ -15,9 +15,9 @@ pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
 pub mod module;
-pub mod text;
 mod op;
 pub mod special;
+pub mod text;
 pub mod ty;
 mod vocabulary;
 
@@ -171,6 +171,8 @@ pub struct Value {
     count: u32,
     /// Whether it, an input or its block changed since passes last visited it.
     pub is_changed: bool,
+    /// Whether it is an access of memory that must happen as often and in the order that the code says.
+    pub is_volatile: bool,
 }
 
 impl Value {
@@ -337,6 +339,7 @@ impl Function {
             start,
             count: inputs.len() as u32,
             is_changed: true,
+            is_volatile: false,
         });
         self.forward.push(id);
         id
@@ -551,6 +554,18 @@ impl Function {
     pub fn set_op(&mut self, id: ValueId, op: Op, inputs: &[ValueId]) {
         self.set_inputs(id, inputs);
         self.values[id].op = op;
+    }
+
+    /// Returns whether it must stay even if nothing uses it.
+    pub fn is_kept(&self, id: ValueId) -> bool {
+        self.values[id].is_volatile || self.op(id).is_kept()
+    }
+
+    /// Returns whether loads must not move across it. Volatile loads of shared memory may change places with each other:
+    /// the threads of a warp do both at the same time.
+    pub fn is_barrier(&self, id: ValueId) -> bool {
+        let is_global = self.op(id) == Op::Load(Space::Generic) && self.width(self.input(id, 0)) == 64;
+        self.values[id].is_volatile && is_global || self.op(id).is_barrier()
     }
 
     /// Returns its value if it is a constant.

@@ -19,6 +19,8 @@ pub struct Module<'a> {
     pub local_size: u32,
     /// The variables that it may refer to.
     pub objects: Cow<'a, [MemoryObject<'a>]>,
+    /// Known contents of constant banks.
+    pub constants: Vec<(u8, Cow<'a, [u8]>)>,
     /// Its values and blocks.
     pub function: Function,
 }

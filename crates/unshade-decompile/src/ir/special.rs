@@ -50,6 +50,8 @@ vocabulary! {
         SharedWindow "shared_window",
         /// The start of local memory in the generic address space; with 64 bits, as a pointer.
         LocalWindow "local_window",
+        /// The start of constant bank 3 in the generic address space, a pointer.
+        ConstantWindow "constant_window",
         /// The number of the multiprocessor, warp and lane.
         VirtualId "virtual_id",
         /// The sizes of the parts of [`Self::VirtualId`].

@@ -109,7 +109,9 @@ impl Type {
     /// Returns the type with a name in the textual form.
     pub fn by_name(name: &str) -> Option<Self> {
         if let Some(target) = name.strip_suffix('*') {
-            return Self::by_name(target).filter(|ty| matches!(ty, Self::Integer(..) | Self::Float(_))).map(Self::pointer);
+            return Self::by_name(target)
+                .filter(|ty| matches!(ty, Self::Integer(..) | Self::Float(_)))
+                .map(Self::pointer);
         }
         if let Some((word, count)) = name.split_once('x') {
             let kind = match word {

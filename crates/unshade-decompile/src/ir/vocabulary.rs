@@ -33,9 +33,7 @@ macro_rules! vocabulary {
             /// Returns all members.
             #[cfg(test)]
             pub(crate) fn all() -> Vec<Self> {
-                let mut all = Vec::new();
-                $(vocabulary!(@all all, Self::$member $(, $($part: $of),+)?);)*
-                all
+                [$(vocabulary!(@all Self::$member $(, $($part: $of),+)?)),*].concat()
             }
         }
 
@@ -51,24 +49,20 @@ macro_rules! vocabulary {
             }
         }
     };
-    (@all $all:ident, $member:expr) => {
-        $all.push($member)
+    (@all $member:expr) => {
+        vec![$member]
     };
-    (@all $all:ident, $member:expr, $a:ident: $one:ty) => {
-        $all.extend(<$one>::all().into_iter().map($member))
+    (@all $member:expr, $a:ident: $one:ty) => {
+        <$one>::all().into_iter().map($member).collect()
     };
-    (@all $all:ident, $member:expr, $a:ident: $one:ty, $b:ident: $two:ty) => {
-        for $a in <$one>::all() {
-            $all.extend(<$two>::all().into_iter().map(|$b| $member($a, $b)));
-        }
-    };
-    (@all $all:ident, $member:expr, $a:ident: $one:ty, $b:ident: $two:ty, $c:ident: $three:ty) => {
-        for $a in <$one>::all() {
-            for $b in <$two>::all() {
-                $all.extend(<$three>::all().into_iter().map(|$c| $member($a, $b, $c)));
-            }
-        }
-    };
+    (@all $member:expr, $a:ident: $one:ty, $b:ident: $two:ty) => {{
+        let each = |$a| <$two>::all().into_iter().map(move |$b| $member($a, $b));
+        <$one>::all().into_iter().flat_map(each).collect()
+    }};
+    (@all $member:expr, $a:ident: $one:ty, $b:ident: $two:ty, $c:ident: $three:ty) => {{
+        let each = |$a, $b| <$three>::all().into_iter().map(move |$c| $member($a, $b, $c));
+        <$one>::all().into_iter().flat_map(|$a| <$two>::all().into_iter().flat_map(move |$b| each($a, $b))).collect()
+    }};
 }
 
 pub(crate) use vocabulary;

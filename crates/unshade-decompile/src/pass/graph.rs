@@ -264,7 +264,6 @@ fn skip_empty(function: &mut Function) -> bool {
         if !found.phis.is_empty() || !found.effects.is_empty() || to == block {
             continue;
         }
-        let block = block;
         for predecessor in function.blocks[block].predecessors.clone() {
             if has_phis(function, to) && function.blocks[to].predecessors.contains(&predecessor) {
                 continue;
@@ -309,7 +308,6 @@ fn join_conditions(function: &mut Function) -> bool {
         else {
             continue;
         };
-        let block = block;
         if yes == block || no == block {
             continue;
         }

@@ -147,6 +147,8 @@ fn split_load(function: &mut Function, load: ValueId, space: Space) -> (ValueId,
     let upper = next_address(function, address, load);
     let low = function.raw(Op::Load(space), 32, value.block, value.address, &[address]);
     let high = function.raw(Op::Load(space), 32, value.block, value.address, &[upper]);
+    function.values[low].is_volatile = value.is_volatile;
+    function.values[high].is_volatile = value.is_volatile;
     (low, high)
 }
 
@@ -155,8 +157,9 @@ fn split_store(function: &mut Function, store: ValueId, space: Space) -> [ValueI
     let (address, pair) = (function.input(store, 0), function.input(store, 1));
     let (high, low) = (function.input(pair, 0), function.input(pair, 1));
     let upper = next_address(function, address, store);
-    [
-        function.raw(Op::Store(space), 0, value.block, value.address, &[address, low]),
-        function.raw(Op::Store(space), 0, value.block, value.address, &[upper, high]),
-    ]
+    [(address, low), (upper, high)].map(|(address, half)| {
+        let store = function.raw(Op::Store(space), 0, value.block, value.address, &[address, half]);
+        function.values[store].is_volatile = value.is_volatile;
+        store
+    })
 }

@@ -1,5 +1,7 @@
 //! The passes between front end and printer, one per module.
 
+pub mod atomic;
+pub mod constants;
 pub mod flush;
 pub mod graph;
 pub mod loops;
@@ -7,9 +9,11 @@ pub mod memory;
 pub mod pairs;
 pub mod quotient;
 pub mod simplify;
+pub mod volatile;
+pub mod windows;
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, Function, IdVec, Op, ValueId, ValueMap};
+use crate::ir::{BlockId, Function, IdVec, MemoryObject, Op, ValueId, ValueMap};
 pub use quotient::Cache;
 
 /// Maximum number of rounds.
@@ -29,15 +33,22 @@ const MAX_NESTED: usize = 4;
 /// Maximum number of searches for quotients.
 const MAX_QUOTIENTS: usize = 4;
 
-/// Runs all passes up to a fixed point, and removes unused values.
-pub fn run(function: &mut Function, cache: &mut Cache) {
+/// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables that it may refer to.
+pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
+    let has_objects = constants::run(function, objects);
+    if windows::run(function) || has_objects {
+        found = rounds(function, 2);
+    }
     // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.
     for _ in 0..MAX_QUOTIENTS {
         if !quotient::run(function, &found, cache) {
             break;
         }
+        found = rounds(function, 2);
+    }
+    if atomic::run(function) {
         found = rounds(function, 2);
     }
     // All values are final now, so the conditions of loops can be compared.
@@ -48,6 +59,7 @@ pub fn run(function: &mut Function, cache: &mut Cache) {
         found = rounds(function, 2);
     }
     memory::join(function);
+    volatile::run(function);
     sweep(function);
 }
 
@@ -187,7 +199,7 @@ pub fn used(function: &Function) -> ValueMap<bool> {
     let mut used = IdVec::filled(false, function.values.len());
     for block in &function.blocks {
         for &effect in &block.effects {
-            used[effect] |= function.op(effect).is_kept() && !function.is_replaced(effect);
+            used[effect] |= function.is_kept(effect) && !function.is_replaced(effect);
         }
         if let Some(input) = block.end.input() {
             used[function.resolve(input)] = true;

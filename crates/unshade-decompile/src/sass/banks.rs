@@ -10,6 +10,13 @@ pub(super) const PARAMETERS: u64 = 0x140;
 /// The offset of the stack pointer's initial value, which is the size of the thread's local memory.
 pub(super) const STACK: u64 = 0x44;
 
+/// The offset of the address of constant bank 3, through which code compiled with -G reads `__constant__` variables.
+pub(super) const CONSTANTS: u64 = 0xf0;
+
+/// The special register with the lowest address of the stack (`SR_LMEMHIOFF`). Code compiled with -G traps below it, as
+/// the driver does without being asked.
+pub(super) const STACK_LIMIT: u64 = 55;
+
 /// Special values, by their offset in bank 0.
 const BANK_0: [(u64, Special); 8] = [
     (0x20, Special::SharedWindow),

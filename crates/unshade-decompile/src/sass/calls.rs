@@ -1,6 +1,6 @@
 //! P-code functions as operators and intrinsics.
 
-use super::lifter::{CallResult, Lifter};
+use super::lifter::{CallResult, LOCKED, Lifter};
 use crate::ir::intrinsic::{AtomicOp, ByteOp, Reduction, Scope, ShuffleMode, Vote};
 use crate::ir::{Intrinsic, Number, Op, Rounding, Space, ValueId};
 
@@ -30,7 +30,6 @@ const SAME: &[(&str, Intrinsic)] = &[
     ("fmin", Intrinsic::Min(Number::F32)),
     ("fmul_fmz", Intrinsic::MultiplyZeroWins),
     ("fmul_scaled", Intrinsic::MultiplyScaled),
-    ("lock_shared", Intrinsic::LockShared),
     ("log2", Intrinsic::Log2),
     ("multiply_add_by_descriptor", Intrinsic::MultiplyAddByDescriptor),
     ("reciprocal64_high", Intrinsic::ReciprocalHigh),
@@ -44,7 +43,6 @@ const SAME: &[(&str, Intrinsic)] = &[
     ("surface_bitfield_outside", Intrinsic::SurfaceBitfieldOutside),
     ("surface_clamp", Intrinsic::SurfaceClamp),
     ("surface_clamp_outside", Intrinsic::SurfaceClampOutside),
-    ("unlock_shared", Intrinsic::UnlockShared),
     ("video_clamp", Intrinsic::VideoClamp),
     ("video_part", Intrinsic::VideoPart),
 ];
@@ -345,6 +343,8 @@ impl Lifter<'_> {
                 };
                 self.call(Intrinsic::Fence(scope), 0, &[])
             }
+            "lock_shared" => return self.lock_shared(at(0)),
+            "unlock_shared" => return self.unlock_shared(at(0)),
             _ if name.starts_with("atomic_") => match atomic(name, self.known(at(2))) {
                 Some(call @ Intrinsic::AtomicCompareExchange(_)) => {
                     self.call(call, width, &[at(0), at(1), at(2)])
@@ -373,6 +373,59 @@ impl Lifter<'_> {
             }
         }
         self.call(Intrinsic::ShuffleMasked, width, inputs)
+    }
+}
+
+/// Atomic operations on shared memory. Kepler has none: the compiler emits a loop that loads and locks a word
+/// (`LDSLK`), computes the new value, and stores and unlocks it (`STSCUL`) if it is still locked. The loop is lifted as
+/// one that compares and swaps: the lock always succeeds, and the store does if the word still has the loaded value.
+/// `pass::atomic` recognises the operation.
+impl Lifter<'_> {
+    fn lock_shared(&mut self, address: ValueId) -> CallResult {
+        let function = &self.builder.function;
+        let effects = &function.blocks[self.effect_block()].effects;
+        let loaded = effects.last().copied().filter(|load| {
+            function.op(*load) == Op::Load(Space::Shared)
+                && function.input(*load, 0) == function.resolve(address)
+        });
+        let Some(loaded) = loaded else { return CallResult::Unsupported };
+        let [low, high] = match function.width(loaded) {
+            32 => [loaded, self.number(0, 32)],
+            64 => [self.make(Op::Low, 32, &[loaded]), self.make(Op::High, 32, &[loaded])],
+            _ => return CallResult::Unsupported,
+        };
+        self.write_variable(LOCKED[0], low);
+        self.write_variable(LOCKED[1], high);
+        CallResult::Value(self.number(1, 1))
+    }
+
+    fn unlock_shared(&mut self, address: ValueId) -> CallResult {
+        let stored = self.instruction.and_then(|instruction| {
+            let register = instruction.number(instruction.operand("a")?.value);
+            Some((u32::try_from(register).ok()? & 255, instruction.modifier("size")))
+        });
+        let (register, width) = match stored {
+            Some((register, Some("b32"))) => (register, 32),
+            Some((register, Some("b64"))) => (register, 64),
+            _ => return CallResult::Unsupported,
+        };
+        let mut whole = |low: u32, high: u32| {
+            let low = self.read_variable(low);
+            if width == 32 {
+                return low;
+            }
+            let high = self.read_variable(high);
+            self.make(Op::Concat, 64, &[high, low])
+        };
+        let old = whole(LOCKED[0], LOCKED[1]);
+        let new = whole(register, (register + 1) & 255);
+        let found = self.call(
+            Intrinsic::AtomicCompareExchange(Number::integer(width, false)),
+            width,
+            &[address, old, new],
+        );
+        self.is_stored = true;
+        CallResult::Value(self.make(Op::Equal, 1, &[found, old]))
     }
 }
 

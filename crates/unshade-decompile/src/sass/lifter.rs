@@ -22,6 +22,9 @@ pub(super) const FIRST_FLAG: u32 = 256;
 /// The variable for the result of a barrier.
 const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
 
+/// The variables for the lower and upper half of the value that was loaded by the last locking load (`LDSLK`).
+pub(super) const LOCKED: [u32; 2] = [BARRIER + 1, BARRIER + 2];
+
 /// The state of lifting a function.
 pub(super) struct Lifter<'a> {
     pub(super) code: &'a Code<'a>,
@@ -45,6 +48,8 @@ pub(super) struct Lifter<'a> {
     pub(super) pending: Vec<(u32, ValueId)>,
     pub(super) relocation: Option<ValueId>,
     pub(super) image: PendingImages,
+    /// Whether the stores of the current instruction are part of an atomic operation.
+    pub(super) is_stored: bool,
     pub(super) budget: usize,
 }
 
@@ -82,7 +87,7 @@ impl<'a> Lifter<'a> {
     pub(super) fn new(code: &'a Code<'a>, flow: &'a Flow, budget: usize) -> Self {
         let mut widths = vec![32; 256];
         widths.extend(FLAGS.iter().map(|_| 1));
-        widths.push(32);
+        widths.extend([32; 1 + LOCKED.len()]);
         Self {
             code,
             flow,
@@ -102,6 +107,7 @@ impl<'a> Lifter<'a> {
             pending: Vec::new(),
             relocation: None,
             image: PendingImages::default(),
+            is_stored: false,
             budget: budget.saturating_mul(24),
         }
     }
@@ -180,12 +186,17 @@ impl<'a> Lifter<'a> {
         if op.is_effect() {
             self.effect(op.is_barrier());
         }
-        let block = match (&self.region, self.side, op.is_effect()) {
-            (Some(region), Side::Then, true) => region.then,
-            (Some(region), Side::Else, true) => region.otherwise,
-            _ => self.block,
-        };
+        let block = if op.is_effect() { self.effect_block() } else { self.block };
         self.builder.function.add(op, width, block, self.address, inputs)
+    }
+
+    /// Returns the block in which effects are placed.
+    pub(super) fn effect_block(&self) -> BlockId {
+        match (&self.region, self.side) {
+            (Some(region), Side::Then) => region.then,
+            (Some(region), Side::Else) => region.otherwise,
+            _ => self.block,
+        }
     }
 
     /// Returns the comment for the current instruction.
@@ -201,11 +212,7 @@ impl<'a> Lifter<'a> {
     pub(super) fn unlifted(&mut self, width: u8) -> ValueId {
         self.instruction_note();
         self.effect(true);
-        let block = match (&self.region, self.side) {
-            (Some(region), Side::Then) => region.then,
-            (Some(region), Side::Else) => region.otherwise,
-            _ => self.block,
-        };
+        let block = self.effect_block();
         self.builder.function.add(Op::Unlifted(self.note), width, block, self.address, &[])
     }
 

@@ -16,7 +16,7 @@ mod routine;
 mod runtime_calls;
 
 use crate::DecompileError;
-use crate::ir::{MemoryObject, Module, Parameter};
+use crate::ir::{MemoryObject, Module, ObjectSpace, Parameter};
 use std::borrow::Cow;
 use unshade_sass::table::Isa;
 
@@ -67,6 +67,12 @@ impl<'a> Code<'a> {
             variables: Vec::new(),
             relocations: Vec::new(),
         }
+    }
+
+    /// Returns whether a constant bank has variables, or known contents.
+    fn has_bank(&self, bank: u8) -> bool {
+        self.constants.iter().any(|entry| entry.0 == bank)
+            || self.variables.iter().any(|variable| variable.space == ObjectSpace::Constant(bank))
     }
 
     /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset.
@@ -153,6 +159,7 @@ pub fn lift<'a>(source: &'a Source<'_>, budget: usize) -> Result<Module<'a>, Dec
         shared_size: source.shared_size,
         local_size: source.code.local_size,
         objects: Cow::Borrowed(&source.code.variables),
+        constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         function: lift::lift(&source.code, &flow, budget)?,
     })
 }

@@ -33,6 +33,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Liveness, NO_MACHINE_CODE),
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
         (Verb::Run, NO_MACHINE_CODE),
+        (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::AssembleInto, NOT_WRITTEN),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where bitcode loads"),

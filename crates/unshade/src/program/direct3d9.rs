@@ -27,6 +27,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Liveness, NO_MACHINE_CODE),
         (Verb::Decompile, "token programs are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),
+        (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::AssembleInto, NO_CONTAINER),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Extract, "the program is the file; there is nothing in it to extract"),

@@ -53,6 +53,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Liveness, NO_MACHINE_CODE),
         (Verb::Decompile, "DXIL and DXBC are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),
+        (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where DirectX containers load"),
     ],

@@ -75,6 +75,7 @@ pub(super) static PTX: Format = Format {
         (Verb::CodeAsJson, IS_TEXT),
         (Verb::Decompile, IS_TEXT),
         (Verb::Run, IS_TEXT),
+        (Verb::Sanitize, IS_TEXT),
         (Verb::AssembleInto, IS_TEXT),
         (Verb::Ghidra, IS_TEXT),
         (Verb::Extract, WHOLE),

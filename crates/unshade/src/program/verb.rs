@@ -25,6 +25,8 @@ pub enum Verb {
     Decompile,
     /// `run`.
     Run,
+    /// `sanitize`.
+    Sanitize,
     /// `asm --into`.
     AssembleInto,
     /// `ghidra --import`.
@@ -57,7 +59,7 @@ pub enum Verb {
 
 impl Verb {
     /// Every verb, in the order of the documentation.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Info,
         Self::List,
         Self::Show,
@@ -68,6 +70,7 @@ impl Verb {
         Self::CodeAsJson,
         Self::Decompile,
         Self::Run,
+        Self::Sanitize,
         Self::AssembleInto,
         Self::Ghidra,
         Self::Extract,
@@ -97,6 +100,7 @@ impl Verb {
             Self::CodeAsJson => "dis --json",
             Self::Decompile => "decompile",
             Self::Run => "run",
+            Self::Sanitize => "sanitize",
             Self::AssembleInto => "asm --into",
             Self::Ghidra => "ghidra --import",
             Self::Extract => "extract",

@@ -218,9 +218,11 @@ fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Loaded, name: &str) -> Strin
     let mut all = String::with_capacity(text.len());
     for line in text.lines() {
         let trimmed = line.trim();
-        let shared = trimmed.strip_prefix("extern ").unwrap_or(trimmed).strip_prefix("__shared__ ");
-        if let Some((ty, _)) = shared.and_then(|rest| rest.split_once(" shared[")) {
-            let _ = writeln!(all, "    {ty} *shared = ({ty} *)cuda_host::dynamic_shared;");
+        let shared = trimmed.strip_prefix("__shared__ ").and_then(|rest| rest.split_once(" shared["));
+        if trimmed.starts_with("extern __shared__ ") {
+            // Dynamic shared memory is the header's.
+        } else if let Some((ty, _)) = shared {
+            let _ = writeln!(all, "    {ty} *shared = ({ty} *)dynamic_shared;");
         } else if let Some((ty, rest)) =
             trimmed.strip_prefix("extern __constant__ ").and_then(|rest| rest.split_once(" constant_"))
         {

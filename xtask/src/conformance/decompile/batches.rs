@@ -2,7 +2,6 @@
 //! can be attributed.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,7 +86,7 @@ impl Batches {
     }
 }
 
-/// Wraps a text in its namespace, adapting dynamic shared memory to the host.
+/// Wraps a text in its namespace.
 fn wrapped(number: usize, text: &str) -> String {
     let mut all = format!("namespace f{number} {{\n#line 1 \"f{number}\"\n");
     all.push_str(&for_host(text));
@@ -95,20 +94,12 @@ fn wrapped(number: usize, text: &str) -> String {
     all
 }
 
-/// Adapts dynamic shared memory to a host compiler.
+/// Adapts a text to a namespace of its own: its kernels have C++ names, and its dynamic shared memory is the global one.
 pub(super) fn for_host(text: &str) -> String {
-    let mut all = String::with_capacity(text.len() + 64);
-    for line in text.lines() {
-        match line.trim().strip_prefix("extern __shared__ ").and_then(|rest| rest.strip_suffix(" shared[];"))
-        {
-            Some(ty) => {
-                let _ = writeln!(all, "    {ty} *shared = ({ty} *)cuda_host::dynamic_shared;");
-            }
-            None => {
-                all.push_str(line);
-                all.push('\n');
-            }
-        }
+    let mut all = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| !line.trim().starts_with("extern __shared__ ")) {
+        all.push_str(line.strip_prefix("extern \"C\" ").unwrap_or(line));
+        all.push('\n');
     }
     all
 }

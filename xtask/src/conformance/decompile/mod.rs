@@ -7,6 +7,7 @@
 
 pub(super) mod agree;
 mod batches;
+pub(super) mod closed_loop;
 pub(super) mod nvrtc;
 mod packages;
 pub(super) mod random;

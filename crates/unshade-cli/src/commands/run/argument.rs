@@ -104,6 +104,8 @@ pub(super) enum Given {
     Number(String),
     /// Memory: the type of its elements, and its contents.
     Buffer(Option<Scalar>, Vec<u8>),
+    /// Memory that was never written: the type of its elements, and its size in bytes.
+    Unset(Scalar, usize),
 }
 
 /// Parses an argument.
@@ -166,7 +168,7 @@ fn hexadecimal(digits: &str) -> Result<Vec<u8>> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Parses `TYPE[COUNT]=CONTENT`: numbers (the last one repeated), `range`, `random:SEED` or `file:PATH`.
+/// Parses `TYPE[COUNT]=CONTENT`: numbers (the last one repeated), `range`, `random:SEED`, `unset` or `file:PATH`.
 fn buffer(scalar: Scalar, count: &str, content: &str) -> Result<Given> {
     if let Some(path) = content.strip_prefix("file:") {
         let mut bytes = file(path)?;
@@ -176,6 +178,9 @@ fn buffer(scalar: Scalar, count: &str, content: &str) -> Result<Given> {
         return Ok(Given::Buffer(Some(scalar), bytes));
     }
     let size = length(count, scalar.size())?;
+    if content == "unset" {
+        return Ok(Given::Unset(scalar, size));
+    }
     let mut bytes = Vec::with_capacity(size);
     if let Some(seed) = content.strip_prefix("random:") {
         let mut state = seed.parse::<u64>().with_context(|| format!("'{seed}' is no seed"))?;
@@ -253,6 +258,7 @@ mod tests {
         assert_eq!(read("buf:3").unwrap(), Given::Buffer(None, vec![0; 3]));
         assert_eq!(read("u8[4]=1,2").unwrap(), Given::Buffer(Some(Scalar::Unsigned(1)), vec![1, 2, 2, 2]));
         assert_eq!(read("u16[2]=range").unwrap(), Given::Buffer(Some(Scalar::Unsigned(2)), vec![0, 0, 1, 0]));
+        assert_eq!(read("i32[3]=unset").unwrap(), Given::Unset(Scalar::Signed(4), 12));
         let Given::Buffer(_, bytes) = read("f32[100]=random:7").unwrap() else { panic!() };
         assert_eq!(bytes.len(), 400);
         assert_eq!(read("f32[100]=random:7").unwrap(), read("f32[100]=random:7").unwrap());

@@ -60,10 +60,8 @@ impl Layout {
             }
             layout.blocks[index].1 = list;
         }
-        let mut next = 0;
-        for &id in layout.blocks.iter().flat_map(|block| &block.1) {
-            layout.value_number[id] = next;
-            next += 1;
+        for (number, &id) in (0..).zip(layout.blocks.iter().flat_map(|block| &block.1)) {
+            layout.value_number[id] = number;
         }
         layout
     }

@@ -52,7 +52,7 @@ impl Pairs<'_> {
     }
 
     /// Returns what a value is a power-of-two multiple of, and the exponent.
-    pub(super) fn scaled(&self, id: ValueId) -> Option<(ValueId, u64)> {
+    pub fn scaled(&self, id: ValueId) -> Option<(ValueId, u64)> {
         let number = self.number(self.input(id, 1))?;
         let shift = match self.op(id) {
             Op::Shl => number,
@@ -63,7 +63,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether the upper half has the bits that a shifted lower half loses, and with which extension.
-    pub(super) fn is_lost(&self, high: ValueId, low: ValueId) -> Option<Op> {
+    pub fn is_lost(&self, high: ValueId, low: ValueId) -> Option<Op> {
         let (source, shift) = self.scaled(low)?;
         let op = match self.op(high) {
             Op::Shr => Op::ZeroExtend,

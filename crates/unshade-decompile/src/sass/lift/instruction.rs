@@ -16,6 +16,7 @@ impl Lifter<'_> {
         self.temporaries.resize(lifted.temporaries() + lifted.ops().len() + 4, ValueId::NONE);
         self.pending.clear();
         self.relocation = self.relocated(instruction);
+        self.is_stored = false;
         let ops = lifted.ops();
         let body = guarded_from(ops);
         let is_pure = ops[body..].iter().all(|op| self.is_pure(op));

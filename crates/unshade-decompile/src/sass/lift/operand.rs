@@ -3,7 +3,7 @@
 use super::super::calls::memory;
 use super::super::lifter::{CallResult, FIRST_FLAG, Lifter};
 use super::super::{AddressPart, banks};
-use crate::ir::{Intrinsic, ObjectSpace, Op, Space, ValueId};
+use crate::ir::{Intrinsic, ObjectSpace, Op, Space, Special, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
@@ -77,6 +77,14 @@ impl<'a> Lifter<'a> {
             if offset >= banks::PARAMETERS {
                 return self.leaf(Op::Parameter((offset - banks::PARAMETERS) as u32), width);
             }
+            if offset == banks::CONSTANTS || offset == banks::CONSTANTS + 4 {
+                let window = self.leaf(Op::Special(Special::ConstantWindow), 64);
+                return match (offset == banks::CONSTANTS, width) {
+                    (true, 64) => window,
+                    (true, _) => self.make(Op::Low, width, &[window]),
+                    (false, _) => self.make(Op::High, width, &[window]),
+                };
+            }
             if (offset, width) == (banks::STACK, 32) {
                 return self.number(u64::from(self.code.local_size), 32);
             }
@@ -87,8 +95,11 @@ impl<'a> Lifter<'a> {
         if let Some(value) = self.code.known_constant(bank_and_offset, width) {
             return self.number(value, width);
         }
-        if let Some(address) = self.variable(bank, offset, None) {
+        if let Some(address) = self.variable(bank, offset) {
             return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+        }
+        if bank != 0 {
+            return self.unlifted(width);
         }
         let address = self.number(inside(bank, offset), 32);
         self.make(Op::Load(Space::Constant(bank)), width, &[address])
@@ -109,10 +120,15 @@ impl<'a> Lifter<'a> {
             Pcode::Load(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
-                    self.make(Op::Load(space), width, &[address])
+                    let load = self.make(Op::Load(space), width, &[address]);
+                    // The cache operator `.CV` fetches again: `volatile` in the source.
+                    let cache = self.instruction.and_then(|instruction| instruction.modifier("cache"));
+                    self.builder.function.values[load].is_volatile = cache == Some("cv");
+                    load
                 }
                 None => self.unlifted(width),
             },
+            Pcode::Store(_) if self.is_stored => ValueId::NONE,
             Pcode::Store(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
@@ -149,6 +165,9 @@ impl<'a> Lifter<'a> {
 
     pub(super) fn special(&mut self, address: ValueId) -> ValueId {
         let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
+        if number == banks::STACK_LIMIT {
+            return self.number(0, 32);
+        }
         if let Some(special) = banks::of_register(number) {
             return self.leaf(Op::Special(special), 32);
         }
@@ -158,17 +177,13 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the address in the variable that contains a byte of a constant bank, plus an index.
-    fn variable(&mut self, bank: u8, offset: u64, index: Option<ValueId>) -> Option<ValueId> {
+    /// Returns the address in the variable that contains a byte of a constant bank.
+    fn variable(&mut self, bank: u8, offset: u64) -> Option<ValueId> {
         let mut all = self.code.variables.iter().filter(|found| found.space == ObjectSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
         let (name, inside) = (&*found.name, offset - found.offset);
         let symbol = self.symbol(name);
         let mut address = self.leaf(Op::Symbol(symbol), 64);
-        if let Some(index) = index {
-            let wide = self.make(Op::SignExtend, 64, &[index]);
-            address = self.make(Op::Add, 64, &[address, wide]);
-        }
         if inside > 0 {
             let inside = self.number(inside, 64);
             address = self.make(Op::Add, 64, &[address, inside]);
@@ -185,8 +200,9 @@ impl<'a> Lifter<'a> {
         if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
             let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
             let base = function.input(address, 0);
-            if let Some(address) = self.variable(bank, offset, Some(base)) {
-                return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+            // `pass::constants` finds the variable.
+            if bank != 0 && !self.code.has_bank(bank) {
+                return self.unlifted(width);
             }
             let offset = self.number(inside(bank, offset), 32);
             let address = self.make(Op::Add, 32, &[base, offset]);

@@ -1,0 +1,209 @@
+//! Finds the variables that loads at computed offsets of a constant bank read.
+//!
+//! Code states an offset in the bank, not a variable: `LDC R5, c[0x3][R6]`, where R6 starts at 0x100 and grows in a loop,
+//! reads the variable that contains byte 0x100. So the constant part of the offset decides, as far as it can be
+//! followed through sums, phis and selects; an offset without one starts at 0. Where the parts of a phi or select are in
+//! different variables, or in none, the load is not expressible. Code compiled with -G adds the offset to the address of
+//! the bank.
+
+use crate::address::Address;
+use crate::ir::hash::FastMap;
+use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, ValueId};
+
+/// The constant bank of the program's variables.
+const USER_BANK: u8 = 3;
+
+/// Maximum depth of the sum that is an address.
+const MAX_DEPTH: u32 = 16;
+
+/// Maximum number of values that are followed for one offset.
+const MAX_FOLLOWED: usize = 64;
+
+/// The constant part of an offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// There is none.
+    None,
+    /// The number.
+    At(u64),
+    /// Several that are in different variables.
+    Several,
+}
+
+/// Replaces offsets in banks by addresses in variables. Returns whether there were any.
+pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
+    let mut changed = addresses(function, objects);
+    for id in function.values.keys() {
+        let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
+        let address = function.input(id, 0);
+        if bank == 0
+            || !objects.iter().any(|object| object.space == ObjectSpace::Constant(bank))
+            || address == ValueId::NONE
+            || function.width(address) != 32
+        {
+            continue;
+        }
+        let in_object = |start: u64| objects.iter().position(|object| contains(object, bank, start));
+        let mut search = Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 };
+        let start = match search.start(address) {
+            Start::None => Some(0),
+            Start::At(start) => Some(start),
+            Start::Several => None,
+        };
+        let object = start.and_then(in_object).and_then(|index| objects.get(index));
+        match object {
+            Some(object) => point_into(function, id, address, object),
+            None => {
+                let text = format!("a load from an unknown variable in constant bank {bank}");
+                let note = Op::Unlifted(function.notes.push(text));
+                function.set_op(id, note, &[]);
+                let block = function.values[id].block;
+                function.blocks[block].effects.push(id);
+            }
+        }
+        changed = true;
+    }
+    changed
+}
+
+/// Returns whether a variable contains a byte of a constant bank.
+fn contains(object: &MemoryObject<'_>, bank: u8, offset: u64) -> bool {
+    object.space == ObjectSpace::Constant(bank)
+        && (object.offset..object.offset.saturating_add(object.size)).contains(&offset)
+}
+
+/// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.
+fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
+    let mut changed = false;
+    for id in function.values.keys() {
+        if !matches!(function.op(id), Op::Load(Space::Generic)) || function.is_replaced(id) {
+            continue;
+        }
+        let address = function.input(id, 0);
+        let found = Address::new(function, address);
+        let is_window = |base: ValueId| function.op(base) == Op::Special(Special::ConstantWindow);
+        let Some(window) = found.base.filter(|base| is_window(*base)) else { continue };
+        let start = u64::try_from(found.offset).unwrap_or(u64::MAX);
+        let object = objects.iter().find(|object| contains(object, USER_BANK, start));
+        if let Some(object) = object {
+            let value = function.values[id];
+            let symbol = function.symbol(&object.name);
+            let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
+            let back = function.constant(object.offset.wrapping_neg(), 64);
+            let base = function.raw(Op::Add, 64, BlockId::ENTRY, value.address, &[symbol, back]);
+            let address = with_base(function, address, window, base, 0);
+            function.set_input(id, 0, address);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Returns a sum with another base.
+fn with_base(function: &mut Function, sum: ValueId, old: ValueId, new: ValueId, depth: u32) -> ValueId {
+    if sum == old {
+        return new;
+    }
+    if function.op(sum) != Op::Add || depth > MAX_DEPTH {
+        return sum;
+    }
+    let value = function.values[sum];
+    let inputs = [0, 1].map(|index| {
+        let input = function.input(sum, index);
+        with_base(function, input, old, new, depth + 1)
+    });
+    function.raw(Op::Add, value.width, value.block, value.address, &inputs)
+}
+
+/// Makes a load read from a variable: its address is the variable's, and the offset without the variable's.
+fn point_into(function: &mut Function, load: ValueId, offset: ValueId, object: &MemoryObject<'_>) {
+    let value = function.values[load];
+    let symbol = function.symbol(&object.name);
+    let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
+    let start = function.constant(object.offset.wrapping_neg(), 32);
+    let inside = function.raw(Op::Add, 32, value.block, value.address, &[offset, start]);
+    let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[inside]);
+    let address = function.raw(Op::Add, 64, value.block, value.address, &[symbol, wide]);
+    function.set_input(load, 0, address);
+}
+
+/// Follows an offset.
+struct Search<'f> {
+    function: &'f Function,
+    /// Returns the variable at an offset.
+    in_object: &'f dyn Fn(u64) -> Option<usize>,
+    /// The phis that were followed, each with its start.
+    known: FastMap<ValueId, Start>,
+    followed: usize,
+}
+
+impl Search<'_> {
+    fn start(&mut self, id: ValueId) -> Start {
+        self.followed += 1;
+        if id == ValueId::NONE || self.followed > MAX_FOLLOWED {
+            return Start::None;
+        }
+        let function = self.function;
+        match function.op(id) {
+            Op::Constant(number) => Start::At(number),
+            Op::Add => match (self.start(function.input(id, 0)), self.start(function.input(id, 1))) {
+                (Start::Several, _) | (_, Start::Several) => Start::Several,
+                (Start::At(one), Start::At(other)) => Start::At(one.wrapping_add(other) & 0xffff_ffff),
+                (Start::None, found) | (found, Start::None) => found,
+            },
+            Op::Copy => self.start(function.input(id, 0)),
+            Op::Phi => {
+                if let Some(known) = self.known.get(&id) {
+                    return *known;
+                }
+                // In a loop, the next value has no start of its own.
+                self.known.insert(id, Start::None);
+                let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+                let is_step = |input: ValueId| self.is_step(input, id);
+                let entries: Vec<ValueId> = inputs.filter(|input| *input != id && !is_step(*input)).collect();
+                let found = entries.into_iter().map(|input| self.start(input)).collect::<Vec<_>>();
+                let found = self.merged(&found);
+                self.known.insert(id, found);
+                found
+            }
+            Op::Select => {
+                let sides = [self.start(function.input(id, 1)), self.start(function.input(id, 2))];
+                self.merged(&sides)
+            }
+            _ => Start::None,
+        }
+    }
+
+    /// Returns whether a value is a phi plus something: its value in the next round of the loop.
+    fn is_step(&self, value: ValueId, phi: ValueId) -> bool {
+        let function = self.function;
+        let mut at = value;
+        for _ in 0..4 {
+            at = match function.op(at) {
+                Op::Add if function.input(at, 0) == phi || function.input(at, 1) == phi => return true,
+                Op::Add => function.input(at, 0),
+                _ => return at == phi,
+            };
+        }
+        false
+    }
+
+    /// Returns the start of a value that has one of several.
+    fn merged(&self, starts: &[Start]) -> Start {
+        let number = |start: Start| match start {
+            Start::At(number) => Some(number),
+            _ => None,
+        };
+        let Some(first) = starts.iter().copied().find_map(number) else {
+            let has_several = starts.contains(&Start::Several);
+            return if has_several { Start::Several } else { Start::None };
+        };
+        let object = (self.in_object)(first);
+        let is_one = starts.iter().all(|start| match start {
+            Start::At(number) => (self.in_object)(*number) == object,
+            Start::None => (self.in_object)(0) == object,
+            Start::Several => false,
+        });
+        if is_one { Start::At(first) } else { Start::Several }
+    }
+}

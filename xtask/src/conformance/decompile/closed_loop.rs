@@ -1,0 +1,422 @@
+//! `cargo xtask conformance decompile-loop`: compiles kernels with nvcc, decompiles the cubins, compiles the C with nvcc
+//! again, and runs both cubins in the emulator on the same inputs. They must leave the same memory.
+//!
+//! `UNSHADE_NVCC` names nvcc 11.2, the last release line that compiles for sm_35 and whose code is the one that the
+//! tables were checked with. Sources are the `.cu` files of `cuda/loop` and `cuda/kernels/src` in `UNSHADE_CORPUS`, or
+//! those named by `--kernels`. Each is compiled with every set of [`OPTIONS`]. Inputs of a kernel are those in
+//! `//CASE kernel grid block[+shared] argument…` lines of its source, in the notation of
+//! `tests/fixtures/nvidia/kernels/cases.txt`, which has those of `cuda/kernels`; those of other kernels are inferred
+//! (`kernel_runs`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use rayon::prelude::*;
+use unshade::core::{Diagnostics, Reader};
+use unshade::decompile::{self, FunctionC};
+use unshade::decompiler::Options;
+use unshade::demangle;
+use unshade::nv::Cubin;
+use unshade_emulate::{Device, Module};
+use unshade_tests::closed_loop::cases::{self, Case};
+use unshade_tests::closed_loop::{compare, emulated};
+
+use super::super::kernel_runs::{FILLINGS, Loaded, fields, kind};
+use crate::sh;
+
+/// The options of nvcc with which each source is compiled.
+const OPTIONS: [(&str, &[&str]); 5] = [
+    ("-O3", &[]),
+    ("-G", &["-G"]),
+    ("-maxrregcount=20", &["-maxrregcount=20"]),
+    ("-use_fast_math", &["-use_fast_math"]),
+    ("-rdc=true", &["-rdc=true"]),
+];
+
+/// Number of random inputs for each case.
+const ROUNDS: u64 = 3;
+
+/// What became of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Verdict {
+    /// Both cubins leave the same memory.
+    Equal,
+    /// They do not: the worst case.
+    Different(String),
+    /// nvcc rejects the text.
+    Rejected(String),
+    /// The decompiler reports that the text is not complete.
+    Incomplete(String),
+    /// The emulator can't run the original.
+    NotRun(String),
+}
+
+impl Verdict {
+    /// Returns the column of the table.
+    fn column(&self) -> usize {
+        match self {
+            Self::Equal => 0,
+            Self::Different(_) => 1,
+            Self::Rejected(_) => 2,
+            Self::Incomplete(_) => 3,
+            Self::NotRun(_) => 4,
+        }
+    }
+
+    fn reason(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Equal => None,
+            Self::Different(what) => Some(("different", what)),
+            Self::Rejected(what) => Some(("rejected", what)),
+            Self::Incomplete(what) => Some(("incomplete", what)),
+            Self::NotRun(what) => Some(("not run", what)),
+        }
+    }
+}
+
+/// A compiled source and its verdicts.
+struct Checked {
+    /// Why nvcc rejects the text of the whole file, if it does.
+    whole: Result<(), String>,
+    /// The verdict on each kernel.
+    kernels: Vec<(String, Verdict)>,
+}
+
+pub(in super::super) fn run(sources: &[PathBuf], failures: Option<&Path>) -> Result<()> {
+    let Some(nvcc) = sh::env_path("UNSHADE_NVCC") else {
+        println!("skipped: UNSHADE_NVCC does not name nvcc 11.2 (package nvidia-cuda-toolkit 11.2.2)");
+        return Ok(());
+    };
+    let sources = all_sources(sources)?;
+    ensure!(!sources.is_empty(), "there are no sources: set UNSHADE_CORPUS or use --kernels");
+    if let Some(folder) = failures {
+        fs::create_dir_all(folder)?;
+    }
+    let scratch = std::env::temp_dir().join(format!("unshade-decompile-loop-{}", std::process::id()));
+    fs::create_dir_all(&scratch)?;
+    let result =
+        run_in(&Loop { nvcc, scratch: scratch.clone(), failures: failures.map(Path::to_owned) }, &sources);
+    let _ = fs::remove_dir_all(&scratch);
+    result
+}
+
+/// Returns the named sources, those in named folders, or those of the corpus.
+fn all_sources(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut folders = named.to_vec();
+    if named.is_empty() {
+        let corpus = sh::env_path("UNSHADE_CORPUS").map(|corpus| corpus.join("cuda"));
+        folders
+            .extend(corpus.into_iter().flat_map(|corpus| [corpus.join("loop"), corpus.join("kernels/src")]));
+    }
+    let mut files = Vec::new();
+    for path in folders {
+        if path.is_dir() {
+            sh::files_below(&path, &mut files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
+    files.sort();
+    Ok(files)
+}
+
+fn run_in(this: &Loop, sources: &[PathBuf]) -> Result<()> {
+    let jobs: Vec<(usize, &PathBuf)> =
+        sources.iter().flat_map(|source| (0..OPTIONS.len()).map(move |options| (options, source))).collect();
+    let checked: Vec<Result<Checked, String>> = jobs
+        .par_iter()
+        .with_max_len(1)
+        .map(|(options, source)| this.check(source, *options).map_err(|error| format!("{error:#}")))
+        .collect();
+    let mut table = [[0_usize; 5]; OPTIONS.len()];
+    let mut whole = [[0_usize; 2]; OPTIONS.len()];
+    for ((options, source), checked) in jobs.iter().zip(checked) {
+        let name = format!("{} {}", stem(source), OPTIONS[*options].0);
+        let checked = match checked {
+            Ok(checked) => checked,
+            Err(error) => {
+                println!("{name}: the source is not compiled: {error}");
+                continue;
+            }
+        };
+        whole[*options][usize::from(checked.whole.is_err())] += 1;
+        if let Err(error) = checked.whole {
+            println!("{name}: rejected as a whole: {error}");
+        }
+        for (kernel, verdict) in checked.kernels {
+            table[*options][verdict.column()] += 1;
+            if let Some((word, reason)) = verdict.reason() {
+                println!("{name}: {kernel}: {word}: {reason}");
+            }
+        }
+    }
+    println!(
+        "\n{:<18}{:>8}{:>11}{:>10}{:>12}{:>9}   files compiled as a whole",
+        "kernels", "equal", "different", "rejected", "incomplete", "not run"
+    );
+    for ((name, _), (counts, files)) in OPTIONS.iter().zip(table.iter().zip(whole)) {
+        let [equal, different, rejected, incomplete, skipped] = counts;
+        println!(
+            "{name:<18}{equal:>8}{different:>11}{rejected:>10}{incomplete:>12}{skipped:>9}   {} of {}",
+            files[0],
+            files[0] + files[1]
+        );
+    }
+    let wrong: usize = table.iter().map(|counts| counts[1] + counts[2]).sum();
+    ensure!(wrong == 0, "{wrong} kernels differ or are rejected");
+    Ok(())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The tools and folders of a run.
+struct Loop {
+    nvcc: PathBuf,
+    scratch: PathBuf,
+    failures: Option<PathBuf>,
+}
+
+impl Loop {
+    /// Compiles a source, decompiles and recompiles each kernel, and compares their runs.
+    fn check(&self, source: &Path, options: usize) -> Result<Checked> {
+        let folder = self.scratch.join(format!("{}-{options}", stem(source)));
+        fs::create_dir_all(&folder)?;
+        let original = folder.join("original.cubin");
+        let mut arguments = vec!["-std=c++14"];
+        arguments.extend(OPTIONS[options].1);
+        self.compile(source, &original, &arguments).map_err(anyhow::Error::msg)?;
+        let original = fs::read(&original)?;
+        let texts = SourceText::read(source, &original)?;
+        let explicit = Options { explicit_flushes: true, ..Options::default() };
+        let mixed = mixes_flushes(&texts.functions);
+        let all = if mixed { decompiled(&original, &explicit)? } else { texts.functions.clone() };
+        let whole = self.recompile(&folder, "whole", &all).map(|_| ());
+        let mut kernels = Vec::new();
+        for (index, function) in texts.functions.iter().enumerate() {
+            let Some(kernel) = texts.kernel(&function.name) else { continue };
+            let verdict = self.kernel(&folder.join(index.to_string()), function, &original, &kernel);
+            if matches!(verdict, Verdict::Different(_) | Verdict::Rejected(_)) {
+                self.keep(source, options, function)?;
+            }
+            kernels.push((function.name.clone(), verdict));
+        }
+        Ok(Checked { whole, kernels })
+    }
+
+    /// Runs nvcc; returns its first error.
+    fn compile(&self, source: &Path, cubin: &Path, arguments: &[&str]) -> Result<(), String> {
+        let mut command = Command::new(&self.nvcc);
+        command.args(["-cubin", "-arch=sm_35", "-w", "-Wno-deprecated-gpu-targets"]).args(arguments);
+        let output = command.arg("-o").arg(cubin).arg(source).output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said =
+            String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        let error = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next());
+        Err(error.map_or_else(
+            || "no message".to_owned(),
+            |line| line.replace(&*source.to_string_lossy(), "text.cu"),
+        ))
+    }
+
+    /// Compiles functions as one text.
+    fn recompile(&self, folder: &Path, name: &str, functions: &[FunctionC]) -> Result<Vec<u8>, String> {
+        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let (text, cubin) = (folder.join(format!("{name}.cu")), folder.join(format!("{name}.cubin")));
+        fs::write(&text, decompile::text(functions)).map_err(|error| error.to_string())?;
+        let flushes =
+            functions.iter().filter_map(|function| function.result.as_ref().ok()).any(|one| one.flushes);
+        let ftz = if flushes { "-ftz=true" } else { "-ftz=false" };
+        self.compile(&text, &cubin, &["-std=c++14", "-fmad=false", ftz])?;
+        fs::read(cubin).map_err(|error| error.to_string())
+    }
+
+    fn kernel(&self, folder: &Path, function: &FunctionC, original: &[u8], kernel: &Kernel) -> Verdict {
+        match &function.result {
+            Err(fault) => return Verdict::Incomplete(fault.to_string()),
+            Ok(text) if text.unlifted > 0 => {
+                let comment =
+                    text.lines.iter().find(|line| line.text.contains("/* ")).map(|line| line.text.trim());
+                return Verdict::Incomplete(comment.unwrap_or("without a comment").to_owned());
+            }
+            Ok(_) => {}
+        }
+        let cubin = match self.recompile(folder, "kernel", std::slice::from_ref(function)) {
+            Ok(cubin) => cubin,
+            Err(error) => return Verdict::Rejected(error),
+        };
+        match kernel.difference(original, &cubin, function) {
+            Ok(None) => Verdict::Equal,
+            Ok(Some(what)) => Verdict::Different(what),
+            Err(why) => Verdict::NotRun(why),
+        }
+    }
+
+    /// Writes the text of a kernel to the folder of failures.
+    fn keep(&self, source: &Path, options: usize, function: &FunctionC) -> Result<()> {
+        let Some(folder) = &self.failures else { return Ok(()) };
+        let name = format!("{}{}.{}.cu", stem(source), OPTIONS[options].0, super::short(&function.name));
+        fs::write(folder.join(name), decompile::text(std::slice::from_ref(function))).context("the failures")
+    }
+}
+
+/// Returns whether some functions need `-ftz=true` and others don't.
+fn mixes_flushes(functions: &[FunctionC]) -> bool {
+    let mut flushes = functions.iter().filter_map(|function| Some(function.result.as_ref().ok()?.flushes));
+    let first = flushes.next();
+    flushes.any(|one| Some(one) != first)
+}
+
+fn decompiled(cubin: &[u8], options: &Options) -> Result<Vec<FunctionC>> {
+    let mut functions = Vec::new();
+    let cubin = Cubin::read(Reader::new(cubin))?;
+    decompile::cubin(&cubin, &|_| true, options, &mut Diagnostics::new(), &mut |function| {
+        functions.push(function);
+    });
+    Ok(functions)
+}
+
+/// Returns an argument of a `//CASE` line in the notation of the table: `u32*64*16{0..9}` is `u32{0..9}*1024`.
+fn in_table(word: &str) -> String {
+    let (counts, range) =
+        word.split_once('{').map_or((word, String::new()), |(head, range)| (head, format!("{{{range}")));
+    let mut parts = counts.split('*');
+    let ty = parts.next().unwrap_or("");
+    let sizes: Option<Vec<usize>> = parts.map(|part| part.parse().ok()).collect();
+    match sizes {
+        Some(sizes) if !sizes.is_empty() => format!("{ty}{range}*{}", sizes.iter().product::<usize>()),
+        _ => word.to_owned(),
+    }
+}
+
+/// A decompiled source and the cases of its kernels.
+struct SourceText {
+    functions: Vec<FunctionC>,
+    /// The cases, by the name that the source gives the kernel.
+    cases: BTreeMap<String, Vec<Case>>,
+    /// The names of the kernels in the cubin.
+    kernels: Vec<String>,
+}
+
+impl SourceText {
+    fn read(source: &Path, cubin: &[u8]) -> Result<Self> {
+        let stem = stem(source);
+        let text = fs::read_to_string(source)?;
+        let lines = text.lines().filter_map(|line| line.strip_prefix("//CASE "));
+        let words = |line: &str| line.split_whitespace().map(in_table).collect::<Vec<_>>().join(" ");
+        let table: String = lines.map(|line| format!("{stem} {}\n", words(line))).collect();
+        let mut all: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        for case in cases::read(&table) {
+            all.entry(case.kernel.clone()).or_default().push(case);
+        }
+        for case in cases::all().into_iter().filter(|case| case.file == stem) {
+            all.entry(case.kernel.clone()).or_default().push(case);
+        }
+        let module = Module::load(&mut Device::new(), cubin)?;
+        let kernels = module.kernels().iter().map(|kernel| kernel.name.clone()).collect();
+        Ok(Self { functions: decompiled(cubin, &Options::default())?, cases: all, kernels })
+    }
+
+    /// Returns a kernel of the cubin with its cases.
+    fn kernel(&self, name: &str) -> Option<Kernel> {
+        self.kernels.iter().find(|kernel| *kernel == name)?;
+        let readable = demangle(name.as_bytes()).unwrap_or_else(|| name.to_owned());
+        let plain = readable.split('(').next().unwrap_or(&readable).trim_start_matches("void ");
+        let cases = self.cases.get(name).or_else(|| self.cases.get(plain)).cloned().unwrap_or_default();
+        Some(Kernel { name: name.to_owned(), cases })
+    }
+}
+
+/// Returns a case without tolerances, except for results that are never the same, such as clocks.
+fn exact(case: &Case) -> Case {
+    let mut exact = case.clone();
+    let variables = exact.variables.iter_mut().map(|variable| &mut variable.1);
+    for parameter in exact.parameters.iter_mut().chain(variables) {
+        parameter.tolerances.retain(|tolerance| tolerance.units == compare::ANY);
+    }
+    exact
+}
+
+/// A kernel and its cases.
+struct Kernel {
+    name: String,
+    cases: Vec<Case>,
+}
+
+impl Kernel {
+    /// Runs both cubins and describes the first difference. The error says why the original can't be run.
+    fn difference(
+        &self,
+        original: &[u8],
+        other: &[u8],
+        function: &FunctionC,
+    ) -> Result<Option<String>, String> {
+        if let Err(error) = Module::load(&mut Device::new(), other) {
+            return Ok(Some(format!("the emulator rejects the new cubin: {error}")));
+        }
+        if self.cases.is_empty() {
+            return self.inferred_difference(original, other, function);
+        }
+        for case in &self.cases {
+            let case = Case { kernel: self.name.clone(), ..case.clone() };
+            let exact = exact(&case);
+            for round in 0..ROUNDS {
+                let inputs = case.inputs(round);
+                let (expected, _) =
+                    emulated::run(original, &case, &inputs).map_err(|fault| fault.to_string())?;
+                match emulated::run(other, &case, &inputs) {
+                    Err(fault) => return Ok(Some(fault.to_string())),
+                    Ok((found, _)) if found == expected => {}
+                    Ok((found, _)) => {
+                        if let Some(what) = compare::difference(&exact, &expected, &found) {
+                            return Ok(Some(what));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`Self::difference`], on invented inputs.
+    fn inferred_difference(
+        &self,
+        original: &[u8],
+        other: &[u8],
+        function: &FunctionC,
+    ) -> Result<Option<String>, String> {
+        let (Some(original), Some(other)) = (Loaded::new(original), Loaded::new(other)) else {
+            return Err("not loaded".to_owned());
+        };
+        let kernel = original.module.kernel(&self.name).ok_or("no such kernel")?;
+        let lines = function.result.as_ref().map_or(&[][..], |text| &text.lines);
+        let all = fields(kernel, lines).ok_or("too many parameters")?;
+        let mut last = "ended without writing".to_owned();
+        // Small numbers first: larger ones may be outside of what the kernel is for.
+        for filling in FILLINGS.iter().rev().copied() {
+            let fields = original.infer(&self.name, &all, filling);
+            let expected = original.attempt(&self.name, &fields, filling, false);
+            match &expected.result {
+                Ok(()) if expected.changed => {
+                    let found = other.attempt(&self.name, &fields, filling, false);
+                    if let Err(reason) = &found.result {
+                        return Ok(Some(reason.to_string()));
+                    }
+                    let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
+                    let is_equal = expected.buffers().iter().zip(found.buffers()).all(equal);
+                    return Ok((!is_equal).then(|| "other contents of a buffer".to_owned()));
+                }
+                Ok(()) => {}
+                Err(reason) => last = kind(reason),
+            }
+        }
+        Err(last)
+    }
+}
