@@ -1,14 +1,14 @@
 //! Addresses as a base pointer, scaled terms and a byte offset.
 
-use crate::ir::{Function, Id, Op};
+use crate::ir::{Function, Op, ValueId};
 
 /// A sum that forms an address.
 #[derive(Clone, Debug, Default)]
 pub struct Address {
     /// The base pointer; `None` in memory without pointers.
-    pub base: Option<Id>,
+    pub base: Option<ValueId>,
     /// Values and their scale factors.
-    pub terms: Vec<(Id, u64)>,
+    pub terms: Vec<(ValueId, u64)>,
     /// The byte offset.
     pub offset: i64,
 }
@@ -18,12 +18,12 @@ const MAX_TERMS: usize = 8;
 
 impl Address {
     /// Splits an address into its terms. The base is the term that is a pointer by itself.
-    pub fn new(function: &Function, id: Id) -> Self {
+    pub fn new(function: &Function, id: ValueId) -> Self {
         Self::down_to(function, id, &|_| false)
     }
 
     /// Splits an address into its terms, but not the values for which `is_whole` holds.
-    pub fn down_to(function: &Function, id: Id, is_whole: &dyn Fn(Id) -> bool) -> Self {
+    pub fn down_to(function: &Function, id: ValueId, is_whole: &dyn Fn(ValueId) -> bool) -> Self {
         let mut address = Self::default();
         let width = function.width(id);
         let mut list = [(id, 1_u64); MAX_TERMS + 1];
@@ -66,7 +66,7 @@ impl Address {
 }
 
 /// Returns whether a 64-bit value may be a pointer, i.e. is not a widened index.
-fn is_base(function: &Function, id: Id) -> bool {
+fn is_base(function: &Function, id: ValueId) -> bool {
     !matches!(
         function.op(id),
         Op::ZeroExtend | Op::SignExtend | Op::Mul | Op::Sub | Op::Neg | Op::And | Op::Shl | Op::Not
@@ -75,7 +75,7 @@ fn is_base(function: &Function, id: Id) -> bool {
 
 impl Function {
     /// Returns an input, or the value itself if it has fewer inputs.
-    pub fn input_or_self(&self, id: Id, index: usize) -> Id {
+    pub fn input_or_self(&self, id: ValueId, index: usize) -> ValueId {
         if index < self.inputs(id).len() { self.input(id, index) } else { id }
     }
 }

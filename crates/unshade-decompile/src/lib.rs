@@ -46,10 +46,13 @@ pub mod structure;
 pub mod types;
 pub mod variables;
 
+use crate::ir::BlockId;
 use ir::Op;
+pub use ir::Parameter;
 use ir::dominators::Graph;
 pub use pass::Cache;
-use types::{ParameterType, Type, Types};
+pub use sass::Source;
+use types::{ParameterType, Types};
 
 /// The reason why a function was not decompiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,45 +82,6 @@ impl std::fmt::Display for DecompileError {
 }
 
 impl std::error::Error for DecompileError {}
-
-/// A parameter.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Its offset in the parameter area, in bytes.
-    pub offset: u32,
-    /// Its size in bytes.
-    pub size: u32,
-    /// Its type, if known from metadata.
-    pub ty: Option<Type>,
-}
-
-/// A function to decompile.
-#[derive(Clone, Debug)]
-pub struct Source<'a> {
-    /// Its name, a C identifier.
-    pub name: String,
-    /// Whether it is a kernel.
-    pub is_kernel: bool,
-    /// Its parameters; empty if unknown.
-    pub parameters: Vec<Parameter>,
-    /// Its code.
-    pub code: sass::Code<'a>,
-    /// Bytes of shared memory that it declares statically.
-    pub shared_size: u64,
-}
-
-impl<'a> Source<'a> {
-    /// Describes a kernel with consecutive parameters of these sizes in bytes, and without shared memory.
-    pub fn kernel(name: impl Into<String>, code: sass::Code<'a>, sizes: &[u32]) -> Self {
-        let mut end = 0_u32;
-        let parameters = sizes.iter().map(|&size| {
-            let offset = end;
-            end = end.saturating_add(size);
-            Parameter { offset, size, ty: None }
-        });
-        Self { name: name.into(), is_kernel: true, parameters: parameters.collect(), code, shared_size: 0 }
-    }
-}
 
 /// A line of text, and the addresses of its instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,38 +172,39 @@ pub fn decompile_cached(
     options: &Options,
     cache: &mut Cache,
 ) -> Result<Decompiled, DecompileError> {
-    let mut function = sass::lift(&source.code, options.budget)?;
-    pass::run(&mut function, &source.code.constant_objects(), cache);
-    let flushes = !options.explicit_flushes && pass::flush::run(&mut function);
-    let graph = Graph::new(&function);
-    edges::merge_edges(&mut function, &graph);
-    edges::split_critical_edges(&mut function);
-    let graph = Graph::new(&function);
-    pass::hoist(&mut function, &graph);
-    let used = pass::used(&function);
-    let known: Vec<ParameterType> = source
+    let mut module = sass::lift(source, options.budget)?;
+    let function = &mut module.function;
+    pass::run(function, &module.objects, cache);
+    let flushes = !options.explicit_flushes && pass::flush::run(function);
+    let graph = Graph::new(function);
+    edges::merge_edges(function, &graph);
+    edges::split_critical_edges(function);
+    let graph = Graph::new(function);
+    pass::hoist(function, &graph);
+    let function = &module.function;
+    let used = pass::used(function);
+    let known: Vec<ParameterType> = module
         .parameters
         .iter()
         .filter_map(|parameter| Some(ParameterType { offset: parameter.offset, ty: parameter.ty? }))
         .collect();
-    let types = Types::new(&function, &used, &known);
-    let schedule = schedule::Schedule::new(&function, &graph, &used);
-    let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
-    let weight =
-        |block: u32| schedule.statements[block as usize].len() + variables.copies[block as usize].len();
+    let types = Types::new(function, &used, &known);
+    let schedule = schedule::Schedule::new(function, &graph, &used);
+    let variables = variables::Variables::new(function, &graph, &schedule, &types.of);
+    let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
     let is_preset =
-        |block: u32| schedule.statements[block as usize].is_empty() && variables.is_preset(&function, block);
-    let mut structurer = structure::Structurer::new(&function, &graph, weight, is_preset);
+        |block: BlockId| schedule.statements[block].is_empty() && variables.is_preset(function, block);
+    let mut structurer = structure::Structurer::new(function, &graph, weight, is_preset);
     let statements = structurer.run();
     let gotos = structurer.gotos;
     let unlifted = graph
         .order
         .iter()
-        .flat_map(|block| &function.blocks[*block as usize].effects)
+        .flat_map(|block| &function.blocks[*block].effects)
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
-    let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
+    let printer = c::Printer::new(&module, &schedule, &variables, &types);
     let c::PrintedFunction { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
-    let is_reducible = graph.is_reducible(&function);
+    let is_reducible = graph.is_reducible(function);
     Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes })
 }

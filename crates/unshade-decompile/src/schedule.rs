@@ -8,7 +8,7 @@
 use crate::address::Address;
 use crate::ir::dominators::Graph;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, ValueId, ValueMap};
 
 /// Maximum number of operators in an expression.
 const MAX_SIZE: u32 = 24;
@@ -17,21 +17,21 @@ const MAX_SIZE: u32 = 24;
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// Whether a value is printed inline at its use.
-    pub inline: Vec<bool>,
+    pub inline: ValueMap<bool>,
     /// The statements of each block: values that have effects or set a variable.
-    pub statements: Vec<Vec<Id>>,
+    pub statements: BlockMap<Vec<ValueId>>,
     /// Number of uses of each value.
-    pub uses: Vec<u32>,
+    pub uses: ValueMap<u32>,
     /// The block that computes each value.
-    block_of: Vec<BlockId>,
-    size: Vec<u32>,
+    block_of: ValueMap<BlockId>,
+    size: ValueMap<u32>,
 }
 
 /// A user of a value.
 #[derive(Clone, Copy)]
 enum User {
     /// A value.
-    Value(Id),
+    Value(ValueId),
     /// The end of a block.
     End(BlockId),
     /// A phi, at the end of this predecessor.
@@ -40,18 +40,18 @@ enum User {
 
 impl Schedule {
     /// Creates the schedule.
-    pub fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
+    pub fn new(function: &Function, graph: &Graph, used: &ValueMap<bool>) -> Self {
         let count = function.values.len();
         let mut schedule = Self {
-            inline: vec![false; count],
-            statements: vec![Vec::new(); function.blocks.len()],
-            uses: vec![0; count],
+            inline: IdVec::filled(false, count),
+            statements: IdVec::filled(Vec::new(), function.blocks.len()),
+            uses: IdVec::filled(0, count),
             block_of: function.values.iter().map(|value| value.block).collect(),
-            size: vec![1; count],
+            size: IdVec::filled(1, count),
         };
         let users = users(function, graph, used);
-        for id in 0..count {
-            schedule.uses[id] = users.of(id as Id).len() as u32;
+        for id in function.values.keys() {
+            schedule.uses[id] = users.of(id).len() as u32;
         }
         let order = topological(function, used);
         schedule.measure(function, &order);
@@ -63,7 +63,7 @@ impl Schedule {
     }
 
     /// Counts the operators of each value, assuming that every value with a single use is inlined.
-    fn measure(&mut self, function: &Function, order: &[Id]) {
+    fn measure(&mut self, function: &Function, order: &[ValueId]) {
         for &id in order {
             let op = function.op(id);
             if op == Op::Phi || is_leaf(function, id) {
@@ -72,15 +72,15 @@ impl Schedule {
             let mut size = 1_u32;
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && (self.uses[input as usize] == 1 || is_cheap(function, input)) {
-                    size = size.saturating_add(self.size[input as usize]);
+                if input != ValueId::NONE && (self.uses[input] == 1 || is_cheap(function, input)) {
+                    size = size.saturating_add(self.size[input]);
                 }
             }
             // An expression that grows too large gets a variable, and counts as one operand from there on.
-            self.size[id as usize] = size.min(MAX_SIZE + 1);
+            self.size[id] = size.min(MAX_SIZE + 1);
             if size > MAX_SIZE && !op.is_effect() {
-                self.size[id as usize] = 1;
-                self.uses[id as usize] = self.uses[id as usize].max(2) | 1 << 31;
+                self.size[id] = 1;
+                self.uses[id] = self.uses[id].max(2) | 1 << 31;
             }
         }
     }
@@ -91,8 +91,8 @@ impl Schedule {
         function: &Function,
         graph: &Graph,
         users: &IdLists<User>,
-        order: &[Id],
-        address_parts: &[bool],
+        order: &[ValueId],
+        address_parts: &ValueMap<bool>,
     ) {
         let divides = dividing(function, order);
         for &id in order.iter().rev() {
@@ -101,55 +101,55 @@ impl Schedule {
                 continue;
             }
             if is_leaf(function, id) {
-                self.inline[id as usize] = true;
+                self.inline[id] = true;
                 continue;
             }
-            let mut home = NONE;
+            let mut home = BlockId::NONE;
             let mut has_phi = false;
             for &user in users.of(id) {
                 let at = match user {
-                    User::Value(user) => self.block_of[user as usize],
+                    User::Value(user) => self.block_of[user],
                     User::End(block) => block,
                     User::Phi(block) => {
                         has_phi = true;
                         // A block on an edge stays empty, unless the edge leaves a loop.
-                        let predecessor = function.blocks[block as usize].predecessors.first().copied();
-                        if predecessor.is_some_and(|predecessor| {
-                            graph.loops[predecessor as usize] <= graph.loops[block as usize]
-                        }) && !divides[id as usize]
-                            && function.blocks[block as usize].effects.is_empty()
-                            && function.blocks[block as usize].predecessors.len() == 1
+                        let predecessor = function.blocks[block].predecessors.first().copied();
+                        if predecessor
+                            .is_some_and(|predecessor| graph.loops[predecessor] <= graph.loops[block])
+                            && !divides[id]
+                            && function.blocks[block].effects.is_empty()
+                            && function.blocks[block].predecessors.len() == 1
                             && is_between(function, block)
                         {
-                            function.blocks[block as usize].predecessors[0]
+                            function.blocks[block].predecessors[0]
                         } else {
                             block
                         }
                     }
                 };
-                home = if home == NONE { at } else { graph.common(home, at) };
+                home = if home == BlockId::NONE { at } else { graph.common(home, at) };
             }
-            if home == NONE {
-                home = function.values[id as usize].block;
+            if home == BlockId::NONE {
+                home = function.values[id].block;
             }
-            let is_single = self.uses[id as usize] == 1;
-            let is_forced = self.uses[id as usize] >> 31 != 0;
-            let is_short = is_cheap(function, id) || address_parts[id as usize];
+            let is_single = self.uses[id] == 1;
+            let is_forced = self.uses[id] >> 31 != 0;
+            let is_short = is_cheap(function, id) || address_parts[id];
             if !has_phi && !is_forced && (is_single || is_short) && op != Op::Copy {
-                self.inline[id as usize] = true;
-                self.block_of[id as usize] = home;
+                self.inline[id] = true;
+                self.block_of[id] = home;
                 continue;
             }
-            let first = function.values[id as usize].block;
+            let first = function.values[id].block;
             let mut best = home;
             let mut at = home;
-            while at != first && graph.depth[at as usize] > 0 && !divides[id as usize] {
-                at = graph.dominator[at as usize];
-                if graph.loops[at as usize] < graph.loops[best as usize] {
+            while at != first && graph.depth[at] > 0 && !divides[id] {
+                at = graph.dominator[at];
+                if graph.loops[at] < graph.loops[best] {
                     best = at;
                 }
             }
-            self.block_of[id as usize] = best;
+            self.block_of[id] = best;
         }
         for use_count in &mut self.uses {
             *use_count &= !(1 << 31);
@@ -161,27 +161,27 @@ impl Schedule {
         &mut self,
         function: &Function,
         graph: &Graph,
-        used: &[bool],
+        used: &ValueMap<bool>,
         users: &IdLists<User>,
-        order: &[Id],
+        order: &[ValueId],
     ) {
-        let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
+        let mut pure: BlockMap<Vec<ValueId>> = IdVec::filled(Vec::new(), function.blocks.len());
         for &id in order {
             let op = function.op(id);
-            if op != Op::Phi && !op.is_effect() && !self.inline[id as usize] && !is_leaf(function, id) {
-                pure[self.block_of[id as usize] as usize].push(id);
+            if op != Op::Phi && !op.is_effect() && !self.inline[id] && !is_leaf(function, id) {
+                pure[self.block_of[id]].push(id);
             }
         }
-        let mut done = vec![false; function.values.len()];
+        let mut done = IdVec::filled(false, function.values.len());
         for &block in &graph.order {
             let mut items = Vec::new();
-            for &effect in &function.blocks[block as usize].effects {
-                if used[effect as usize] {
+            for &effect in &function.blocks[block].effects {
+                if used[effect] {
                     self.append_with_inputs(function, effect, block, &mut done, &mut items);
                 }
             }
-            let is_for_phi = |id: Id| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
-            let rest = &pure[block as usize];
+            let is_for_phi = |id: ValueId| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
+            let rest = &pure[block];
             for &id in rest.iter().filter(|id| !is_for_phi(**id)) {
                 self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
@@ -189,22 +189,22 @@ impl Schedule {
             for id in self.in_turn(function, block, updates) {
                 self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
-            self.statements[block as usize] = items;
+            self.statements[block] = items;
         }
     }
 
     /// Orders the next values of loop variables: a value comes after those that read its old value.
-    fn in_turn(&self, function: &Function, block: BlockId, updates: Vec<Id>) -> Vec<Id> {
+    fn in_turn(&self, function: &Function, block: BlockId, updates: Vec<ValueId>) -> Vec<ValueId> {
         if updates.len() < 2 || updates.len() > 64 {
             return updates;
         }
-        let mut target = vec![NONE; updates.len()];
-        let mut after = function.blocks[block as usize].end.successors();
+        let mut target = vec![ValueId::NONE; updates.len()];
+        let mut after = function.blocks[block].end.successors();
         for index in 0..after.len() {
-            after.extend(function.blocks[after[index] as usize].end.successors());
+            after.extend(function.blocks[after[index]].end.successors());
         }
         for next in after {
-            for &phi in &function.blocks[next as usize].phis {
+            for &phi in &function.blocks[next].phis {
                 for index in 0..function.inputs(phi).len() {
                     let input = function.input(phi, index);
                     if let Some(update) = updates.iter().position(|update| *update == input) {
@@ -213,7 +213,7 @@ impl Schedule {
                 }
             }
         }
-        let reads: Vec<Vec<Id>> = updates.iter().map(|update| self.reads(function, *update)).collect();
+        let reads: Vec<Vec<ValueId>> = updates.iter().map(|update| self.reads(function, *update)).collect();
         let mut left: Vec<usize> = (0..updates.len()).collect();
         let mut order = Vec::new();
         while !left.is_empty() {
@@ -226,20 +226,18 @@ impl Schedule {
     }
 
     /// Returns the phis that an expression reads, also through loads that will be inlined.
-    fn reads(&self, function: &Function, id: Id) -> Vec<Id> {
+    fn reads(&self, function: &Function, id: ValueId) -> Vec<ValueId> {
         let mut found = Vec::new();
         let mut list = vec![id];
         while let Some(at) = list.pop() {
             for index in 0..function.inputs(at).len() {
                 let input = function.input(at, index);
-                if input == NONE || found.len() > 64 {
+                if input == ValueId::NONE || found.len() > 64 {
                     continue;
                 }
                 if function.op(input) == Op::Phi {
                     found.push(input);
-                } else if self.inline[input as usize]
-                    || function.op(input).is_effect() && self.uses[input as usize] == 1
-                {
+                } else if self.inline[input] || function.op(input).is_effect() && self.uses[input] == 1 {
                     list.push(input);
                 }
             }
@@ -251,10 +249,10 @@ impl Schedule {
     fn append_with_inputs(
         &self,
         function: &Function,
-        id: Id,
+        id: ValueId,
         block: BlockId,
-        done: &mut [bool],
-        items: &mut Vec<Id>,
+        done: &mut ValueMap<bool>,
+        items: &mut Vec<ValueId>,
     ) {
         let mut stack = Vec::with_capacity(8);
         stack.push((id, 0_usize));
@@ -263,21 +261,21 @@ impl Schedule {
             *next += 1;
             if index < function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input == NONE || done[input as usize] || matches!(function.op(input), Op::Phi) {
+                if input == ValueId::NONE || done[input] || matches!(function.op(input), Op::Phi) {
                     continue;
                 }
-                let is_here = self.block_of[input as usize] == block || self.inline[input as usize];
+                let is_here = self.block_of[input] == block || self.inline[input];
                 if is_here && !function.op(input).is_effect() && !is_leaf(function, input) {
                     stack.push((input, 0));
                 }
                 continue;
             }
             stack.pop();
-            if done[id as usize] {
+            if done[id] {
                 continue;
             }
-            if !self.inline[id as usize] {
-                done[id as usize] = true;
+            if !self.inline[id] {
+                done[id] = true;
                 items.push(id);
             }
         }
@@ -285,13 +283,13 @@ impl Schedule {
 
     /// Inlines loads and calls with a single use in a statement of the same block, if nothing in between interferes.
     fn inline_effects(&mut self, function: &Function, users: &IdLists<User>) {
-        let mut position = vec![(NONE, 0_u32); function.values.len()];
-        for block in 0..self.statements.len() {
+        let mut position = IdVec::filled((BlockId::NONE, 0_u32), function.values.len());
+        for block in self.statements.keys() {
             for (index, &id) in self.statements[block].iter().enumerate() {
-                position[id as usize] = (block as BlockId, index as u32);
+                position[id] = (block, index as u32);
             }
         }
-        for block in 0..self.statements.len() {
+        for block in self.statements.keys() {
             // For each statement, the last one before it that loads must not move across.
             let items = self.statements[block].clone();
             let mut barriers = Vec::with_capacity(items.len() + 1);
@@ -310,18 +308,14 @@ impl Schedule {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
-                let Some(root) =
-                    self.root(function, users, *user, block as BlockId, matches!(op, Op::Call(_)))
-                else {
+                let Some(root) = self.root(function, users, *user, block, matches!(op, Op::Call(_))) else {
                     continue;
                 };
                 let at = match root {
                     InlineSite::End => items.len() as u32,
                     InlineSite::Statement(item) => {
-                        let (home, at) = position[item as usize];
-                        if home != block as BlockId
-                            || self.inline[item as usize] && function.op(item).is_effect()
-                        {
+                        let (home, at) = position[item];
+                        if home != block || self.inline[item] && function.op(item).is_effect() {
                             continue;
                         }
                         at
@@ -333,26 +327,26 @@ impl Schedule {
                     || at == index as u32 + 1
                     || op_is_quiet(function, &items[index + 1..at as usize]);
                 let is_small = match root {
-                    InlineSite::Statement(item) => self.size[item as usize] <= MAX_SIZE,
+                    InlineSite::Statement(item) => self.size[item] <= MAX_SIZE,
                     InlineSite::End => true,
                 };
                 // A volatile load is a barrier to others, not to itself.
-                let is_last = limit == index as u32 + 1 && function.values[id as usize].is_volatile;
+                let is_last = limit == index as u32 + 1 && function.values[id].is_volatile;
                 if (limit <= index as u32 || is_last) && nothing_between && !op.is_kept() && is_small {
-                    self.inline[id as usize] = true;
+                    self.inline[id] = true;
                 } else if op.is_kept()
                     && at == index as u32 + 1
                     && is_small
                     && matches!(root, InlineSite::Statement(_))
                 {
                     // The result of a call with side effects, used by the very next statement.
-                    self.inline[id as usize] = false;
+                    self.inline[id] = false;
                 }
             }
         }
-        for block in 0..self.statements.len() {
+        for block in self.statements.keys() {
             let inline = &self.inline;
-            self.statements[block].retain(|id| !inline[*id as usize]);
+            self.statements[block].retain(|id| !inline[*id]);
         }
     }
 
@@ -375,7 +369,7 @@ impl Schedule {
                     if is_call && matches!(function.op(id), Op::Select | Op::BoolAnd | Op::BoolOr) {
                         return None;
                     }
-                    if !self.inline[id as usize] {
+                    if !self.inline[id] {
                         return Some(InlineSite::Statement(id));
                     }
                     // An inlined value with several uses would be computed several times.
@@ -389,25 +383,25 @@ impl Schedule {
 }
 
 enum InlineSite {
-    Statement(Id),
+    Statement(ValueId),
     End,
 }
 
 /// Returns whether none of these statements has ordered effects.
-fn op_is_quiet(function: &Function, items: &[Id]) -> bool {
+fn op_is_quiet(function: &Function, items: &[ValueId]) -> bool {
     items.iter().all(|id| !function.op(*id).is_effect())
 }
 
 /// Returns whether a block is an empty block on an edge.
 fn is_between(function: &Function, block: BlockId) -> bool {
-    let found = &function.blocks[block as usize];
+    let found = &function.blocks[block];
     found.phis.is_empty()
         && matches!(found.end, End::Goto(_))
-        && function.blocks[found.predecessors[0] as usize].end.successors().len() > 1
+        && function.blocks[found.predecessors[0]].end.successors().len() > 1
 }
 
 /// Returns whether a value needs no variable: constants, parameters, special values.
-pub fn is_leaf(function: &Function, id: Id) -> bool {
+pub fn is_leaf(function: &Function, id: ValueId) -> bool {
     matches!(
         function.op(id),
         Op::Constant(_) | Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Symbol(_)
@@ -415,10 +409,10 @@ pub fn is_leaf(function: &Function, id: Id) -> bool {
 }
 
 /// Returns whether a value is cheap enough to repeat at each use: extensions, halves, addresses.
-fn is_cheap(function: &Function, id: Id) -> bool {
+fn is_cheap(function: &Function, id: ValueId) -> bool {
     let input_is_leaf = |index| {
         let input = function.input(id, index);
-        input == NONE
+        input == ValueId::NONE
             || is_leaf(function, input)
             || function.op(input) == Op::Phi
             || function.op(input).is_effect()
@@ -454,26 +448,26 @@ fn is_cheap(function: &Function, id: Id) -> bool {
 
 /// Returns the values that depend on a division. They must not be computed earlier than in the code, where the
 /// divisor might be zero.
-fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
-    let mut found = vec![false; function.values.len()];
+fn dividing(function: &Function, order: &[ValueId]) -> ValueMap<bool> {
+    let mut found = IdVec::filled(false, function.values.len());
     for &id in order {
         let op = function.op(id);
         let is_division = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem)
             && function.number(function.input(id, 1)).is_none();
         let is_fixed = op == Op::Phi || op.is_effect();
-        found[id as usize] = is_division
+        found[id] = is_division
             || !is_fixed
                 && (0..function.inputs(id).len()).any(|index| {
                     let input = function.input(id, index);
-                    input != NONE && found[input as usize]
+                    input != ValueId::NONE && found[input]
                 });
     }
     found
 }
 
 /// Returns the short values that are only used as addresses, or parts of addresses: they are printed as indices.
-fn address_parts(function: &Function, users: &IdLists<User>, order: &[Id]) -> Vec<bool> {
-    let mut found = vec![false; function.values.len()];
+fn address_parts(function: &Function, users: &IdLists<User>, order: &[ValueId]) -> ValueMap<bool> {
+    let mut found = IdVec::filled(false, function.values.len());
     for &id in order.iter().rev() {
         let is_scaled =
             matches!(function.op(id), Op::Shl | Op::Mul) && function.number(function.input(id, 1)).is_some();
@@ -484,7 +478,7 @@ fn address_parts(function: &Function, users: &IdLists<User>, order: &[Id]) -> Ve
             User::Value(user) => match function.op(*user) {
                 Op::Load(_) => true,
                 Op::Store(_) => function.input(*user, 1) != id,
-                Op::Add | Op::Shl | Op::Mul => found[*user as usize],
+                Op::Add | Op::Shl | Op::Mul => found[*user],
                 _ => false,
             },
             _ => false,
@@ -495,33 +489,33 @@ fn address_parts(function: &Function, users: &IdLists<User>, order: &[Id]) -> Ve
         let address = Address::new(function, id);
         let is_based = function.width(id) == 64 && address.base.is_none_or(|base| !is_stable(function, base));
         let is_byte = function.width(id) < 64 && address.terms.iter().any(|term| term.1 < 2);
-        found[id as usize] = address.terms.len() <= 2 && !is_based && !is_byte;
+        found[id] = address.terms.len() <= 2 && !is_based && !is_byte;
     }
     found
 }
 
 /// Returns whether the base of an address prints as a single word: it is a leaf or has a variable.
-fn is_stable(function: &Function, base: Id) -> bool {
+fn is_stable(function: &Function, base: ValueId) -> bool {
     is_leaf(function, base) || function.op(base) == Op::Phi || function.op(base).is_effect()
 }
 
 /// Returns the used values in topological order, inputs first; phis break the cycles.
-fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
+fn topological(function: &Function, used: &ValueMap<bool>) -> Vec<ValueId> {
     let mut order = Vec::new();
-    let mut state = vec![false; function.values.len()];
+    let mut state = IdVec::filled(false, function.values.len());
     let mut stack = Vec::new();
-    for id in 0..function.values.len() as Id {
-        if !used[id as usize] || state[id as usize] || function.is_replaced(id) {
+    for id in function.values.keys() {
+        if !used[id] || state[id] || function.is_replaced(id) {
             continue;
         }
-        state[id as usize] = true;
+        state[id] = true;
         stack.push((id, 0_usize));
         while let Some((at, next)) = stack.last_mut() {
             let (id, index) = (*at, *next);
             *next += 1;
             if index < function.inputs(id).len() && function.op(id) != Op::Phi {
                 let input = function.input(id, index);
-                if input != NONE && !std::mem::replace(&mut state[input as usize], true) {
+                if input != ValueId::NONE && !std::mem::replace(&mut state[input], true) {
                     stack.push((input, 0));
                 }
                 continue;
@@ -534,11 +528,11 @@ fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
 }
 
 /// Returns the users of each value.
-fn users(function: &Function, graph: &Graph, used: &[bool]) -> IdLists<User> {
-    let mut pairs: Vec<(Id, User)> = Vec::with_capacity(2 * function.values.len());
-    for id in 0..function.values.len() as Id {
-        let block = function.values[id as usize].block;
-        if !used[id as usize]
+fn users(function: &Function, graph: &Graph, used: &ValueMap<bool>) -> IdLists<User> {
+    let mut pairs: Vec<(ValueId, User)> = Vec::with_capacity(2 * function.values.len());
+    for id in function.values.keys() {
+        let block = function.values[id].block;
+        if !used[id]
             || function.is_replaced(id)
             || matches!(function.op(id), Op::Phi)
             || !graph.is_reached(block)
@@ -547,20 +541,20 @@ fn users(function: &Function, graph: &Graph, used: &[bool]) -> IdLists<User> {
         }
         for index in 0..function.inputs(id).len() {
             let input = function.input(id, index);
-            if input != NONE {
+            if input != ValueId::NONE {
                 pairs.push((input, User::Value(id)));
             }
         }
     }
     for &block in &graph.order {
-        let found = &function.blocks[block as usize];
+        let found = &function.blocks[block];
         if let Some(input) = found.end.input() {
             pairs.push((function.resolve(input), User::End(block)));
         }
         for &phi in &found.phis {
             for (index, &predecessor) in found.predecessors.iter().enumerate() {
                 let input = function.input(phi, index);
-                if input != NONE && input != phi {
+                if input != ValueId::NONE && input != phi {
                     pairs.push((input, User::Phi(predecessor)));
                 }
             }

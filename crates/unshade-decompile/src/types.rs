@@ -6,117 +6,8 @@
 use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{Function, Id, Image, NONE, Op, Sign, Space};
-
-/// A C type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
-    /// No value.
-    Void,
-    /// A boolean.
-    Bool,
-    /// An integer: its bits, and whether it is signed.
-    Integer(u8, bool),
-    /// A floating-point number with this many bits.
-    Float(u8),
-    /// A pointer: bits and kind of the element.
-    Pointer(u8, NumberKind),
-    /// Two or four words of a texture or surface.
-    Vector(u8, NumberKind),
-}
-
-/// The kind of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum NumberKind {
-    /// Unsigned integer.
-    Unsigned,
-    /// Signed integer.
-    Signed,
-    /// Floating point.
-    Float,
-}
-
-impl Type {
-    /// Returns the type of a number.
-    pub fn of(bits: u8, kind: NumberKind) -> Self {
-        match kind {
-            NumberKind::Float => Self::Float(bits),
-            kind => Self::Integer(bits, kind == NumberKind::Signed),
-        }
-    }
-
-    /// Returns the element type of a pointer.
-    pub fn target(self) -> Option<Self> {
-        match self {
-            Self::Pointer(bits, kind) => Some(Self::of(bits, kind)),
-            _ => None,
-        }
-    }
-
-    /// Returns the pointer type with this element type.
-    pub fn pointer(self) -> Self {
-        match self {
-            Self::Integer(bits, is_signed) => {
-                Self::Pointer(bits, if is_signed { NumberKind::Signed } else { NumberKind::Unsigned })
-            }
-            Self::Float(bits) => Self::Pointer(bits, NumberKind::Float),
-            _ => Self::Pointer(8, NumberKind::Unsigned),
-        }
-    }
-
-    /// Returns its name in C.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Void => "void",
-            Self::Bool => "bool",
-            Self::Integer(8, false) => "unsigned char",
-            Self::Integer(8, true) => "signed char",
-            Self::Integer(16, false) => "unsigned short",
-            Self::Integer(16, true) => "short",
-            Self::Integer(64, false) => "unsigned long long",
-            Self::Integer(64, true) => "long long",
-            Self::Integer(_, false) => "unsigned int",
-            Self::Integer(_, true) => "int",
-            Self::Float(64) => "double",
-            Self::Float(_) => "float",
-            Self::Vector(2, NumberKind::Unsigned) => "uint2",
-            Self::Vector(2, NumberKind::Signed) => "int2",
-            Self::Vector(2, NumberKind::Float) => "float2",
-            Self::Vector(_, NumberKind::Unsigned) => "uint4",
-            Self::Vector(_, NumberKind::Signed) => "int4",
-            Self::Vector(_, NumberKind::Float) => "float4",
-            Self::Pointer(8, NumberKind::Unsigned) => "unsigned char *",
-            Self::Pointer(8, _) => "signed char *",
-            Self::Pointer(16, NumberKind::Unsigned) => "unsigned short *",
-            Self::Pointer(16, _) => "short *",
-            Self::Pointer(64, NumberKind::Unsigned) => "unsigned long long *",
-            Self::Pointer(64, NumberKind::Signed) => "long long *",
-            Self::Pointer(64, NumberKind::Float) => "double *",
-            Self::Pointer(_, NumberKind::Unsigned) => "unsigned int *",
-            Self::Pointer(_, NumberKind::Signed) => "int *",
-            Self::Pointer(_, NumberKind::Float) => "float *",
-        }
-    }
-
-    /// Returns its size in bits.
-    pub fn bits(self) -> u8 {
-        match self {
-            Self::Void => 0,
-            Self::Bool => 1,
-            Self::Integer(bits, _) | Self::Float(bits) => bits,
-            Self::Pointer(..) => 64,
-            Self::Vector(words, _) => 32 * words,
-        }
-    }
-
-    /// Returns the type of a vector's words, or the type itself for other types.
-    pub fn word(self) -> Self {
-        match self {
-            Self::Vector(_, kind) => Self::of(32, kind),
-            ty => ty,
-        }
-    }
-}
+pub use crate::ir::ty::{NumberKind, Type};
+use crate::ir::{Function, IdVec, Image, Op, Operand, Sign, Space, SymbolId, ValueId, ValueMap};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -147,11 +38,11 @@ type Accesses = Vec<((u8, NumberKind), u32)>;
 #[derive(Debug, Default)]
 pub struct Types {
     /// The type of each value.
-    pub of: Vec<Type>,
-    class: Vec<Id>,
-    votes: Vec<Votes>,
+    pub of: ValueMap<Type>,
+    class: ValueMap<ValueId>,
+    votes: ValueMap<Votes>,
     /// By the representative of a class.
-    accesses: Vec<Accesses>,
+    accesses: ValueMap<Accesses>,
     /// The most common access of each memory without pointers.
     spaces: Vec<(Space, Accesses)>,
 }
@@ -167,12 +58,12 @@ pub struct ParameterType {
 
 impl Types {
     /// Infers all types.
-    pub fn new(function: &Function, used: &[bool], known: &[ParameterType]) -> Self {
+    pub fn new(function: &Function, used: &ValueMap<bool>, known: &[ParameterType]) -> Self {
         let count = function.values.len();
         let mut types = Self {
-            class: (0..count as Id).collect(),
-            votes: vec![Votes::default(); count],
-            accesses: vec![Accesses::new(); count],
+            class: function.values.keys().collect(),
+            votes: IdVec::filled(Votes::default(), count),
+            accesses: IdVec::filled(Accesses::new(), count),
             ..Self::default()
         };
         types.join(function, used);
@@ -190,41 +81,41 @@ impl Types {
     }
 
     /// Returns the representative of a class.
-    fn find(&mut self, id: Id) -> Id {
+    fn find(&mut self, id: ValueId) -> ValueId {
         let mut root = id;
-        while self.class[root as usize] != root {
-            root = self.class[root as usize];
+        while self.class[root] != root {
+            root = self.class[root];
         }
         let mut at = id;
-        while self.class[at as usize] != root {
-            at = std::mem::replace(&mut self.class[at as usize], root);
+        while self.class[at] != root {
+            at = std::mem::replace(&mut self.class[at], root);
         }
         root
     }
 
-    fn unite(&mut self, a: Id, b: Id) {
+    fn unite(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.find(a), self.find(b));
         if a != b {
-            self.class[b as usize] = a;
+            self.class[b] = a;
         }
     }
 
-    fn join(&mut self, function: &Function, used: &[bool]) {
+    fn join(&mut self, function: &Function, used: &ValueMap<bool>) {
         // Reads of the same parameter have the same type.
-        let mut parameters: FastMap<(u32, u8), Id> = FastMap::default();
+        let mut parameters: FastMap<(u32, u8), ValueId> = FastMap::default();
         // Reads of the same texture have the same type.
-        let mut references: FastMap<u32, Id> = FastMap::default();
-        for id in 0..function.values.len() as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+        let mut references: FastMap<SymbolId, ValueId> = FastMap::default();
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
-            let value = &function.values[id as usize];
+            let value = &function.values[id];
             if let Op::Parameter(offset) = value.op {
                 let first = *parameters.entry((offset, value.width)).or_insert(id);
                 self.unite(first, id);
             }
             if let Op::ImageRead(image) = value.op
-                && let Some(reference) = function.images[image as usize].reference
+                && let Some(reference) = function.images[image].reference
             {
                 let first = *references.entry(reference).or_insert(id);
                 self.unite(first, id);
@@ -236,26 +127,26 @@ impl Types {
             };
             for index in skip..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && !matches!(function.op(input), Op::Constant(_) | Op::Undefined) {
+                if input != ValueId::NONE && !matches!(function.op(input), Op::Constant(_) | Op::Undefined) {
                     self.unite(id, input);
                 }
             }
         }
     }
 
-    fn votes_of(&mut self, id: Id) -> &mut Votes {
+    fn votes_of(&mut self, id: ValueId) -> &mut Votes {
         let root = self.find(id);
-        &mut self.votes[root as usize]
+        &mut self.votes[root]
     }
 
-    fn vote(&mut self, function: &Function, used: &[bool]) {
-        for id in 0..function.values.len() as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+    fn vote(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
             let op = function.op(id);
             if let Op::ImageRead(image) | Op::ImageWrite(image) = op {
-                self.image_votes(function, id, &function.images[image as usize]);
+                self.image_votes(function, id, &function.images[image]);
                 continue;
             }
             if op.gives_float() {
@@ -265,7 +156,7 @@ impl Types {
             }
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input == NONE {
+                if input == ValueId::NONE {
                     continue;
                 }
                 if op.takes_float(index) {
@@ -279,16 +170,16 @@ impl Types {
 
     /// Adds the votes of a texture or surface access: coordinates have the types of the CUDA function, and filtered
     /// reads are floating point.
-    fn image_votes(&mut self, function: &Function, id: Id, image: &Image) {
+    fn image_votes(&mut self, function: &Function, id: ValueId, image: &Image) {
         if image.is_filtered() {
             self.votes_of(id).float += 1;
         }
         for index in 0..function.inputs(id).len() {
             let input = function.input(id, index);
-            match image.letter(index) {
-                _ if input == NONE => {}
-                Some(b'f') => self.votes_of(input).float += 1,
-                Some(b'i') => self.votes_of(input).integer(Sign::Signed),
+            match image.input(index) {
+                _ if input == ValueId::NONE => {}
+                Some(operand) if operand.is_float() => self.votes_of(input).float += 1,
+                Some(operand) if operand.is_signed() => self.votes_of(input).integer(Sign::Signed),
                 Some(_) => self.votes_of(input).integer(Sign::Any),
                 None => {}
             }
@@ -296,9 +187,9 @@ impl Types {
     }
 
     /// Marks the bases of addresses as pointers.
-    fn pointers(&mut self, function: &Function, used: &[bool]) {
-        for id in 0..function.values.len() as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+    fn pointers(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
             if let Some(address) = address_of(function, id) {
@@ -306,21 +197,18 @@ impl Types {
             }
         }
         // Pointers that are derived from a pointer, and those it is derived from, are pointers too.
-        for id in 0..function.values.len() as Id {
-            if used[id as usize]
-                && function.width(id) == 64
-                && function.op(id) == Op::Add
-                && !function.is_replaced(id)
+        for id in function.values.keys() {
+            if used[id] && function.width(id) == 64 && function.op(id) == Op::Add && !function.is_replaced(id)
             {
                 let root = self.find(id);
-                if self.votes[root as usize].pointer {
+                if self.votes[root].pointer {
                     self.mark(function, id);
                 }
             }
         }
     }
 
-    fn mark(&mut self, function: &Function, address: Id) {
+    fn mark(&mut self, function: &Function, address: ValueId) {
         let mut list = vec![address];
         let mut steps = 0;
         while let Some(id) = list.pop() {
@@ -350,17 +238,17 @@ impl Types {
     }
 
     /// Records the accesses through each pointer.
-    fn accessed(&mut self, function: &Function, used: &[bool]) {
-        for id in 0..function.values.len() as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+    fn accessed(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
             let Some(address) = address_of(function, id) else { continue };
             let (space, mut ty) = match function.op(id) {
-                Op::Load(space) => (space, self.of[id as usize]),
-                Op::Store(space) => (space, self.of[function.input(id, 1) as usize]),
+                Op::Load(space) => (space, self.of[id]),
+                Op::Store(space) => (space, self.of[function.input(id, 1)]),
                 Op::Call(call) => {
-                    let ty = letter(call.input(1));
+                    let ty = Type::of_operand(call.input(1));
                     (Space::Generic, if ty == Type::Void { Type::Integer(32, false) } else { ty })
                 }
                 _ => continue,
@@ -394,7 +282,7 @@ impl Types {
             let accesses = if space == Space::Generic || function.width(address) == 64 {
                 let Some(base) = Address::new(function, address).base else { continue };
                 let root = self.find(base);
-                &mut self.accesses[root as usize]
+                &mut self.accesses[root]
             } else {
                 entry(&mut self.spaces, space)
             };
@@ -404,9 +292,9 @@ impl Types {
     }
 
     /// Gives values that are only moved the type of the memory they are moved from or to.
-    fn adopt(&mut self, function: &Function, used: &[bool]) {
-        for id in 0..function.values.len() as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+    fn adopt(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
             let (space, value) = match function.op(id) {
@@ -425,7 +313,7 @@ impl Types {
                 let base = Address::new(function, function.input(id, 0)).base;
                 base.and_then(|base| {
                     let root = self.find(base);
-                    most_usual(&self.accesses[root as usize])
+                    most_usual(&self.accesses[root])
                 })
             } else {
                 self.region(space)
@@ -444,29 +332,28 @@ impl Types {
         }
     }
 
-    fn decide(&mut self, function: &Function, used: &[bool], known: &[ParameterType]) {
-        let count = function.values.len();
-        self.of.resize(count, Type::Void);
-        for id in 0..count as Id {
-            if !used[id as usize] || function.is_replaced(id) {
+    fn decide(&mut self, function: &Function, used: &ValueMap<bool>, known: &[ParameterType]) {
+        self.of.resize(function.values.len(), Type::Void);
+        for id in function.values.keys() {
+            if !used[id] || function.is_replaced(id) {
                 continue;
             }
             let root = self.find(id);
-            let votes = self.votes[root as usize];
+            let votes = self.votes[root];
             let width = function.width(id);
             let op = function.op(id);
             if let Op::Parameter(offset) = op
                 && let Some(found) =
                     known.iter().find(|known| known.offset == offset && known.ty.bits() == width)
             {
-                self.of[id as usize] = found.ty;
+                self.of[id] = found.ty;
                 continue;
             }
             if let Op::ImageRead(image) = op {
-                self.of[id as usize] = element(&function.images[image as usize], votes);
+                self.of[id] = element(&function.images[image], votes);
                 continue;
             }
-            self.of[id as usize] = match width {
+            self.of[id] = match width {
                 0 => Type::Void,
                 1 => Type::Bool,
                 _ if op.gives_float() => Type::Float(width),
@@ -484,13 +371,13 @@ impl Types {
     }
 
     /// Returns whether an integer is signed: by the votes of its class, or for sums and products by its operands.
-    fn has_sign(&self, function: &Function, id: Id, votes: Votes) -> bool {
+    fn has_sign(&self, function: &Function, id: ValueId, votes: Votes) -> bool {
         match function.op(id) {
             Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => return true,
             Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => {
                 return false;
             }
-            Op::Call(call) => return matches!(call.result(), b'i' | b'I'),
+            Op::Call(call) => return call.result().is_signed(),
             _ => {}
         }
         votes.signed > 0 && votes.signed >= votes.unsigned
@@ -499,12 +386,12 @@ impl Types {
     fn pointee(
         &mut self,
         function: &Function,
-        id: Id,
-        root: Id,
+        id: ValueId,
+        root: ValueId,
         known: &[ParameterType],
     ) -> (u8, NumberKind) {
         let mut root = root;
-        if self.accesses[root as usize].is_empty()
+        if self.accesses[root].is_empty()
             && let Some(base) = Address::new(function, id).base
         {
             if let Op::Parameter(offset) = function.op(base)
@@ -515,7 +402,7 @@ impl Types {
             }
             root = self.find(base);
         }
-        most_usual(&self.accesses[root as usize]).unwrap_or((8, NumberKind::Unsigned))
+        most_usual(&self.accesses[root]).unwrap_or((8, NumberKind::Unsigned))
     }
 
     /// Returns the most common access of memory without pointers.
@@ -544,25 +431,11 @@ fn most_usual(accesses: &Accesses) -> Option<(u8, NumberKind)> {
     accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
 }
 
-/// Returns the type for a letter of [`crate::ir::intrinsic::TABLE`].
-pub fn letter(letter: u8) -> Type {
-    match letter {
-        b'u' | b'c' | b'v' => Type::Integer(32, false),
-        b'i' => Type::Integer(32, true),
-        b'U' => Type::Integer(64, false),
-        b'I' => Type::Integer(64, true),
-        b'f' => Type::Float(32),
-        b'd' => Type::Float(64),
-        b'b' => Type::Bool,
-        _ => Type::Void,
-    }
-}
-
 /// Returns the address that an operation uses.
-pub fn address_of(function: &Function, id: Id) -> Option<Id> {
+pub fn address_of(function: &Function, id: ValueId) -> Option<ValueId> {
     match function.op(id) {
         Op::Load(_) | Op::Store(_) => Some(function.input(id, 0)),
-        Op::Call(call) if call.input(0) == b'p' => Some(function.input(id, 0)),
+        Op::Call(call) if call.input(0) == Operand::Pointer => Some(function.input(id, 0)),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::ir::dominators::Graph;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, Function, Id, NONE, Op};
+use crate::ir::{BlockId, BlockMap, Function, IdVec, Op, ValueId, ValueMap};
 use crate::schedule::{Schedule, is_leaf};
 use crate::types::Type;
 
@@ -14,35 +14,35 @@ use crate::types::Type;
 type Ranges = Vec<(u32, u32)>;
 
 /// A variable, with the block and position of a use.
-type VariableUse = (Id, (BlockId, u32));
+type VariableUse = (ValueId, (BlockId, u32));
 
 /// The variable of each value.
 #[derive(Debug, Default)]
 pub struct Variables {
-    class: Vec<Id>,
+    class: ValueMap<ValueId>,
     /// Whether other values share the variable of this representative.
-    is_shared: Vec<bool>,
+    is_shared: ValueMap<bool>,
     /// The copies at the end of each block: phi and input.
-    pub copies: Vec<Vec<(Id, Id)>>,
+    pub copies: BlockMap<Vec<(ValueId, ValueId)>>,
 }
 
 impl Variables {
     /// Assigns the variables.
-    pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &[Type]) -> Self {
+    pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &ValueMap<Type>) -> Self {
         let mut finder = Finder::new(function, graph, schedule);
         finder.find_ranges();
         let mut variables = Self {
-            class: (0..function.values.len() as Id).collect(),
-            is_shared: vec![false; function.values.len()],
-            copies: vec![Vec::new(); function.blocks.len()],
+            class: function.values.keys().collect(),
+            is_shared: IdVec::filled(false, function.values.len()),
+            copies: IdVec::filled(Vec::new(), function.blocks.len()),
         };
         for &block in &graph.order {
-            for &phi in &function.blocks[block as usize].phis {
+            for &phi in &function.blocks[block].phis {
                 for index in 0..function.inputs(phi).len() {
                     let input = function.input(phi, index);
-                    if input != NONE
+                    if input != ValueId::NONE
                         && finder.has_variable(input)
-                        && can_share(types[phi as usize], types[input as usize])
+                        && can_share(types[phi], types[input])
                     {
                         variables.unite(phi, input, &mut finder.live);
                     }
@@ -50,14 +50,14 @@ impl Variables {
             }
         }
         for &block in &graph.order {
-            for &phi in &function.blocks[block as usize].phis {
-                for (index, &predecessor) in function.blocks[block as usize].predecessors.iter().enumerate() {
+            for &phi in &function.blocks[block].phis {
+                for (index, &predecessor) in function.blocks[block].predecessors.iter().enumerate() {
                     let input = function.input(phi, index);
-                    let is_same = input == NONE
+                    let is_same = input == ValueId::NONE
                         || function.op(input) == Op::Undefined
                         || finder.has_variable(input) && variables.of(input) == variables.of(phi);
                     if !is_same {
-                        variables.copies[predecessor as usize].push((phi, input));
+                        variables.copies[predecessor].push((phi, input));
                     }
                 }
             }
@@ -66,10 +66,10 @@ impl Variables {
     }
 
     /// Returns the representative of the values that share a variable.
-    pub fn of(&self, id: Id) -> Id {
+    pub fn of(&self, id: ValueId) -> ValueId {
         let mut at = id;
-        while self.class[at as usize] != at {
-            at = self.class[at as usize];
+        while self.class[at] != at {
+            at = self.class[at];
         }
         at
     }
@@ -77,22 +77,20 @@ impl Variables {
     /// Returns whether a block ends in nothing but copies of constants to phis that share their variables with no
     /// other value.
     pub fn is_preset(&self, function: &Function, block: BlockId) -> bool {
-        self.copies[block as usize].iter().all(|(phi, input)| {
-            function.number(*input).is_some()
-                && self.class[*phi as usize] == *phi
-                && !self.is_shared[*phi as usize]
+        self.copies[block].iter().all(|(phi, input)| {
+            function.number(*input).is_some() && self.class[*phi] == *phi && !self.is_shared[*phi]
         })
     }
 
-    fn unite(&mut self, a: Id, b: Id, live: &mut [Ranges]) {
+    fn unite(&mut self, a: ValueId, b: ValueId, live: &mut ValueMap<Ranges>) {
         let (a, b) = (self.of(a), self.of(b));
-        if a == b || meet(&live[a as usize], &live[b as usize]) {
+        if a == b || meet(&live[a], &live[b]) {
             return;
         }
-        let (one, other) = (std::mem::take(&mut live[a as usize]), std::mem::take(&mut live[b as usize]));
-        live[a as usize] = joined(&one, &other);
-        self.class[b as usize] = a;
-        self.is_shared[a as usize] = true;
+        let (one, other) = (std::mem::take(&mut live[a]), std::mem::take(&mut live[b]));
+        live[a] = joined(&one, &other);
+        self.class[b] = a;
+        self.is_shared[a] = true;
     }
 }
 
@@ -138,13 +136,13 @@ struct Finder<'a> {
     function: &'a Function,
     graph: &'a Graph,
     schedule: &'a Schedule,
-    live: Vec<Ranges>,
+    live: ValueMap<Ranges>,
     /// The first and last position of each block.
-    bounds: Vec<(u32, u32)>,
+    bounds: BlockMap<(u32, u32)>,
     /// Block and position of each definition.
-    defined: Vec<(BlockId, u32)>,
+    defined: ValueMap<(BlockId, u32)>,
     /// The value for which a block was last found to be live throughout.
-    seen: Vec<Id>,
+    seen: BlockMap<ValueId>,
     /// Work list and ranges of the current value, kept to reuse their memory.
     list: Vec<BlockId>,
     ranges: Ranges,
@@ -156,45 +154,45 @@ impl<'a> Finder<'a> {
             function,
             graph,
             schedule,
-            live: vec![Vec::new(); function.values.len()],
-            bounds: vec![(0, 0); function.blocks.len()],
-            defined: vec![(NONE, 0); function.values.len()],
-            seen: Vec::new(),
+            live: IdVec::filled(Vec::new(), function.values.len()),
+            bounds: IdVec::filled((0, 0), function.blocks.len()),
+            defined: IdVec::filled((BlockId::NONE, 0), function.values.len()),
+            seen: BlockMap::new(),
             list: Vec::new(),
             ranges: Ranges::new(),
         };
         let mut position = 0;
         for &block in &graph.order {
             let start = position;
-            for &phi in &function.blocks[block as usize].phis {
-                finder.defined[phi as usize] = (block, start);
+            for &phi in &function.blocks[block].phis {
+                finder.defined[phi] = (block, start);
             }
             position += 2;
-            for &item in &schedule.statements[block as usize] {
-                finder.defined[item as usize] = (block, position);
+            for &item in &schedule.statements[block] {
+                finder.defined[item] = (block, position);
                 position += 2;
             }
-            finder.bounds[block as usize] = (start, position + 2);
+            finder.bounds[block] = (start, position + 2);
             position += 2;
         }
         finder
     }
 
-    fn has_variable(&self, id: Id) -> bool {
-        !self.schedule.inline[id as usize]
+    fn has_variable(&self, id: ValueId) -> bool {
+        !self.schedule.inline[id]
             && !is_leaf(self.function, id)
             && self.function.width(id) != 0
-            && self.defined[id as usize].0 != NONE
+            && self.defined[id].0 != BlockId::NONE
     }
 
     /// Appends the inputs of a value to a list.
-    fn inputs(&self, id: Id, list: &mut Vec<Id>) {
+    fn inputs(&self, id: ValueId, list: &mut Vec<ValueId>) {
         let inputs = (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index));
-        list.extend(inputs.filter(|input| *input != NONE));
+        list.extend(inputs.filter(|input| *input != ValueId::NONE));
     }
 
     /// Records the variables that the expressions in a list use at a position.
-    fn leaves(&self, list: &mut Vec<Id>, position: (BlockId, u32), uses: &mut Vec<VariableUse>) {
+    fn leaves(&self, list: &mut Vec<ValueId>, position: (BlockId, u32), uses: &mut Vec<VariableUse>) {
         while let Some(id) = list.pop() {
             if self.has_variable(id) {
                 uses.push((id, position));
@@ -209,26 +207,26 @@ impl<'a> Finder<'a> {
         let mut uses = Vec::with_capacity(2 * self.function.values.len());
         let mut list = Vec::new();
         for &block in &self.graph.order {
-            let (_, end) = self.bounds[block as usize];
-            for &item in &self.schedule.statements[block as usize] {
+            let (_, end) = self.bounds[block];
+            for &item in &self.schedule.statements[block] {
                 self.inputs(item, &mut list);
-                self.leaves(&mut list, (block, self.defined[item as usize].1), &mut uses);
+                self.leaves(&mut list, (block, self.defined[item].1), &mut uses);
             }
-            if let Some(input) = self.function.blocks[block as usize].end.input() {
+            if let Some(input) = self.function.blocks[block].end.input() {
                 list.push(self.function.resolve(input));
                 self.leaves(&mut list, (block, end), &mut uses);
             }
         }
         for &block in &self.graph.order {
-            let after = &self.function.blocks[block as usize];
+            let after = &self.function.blocks[block];
             for &phi in &after.phis {
                 for (index, &predecessor) in after.predecessors.iter().enumerate() {
                     let input = self.function.input(phi, index);
-                    if input == NONE || !self.graph.is_reached(predecessor) {
+                    if input == ValueId::NONE || !self.graph.is_reached(predecessor) {
                         continue;
                     }
                     list.push(input);
-                    self.leaves(&mut list, (predecessor, self.bounds[predecessor as usize].1), &mut uses);
+                    self.leaves(&mut list, (predecessor, self.bounds[predecessor].1), &mut uses);
                 }
             }
         }
@@ -238,16 +236,16 @@ impl<'a> Finder<'a> {
     /// Computes the live range of each variable.
     fn find_ranges(&mut self) {
         let uses = self.uses();
-        self.seen = vec![NONE; self.function.blocks.len()];
-        for id in 0..self.function.values.len() as Id {
+        self.seen = IdVec::filled(ValueId::NONE, self.function.blocks.len());
+        for id in self.function.values.keys() {
             if self.has_variable(id) {
                 self.range(id, uses.of(id));
             }
         }
     }
 
-    fn range(&mut self, id: Id, uses: &[(BlockId, u32)]) {
-        let (home, start) = self.defined[id as usize];
+    fn range(&mut self, id: ValueId, uses: &[(BlockId, u32)]) {
+        let (home, start) = self.defined[id];
         let (mut ranges, mut list) = (std::mem::take(&mut self.ranges), std::mem::take(&mut self.list));
         ranges.push((start, start + 1));
         let is_phi = matches!(self.function.op(id), Op::Phi);
@@ -262,20 +260,20 @@ impl<'a> Finder<'a> {
                 ranges.push((start, at));
                 continue;
             }
-            ranges.push((self.bounds[block as usize].0, at));
-            list.extend(self.function.blocks[block as usize].predecessors.iter().copied());
+            ranges.push((self.bounds[block].0, at));
+            list.extend(self.function.blocks[block].predecessors.iter().copied());
         }
         while let Some(block) = list.pop() {
-            if !self.graph.is_reached(block) || std::mem::replace(&mut self.seen[block as usize], id) == id {
+            if !self.graph.is_reached(block) || std::mem::replace(&mut self.seen[block], id) == id {
                 continue;
             }
-            let (first, end) = self.bounds[block as usize];
+            let (first, end) = self.bounds[block];
             if block == home {
                 ranges.push((start, end));
                 continue;
             }
             ranges.push((first, end));
-            list.extend(self.function.blocks[block as usize].predecessors.iter().copied());
+            list.extend(self.function.blocks[block].predecessors.iter().copied());
         }
         ranges.sort_unstable();
         let mut count = 0;
@@ -289,7 +287,7 @@ impl<'a> Finder<'a> {
                 }
             }
         }
-        self.live[id as usize] = ranges[..count].to_vec();
+        self.live[id] = ranges[..count].to_vec();
         ranges.clear();
         (self.ranges, self.list) = (ranges, list);
     }

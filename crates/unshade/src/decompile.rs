@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation, Variable, VariableSpace};
+use unshade_decompile::ir::{MemoryObject, ObjectSpace};
+use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation};
 use unshade_decompile::types::{NumberKind, Type};
 use unshade_decompile::{Cache, DecompileError, Decompiled, Line, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
@@ -236,7 +237,7 @@ fn initial_bytes<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size
 }
 
 /// A variable: its name, memory space, offset in that space, size in bytes, and initial bytes.
-type NamedVariable<'a> = (String, VariableSpace, u64, u64, &'a [u8]);
+type NamedVariable<'a> = (String, ObjectSpace, u64, u64, &'a [u8]);
 
 /// Returns the texture or surface whose handle or descriptor a relocation writes into constant bank 0.
 fn image<'a>(
@@ -245,8 +246,8 @@ fn image<'a>(
     relocation: &unshade_nv::relocation::Relocation,
 ) -> Option<NamedVariable<'a>> {
     let (place, size) = match relocation.kind {
-        RelocationType::CUDA_TEX_HEADER_INDEX => (VariableSpace::Texture, 4),
-        RelocationType::CUDA_SURF_HW_DESC => (VariableSpace::Surface, 32),
+        RelocationType::CUDA_TEX_HEADER_INDEX => (ObjectSpace::Texture, 4),
+        RelocationType::CUDA_SURF_HW_DESC => (ObjectSpace::Surface, 32),
         _ => return None,
     };
     let section = cubin.elf().section(section).ok()?;
@@ -281,9 +282,9 @@ impl<'a> CubinSymbols<'a> {
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
             let place = match Role::of(&section) {
                 // Constants of a function are its literals.
-                (Role::Constant(bank), b"") if bank != 0 => VariableSpace::Constant(bank),
-                (Role::Global, _) => VariableSpace::Global,
-                (Role::Shared, _) => VariableSpace::Shared,
+                (Role::Constant(bank), b"") if bank != 0 => ObjectSpace::Constant(bank),
+                (Role::Global, _) => ObjectSpace::Global,
+                (Role::Shared, _) => ObjectSpace::Shared,
                 _ => continue,
             };
             let name = String::from_utf8_lossy(symbol.name).into_owned();
@@ -405,14 +406,14 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
         .collect()
     }
 
-    fn variables(&self) -> Vec<Variable<'_>> {
+    fn variables(&self) -> Vec<MemoryObject<'_>> {
         let all = self.images.iter().chain(&self.cubin_symbols.variables).take(MAX_VARIABLES);
-        all.map(|(name, place, offset, size, bytes)| Variable {
-            name,
+        all.map(|(name, place, offset, size, bytes)| MemoryObject {
+            name: Cow::Borrowed(name),
             space: *place,
             offset: *offset,
             size: *size,
-            bytes,
+            bytes: Cow::Borrowed(bytes),
         })
         .collect()
     }

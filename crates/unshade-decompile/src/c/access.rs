@@ -1,21 +1,21 @@
 //! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
-use super::Printer;
+use super::{Printer, spelling};
 use crate::address::Address;
 use crate::ir::id_lists::entry;
-use crate::ir::{Id, Intrinsic, Op, Space};
-use crate::types::{Type, letter};
+use crate::ir::{Intrinsic, Op, Space, ValueId};
+use crate::types::Type;
 
 impl Printer<'_> {
     /// Returns the type of the text of a load.
-    pub(super) fn loaded_type(&self, space: Space, id: Id) -> Type {
+    pub(super) fn loaded_type(&self, space: Space, id: ValueId) -> Type {
         let width = self.function.width(id);
-        let wanted = self.types.of[id as usize];
+        let wanted = self.types.of[id];
         self.access_type(space, self.function.input(id, 0), width, wanted)
     }
 
     /// Returns the type of an access: that of the memory if it has the same width and kind.
-    fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
+    fn access_type(&self, space: Space, address: ValueId, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
         let wanted = match wanted {
             // A pointer to pointers is printed as a pointer to numbers.
@@ -33,7 +33,7 @@ impl Printer<'_> {
     }
 
     /// Returns the element type of the pointer or array.
-    fn element(&self, space: Space, address: Id) -> Option<Type> {
+    fn element(&self, space: Space, address: ValueId) -> Option<Type> {
         if self.function.width(address) == 64 {
             let base = self.parts(address).base?;
             return match self.base_type(base) {
@@ -45,11 +45,11 @@ impl Printer<'_> {
     }
 
     /// Splits an address as it is printed: values with a variable stay whole.
-    fn parts(&self, id: Id) -> Address {
+    fn parts(&self, id: ValueId) -> Address {
         Address::down_to(self.function, id, &|part| self.has_variable(part))
     }
 
-    fn base_type(&self, base: Id) -> Type {
+    fn base_type(&self, base: ValueId) -> Type {
         match self.function.op(base) {
             Op::Symbol(_) => self.symbol_type(base),
             Op::Parameter(offset) => self
@@ -57,12 +57,12 @@ impl Printer<'_> {
                 .iter()
                 .find(|parameter| parameter.offset == offset)
                 .and_then(|parameter| parameter.ty)
-                .unwrap_or(self.types.of[base as usize]),
+                .unwrap_or(self.types.of[base]),
             _ => self.has_type(base),
         }
     }
 
-    fn region_of(&self, space: Space, address: Id) -> Space {
+    fn region_of(&self, space: Space, address: ValueId) -> Space {
         if space == Space::Generic && self.function.width(address) == 32 { Space::Shared } else { space }
     }
 
@@ -72,7 +72,7 @@ impl Printer<'_> {
     }
 
     /// Returns the type in which a value is stored.
-    pub(super) fn stored_type(&self, space: Space, address: Id, value: Id) -> Type {
+    pub(super) fn stored_type(&self, space: Space, address: ValueId, value: ValueId) -> Type {
         let width = self.function.width(value);
         if matches!(self.function.op(value), Op::Constant(_)) {
             // A constant takes the type of the memory if that has the same width.
@@ -92,7 +92,7 @@ impl Printer<'_> {
     pub(super) fn lvalue(
         &mut self,
         space: Space,
-        address: Id,
+        address: ValueId,
         wanted: Type,
         is_volatile: bool,
     ) -> (String, Type) {
@@ -115,7 +115,7 @@ impl Printer<'_> {
         (self.region_access(space, &found, ty), ty)
     }
 
-    fn pointer_access(&mut self, address: Id, found: &Address, ty: Type, is_volatile: bool) -> String {
+    fn pointer_access(&mut self, address: ValueId, found: &Address, ty: Type, is_volatile: bool) -> String {
         let pointer = pointer_name(ty, is_volatile);
         let Some(base) = found.base else {
             let text = self.value(address, 15, Type::Integer(64, false));
@@ -150,7 +150,7 @@ impl Printer<'_> {
         format!("*({pointer})((char *){text} + {index})")
     }
 
-    fn base_text(&mut self, base: Id, has: Type) -> String {
+    fn base_text(&mut self, base: ValueId, has: Type) -> String {
         match self.function.op(base) {
             Op::Symbol(_) => self.symbol(base),
             // The bits of a float are the address; a cast would convert its value.
@@ -199,7 +199,7 @@ impl Printer<'_> {
     }
 
     /// Returns a term of an index. A widened value needs no cast if C widens it the same way.
-    fn index_part(&mut self, id: Id, precedence: u8) -> String {
+    fn index_part(&mut self, id: ValueId, precedence: u8) -> String {
         let inner = self.function.input(id, 0);
         match self.function.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(inner) == 32 && !self.has_variable(id) => {
@@ -218,7 +218,7 @@ impl Printer<'_> {
     }
 
     /// Returns pointer arithmetic: `p + n`.
-    pub(super) fn pointer(&mut self, id: Id, precedence: u8, ty: Type) -> String {
+    pub(super) fn pointer(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
@@ -244,7 +244,7 @@ impl Printer<'_> {
         super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, precedence)
     }
 
-    fn integer_sum(&mut self, id: Id) -> String {
+    fn integer_sum(&mut self, id: ValueId) -> String {
         let wide = Type::Integer(64, false);
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let left = self.value(a, 12, wide);
@@ -253,8 +253,8 @@ impl Printer<'_> {
     }
 
     /// Returns the address operand of an atomic operation.
-    pub(super) fn pointed(&mut self, address: Id, call: Intrinsic) -> String {
-        let ty = match letter(call.input(1)) {
+    pub(super) fn pointed(&mut self, address: ValueId, call: Intrinsic) -> String {
+        let ty = match Type::of_operand(call.input(1)) {
             Type::Void => Type::Integer(32, false),
             ty => ty,
         };
@@ -279,9 +279,9 @@ impl Printer<'_> {
         if let Space::Constant(0) = space {
             return self.parameter_access(found, ty);
         }
-        let name = region_name(space);
+        let name = spelling::array(space);
         let end = found.offset + i64::from(ty.bits() / 8);
-        self.region(name, end);
+        self.region(space, end);
         let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = i64::from(ty.bits() / 8).max(1);
         let fits =
@@ -302,37 +302,33 @@ impl Printer<'_> {
     }
 
     /// Records that an array is used up to a byte.
-    pub(super) fn region(&mut self, name: &'static str, end: i64) {
-        let known = entry(&mut self.regions, name);
+    pub(super) fn region(&mut self, space: Space, end: i64) {
+        let known = entry(&mut self.regions, space);
         *known = end.max(*known);
     }
 
     /// Returns the declaration of an array in use.
-    pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
+    pub(super) fn region_declaration(&self, space: Space, end: i64) -> Option<String> {
         let end = end.cast_unsigned();
-        let space = match name {
-            "shared" => Space::Shared,
-            "local" => Space::Local,
-            _ => Space::Constant(name.strip_prefix("constant_")?.parse().ok()?),
-        };
+        let name = spelling::array(space);
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
         let volatile = if self.has_volatile_shared { "volatile " } else { "" };
         Some(match space {
-            Space::Shared if self.source.shared_size == 0 => {
+            Space::Shared if self.module.shared_size == 0 => {
                 let pointer = pointer_name(ty, self.has_volatile_shared);
                 format!("    {pointer}shared = ({pointer})dynamic_shared;")
             }
             Space::Shared => {
-                let size = self.source.shared_size.div_ceil(bytes);
+                let size = self.module.shared_size.div_ceil(bytes);
                 format!("    __shared__ {volatile}{} shared[{size}];", ty.name())
             }
             Space::Local => {
-                let size = u64::from(self.source.code.local_size).max(end);
+                let size = u64::from(self.module.local_size).max(end);
                 format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
             }
             Space::Constant(bank) => {
-                let contents = self.source.code.constants.iter().find(|entry| entry.0 == bank)?.1;
+                let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;
                 let numbers = super::symbol::numbers(contents, ty);
                 let count = numbers.len();
                 format!("    static const {} {name}[{count}] = {{{}}};", ty.name(), numbers.join(", "))
@@ -353,10 +349,10 @@ impl Printer<'_> {
     /// Finds the fields of structures that are read: of two that overlap, the wider one.
     pub(super) fn find_fields(&mut self) {
         let mut reads: Vec<(u8, u32, Type)> = Vec::new();
-        for (id, value) in self.function.values.iter().enumerate() {
+        for (id, value) in self.function.values.entries() {
             if let Op::Parameter(offset) = value.op
                 && self.schedule.uses[id] > 0
-                && !self.function.is_replaced(id as Id)
+                && !self.function.is_replaced(id)
             {
                 reads.push((value.width, offset, self.types.of[id]));
             }
@@ -476,32 +472,4 @@ fn pointer_name(ty: Type, is_volatile: bool) -> String {
 
 fn bracketed(text: String) -> String {
     if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }
-}
-
-fn region_name(space: Space) -> &'static str {
-    const CONSTANTS: [&str; 18] = [
-        "constant_0",
-        "constant_1",
-        "constant_2",
-        "constant_3",
-        "constant_4",
-        "constant_5",
-        "constant_6",
-        "constant_7",
-        "constant_8",
-        "constant_9",
-        "constant_10",
-        "constant_11",
-        "constant_12",
-        "constant_13",
-        "constant_14",
-        "constant_15",
-        "constant_16",
-        "constant_17",
-    ];
-    match space {
-        Space::Shared | Space::Generic => "shared",
-        Space::Local => "local",
-        Space::Constant(bank) => CONSTANTS[usize::from(bank).min(17)],
-    }
 }

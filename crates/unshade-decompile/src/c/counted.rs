@@ -1,7 +1,7 @@
 //! Counted loops: a `while` loop whose last statement sets a variable of its condition becomes `for`.
 
 use super::{Printer, wrap};
-use crate::ir::Id;
+use crate::ir::ValueId;
 use crate::structure::{Condition, Statement, continues as structure_continues};
 
 impl Printer<'_> {
@@ -40,7 +40,7 @@ impl Printer<'_> {
     }
 
     /// Removes the last statement of the body, if it sets a variable of the condition.
-    fn take_step(&mut self, head_index: usize, tested: &[Id]) -> Option<(Id, String)> {
+    fn take_step(&mut self, head_index: usize, tested: &[ValueId]) -> Option<(ValueId, String)> {
         let inner = self.indent + 1;
         let mut at = self.lines.len();
         while at > head_index + 1 {
@@ -81,7 +81,7 @@ impl Printer<'_> {
     fn take_start(
         &mut self,
         head_index: usize,
-        class: Id,
+        class: ValueId,
         end: Option<u32>,
         room: usize,
     ) -> Option<(bool, String, Vec<u32>)> {

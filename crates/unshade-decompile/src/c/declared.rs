@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Id};
+use crate::ir::{BlockId, ValueId};
 use crate::structure::{Condition, LoopKind, Statement};
 
 /// The occurrences of a variable.
@@ -29,14 +29,14 @@ impl Printer<'_> {
             return;
         }
         let mut scopes = vec![(0_usize, 0_usize)];
-        let mut found: FastMap<Id, Occurrence> = FastMap::default();
+        let mut found: FastMap<ValueId, Occurrence> = FastMap::default();
         let mut clock = Clock::default();
         self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
         self.loop_ends = clock.loop_ends;
         for (class, occurrence) in found {
             self.last.insert(class, occurrence.last);
             if occurrence.first == Some(occurrence.scope) {
-                self.declared_later[class as usize] = true;
+                self.declared_later[class] = true;
             }
         }
     }
@@ -46,7 +46,7 @@ impl Printer<'_> {
         statements: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
     ) {
         for statement in statements {
@@ -95,7 +95,7 @@ impl Printer<'_> {
         body: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
     ) {
         let depth = scopes[scope].1 + 1;
@@ -109,21 +109,21 @@ impl Printer<'_> {
         block: BlockId,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
     ) {
-        for &item in &self.schedule.statements[block as usize] {
+        for &item in &self.schedule.statements[block] {
             for index in 0..self.function.inputs(item).len() {
                 let input = self.function.input(item, index);
-                if input != crate::ir::NONE {
+                if input != ValueId::NONE {
                     self.read_in(input, scope, scopes, found, clock);
                 }
             }
-            if self.function.width(item) != 0 && self.schedule.uses[item as usize] > 0 {
+            if self.function.width(item) != 0 && self.schedule.uses[item] > 0 {
                 self.occur(self.variables.of(item), scope, scopes, found, clock, true);
             }
         }
-        for &(phi, input) in &self.variables.copies[block as usize] {
+        for &(phi, input) in &self.variables.copies[block] {
             self.read_in(input, scope, scopes, found, clock);
             self.occur(self.variables.of(phi), scope, scopes, found, clock, true);
         }
@@ -134,7 +134,7 @@ impl Printer<'_> {
         test: Condition,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
     ) {
         if let Condition::Value(id) = test {
@@ -144,10 +144,10 @@ impl Printer<'_> {
 
     fn read_in(
         &self,
-        id: Id,
+        id: ValueId,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
     ) {
         self.each_variable(id, &mut |id| {
@@ -157,10 +157,10 @@ impl Printer<'_> {
 
     fn occur(
         &self,
-        class: Id,
+        class: ValueId,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut FastMap<Id, Occurrence>,
+        found: &mut FastMap<ValueId, Occurrence>,
         clock: &mut Clock,
         is_set: bool,
     ) {

@@ -1,9 +1,10 @@
 //! Values as expressions, with only the parentheses and casts that C needs.
 
 use super::Printer;
+use super::spelling::{self, Spelling};
 use crate::ir::fold::signed;
-use crate::ir::{Id, NONE, Op};
-use crate::types::{Type, letter};
+use crate::ir::{Intrinsic, Op, Operand, ValueId};
+use crate::types::Type;
 
 /// Precedence of C's operators.
 const UNARY: u8 = 15;
@@ -24,8 +25,8 @@ const UNSIGNED: Type = Type::Integer(32, false);
 
 impl Printer<'_> {
     /// Returns the text of a value where a type is wanted, in parentheses if its precedence is lower than `precedence`.
-    pub(super) fn value(&mut self, id: Id, precedence: u8, wanted: Type) -> String {
-        if id == NONE {
+    pub(super) fn value(&mut self, id: ValueId, precedence: u8, wanted: Type) -> String {
+        if id == ValueId::NONE {
             return String::from("0");
         }
         if let Op::Constant(number) = self.function.op(id) {
@@ -47,32 +48,32 @@ impl Printer<'_> {
     }
 
     /// Returns the text of a value without a conversion.
-    pub(super) fn plain(&mut self, id: Id, precedence: u8) -> String {
+    pub(super) fn plain(&mut self, id: ValueId, precedence: u8) -> String {
         if self.has_variable(id) {
             return self.name(id);
         }
-        self.addresses.push(self.function.values[id as usize].address);
-        let ty = self.types.of[id as usize];
+        self.addresses.push(self.function.values[id].address);
+        let ty = self.types.of[id];
         self.computed(id, precedence, ty)
     }
 
     /// Returns the type that the text of a value has in C.
-    pub(super) fn has_type(&self, id: Id) -> Type {
+    pub(super) fn has_type(&self, id: ValueId) -> Type {
         if self.has_variable(id) {
-            return self.types.of[self.variables.of(id) as usize];
+            return self.types.of[self.variables.of(id)];
         }
         self.natural_type(id)
     }
 
     /// Returns the type that the operator of a value gives its text.
-    fn natural_type(&self, id: Id) -> Type {
+    fn natural_type(&self, id: ValueId) -> Type {
         let width = self.function.width(id);
         let a = self.function.input(id, 0);
         match self.function.op(id) {
             Op::Special(_) => Type::Integer(width, false),
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
-            Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
+            Op::Add if matches!(self.types.of[id], Type::Pointer(..)) => self.types.of[id],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Low | Op::High if self.is_half_of_double(id) => INT,
@@ -88,21 +89,21 @@ impl Printer<'_> {
             Op::SignExtend => Type::Integer(width.max(32), true),
             Op::Low => Type::Integer(width, false),
             Op::PopCount | Op::LeadingZeros => INT,
-            Op::Call(call) if call.name().starts_with("__shfl") => self.types.of[id as usize],
-            Op::Call(call) => letter(call.result()),
+            Op::Call(Intrinsic::Shuffle(_)) => self.types.of[id],
+            Op::Call(call) => Type::of_operand(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
-            Op::Result(_) => self.types.of[a as usize].word(),
-            Op::Select => match self.types.of[id as usize] {
+            Op::Result(_) => self.types.of[a].word(),
+            Op::Select => match self.types.of[id] {
                 // A sum without a type of its own has that of its operands.
-                Type::Integer(..) => self.types.of[id as usize],
+                Type::Integer(..) => self.types.of[id],
                 ty => ty,
             },
-            _ => self.types.of[id as usize],
+            _ => self.types.of[id],
         }
     }
 
     /// Returns the text that a variable is set to, converted if the variable has another kind of type.
-    pub(super) fn set_to(&mut self, id: Id, ty: Type) -> String {
+    pub(super) fn set_to(&mut self, id: ValueId, ty: Type) -> String {
         if matches!(ty, Type::Integer(64, _)) && self.is_widening(id) {
             let inner = self.function.input(id, 0);
             return self.value(inner, 0, self.has_type(inner));
@@ -127,23 +128,23 @@ impl Printer<'_> {
     }
 
     /// Returns whether it is half of a value that is a double in the text.
-    fn is_half_of_double(&self, id: Id) -> bool {
+    fn is_half_of_double(&self, id: ValueId) -> bool {
         self.function.width(id) == 32 && self.has_type(self.function.input(id, 0)) == Type::Float(64)
     }
 
     /// Returns whether it is assembled from two halves of a double.
-    fn is_pair(&self, id: Id) -> bool {
+    fn is_pair(&self, id: ValueId) -> bool {
         self.function.op(id) == Op::Concat && self.function.width(self.function.input(id, 1)) == 32
     }
 
-    fn double_of_halves(&mut self, id: Id) -> String {
-        self.addresses.push(self.function.values[id as usize].address);
+    fn double_of_halves(&mut self, id: ValueId) -> String {
+        self.addresses.push(self.function.values[id].address);
         let (high, low) = (self.function.input(id, 0), self.function.input(id, 1));
         let (high, low) = (self.operand(high, 0, INT), self.operand(low, 0, INT));
         format!("__hiloint2double({high}, {low})")
     }
 
-    fn promoted(&self, id: Id, width: u8) -> Type {
+    fn promoted(&self, id: ValueId, width: u8) -> Type {
         match self.has_type(id) {
             Type::Integer(64, sign) => Type::Integer(64, sign),
             Type::Integer(32, sign) => Type::Integer(32, sign),
@@ -153,7 +154,7 @@ impl Printer<'_> {
     }
 
     /// Returns the type of a sum: unsigned if an operand is.
-    fn common_type(&self, id: Id, width: u8) -> Type {
+    fn common_type(&self, id: ValueId, width: u8) -> Type {
         let mut has_sign = true;
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
@@ -175,7 +176,7 @@ impl Printer<'_> {
     }
 
     /// Returns an operator with its inputs.
-    pub(super) fn computed(&mut self, id: Id, precedence: u8, ty: Type) -> String {
+    pub(super) fn computed(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let op = self.function.op(id);
         let width = self.function.width(id);
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
@@ -183,17 +184,22 @@ impl Printer<'_> {
         match op {
             Op::Constant(number) => constant(number, width, ty, precedence),
             Op::Undefined => constant(0, width, ty, precedence),
-            Op::Special(special) if width == 64 => {
-                self.casts += 1;
-                self.region(special.0, 0);
-                wrapped(format!("(unsigned long long){}", special.0), UNARY, precedence)
-            }
-            Op::Special(special) => {
-                if let Some(name) = special.0.strip_suffix("()") {
-                    self.helper(name);
+            Op::Special(special) => match (special.window(), spelling::special(special)) {
+                (Some(space), _) if width == 64 => {
+                    self.casts += 1;
+                    self.region(space, 0);
+                    wrapped(format!("(unsigned long long){}", spelling::array(space)), UNARY, precedence)
                 }
-                String::from(*special.0)
-            }
+                (_, Spelling::Cuda(name)) if width == 64 => {
+                    self.casts += 1;
+                    wrapped(format!("(unsigned long long){name}"), UNARY, precedence)
+                }
+                (_, Spelling::Cuda(name)) => name.into_owned(),
+                (_, Spelling::Helper(name)) => {
+                    self.helper(name);
+                    format!("{name}()")
+                }
+            },
             Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
             Op::Symbol(_) => self.symbol(id),
             Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, precedence, ty),
@@ -279,7 +285,7 @@ impl Printer<'_> {
             }
             Op::FloatAdd => self.binary("+", SUM, a, b, precedence, Type::Float(width)),
             Op::FloatSub => self.binary("-", SUM, a, b, precedence, Type::Float(width)),
-            Op::FloatMul if self.is_summand[id as usize] => {
+            Op::FloatMul if self.is_summand[id] => {
                 // A compiler would fuse both operations.
                 let ty = Type::Float(width);
                 let (x, y) = (self.value(a, 0, ty), self.value(b, 0, ty));
@@ -331,7 +337,7 @@ impl Printer<'_> {
     }
 
     /// Returns the type of a value as an integer.
-    fn integer_type(&self, id: Id, is_signed: bool) -> Type {
+    fn integer_type(&self, id: ValueId, is_signed: bool) -> Type {
         match self.has_type(id) {
             Type::Integer(bits, sign) => Type::Integer(bits, sign),
             Type::Bool => Type::Bool,
@@ -345,7 +351,7 @@ impl Printer<'_> {
     }
 
     /// Returns an operand of an operator that ignores signs: it is cast only if it is not an integer, or is narrower.
-    pub(super) fn operand(&mut self, id: Id, precedence: u8, wanted: Type) -> String {
+    pub(super) fn operand(&mut self, id: ValueId, precedence: u8, wanted: Type) -> String {
         let wanted = match (wanted, self.has_type(id)) {
             (Type::Integer(bits, _), Type::Integer(have, sign))
                 if bits == have || bits == 32 && have < 32 =>
@@ -357,9 +363,17 @@ impl Printer<'_> {
         self.value(id, precedence, wanted)
     }
 
-    fn binary(&mut self, operator: &str, level: u8, a: Id, b: Id, precedence: u8, wanted: Type) -> String {
+    fn binary(
+        &mut self,
+        operator: &str,
+        level: u8,
+        a: ValueId,
+        b: ValueId,
+        precedence: u8,
+        wanted: Type,
+    ) -> String {
         let is_loose = matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
-        let write = |this: &mut Self, id: Id, is_left: bool, precedence: u8| match wanted {
+        let write = |this: &mut Self, id: ValueId, is_left: bool, precedence: u8| match wanted {
             Type::Integer(64, _) if is_loose && this.widens(a, b, is_left) => {
                 let inner = this.function.input(id, 0);
                 this.value(inner, precedence, this.has_type(inner))
@@ -373,7 +387,7 @@ impl Printer<'_> {
             EITHER => (EITHER, EITHER + 1),
             _ => (level, level + 1),
         };
-        let chain = |this: &Self, id: Id| {
+        let chain = |this: &Self, id: ValueId| {
             matches!((level, this.function.op(id)), (AND, Op::And) | (OR, Op::Or) | (XOR, Op::Xor))
                 && !this.has_variable(id)
         };
@@ -385,7 +399,7 @@ impl Printer<'_> {
 
     /// Returns whether C widens a 32-bit operand implicitly, because the other one has 64 bits and is printed so. If
     /// both could be widened implicitly, the left one gets a cast.
-    fn widens(&self, a: Id, b: Id, is_left: bool) -> bool {
+    fn widens(&self, a: ValueId, b: ValueId, is_left: bool) -> bool {
         let (id, other) = if is_left { (a, b) } else { (b, a) };
         self.is_widened(id)
             && matches!(self.has_type(other), Type::Integer(64, _))
@@ -394,12 +408,12 @@ impl Printer<'_> {
     }
 
     /// Returns whether a value has 32 bits and C widens it as needed.
-    pub(super) fn is_widened(&self, id: Id) -> bool {
+    pub(super) fn is_widened(&self, id: ValueId) -> bool {
         !self.has_variable(id) && self.is_widening(id)
     }
 
     /// Returns whether it equals C's conversion of a 32-bit number to 64 bits.
-    fn is_widening(&self, id: Id) -> bool {
+    fn is_widening(&self, id: ValueId) -> bool {
         let inner = self.function.input(id, 0);
         let sign = match self.function.op(id) {
             Op::ZeroExtend => false,
@@ -411,7 +425,7 @@ impl Printer<'_> {
             && self.has_type(inner) == Type::Integer(32, sign)
     }
 
-    fn sum(&mut self, id: Id, a: Id, b: Id, precedence: u8, plain: Type) -> String {
+    fn sum(&mut self, id: ValueId, a: ValueId, b: ValueId, precedence: u8, plain: Type) -> String {
         let width = self.function.width(id);
         if let Some(number) = self.function.number(b) {
             let number = signed(number, width);
@@ -423,7 +437,7 @@ impl Printer<'_> {
         self.binary("+", SUM, a, b, precedence, plain)
     }
 
-    fn unary(&mut self, operator: &str, a: Id, precedence: u8, wanted: Type) -> String {
+    fn unary(&mut self, operator: &str, a: ValueId, precedence: u8, wanted: Type) -> String {
         let text = match wanted {
             Type::Integer(..) => self.operand(a, UNARY, wanted),
             _ => self.value(a, UNARY, wanted),
@@ -437,8 +451,8 @@ impl Printer<'_> {
         &mut self,
         operator: &str,
         name: &'static str,
-        a: Id,
-        b: Id,
+        a: ValueId,
+        b: ValueId,
         precedence: u8,
         wanted: Type,
     ) -> String {
@@ -480,8 +494,8 @@ impl Printer<'_> {
         &mut self,
         operator: &str,
         level: u8,
-        a: Id,
-        b: Id,
+        a: ValueId,
+        b: ValueId,
         precedence: u8,
         sign: Option<bool>,
     ) -> String {
@@ -497,11 +511,11 @@ impl Printer<'_> {
             let sign = sign.unwrap_or(matches!(self.has_type(a), Type::Integer(_, true)));
             return self.binary(operator, level, a, b, precedence, Type::Integer(width, sign));
         }
-        let has_sign = |this: &Self, id: Id| match this.has_type(id) {
+        let has_sign = |this: &Self, id: ValueId| match this.has_type(id) {
             Type::Integer(bits, sign) => sign || bits < 32,
             _ => false,
         };
-        let number = |this: &Self, id: Id| this.function.number(id);
+        let number = |this: &Self, id: ValueId| this.function.number(id);
         let wanted = match sign {
             Some(true) => Type::Integer(width, true),
             // One unsigned operand makes the other one unsigned.
@@ -511,7 +525,7 @@ impl Printer<'_> {
                 Type::Integer(width, has_sign(self, other))
             }
         };
-        let write = |this: &mut Self, id: Id, other: Id, precedence: u8| {
+        let write = |this: &mut Self, id: ValueId, other: ValueId, precedence: u8| {
             let is_pointer = matches!(this.has_type(id), Type::Pointer(..)) && sign != Some(true);
             let other_is_pointer =
                 matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
@@ -534,7 +548,7 @@ impl Printer<'_> {
         wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
     }
 
-    fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, precedence: u8) -> String {
+    fn float_compare(&mut self, operator: &str, level: u8, a: ValueId, b: ValueId, precedence: u8) -> String {
         if self.function.number(a).is_some() && self.function.number(b).is_none() {
             return self.float_compare(mirrored(operator), level, b, a, precedence);
         }
@@ -545,7 +559,7 @@ impl Printer<'_> {
     }
 
     /// Returns the negation of a condition.
-    pub(super) fn negated(&mut self, id: Id, precedence: u8) -> String {
+    pub(super) fn negated(&mut self, id: ValueId, precedence: u8) -> String {
         if !self.has_variable(id) {
             let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
             let found = match self.function.op(id) {
@@ -576,7 +590,7 @@ impl Printer<'_> {
     }
 
     /// Returns whether the negation of a condition is no longer than the condition.
-    fn turns(&self, id: Id) -> bool {
+    fn turns(&self, id: ValueId) -> bool {
         !self.has_variable(id)
             && matches!(
                 self.function.op(id),
@@ -592,7 +606,7 @@ impl Printer<'_> {
             )
     }
 
-    fn extended(&mut self, id: Id, a: Id, precedence: u8, is_signed: bool) -> String {
+    fn extended(&mut self, id: ValueId, a: ValueId, precedence: u8, is_signed: bool) -> String {
         let (from, to) = (self.function.width(a), self.function.width(id));
         if from == 1 {
             let ty = Type::Integer(to.max(32), is_signed);
@@ -614,20 +628,20 @@ impl Printer<'_> {
     }
 
     /// Returns `(type)value`, with the value first converted to `from`.
-    fn cast(&mut self, id: Id, to: Type, precedence: u8, from: Type) -> String {
+    fn cast(&mut self, id: ValueId, to: Type, precedence: u8, from: Type) -> String {
         let text = self.value(id, UNARY, from);
         self.casts += 1;
         wrapped(format!("({}){text}", to.name()), UNARY, precedence)
     }
 
     /// Returns the factors of a 64-bit product, if both have 32 bits and the same sign.
-    fn factors(&self, id: Id) -> Option<(Id, Id, bool)> {
+    fn factors(&self, id: ValueId) -> Option<(ValueId, ValueId, bool)> {
         if self.has_variable(id) || self.function.op(id) != Op::Mul || self.function.width(id) != 64 {
             return None;
         }
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let is_signed = self.function.op(a) == Op::SignExtend;
-        let inner = |id: Id| {
+        let inner = |id: ValueId| {
             let source = self.function.input(id, 0);
             let wanted = if is_signed { Op::SignExtend } else { Op::ZeroExtend };
             (self.function.op(id) == wanted && !self.has_variable(id) && self.function.width(source) == 32)
@@ -640,50 +654,46 @@ impl Printer<'_> {
         Some((inner(a)?, second, is_signed))
     }
 
-    fn function_call(&mut self, name: &str, a: Id) -> String {
+    fn function_call(&mut self, name: &str, a: ValueId) -> String {
         let text = self.operand(a, 0, Type::Integer(self.function.width(a), false));
         format!("{name}({text})")
     }
 
-    fn call(&mut self, id: Id, call: crate::ir::Intrinsic) -> String {
-        let entry = call.entry();
-        if entry.is_helper {
-            self.helper(entry.name);
-        }
-        // Conversions that are casts in C.
+    fn call(&mut self, id: ValueId, call: Intrinsic) -> String {
+        let name = match spelling::intrinsic(call) {
+            Spelling::Cuda(name) => name,
+            Spelling::Helper(name) => {
+                self.helper(name);
+                name.into()
+            }
+        };
+        let is_shuffle = matches!(call, Intrinsic::Shuffle(_));
+        let is_overloaded = matches!(call, Intrinsic::Min(_) | Intrinsic::Max(_));
         let mut list = Vec::new();
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
-            let text = match call.input(index) {
-                b'p' => self.pointed(input, call),
-                letter_of => {
-                    let mut ty = letter(letter_of);
-                    if call.name().starts_with("__shfl") && index == 0 {
-                        ty = self.types.of[id as usize];
-                    }
-                    if call.name().starts_with("__shfl")
-                        && index == 2
-                        && self.function.number(input) == Some(32)
-                    {
-                        continue;
-                    }
-                    match ty {
-                        Type::Integer(..) if !matches!(call.name(), "min" | "max") => {
-                            self.operand(input, 0, ty)
-                        }
-                        Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
-                            // A plain constant would make the call of `min` ambiguous.
-                            let text = self.value(input, 0, ty);
-                            let suffix = if has_sign { "ll" } else { "ull" };
-                            if text.contains('l') { text } else { text + suffix }
-                        }
-                        ty => self.value(input, 0, ty),
-                    }
+            let ty = match call.input(index) {
+                Operand::Pointer => {
+                    list.push(self.pointed(input, call));
+                    continue;
                 }
+                _ if is_shuffle && index == 0 => self.types.of[id],
+                // The default is the whole warp.
+                _ if is_shuffle && index == 2 && self.function.number(input) == Some(32) => continue,
+                operand => Type::of_operand(operand),
             };
-            list.push(text);
+            list.push(match ty {
+                Type::Integer(..) if !is_overloaded => self.operand(input, 0, ty),
+                Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
+                    // A plain constant would make the call of `min` ambiguous.
+                    let text = self.value(input, 0, ty);
+                    let suffix = if has_sign { "ll" } else { "ull" };
+                    if text.contains('l') { text } else { text + suffix }
+                }
+                ty => self.value(input, 0, ty),
+            });
         }
-        format!("{}({})", call.name(), list.join(", "))
+        format!("{name}({})", list.join(", "))
     }
 }
 

@@ -1,17 +1,17 @@
 //! Textures and surfaces: calls of CUDA's functions, and the declarations of references.
 
-use super::{Printer, identifier};
-use crate::ir::{Id, Image};
-use crate::types::{Type, letter};
+use super::{Printer, identifier, spelling};
+use crate::ir::{Image, ImageId, SymbolId, ValueId};
+use crate::types::Type;
 
 impl Printer<'_> {
     /// Returns `tex2D(picture, x, y)`, or for an object `tex2D<float4>(param_1, x, y)`.
-    pub(super) fn image_read(&mut self, id: Id, image: u32) -> String {
-        let image = &self.function.images[image as usize];
-        let element = self.types.of[id as usize];
+    pub(super) fn image_read(&mut self, id: ValueId, image: ImageId) -> String {
+        let image = &self.function.images[image];
+        let element = self.types.of[id];
         let arguments = self.image_arguments(id, image, element);
         // The type of a texture reference includes the element type.
-        let name = image.function;
+        let name = spelling::image(image, false);
         if image.reference.is_some() && !image.is_surface() {
             return format!("{name}({arguments})");
         }
@@ -19,10 +19,10 @@ impl Printer<'_> {
     }
 
     /// Returns `surf2Dwrite(value, screen, x, y)`.
-    pub(super) fn image_write(&mut self, id: Id, image: u32) -> String {
-        let image = &self.function.images[image as usize];
-        let first = image.first() + image.letters.len();
-        let values: Vec<Id> = (first..self.function.inputs(id).len())
+    pub(super) fn image_write(&mut self, id: ValueId, image: ImageId) -> String {
+        let image = &self.function.images[image];
+        let first = image.input_count();
+        let values: Vec<ValueId> = (first..self.function.inputs(id).len())
             .map(|index| self.function.input(id, index))
             .take(usize::from(image.words))
             .collect();
@@ -39,13 +39,13 @@ impl Printer<'_> {
             _ => texts.concat(),
         };
         let arguments = self.image_arguments(id, image, element);
-        format!("{}<{}>({value}, {arguments})", image.function, element.name())
+        format!("{}<{}>({value}, {arguments})", spelling::image(image, true), element.name())
     }
 
     /// Returns the n-th word of a read.
-    pub(super) fn image_word(&mut self, read: Id, word: u8) -> String {
+    pub(super) fn image_word(&mut self, read: ValueId, word: u8) -> String {
         let text = self.plain(read, u8::MAX);
-        match self.types.of[read as usize] {
+        match self.types.of[read] {
             Type::Vector(..) => {
                 let member = ["x", "y", "z", "w"][usize::from(word & 3)];
                 format!("{text}.{member}")
@@ -55,33 +55,31 @@ impl Printer<'_> {
     }
 
     /// Returns the reference or object, and the coordinates.
-    fn image_arguments(&mut self, id: Id, image: &Image, element: Type) -> String {
+    fn image_arguments(&mut self, id: ValueId, image: &Image, element: Type) -> String {
         let mut list = Vec::new();
         if let Some(reference) = image.reference {
             list.push(self.image_reference(reference, image, element));
         }
-        for index in 0..image.first() + image.letters.len() {
+        for index in 0..image.input_count() {
             let input = self.function.input(id, index);
-            let wanted = letter(image.letter(index).unwrap_or(b'u'));
+            let wanted = image.input(index).map_or(Type::Integer(32, false), Type::of_operand);
             list.push(match wanted {
                 Type::Integer(..) => self.operand(input, 0, wanted),
                 wanted => self.value(input, 0, wanted),
             });
         }
         // The x coordinate of a surface is in bytes; an access outside of it traps unless another mode is given.
-        if !image.outside.is_empty() {
-            list.push(String::from(image.outside));
-        }
+        list.extend(spelling::boundary(image.boundary).map(String::from));
         list.join(", ")
     }
 
     /// Returns the name of a reference, and declares it before the function.
-    fn image_reference(&mut self, reference: u32, image: &Image, element: Type) -> String {
-        let name = identifier(self.function.symbols.get(reference as usize).map_or("", String::as_str));
+    fn image_reference(&mut self, reference: SymbolId, image: &Image, element: Type) -> String {
+        let name = identifier(self.function.symbols.get(reference).map_or("", String::as_str));
         let declaration = if image.is_surface() {
-            format!("surface<void, {}> {name};", image.shape)
+            format!("surface<void, {}> {name};", spelling::image_shape(image))
         } else {
-            format!("texture<{}, {}> {name};", element.name(), image.shape)
+            format!("texture<{}, {}> {name};", element.name(), spelling::image_shape(image))
         };
         self.global(&name, declaration);
         name

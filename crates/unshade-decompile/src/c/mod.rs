@@ -10,18 +10,20 @@ mod declared;
 mod expression;
 mod image;
 pub mod prelude;
+mod spelling;
 mod structures;
 mod symbol;
+mod type_name;
 mod wrap;
 
+use crate::Line;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{BlockId, Function, Id, Op, Space};
+use crate::ir::{BlockId, Function, IdVec, Module, NO_ADDRESS, Op, Parameter, Space, ValueId, ValueMap};
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
-use crate::{Line, Parameter, Source};
 use structures::Structures;
 
 /// The state of printing a function.
@@ -30,12 +32,12 @@ pub struct Printer<'a> {
     pub(crate) schedule: &'a Schedule,
     pub(crate) variables: &'a Variables,
     pub(crate) types: &'a Types,
-    pub(crate) source: &'a Source<'a>,
+    pub(crate) module: &'a Module<'a>,
     parameters: Vec<Parameter>,
     /// The type of the first read of each offset and width of the parameters.
     read: FastMap<(u32, u8), Type>,
     /// The name of each variable, by its representative.
-    names: FastMap<Id, String>,
+    names: FastMap<ValueId, String>,
     /// Number of variables by prefix.
     counts: Vec<(&'static str, u32)>,
     /// The helpers in use.
@@ -45,27 +47,27 @@ pub struct Printer<'a> {
     /// The global variables in use: name and declaration.
     globals: Vec<(String, String)>,
     /// The arrays in use, and the end of the used bytes.
-    pub(crate) regions: Vec<(&'static str, i64)>,
+    pub(crate) regions: Vec<(Space, i64)>,
     /// The flags that exits of nested loops set.
     flags: Vec<String>,
     lines: Vec<BodyLine>,
     addresses: Vec<u32>,
     /// The variables named since the last line.
-    named: Vec<Id>,
+    named: Vec<ValueId>,
     /// The variable that the next line declares.
-    declaring: Option<Id>,
+    declaring: Option<ValueId>,
     /// The last occurrence of each variable, and the end of each loop in the order of printing.
-    last: FastMap<Id, u32>,
+    last: FastMap<ValueId, u32>,
     loop_ends: Vec<u32>,
     loops_written: usize,
     indent: usize,
     /// Variables that are declared where they are first set.
-    declared_later: Vec<bool>,
-    declared: Vec<bool>,
+    declared_later: ValueMap<bool>,
+    declared: ValueMap<bool>,
     /// Whether the array of shared memory is volatile.
     has_volatile_shared: bool,
     /// Products that are operands of a sum.
-    is_summand: Vec<bool>,
+    is_summand: ValueMap<bool>,
     /// Number of printed casts.
     pub casts: usize,
 }
@@ -76,11 +78,11 @@ struct BodyLine {
     indent: usize,
     addresses: Vec<u32>,
     /// The variable that it sets, if it does nothing else.
-    sets: Option<Id>,
+    sets: Option<ValueId>,
     /// The variable that it declares.
-    declares: Option<Id>,
+    declares: Option<ValueId>,
     /// The variables that it names.
-    names: Vec<Id>,
+    names: Vec<ValueId>,
 }
 
 /// The text of a function.
@@ -112,19 +114,19 @@ fn reads(function: &Function, types: &Types) -> FastMap<(u32, u8), Type> {
 impl<'a> Printer<'a> {
     /// Creates the printer.
     pub fn new(
-        function: &'a Function,
+        module: &'a Module<'a>,
         schedule: &'a Schedule,
         variables: &'a Variables,
         types: &'a Types,
-        source: &'a Source<'a>,
     ) -> Self {
+        let function = &module.function;
         let mut printer = Self {
             function,
             schedule,
             variables,
             types,
-            source,
-            parameters: source.parameters.clone(),
+            module,
+            parameters: module.parameters.clone(),
             read: reads(function, types),
             names: FastMap::default(),
             counts: Vec::new(),
@@ -141,8 +143,8 @@ impl<'a> Printer<'a> {
             loop_ends: Vec::new(),
             loops_written: 0,
             indent: 1,
-            declared_later: vec![false; function.values.len()],
-            declared: vec![false; function.values.len()],
+            declared_later: IdVec::filled(false, function.values.len()),
+            declared: IdVec::filled(false, function.values.len()),
             has_volatile_shared: has_volatile_shared(function),
             is_summand: summands(function),
             casts: 0,
@@ -220,8 +222,8 @@ impl<'a> Printer<'a> {
         }
         // The name is that of the symbol, which C++ must not mangle again. Device functions whose parameters are not known
         // stay C++: headers declare some of the same name.
-        let kind = if self.source.is_kernel { "extern \"C\" __global__" } else { "__device__" };
-        format!("{kind} void {}({})", self.source.name, list.join(", "))
+        let kind = if self.module.is_kernel { "extern \"C\" __global__" } else { "__device__" };
+        format!("{kind} void {}({})", self.module.name, list.join(", "))
     }
 
     /// Returns the type of a parameter, or `None` for a structure.
@@ -238,19 +240,19 @@ impl<'a> Printer<'a> {
     }
 
     fn regions(&mut self) -> Vec<String> {
-        self.regions.sort_unstable();
+        self.regions.sort_by_cached_key(|region| spelling::array(region.0));
         // Kernels of one file may differ in the type of their dynamic shared memory, but it has one name.
-        if self.source.shared_size == 0 && self.regions.iter().any(|region| region.0 == "shared") {
+        if self.module.shared_size == 0 && self.regions.iter().any(|region| region.0 == Space::Shared) {
             let declaration = "extern __shared__ __align__(16) unsigned char dynamic_shared[];";
             self.global("dynamic_shared", declaration.to_owned());
         }
-        self.regions.iter().filter_map(|(name, end)| self.region_declaration(name, *end)).collect()
+        self.regions.iter().filter_map(|(space, end)| self.region_declaration(*space, *end)).collect()
     }
 
     fn declarations(&self) -> Vec<String> {
         let flags = self.flags.iter().map(|name| (Type::Bool.name(), name.as_str()));
-        let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id as usize]);
-        let others = others.map(|(id, name)| (self.types.of[*id as usize].name(), name.as_str()));
+        let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id]);
+        let others = others.map(|(id, name)| (self.types.of[*id].name(), name.as_str()));
         let mut names: Vec<(&str, &str)> = flags.chain(others).collect();
         names.sort_unstable_by_key(|(ty, name)| (*ty, name.len(), *name));
         let mut lines = Vec::new();
@@ -266,13 +268,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the name of a value's variable.
-    pub(crate) fn name(&mut self, id: Id) -> String {
+    pub(crate) fn name(&mut self, id: ValueId) -> String {
         let class = self.variables.of(id);
         self.named.push(class);
         if let Some(name) = self.names.get(&class) {
             return name.clone();
         }
-        let prefix = match self.types.of[class as usize] {
+        let prefix = match self.types.of[class] {
             Type::Bool => "b",
             Type::Float(64) => "d",
             Type::Float(_) => "f",
@@ -311,11 +313,11 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes a line. `sets` is the variable that it sets, if it does nothing else.
-    fn write(&mut self, text: String, sets: Option<Id>) {
+    fn write(&mut self, text: String, sets: Option<ValueId>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.sort_unstable();
         addresses.dedup();
-        addresses.retain(|address| *address != crate::ir::NONE);
+        addresses.retain(|address| *address != NO_ADDRESS);
         let mut names = std::mem::take(&mut self.named);
         names.sort_unstable();
         names.dedup();
@@ -439,13 +441,13 @@ impl<'a> Printer<'a> {
             Statement::Break => self.line("break;"),
             Statement::Continue => self.line("continue;"),
             Statement::Return => self.line("return;"),
-            Statement::Goto(block) => self.line(&format!("goto at_{:x}_{block};", self.address(*block))),
+            Statement::Goto(block) => self.line(&format!("goto {};", self.label(*block))),
             Statement::Set(flag, is_set) => {
                 let name = self.flag(*flag);
                 self.line(&format!("{name} = {is_set};"));
             }
             Statement::Label(block) => {
-                let text = format!("at_{:x}_{block}:;", self.address(*block));
+                let text = format!("{}:;", self.label(*block));
                 let indent = std::mem::take(&mut self.indent);
                 self.line(&text);
                 self.indent = indent;
@@ -453,12 +455,13 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn address(&self, block: BlockId) -> u32 {
-        self.function.blocks[block as usize].address
+    /// Returns the label of a block.
+    fn label(&self, block: BlockId) -> String {
+        format!("at_{:x}_{}", self.function.blocks[block].address, block.number())
     }
 
     fn weight(&self, block: BlockId) -> usize {
-        self.schedule.statements[block as usize].len() + self.variables.copies[block as usize].len()
+        self.schedule.statements[block].len() + self.variables.copies[block].len()
     }
 
     /// Returns the name of a flag.
@@ -478,21 +481,21 @@ impl<'a> Printer<'a> {
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }
 
-    pub(crate) fn is_volatile(&self, id: Id) -> bool {
-        self.function.values[id as usize].is_volatile
+    pub(crate) fn is_volatile(&self, id: ValueId) -> bool {
+        self.function.values[id].is_volatile
     }
 
     fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
-        for &id in &schedule.statements[block as usize] {
+        for &id in &schedule.statements[block] {
             self.item(id);
         }
         self.copies(block);
     }
 
-    fn item(&mut self, id: Id) {
-        self.addresses.push(self.function.values[id as usize].address);
-        let is_used = self.schedule.uses[id as usize] > 0 && self.function.width(id) != 0;
+    fn item(&mut self, id: ValueId) {
+        self.addresses.push(self.function.values[id].address);
+        let is_used = self.schedule.uses[id] > 0 && self.function.width(id) != 0;
         match self.function.op(id) {
             Op::Store(space) => {
                 let value = self.function.input(id, 1);
@@ -503,7 +506,7 @@ impl<'a> Printer<'a> {
                 self.assign(&target, &text, None);
             }
             Op::Unlifted(note) => {
-                let note = self.function.notes.get(note as usize).map_or("", String::as_str);
+                let note = self.function.notes.get(note).map_or("", String::as_str);
                 let note = note.replace("*/", "* /");
                 if is_used {
                     let name = self.name(id);
@@ -518,7 +521,7 @@ impl<'a> Printer<'a> {
                 self.line(&format!("{text};"));
             }
             _ if is_used => {
-                let ty = self.types.of[id as usize];
+                let ty = self.types.of[id];
                 let name = self.name(id);
                 let declared = self.declared(id);
                 let text = self.set_to(id, ty);
@@ -526,14 +529,14 @@ impl<'a> Printer<'a> {
                 self.assign(&format!("{declared}{name}"), &text, sets);
             }
             _ => {
-                let text = self.computed(id, 0, self.types.of[id as usize]);
+                let text = self.computed(id, 0, self.types.of[id]);
                 self.line(&format!("{text};"));
             }
         }
     }
 
     /// Returns a value that is assigned to a type: C converts sign and width of integers implicitly.
-    fn assigned(&mut self, id: Id, ty: Type) -> String {
+    fn assigned(&mut self, id: ValueId, ty: Type) -> String {
         if matches!(ty, Type::Integer(64, _)) && self.is_widened(id) {
             return self.value(self.function.input(id, 0), 0, self.has_type(self.function.input(id, 0)));
         }
@@ -549,7 +552,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes an assignment; `x = x + 1` becomes `x += 1`, and so does `x = 1 + x`.
-    fn assign(&mut self, target: &str, text: &str, sets: Option<Id>) {
+    fn assign(&mut self, target: &str, text: &str, sets: Option<ValueId>) {
         const OPERATORS: [&str; 8] = ["+", "-", "*", "&", "|", "^", "<<", ">>"];
         if let Some(rest) = text.strip_prefix(target).and_then(|rest| rest.strip_prefix(' ')) {
             for operator in OPERATORS {
@@ -572,14 +575,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns the type to print before a variable that is declared where it is set.
-    fn declared(&mut self, id: Id) -> String {
+    fn declared(&mut self, id: ValueId) -> String {
         let class = self.variables.of(id);
-        if !self.declared_later[class as usize] || std::mem::replace(&mut self.declared[class as usize], true)
-        {
+        if !self.declared_later[class] || std::mem::replace(&mut self.declared[class], true) {
             return String::new();
         }
         self.declaring = Some(class);
-        let ty = self.types.of[class as usize].name();
+        let ty = self.types.of[class].name();
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
 
@@ -587,7 +589,7 @@ impl<'a> Printer<'a> {
     /// already set.
     fn copies(&mut self, block: BlockId) {
         let variables = self.variables;
-        let mut rest: Vec<(Id, Id)> = variables.copies[block as usize].clone();
+        let mut rest: Vec<(ValueId, ValueId)> = variables.copies[block].clone();
         while !rest.is_empty() {
             let free = rest.iter().position(|(phi, _)| {
                 let class = variables.of(*phi);
@@ -596,25 +598,25 @@ impl<'a> Printer<'a> {
             let index = match free {
                 Some(index) => index,
                 None => {
-                    let texts: Vec<(Id, String)> = rest
+                    let texts: Vec<(ValueId, String)> = rest
                         .iter()
-                        .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi as usize])))
+                        .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi])))
                         .collect();
                     return self.copy_cycle(&texts);
                 }
             };
             let (phi, input) = rest.swap_remove(index);
             let class = variables.of(phi);
-            let text = self.assigned(input, self.types.of[class as usize]);
+            let text = self.assigned(input, self.types.of[class]);
             let name = self.name(phi);
             let declared = self.declared(phi);
-            self.addresses.push(self.function.values[input as usize].address);
+            self.addresses.push(self.function.values[input].address);
             self.assign(&format!("{declared}{name}"), &text, Some(class));
         }
     }
 
     /// Writes copies that read each other in a cycle, through temporaries.
-    fn copy_cycle(&mut self, texts: &[(Id, String)]) {
+    fn copy_cycle(&mut self, texts: &[(ValueId, String)]) {
         for (phi, _) in texts {
             let name = self.name(*phi);
             let declared = self.declared(*phi);
@@ -625,7 +627,7 @@ impl<'a> Printer<'a> {
         self.line("{");
         self.indent += 1;
         for (index, (phi, text)) in texts.iter().enumerate() {
-            let ty = self.types.of[self.variables.of(*phi) as usize];
+            let ty = self.types.of[self.variables.of(*phi)];
             self.line(&format!("{} = {text};", declaration(ty, &format!("next_{index}"))));
         }
         for (index, (phi, _)) in texts.iter().enumerate() {
@@ -637,13 +639,13 @@ impl<'a> Printer<'a> {
     }
 
     /// Returns whether an expression reads the variable of a class.
-    fn reads(&self, id: Id, class: Id) -> bool {
+    fn reads(&self, id: ValueId, class: ValueId) -> bool {
         let mut found = false;
         self.each_variable(id, &mut |id| found |= self.variables.of(id) == class);
         found
     }
 
-    fn each_variable(&self, id: Id, visit: &mut dyn FnMut(Id)) {
+    fn each_variable(&self, id: ValueId, visit: &mut dyn FnMut(ValueId)) {
         if self.has_variable(id) {
             return visit(id);
         }
@@ -655,14 +657,14 @@ impl<'a> Printer<'a> {
             } else if !crate::schedule::is_leaf(self.function, id) {
                 let inputs = 0..self.function.inputs(id).len();
                 list.extend(
-                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE),
+                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != ValueId::NONE),
                 );
             }
         }
     }
 
-    pub(crate) fn has_variable(&self, id: Id) -> bool {
-        !self.schedule.inline[id as usize] && !crate::schedule::is_leaf(self.function, id)
+    pub(crate) fn has_variable(&self, id: ValueId) -> bool {
+        !self.schedule.inline[id] && !crate::schedule::is_leaf(self.function, id)
     }
 }
 
@@ -745,14 +747,14 @@ fn has_volatile_shared(function: &Function) -> bool {
             }
             _ => false,
         };
-        is_shared && function.values[*effect as usize].is_volatile
+        is_shared && function.values[*effect].is_volatile
     })
 }
 
 /// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.
-fn summands(function: &Function) -> Vec<bool> {
-    let mut found = vec![false; function.values.len()];
-    for id in 0..function.values.len() as Id {
+fn summands(function: &Function) -> ValueMap<bool> {
+    let mut found = IdVec::filled(false, function.values.len());
+    for id in function.values.keys() {
         if !matches!(function.op(id), Op::FloatAdd | Op::FloatSub) || function.is_replaced(id) {
             continue;
         }
@@ -763,7 +765,7 @@ fn summands(function: &Function) -> Vec<bool> {
             }
             // Also through a variable.
             if function.op(input) == Op::FloatMul {
-                found[input as usize] = true;
+                found[input] = true;
             }
         }
     }

@@ -35,7 +35,7 @@ impl Printer<'_> {
                 structures.names.push((index, same.1.clone()));
                 continue;
             }
-            let name = format!("{}_param_{}", self.source.name, index + 1);
+            let name = format!("{}_param_{}", self.module.name, index + 1);
             structures.lines.push(format!("struct {name} {{"));
             for member in &members {
                 wrap::lines(member, 4, |line| structures.lines.push(line));

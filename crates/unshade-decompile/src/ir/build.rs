@@ -5,7 +5,7 @@
 //! are known. Reads walk up the graph with a work list instead of recursion. Trivial phis are removed at the end.
 
 use super::id_lists::IdLists;
-use super::{BlockId, End, Function, Id, NONE, Op};
+use super::{BlockId, BlockMap, End, Function, IdVec, Key, NO_ADDRESS, Op, ValueId, ValueMap};
 
 /// A function whose blocks are being filled.
 #[derive(Debug)]
@@ -15,12 +15,12 @@ pub struct Builder {
     /// The width of each variable.
     widths: Vec<u8>,
     /// The current value, by block and variable.
-    values: Vec<Id>,
-    sealed: Vec<bool>,
+    values: Vec<ValueId>,
+    sealed: BlockMap<bool>,
     /// Phis whose block is not sealed yet.
-    waiting: Vec<Vec<(Id, u32)>>,
+    waiting: BlockMap<Vec<(ValueId, u32)>>,
     /// The values of variables at the entry.
-    entry: Vec<Id>,
+    entry: Vec<ValueId>,
     /// The blocks that a search visited, kept to reuse the memory.
     visited: Vec<BlockId>,
 }
@@ -28,13 +28,13 @@ pub struct Builder {
 impl Builder {
     /// Creates a function with one unsealed block.
     pub fn new(widths: Vec<u8>) -> Self {
-        let entry = vec![NONE; widths.len()];
+        let entry = vec![ValueId::NONE; widths.len()];
         let mut builder = Self {
             function: Function::default(),
             widths,
             values: Vec::new(),
-            sealed: Vec::new(),
-            waiting: Vec::new(),
+            sealed: BlockMap::new(),
+            waiting: BlockMap::new(),
             entry,
             visited: Vec::new(),
         };
@@ -51,24 +51,24 @@ impl Builder {
     /// Adds a block.
     pub fn block(&mut self, address: u32) -> BlockId {
         let block = self.function.block(address);
-        self.values.resize(self.values.len() + self.widths.len(), NONE);
+        self.values.resize(self.values.len() + self.widths.len(), ValueId::NONE);
         self.sealed.push(false);
         self.waiting.push(Vec::new());
         block
     }
 
     fn slot(&self, block: BlockId, variable: u32) -> usize {
-        block as usize * self.widths.len() + variable as usize
+        block.index() * self.widths.len() + variable as usize
     }
 
     /// Writes a variable.
-    pub fn write(&mut self, block: BlockId, variable: u32, value: Id) {
+    pub fn write(&mut self, block: BlockId, variable: u32, value: ValueId) {
         let slot = self.slot(block, variable);
         self.values[slot] = value;
     }
 
     /// Reads a variable.
-    pub fn read(&mut self, block: BlockId, variable: u32) -> Id {
+    pub fn read(&mut self, block: BlockId, variable: u32) -> ValueId {
         let mut unfilled = Vec::new();
         let value = self.find(block, variable, &mut unfilled);
         self.fill(unfilled);
@@ -76,37 +76,38 @@ impl Builder {
     }
 
     /// Returns the value of a variable in a block; new phis without inputs are appended to `unfilled`.
-    fn find(&mut self, block: BlockId, variable: u32, unfilled: &mut Vec<(Id, u32)>) -> Id {
+    fn find(&mut self, block: BlockId, variable: u32, unfilled: &mut Vec<(ValueId, u32)>) -> ValueId {
         let mut at = block;
         let mut visited = std::mem::take(&mut self.visited);
         let value = loop {
             let slot = self.slot(at, variable);
             let known = self.values[slot];
-            if known != NONE {
+            if known != ValueId::NONE {
                 break self.function.resolve(known);
             }
             visited.push(at);
             // A search longer than the number of blocks is in a cycle: an unreachable loop.
             let is_cycle = visited.len() > self.function.blocks.len();
-            let predecessors = &self.function.blocks[at as usize].predecessors;
-            if self.sealed[at as usize] && predecessors.len() == 1 && !is_cycle {
+            let predecessors = &self.function.blocks[at].predecessors;
+            if self.sealed[at] && predecessors.len() == 1 && !is_cycle {
                 at = predecessors[0];
                 continue;
             }
             let width = self.widths[variable as usize];
-            if self.sealed[at as usize] && (predecessors.is_empty() || is_cycle) {
-                if self.entry[variable as usize] == NONE {
-                    self.entry[variable as usize] = self.function.raw(Op::Undefined, width, 0, NONE, &[]);
+            if self.sealed[at] && (predecessors.is_empty() || is_cycle) {
+                if self.entry[variable as usize] == ValueId::NONE {
+                    self.entry[variable as usize] =
+                        self.function.raw(Op::Undefined, width, BlockId::ENTRY, NO_ADDRESS, &[]);
                 }
                 break self.entry[variable as usize];
             }
-            let address = self.function.blocks[at as usize].address;
+            let address = self.function.blocks[at].address;
             let phi = self.function.raw(Op::Phi, width, at, address, &[]);
-            self.function.blocks[at as usize].phis.push(phi);
-            if self.sealed[at as usize] {
+            self.function.blocks[at].phis.push(phi);
+            if self.sealed[at] {
                 unfilled.push((phi, variable));
             } else {
-                self.waiting[at as usize].push((phi, variable));
+                self.waiting[at].push((phi, variable));
             }
             break phi;
         };
@@ -117,10 +118,10 @@ impl Builder {
         value
     }
 
-    fn fill(&mut self, mut unfilled: Vec<(Id, u32)>) {
+    fn fill(&mut self, mut unfilled: Vec<(ValueId, u32)>) {
         let mut inputs = Vec::new();
         while let Some((phi, variable)) = unfilled.pop() {
-            let block = self.function.values[phi as usize].block as usize;
+            let block = self.function.values[phi].block;
             inputs.clear();
             for index in 0..self.function.blocks[block].predecessors.len() {
                 let predecessors = self.function.blocks[block].predecessors[index];
@@ -136,22 +137,22 @@ impl Builder {
             End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
             end => end,
         };
-        end.each_successor(&mut |next| self.function.blocks[next as usize].predecessors.push(block));
-        self.function.blocks[block as usize].end = end;
+        end.each_successor(&mut |next| self.function.blocks[next].predecessors.push(block));
+        self.function.blocks[block].end = end;
     }
 
     /// Declares that all predecessors of a block are known.
     pub fn seal(&mut self, block: BlockId) {
-        if std::mem::replace(&mut self.sealed[block as usize], true) {
+        if std::mem::replace(&mut self.sealed[block], true) {
             return;
         }
-        let waiting = std::mem::take(&mut self.waiting[block as usize]);
+        let waiting = std::mem::take(&mut self.waiting[block]);
         self.fill(waiting);
     }
 
     /// Returns the function when all blocks are filled.
     pub fn finish(mut self) -> Function {
-        for block in 0..self.function.blocks.len() as BlockId {
+        for block in self.function.blocks.keys() {
             self.seal(block);
         }
         remove_trivial_phis(&mut self.function);
@@ -161,7 +162,8 @@ impl Builder {
 
 /// Replaces phis with only one input besides themselves by that input, until there are none.
 pub fn remove_trivial_phis(function: &mut Function) {
-    let mut phis: Vec<Id> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
+    let mut phis: Vec<ValueId> =
+        function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
     let count = phis.len();
     phis.retain(|phi| !function.is_replaced(*phi) && remove_trivial(function, *phi).is_none());
     if phis.len() < count {
@@ -171,39 +173,39 @@ pub fn remove_trivial_phis(function: &mut Function) {
 }
 
 /// Removes trivial phis; the phis that use a removed one are examined again.
-fn remove_by_users(function: &mut Function, phis: Vec<Id>) {
+fn remove_by_users(function: &mut Function, phis: Vec<ValueId>) {
     let users = phis_of_phis(function, &phis);
     // The users of phis that were replaced by another.
-    let mut taken: Vec<Vec<Id>> = vec![Vec::new(); function.values.len()];
+    let mut taken: ValueMap<Vec<ValueId>> = IdVec::filled(Vec::new(), function.values.len());
     let mut list = phis;
     while let Some(phi) = list.pop() {
         if function.is_replaced(phi) {
             continue;
         }
         let Some(same) = remove_trivial(function, phi) else { continue };
-        let mut again = std::mem::take(&mut taken[phi as usize]);
+        let mut again = std::mem::take(&mut taken[phi]);
         again.extend_from_slice(users.of(phi));
         again.retain(|user| !function.is_replaced(*user));
         list.extend_from_slice(&again);
         if matches!(function.op(same), Op::Phi) {
-            taken[same as usize].append(&mut again);
+            taken[same].append(&mut again);
         }
     }
 }
 
 /// Replaces a phi by its only input besides itself, and returns that; `None` if it has several.
-fn remove_trivial(function: &mut Function, phi: Id) -> Option<Id> {
+fn remove_trivial(function: &mut Function, phi: ValueId) -> Option<ValueId> {
     function.settle_inputs(phi);
     let mut same = only_input(function, phi)?;
-    if same == NONE {
-        same = function.raw(Op::Undefined, function.width(phi), 0, NONE, &[]);
+    if same == ValueId::NONE {
+        same = function.raw(Op::Undefined, function.width(phi), BlockId::ENTRY, NO_ADDRESS, &[]);
     }
     function.replace(phi, same);
     Some(same)
 }
 
 /// Returns, for each phi, the phis that use it.
-fn phis_of_phis(function: &Function, phis: &[Id]) -> IdLists<Id> {
+fn phis_of_phis(function: &Function, phis: &[ValueId]) -> IdLists<ValueId> {
     let mut pairs = Vec::new();
     for &phi in phis {
         for index in 0..function.inputs(phi).len() {
@@ -216,14 +218,15 @@ fn phis_of_phis(function: &Function, phis: &[Id]) -> IdLists<Id> {
     IdLists::new(function.values.len(), &pairs)
 }
 
-/// Returns the only input of a phi besides itself, or [`NONE`]; `None` if it has several. Inputs must be settled.
-fn only_input(function: &Function, phi: Id) -> Option<Id> {
-    let mut same = NONE;
+/// Returns the only input of a phi besides itself, or [`ValueId::NONE`]; `None` if it has several. Inputs must be
+/// settled.
+fn only_input(function: &Function, phi: ValueId) -> Option<ValueId> {
+    let mut same = ValueId::NONE;
     for &input in function.inputs(phi) {
         if input == phi || input == same {
             continue;
         }
-        if same != NONE {
+        if same != ValueId::NONE {
             return None;
         }
         same = input;

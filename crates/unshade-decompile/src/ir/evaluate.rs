@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::hash::FastMap;
-use super::{Function, Id, Op};
+use super::{Function, Intrinsic, Number, Op, Rounding, ValueId};
 
 /// Returns the result of an operator for numbers; `widths` are those of its inputs. `None` for operators without a
 /// value of their own, and where C leaves the result undefined.
@@ -13,7 +13,7 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
     let truth = u64::from;
     if let Op::Call(call) = op {
-        return called(call.entry().name, inputs);
+        return called(call, inputs);
     }
     Some(match (op, width) {
         (Op::Sdiv, 32) => u64::from((at(0) as i32).checked_div(at(1) as i32)?.cast_unsigned()),
@@ -72,33 +72,35 @@ fn compared(op: Op, a: f64, b: f64) -> Option<bool> {
     })
 }
 
-/// Evaluates functions that occur in divisions and roots.
-fn called(name: &str, inputs: &[u64]) -> Option<u64> {
+/// Evaluates intrinsics that occur in divisions and roots.
+fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
+    use Number::{F32, F64, I32, I64, U32, U64};
+    use Rounding::{Down, Nearest, Up, Zero};
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
     let bits = |value: f32| u64::from(value.to_bits());
     let wide = |index: usize| f64::from_bits(at(index));
-    Some(match name {
-        "fmaf" => bits(single(at(0)).mul_add(single(at(1)), single(at(2)))),
-        "fma" => wide(0).mul_add(wide(1), wide(2)).to_bits(),
-        "rsqrtf" => bits((1.0 / f64::from(single(at(0))).sqrt()) as f32),
-        "__uint2float_ru" | "__ull2float_ru" => bits(above(at(0))),
-        "__ll2float_ru" if at(0) < 1 << 63 => bits(above(at(0))),
-        "__int2float_ru" if at(0) < 1 << 31 => bits(above(at(0))),
-        "__uint2float_rz" | "__uint2float_rd" | "__ull2float_rz" => bits(below(at(0))),
-        "__float2uint_rz" => u64::from(single(at(0)) as u32),
-        "__float2ull_rz" => single(at(0)) as u64,
-        "flush_to_zero" => {
+    Some(match call {
+        Intrinsic::Fma(F32, Nearest) => bits(single(at(0)).mul_add(single(at(1)), single(at(2)))),
+        Intrinsic::Fma(F64, Nearest) => wide(0).mul_add(wide(1), wide(2)).to_bits(),
+        Intrinsic::ReciprocalSqrt => bits((1.0 / f64::from(single(at(0))).sqrt()) as f32),
+        Intrinsic::Convert(U32 | U64, F32, Up) => bits(above(at(0))),
+        Intrinsic::Convert(I64, F32, Up) if at(0) < 1 << 63 => bits(above(at(0))),
+        Intrinsic::Convert(I32, F32, Up) if at(0) < 1 << 31 => bits(above(at(0))),
+        Intrinsic::Convert(U32, F32, Zero | Down) | Intrinsic::Convert(U64, F32, Zero) => bits(below(at(0))),
+        Intrinsic::Convert(F32, U32, Zero) => u64::from(single(at(0)) as u32),
+        Intrinsic::Convert(F32, U64, Zero) => single(at(0)) as u64,
+        Intrinsic::FlushToZero => {
             let value = single(at(0));
             bits(if value.is_subnormal() { 0.0_f32.copysign(value) } else { value })
         }
-        "reciprocal64_high" => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
-        "reciprocal_sqrt64_high" => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
-        "abs" => u64::from((at(0) as i32).unsigned_abs()),
-        "llabs" => at(0).cast_signed().unsigned_abs(),
-        "min.u" | "min.ull" => at(0).min(at(1)),
-        "max.u" | "max.ull" => at(0).max(at(1)),
-        "min.i" => u64::from((at(0) as i32).min(at(1) as i32).cast_unsigned()),
-        "max.i" => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
+        Intrinsic::ReciprocalHigh => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
+        Intrinsic::ReciprocalSqrtHigh => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
+        Intrinsic::Abs(I32) => u64::from((at(0) as i32).unsigned_abs()),
+        Intrinsic::Abs(I64) => at(0).cast_signed().unsigned_abs(),
+        Intrinsic::Min(U32 | U64) => at(0).min(at(1)),
+        Intrinsic::Max(U32 | U64) => at(0).max(at(1)),
+        Intrinsic::Min(I32) => u64::from((at(0) as i32).min(at(1) as i32).cast_unsigned()),
+        Intrinsic::Max(I32) => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
         _ => return None,
     })
 }
@@ -145,12 +147,13 @@ impl Expression {
     /// or `None` if it is unknown.
     pub fn new(
         function: &Function,
-        root: Id,
-        leaves: &[Id],
-        inputs: &dyn Fn(Id, &mut Vec<Id>) -> Option<Op>,
+        root: ValueId,
+        leaves: &[ValueId],
+        inputs: &dyn Fn(ValueId, &mut Vec<ValueId>) -> Option<Op>,
     ) -> Option<Self> {
         let mut found = Self { leaves: leaves.len(), operations: Vec::new() };
-        let mut indices: FastMap<Id, u16> = (0..).zip(leaves).map(|(index, leaf)| (*leaf, index)).collect();
+        let mut indices: FastMap<ValueId, u16> =
+            (0..).zip(leaves).map(|(index, leaf)| (*leaf, index)).collect();
         let mut stack = vec![(root, false)];
         let mut parts = Vec::new();
         while let Some((id, is_done)) = stack.pop() {

@@ -1,6 +1,6 @@
 //! Lists by value, stored contiguously: users, uses.
 
-use super::Id;
+use super::{Key, ValueId};
 
 /// A list for each of several values.
 #[derive(Debug)]
@@ -12,10 +12,10 @@ pub struct IdLists<T> {
 
 impl<T: Copy> IdLists<T> {
     /// Creates `count` lists from entries with the number of their list; entries of a list keep their order.
-    pub fn new(count: usize, given: &[(Id, T)]) -> Self {
-        let mut start = vec![0; count + 1];
+    pub fn new(count: usize, given: &[(ValueId, T)]) -> Self {
+        let mut start = vec![0_u32; count + 1];
         for (id, _) in given {
-            start[*id as usize + 1] += 1;
+            start[id.index() + 1] += 1;
         }
         for index in 0..count {
             start[index + 1] += start[index];
@@ -23,7 +23,7 @@ impl<T: Copy> IdLists<T> {
         let mut next = start.clone();
         let mut entries: Vec<T> = given.iter().map(|entry| entry.1).collect();
         for (id, entry) in given {
-            let slot = &mut next[*id as usize];
+            let slot = &mut next[id.index()];
             entries[*slot as usize] = *entry;
             *slot += 1;
         }
@@ -31,8 +31,8 @@ impl<T: Copy> IdLists<T> {
     }
 
     /// Returns the list of a value.
-    pub fn of(&self, id: Id) -> &[T] {
-        &self.entries[self.start[id as usize] as usize..self.start[id as usize + 1] as usize]
+    pub fn of(&self, id: ValueId) -> &[T] {
+        &self.entries[self.start[id.index()] as usize..self.start[id.index() + 1] as usize]
     }
 }
 
@@ -51,8 +51,9 @@ mod tests {
 
     #[test]
     fn entries_of_a_list_keep_their_order() {
-        let rows = IdLists::new(4, &[(2, 'a'), (0, 'b'), (2, 'c'), (2, 'd')]);
-        let lists: Vec<String> = (0..4).map(|id| rows.of(id).iter().collect()).collect();
+        let given = [(2, 'a'), (0, 'b'), (2, 'c'), (2, 'd')].map(|(id, entry)| (ValueId::new(id), entry));
+        let rows = IdLists::new(4, &given);
+        let lists: Vec<String> = (0..4).map(|id| rows.of(ValueId::new(id)).iter().collect()).collect();
         assert_eq!(lists, ["b", "", "acd", ""]);
     }
 }

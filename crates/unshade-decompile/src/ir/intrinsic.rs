@@ -1,313 +1,487 @@
-//! Functions that C calls by name: CUDA's, and helpers that are printed before a function that needs them.
+//! Operations that are no operators of the usual kind: with a rounding mode, between the threads of a warp or block,
+//! on memory as a whole.
 //!
-//! [`TABLE`] is sorted by name. Types are letters: `u i f d U I D h` for 32-bit and 64-bit numbers (`U I` have 64
-//! bits), `b` for a boolean, `p` for a pointer, `c` for a number that must be constant, `o` for a value of any type,
-//! `-` for none.
+//! One table has a row per family: its name, the parts that distinguish its members, the types of results and inputs,
+//! and the effect.
 
-/// An index into [`TABLE`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Intrinsic(pub u16);
+use super::vocabulary::vocabulary;
 
-/// The effect of a call besides its result.
+vocabulary! {
+    /// The type of a number.
+    Number {
+        /// A signed 32-bit integer.
+        I32 "i32",
+        /// An unsigned 32-bit integer.
+        U32 "u32",
+        /// A signed 64-bit integer.
+        I64 "i64",
+        /// An unsigned 64-bit integer.
+        U64 "u64",
+        /// A 32-bit floating-point number.
+        F32 "f32",
+        /// A 64-bit floating-point number.
+        F64 "f64",
+    }
+}
+
+vocabulary! {
+    /// A rounding mode.
+    Rounding {
+        /// To the nearest number, of two to the even one.
+        Nearest "nearest",
+        /// Down.
+        Down "down",
+        /// Up.
+        Up "up",
+        /// Towards zero.
+        Zero "zero",
+    }
+}
+
+vocabulary! {
+    /// The lane from which a shuffle takes the value.
+    ShuffleMode {
+        /// The lane with a number.
+        Index "index",
+        /// The lane that many below.
+        Up "up",
+        /// The lane that many above.
+        Down "down",
+        /// The lane whose number differs in some bits.
+        Xor "xor",
+    }
+}
+
+vocabulary! {
+    /// What a vote asks.
+    Vote {
+        /// Whether the condition holds in all lanes.
+        All "all",
+        /// Whether it holds in any lane.
+        Any "any",
+    }
+}
+
+vocabulary! {
+    /// What a barrier computes from the conditions of the threads.
+    Reduction {
+        /// The number of threads where it holds.
+        Count "count",
+        /// Whether it holds in all threads.
+        And "and",
+        /// Whether it holds in any thread.
+        Or "or",
+    }
+}
+
+vocabulary! {
+    /// The threads that see the memory accesses before a fence.
+    Scope {
+        /// Those of the block.
+        Block "block",
+        /// Those of the device.
+        Device "device",
+        /// All, and the host.
+        System "system",
+    }
+}
+
+vocabulary! {
+    /// An operation on memory that no other access interrupts.
+    AtomicOp {
+        /// The sum.
+        Add "add",
+        /// The smaller number.
+        Min "min",
+        /// The larger number.
+        Max "max",
+        /// One more, but zero from a limit on.
+        Inc "inc",
+        /// One less, but the limit below zero.
+        Dec "dec",
+        /// Bitwise and.
+        And "and",
+        /// Bitwise or.
+        Or "or",
+        /// Bitwise exclusive or.
+        Xor "xor",
+        /// The new value.
+        Exchange "exchange",
+    }
+}
+
+vocabulary! {
+    /// An operation on the four bytes of two words.
+    ByteOp {
+        /// Sums.
+        Add "add",
+        /// Absolute differences.
+        Difference "difference",
+        /// The smaller ones.
+        Min "min",
+        /// The sum of the absolute differences.
+        SumOfDifferences "sum_of_differences",
+    }
+}
+
+vocabulary! {
+    /// A clock.
+    Timer {
+        /// The lower half of the multiprocessor's clock.
+        Clock "clock",
+        /// Its upper half.
+        ClockHigh "clock_high",
+        /// The lower half of the device's clock, in nanoseconds.
+        Global "global",
+        /// Its upper half.
+        GlobalHigh "global_high",
+    }
+}
+
+/// The effect of an intrinsic besides its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// None.
     None,
-    /// The result depends on when or by which thread it is called: the call has a position in the order of effects,
-    /// but may be removed.
+    /// The result depends on when or by which thread it is executed: it has a position in the order of effects, but
+    /// may be removed.
     Reads,
     /// It has side effects.
     Changes,
 }
 
-/// A function.
-#[derive(Debug)]
-pub struct Entry {
-    /// Its name in C.
-    pub name: &'static str,
-    /// The types of result and inputs.
-    pub types: &'static str,
-    /// Its effect.
+/// The type of a result or input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// No value.
+    None,
+    /// A number.
+    Number(Number),
+    /// A boolean.
+    Bool,
+    /// The address of memory.
+    Pointer,
+    /// A small number that must be constant.
+    Immediate,
+    /// A value of any type.
+    Any,
+}
+
+/// The most inputs of an intrinsic.
+const MAX_INPUTS: usize = 15;
+
+/// The types of an intrinsic.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    /// The result.
+    pub result: Operand,
+    /// The inputs, and what further ones would be.
+    inputs: [Operand; MAX_INPUTS],
+    /// Number of inputs.
+    count: u8,
+    /// The effect.
     pub effect: Effect,
-    /// Whether the prelude defines it because CUDA does not; see [`crate::c::prelude`].
-    pub is_helper: bool,
 }
 
-const fn pure(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::None, is_helper: false }
+impl Signature {
+    const fn new<const N: usize>(result: Operand, given: [Operand; N], effect: Effect) -> Self {
+        let mut inputs = [U32; MAX_INPUTS];
+        let mut index = 0;
+        while index < N {
+            inputs[index] = given[index];
+            index += 1;
+        }
+        Self { result, inputs, count: N as u8, effect }
+    }
+
+    /// Returns whether the result or an input has a type.
+    pub fn has(&self, operand: Operand) -> bool {
+        self.result == operand || self.inputs[..usize::from(self.count)].contains(&operand)
+    }
 }
 
-const fn reads(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::Reads, is_helper: false }
+const U32: Operand = Operand::Number(Number::U32);
+const I32: Operand = Operand::Number(Number::I32);
+const U64: Operand = Operand::Number(Number::U64);
+const I64: Operand = Operand::Number(Number::I64);
+const F32: Operand = Operand::Number(Number::F32);
+const F64: Operand = Operand::Number(Number::F64);
+const NOTHING: Operand = Operand::None;
+const BOOL: Operand = Operand::Bool;
+const PTR: Operand = Operand::Pointer;
+const IMM: Operand = Operand::Immediate;
+const ANY: Operand = Operand::Any;
+
+const fn of(number: Number) -> Operand {
+    Operand::Number(number)
 }
 
-const fn changes(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::Changes, is_helper: false }
+macro_rules! intrinsics {
+    ($($(#[$doc:meta])* $member:ident $(($($part:ident: $of:ty),+))?
+        $text:literal, $effect:ident $result:expr, [$($input:expr),*];)*) => {
+        vocabulary! {
+            /// An intrinsic operation.
+            Intrinsic {
+                $($(#[$doc])* $member $(($($part: $of),+))? $text,)*
+            }
+        }
+
+        impl Intrinsic {
+            /// Returns its types and its effect.
+            #[expect(unused_variables, reason = "some parts have no influence on the types")]
+            pub const fn signature(self) -> Signature {
+                match self {
+                    $(Self::$member $(($($part),+))? => {
+                        Signature::new($result, [$($input),*], Effect::$effect)
+                    })*
+                }
+            }
+        }
+    };
 }
 
-const fn helper(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::None, is_helper: true }
-}
+intrinsics! {
+    // Floating-point arithmetic.
 
-const fn reading_helper(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::Reads, is_helper: true }
-}
+    /// The sum, rounded.
+    Add(ty: Number, mode: Rounding) "add", None of(ty), [of(ty), of(ty)];
+    /// The product, rounded.
+    Multiply(ty: Number, mode: Rounding) "multiply", None of(ty), [of(ty), of(ty)];
+    /// The product of the first two inputs plus the third one, rounded once.
+    Fma(ty: Number, mode: Rounding) "fma", None of(ty), [of(ty), of(ty), of(ty)];
+    /// The nearest integer as a float.
+    Round(ty: Number, mode: Rounding) "round", None of(ty), [of(ty)];
+    /// A number of another type, rounded.
+    Convert(from: Number, to: Number, mode: Rounding) "convert", None of(to), [of(from)];
+    /// The smaller number.
+    Min(ty: Number) "min", None of(ty), [of(ty), of(ty)];
+    /// The larger number.
+    Max(ty: Number) "max", None of(ty), [of(ty), of(ty)];
+    /// The absolute value of an integer.
+    Abs(ty: Number) "abs", None of(ty), [of(ty)];
+    /// An approximation of the cosine.
+    Cosine "cosine", None F32, [F32];
+    /// An approximation of the sine.
+    Sine "sine", None F32, [F32];
+    /// An approximation of the power of two.
+    Exp2 "exp2", None F32, [F32];
+    /// An approximation of the logarithm to the base two.
+    Log2 "log2", None F32, [F32];
+    /// An approximation of the reciprocal of the square root.
+    ReciprocalSqrt "reciprocal_sqrt", None F32, [F32];
+    /// The upper half of an approximation of the reciprocal, from the upper half of a double.
+    ReciprocalHigh "reciprocal_high", None U32, [U32];
+    /// The same for the reciprocal of the square root.
+    ReciprocalSqrtHigh "reciprocal_sqrt_high", None U32, [U32];
+    /// The nearest number between 0 and 1.
+    Saturate "saturate", None F32, [F32];
+    /// Zero with the same sign for a subnormal number.
+    FlushToZero "flush_to_zero", None F32, [F32];
+    /// The product with a power of two: number, number, rounding mode, number of the power.
+    MultiplyScaled "multiply_scaled", None F32, [F32, F32, IMM, IMM];
+    /// The same, but zero times anything is zero.
+    MultiplyZeroWins "multiply_zero_wins", None F32, [F32, F32, IMM, IMM];
+    /// The fused product and sum, where zero times anything is zero. The last input is the rounding mode.
+    FmaZeroWins "fma_zero_wins", None F32, [F32, F32, F32, IMM];
+    /// The number with the bits of a half.
+    HalfToFloat "half_to_float", None F32, [U32];
+    /// The bits of a half. The second input is the rounding mode.
+    ToHalf(ty: Number) "to_half", None U32, [of(ty), IMM];
+    /// Whether a quotient needs the slow path.
+    DivideIsHard(ty: Number) "divide_is_hard", None BOOL, [of(ty), of(ty)];
+    /// The first input, or the third one if the second one is not a number.
+    OrIfNan "or_if_nan", None I64, [I64, F64, I64];
+    /// A double, unchanged: its bits are one.
+    Double "double", None F64, [F64];
 
-const fn changing_helper(name: &'static str, types: &'static str) -> Entry {
-    Entry { name, types, effect: Effect::Changes, is_helper: true }
-}
+    // Integers.
 
-/// All functions. Overloads have a suffix after a dot, which is not printed.
-pub static TABLE: &[Entry] = &[
-    pure("__brev", "uu"),
-    pure("__byte_perm", "uuuu"),
-    pure("__cosf", "ff"),
-    pure("__dadd_rd", "ddd"),
-    pure("__dadd_ru", "ddd"),
-    pure("__dadd_rz", "ddd"),
-    pure("__ddiv_rn", "ddd"),
-    pure("__dmul_rd", "ddd"),
-    pure("__dmul_ru", "ddd"),
-    pure("__dmul_rz", "ddd"),
-    pure("__double2float_rd", "fd"),
-    pure("__double2float_ru", "fd"),
-    pure("__double2float_rz", "fd"),
-    pure("__double2int_rd", "id"),
-    pure("__double2int_rn", "id"),
-    pure("__double2int_ru", "id"),
-    pure("__double2int_rz", "id"),
-    pure("__double2ll_rd", "Id"),
-    pure("__double2ll_rn", "Id"),
-    pure("__double2ll_ru", "Id"),
-    pure("__double2ll_rz", "Id"),
-    pure("__double2uint_rd", "ud"),
-    pure("__double2uint_rn", "ud"),
-    pure("__double2uint_ru", "ud"),
-    pure("__double2uint_rz", "ud"),
-    pure("__double2ull_rd", "Ud"),
-    pure("__double2ull_rn", "Ud"),
-    pure("__double2ull_ru", "Ud"),
-    pure("__double2ull_rz", "Ud"),
-    pure("__fadd_rd", "fff"),
-    pure("__fadd_ru", "fff"),
-    pure("__fadd_rz", "fff"),
-    pure("__fdiv_rn", "fff"),
-    pure("__float2int_rd", "if"),
-    pure("__float2int_rn", "if"),
-    pure("__float2int_ru", "if"),
-    pure("__float2int_rz", "if"),
-    pure("__float2ll_rd", "If"),
-    pure("__float2ll_rn", "If"),
-    pure("__float2ll_ru", "If"),
-    pure("__float2ll_rz", "If"),
-    pure("__float2uint_rd", "uf"),
-    pure("__float2uint_rn", "uf"),
-    pure("__float2uint_ru", "uf"),
-    pure("__float2uint_rz", "uf"),
-    pure("__float2ull_rd", "Uf"),
-    pure("__float2ull_rn", "Uf"),
-    pure("__float2ull_ru", "Uf"),
-    pure("__float2ull_rz", "Uf"),
-    pure("__fma_rd", "dddd"),
-    pure("__fma_ru", "dddd"),
-    pure("__fma_rz", "dddd"),
-    pure("__fmaf_rd", "ffff"),
-    pure("__fmaf_ru", "ffff"),
-    pure("__fmaf_rz", "ffff"),
-    pure("__fmul_rd", "fff"),
-    pure("__fmul_ru", "fff"),
-    pure("__fmul_rz", "fff"),
-    pure("__frcp_rn", "ff"),
-    pure("__fsqrt_rn", "ff"),
-    pure("__int2double_rn", "di"),
-    pure("__int2float_rd", "fi"),
-    pure("__int2float_ru", "fi"),
-    pure("__int2float_rz", "fi"),
-    pure("__ll2double_rd", "dI"),
-    pure("__ll2double_ru", "dI"),
-    pure("__ll2double_rz", "dI"),
-    pure("__ll2float_rd", "fI"),
-    pure("__ll2float_ru", "fI"),
-    pure("__ll2float_rz", "fI"),
-    pure("__log2f", "ff"),
-    pure("__saturatef", "ff"),
-    reads("__shfl", "uuuc"),
-    reads("__shfl_down", "uuuc"),
-    reads("__shfl_up", "uuuc"),
-    reads("__shfl_xor", "uuuc"),
-    pure("__sinf", "ff"),
-    changes("__syncthreads", "-"),
-    changes("__syncthreads_and", "ui"),
-    changes("__syncthreads_count", "ui"),
-    changes("__syncthreads_or", "ui"),
-    changes("__threadfence", "-"),
-    changes("__threadfence_block", "-"),
-    changes("__threadfence_system", "-"),
-    changes("__trap", "-"),
-    pure("__uint2float_rd", "fu"),
-    pure("__uint2float_ru", "fu"),
-    pure("__uint2float_rz", "fu"),
-    pure("__umul64hi", "UUU"),
-    pure("__ull2double_rd", "dU"),
-    pure("__ull2double_rn", "dU"),
-    pure("__ull2double_ru", "dU"),
-    pure("__ull2double_rz", "dU"),
-    pure("__ull2float_rd", "fU"),
-    pure("__ull2float_rn", "fU"),
-    pure("__ull2float_ru", "fU"),
-    pure("__ull2float_rz", "fU"),
-    pure("__vabsdiffu4", "uuu"),
-    pure("__vadd4", "uuu"),
-    pure("__vminu4", "uuu"),
-    pure("__vsadu4", "uuu"),
-    reads("__all", "ub"),
-    reads("__any", "ub"),
-    reads("__ballot", "ub"),
-    changing_helper("__assertfail", "-ooIoI"),
-    pure("abs", "ii"),
-    changing_helper("atomic_safe_add", "upu"),
-    changes("atomicAdd.f", "fpf"),
-    changes("atomicAdd.i", "ipi"),
-    changes("atomicAdd.u", "upu"),
-    changes("atomicAdd.ull", "UpU"),
-    changes("atomicAnd.u", "upu"),
-    changes("atomicAnd.ull", "UpU"),
-    changes("atomicCAS.u", "upuu"),
-    changes("atomicCAS.ull", "UpUU"),
-    changes("atomicDec.u", "upu"),
-    changes("atomicExch.f", "fpf"),
-    changes("atomicExch.u", "upu"),
-    changes("atomicExch.ull", "UpU"),
-    changes("atomicInc.u", "upu"),
-    changes("atomicMax.i", "ipi"),
-    changes("atomicMax.ll", "IpI"),
-    changes("atomicMax.u", "upu"),
-    changes("atomicMax.ull", "UpU"),
-    changes("atomicMin.i", "ipi"),
-    changes("atomicMin.ll", "IpI"),
-    changes("atomicMin.u", "upu"),
-    changes("atomicMin.ull", "UpU"),
-    changes("atomicOr.u", "upu"),
-    changes("atomicOr.ull", "UpU"),
-    changes("atomicXor.u", "upu"),
-    changes("atomicXor.ull", "UpU"),
-    pure("ceil", "dd"),
-    pure("ceilf", "ff"),
-    helper("clamp_integer", "IIbc"),
-    helper("double_to_half", "udc"),
-    reads("clock", "u"),
-    reading_helper("clock_high", "u"),
-    reading_helper("globaltimer_low", "u"),
-    reading_helper("globaltimer_high", "u"),
-    changing_helper("barrier_sync", "-uu"),
-    changing_helper("barrier_arrive", "-uu"),
-    pure("double", "dd"),
-    pure("exp2f", "ff"),
-    helper("fdivide_is_hard", "bff"),
-    helper("ddivide_is_hard", "bdd"),
-    pure("floor", "dd"),
-    pure("floorf", "ff"),
-    helper("flush_to_zero", "ff"),
-    pure("fma", "dddd"),
-    helper("fma_zero_wins", "ffffc"),
-    pure("fmaf", "ffff"),
-    pure("fmax", "ddd"),
-    pure("fmaxf", "fff"),
-    pure("fmin", "ddd"),
-    pure("fminf", "fff"),
-    helper("fmul_scaled", "fffcc"),
-    helper("fmul_zero_wins", "fffcc"),
-    helper("float_to_half", "ufc"),
-    changes("free", "-o"),
-    helper("half_to_float", "fu"),
-    pure("llabs", "II"),
-    changes("malloc", "UU"),
-    pure("max.i", "iii"),
-    pure("max.u", "uuu"),
-    pure("max.ll", "III"),
-    pure("max.ull", "UUU"),
-    helper("mad_descriptor", "uuuu"),
-    pure("min.i", "iii"),
-    pure("min.u", "uuu"),
-    pure("min.ll", "III"),
-    pure("min.ull", "UUU"),
-    changes("printf", "ioooooooooooooooooooooooooooooooooo"),
-    helper("reciprocal", "ff"),
-    helper("reciprocal64_high", "uu"),
-    helper("reciprocal_sqrt64_high", "uu"),
-    helper("or_if_nan", "IIdI"),
-    pure("rint", "dd"),
-    pure("rintf", "ff"),
-    pure("rsqrtf", "ff"),
-    helper("select_bytes", "uuuuc"),
-    helper("shift_step", "uuuc"),
-    reading_helper("shuffle", "uuuuc"),
-    reading_helper("shuffle_inside", "buuc"),
-    pure("sqrt", "dd"),
-    helper("surface_clamp", "uuuuccc"),
-    helper("surface_clamp_outside", "buuuccc"),
-    helper("surface_bitfield", "uuuuc"),
-    helper("surface_bitfield_outside", "buuuc"),
-    helper("surface_address", "uuuu"),
-    pure("trunc", "dd"),
-    pure("truncf", "ff"),
-    helper("video_clamp", "IIb"),
-    helper("video_part", "Iuc"),
-    helper("video_simd", "ucccuuucccccccccc"),
-    reading_helper("vote_equal", "bb"),
-];
+    /// The bits in the opposite order.
+    ReverseBits "reverse_bits", None U32, [U32];
+    /// Bytes of two words, selected by the third one.
+    PermuteBytes "permute_bytes", None U32, [U32, U32, U32];
+    /// The same, with signs of bytes and with a mode.
+    SelectBytes "select_bytes", None U32, [U32, U32, U32, IMM];
+    /// The upper half of the unsigned 128-bit product.
+    MultiplyHigh "multiply_high", None U64, [U64, U64];
+    /// The nearest number of a type; the second input says whether the first one is signed.
+    ClampInteger "clamp_integer", None I64, [I64, BOOL, IMM];
+    /// A product and a sum of the parts that the second input describes.
+    MultiplyAddByDescriptor "multiply_add_by_descriptor", None U32, [U32, U32, U32];
+    /// An operation on bytes.
+    Bytes(op: ByteOp) "bytes", None U32, [U32, U32];
+    /// A part of a word.
+    VideoPart "video_part", None I64, [U32, IMM];
+    /// The nearest 32-bit number.
+    VideoClamp "video_clamp", None I64, [I64, BOOL];
+    /// An operation on the parts of two words.
+    VideoSimd "video_simd", None U32, [IMM, IMM, IMM, U32, U32, U32, IMM, IMM, IMM, IMM, IMM, IMM, IMM, IMM, IMM];
+
+    // Addresses of surfaces.
+
+    /// A coordinate within its bound.
+    SurfaceClamp "surface_clamp", None U32, [U32, U32, U32, IMM, IMM, IMM];
+    /// Whether a coordinate is out of its bound.
+    SurfaceClampOutside "surface_clamp_outside", None BOOL, [U32, U32, U32, IMM, IMM, IMM];
+    /// The offset in a block, from coordinates.
+    SurfaceBitfield "surface_bitfield", None U32, [U32, U32, U32, IMM];
+    /// Whether any coordinate is out of its bound.
+    SurfaceBitfieldOutside "surface_bitfield_outside", None BOOL, [U32, U32, U32, IMM];
+    /// The upper bits of an address.
+    SurfaceAddress "surface_address", None U32, [U32, U32, U32];
+
+    // Threads of a warp.
+
+    /// The value of another lane in a segment of this many lanes.
+    Shuffle(mode: ShuffleMode) "shuffle", Reads U32, [U32, U32, IMM];
+    /// The value of another lane, with a mask and the mode.
+    ShuffleMasked "shuffle_masked", Reads U32, [U32, U32, U32, IMM];
+    /// Whether that lane is in the segment.
+    ShuffleInside "shuffle_inside", Reads BOOL, [U32, U32, IMM];
+    /// A vote.
+    Vote(vote: Vote) "vote", Reads U32, [BOOL];
+    /// Whether a condition is the same in all lanes.
+    VoteEqual "vote_equal", Reads BOOL, [BOOL];
+    /// The lanes where a condition holds.
+    Ballot "ballot", Reads U32, [BOOL];
+
+    // Threads of a block.
+
+    /// Waits for all threads.
+    Barrier "barrier", Changes NOTHING, [];
+    /// Waits for all threads, and combines their conditions.
+    BarrierReduce(op: Reduction) "barrier_reduce", Changes U32, [I32];
+    /// Waits at a barrier with a number, for this many threads.
+    BarrierSync "barrier_sync", Changes NOTHING, [U32, U32];
+    /// Arrives there without waiting.
+    BarrierArrive "barrier_arrive", Changes NOTHING, [U32, U32];
+
+    // Memory.
+
+    /// Makes earlier accesses visible before later ones.
+    Fence(scope: Scope) "fence", Changes NOTHING, [];
+    /// Changes memory, and returns its earlier contents.
+    Atomic(op: AtomicOp, ty: Number) "atomic", Changes of(ty), [PTR, of(ty)];
+    /// Sets memory to the third input if it equals the second one, and returns its earlier contents.
+    AtomicCompareExchange(ty: Number) "atomic_compare_exchange", Changes of(ty), [PTR, of(ty), of(ty)];
+    /// Adds to memory unless the sum overflows.
+    AtomicSafeAdd "atomic_safe_add", Changes U32, [PTR, U32];
+
+    // Others.
+
+    /// The time.
+    Time(timer: Timer) "time", Reads U32, [];
+    /// Prints a format with arguments, of which there may be any number.
+    Printf "printf", Changes I32, [ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY];
+    /// Allocates memory.
+    Malloc "malloc", Changes U64, [U64];
+    /// Frees memory.
+    Free "free", Changes NOTHING, [ANY];
+    /// Reports a condition that does not hold: condition, file, line, function, size of a character.
+    AssertFail "assert_fail", Changes NOTHING, [ANY, ANY, I64, ANY, I64];
+    /// Stops the program.
+    Trap "trap", Changes NOTHING, [];
+}
 
 impl Intrinsic {
-    /// Returns the function with a name.
-    pub fn by_name(name: &str) -> Option<Self> {
-        static NAMES: std::sync::OnceLock<super::hash::FastMap<&'static str, u16>> =
-            std::sync::OnceLock::new();
-        let names = NAMES.get_or_init(|| {
-            TABLE.iter().enumerate().map(|(index, entry)| (entry.name, index as u16)).collect()
-        });
-        names.get(name).copied().map(Self)
+    /// Returns the type of the result.
+    #[inline]
+    pub fn result(self) -> Operand {
+        self.signature().result
     }
 
-    /// Returns its entry.
-    pub fn entry(self) -> &'static Entry {
-        static NOTHING: Entry = pure("", "-");
-        TABLE.get(usize::from(self.0)).unwrap_or(&NOTHING)
+    /// Returns the type of an input.
+    #[inline]
+    pub fn input(self, index: usize) -> Operand {
+        let last = if self == Self::Printf { ANY } else { U32 };
+        self.signature().inputs.get(index).copied().unwrap_or(last)
     }
 
-    /// Returns the name to print.
-    pub fn name(self) -> &'static str {
-        let name = self.entry().name;
-        name.split_once('.').map_or(name, |parts| parts.0)
-    }
-
-    /// Returns the type letter of the result.
-    pub fn result(self) -> u8 {
-        self.entry().types.as_bytes().first().copied().unwrap_or(b'-')
-    }
-
-    /// Returns the type letter of an input.
-    pub fn input(self, index: usize) -> u8 {
-        self.entry().types.as_bytes().get(index + 1).copied().unwrap_or(b'u')
+    /// Returns the number of inputs, or `None` if there may be any.
+    pub fn input_count(self) -> Option<usize> {
+        (self != Self::Printf).then(|| usize::from(self.signature().count))
     }
 
     /// Returns whether its result depends only on its inputs.
+    #[inline]
     pub fn is_pure(self) -> bool {
-        self.entry().effect == Effect::None
+        self.signature().effect == Effect::None
     }
 
-    /// Returns whether it must not be removed.
-    pub fn is_kept(self) -> bool {
-        self.entry().effect == Effect::Changes
+    /// Returns whether it changes something: it must not be removed, and loads must not move across it.
+    #[inline]
+    pub fn changes(self) -> bool {
+        self.signature().effect == Effect::Changes
     }
 
     /// Returns whether all threads of a block wait for each other.
     pub fn is_block_barrier(self) -> bool {
-        let name = self.entry().name;
-        name.starts_with("__syncthreads") || name == "barrier_sync"
+        matches!(self, Self::Barrier | Self::BarrierReduce(_) | Self::BarrierSync)
     }
 
-    /// Returns whether loads must not move across it.
-    pub fn is_barrier(self) -> bool {
-        self.entry().effect == Effect::Changes
+    /// Returns whether it moves bits of any type between lanes or to memory.
+    pub fn moves_bits(self) -> bool {
+        matches!(self, Self::Shuffle(_) | Self::Atomic(AtomicOp::Exchange, _))
+    }
+}
+
+impl Operand {
+    /// Returns the number of bits, or `None` if there may be any.
+    pub fn width(self) -> Option<u8> {
+        match self {
+            Self::None => Some(0),
+            Self::Bool => Some(1),
+            Self::Number(number) => Some(number.width()),
+            Self::Immediate | Self::Pointer | Self::Any => None,
+        }
+    }
+
+    /// Returns whether it is a floating-point number.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Number(Number::F32 | Number::F64))
+    }
+
+    /// Returns whether it is a signed integer.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::Number(Number::I32 | Number::I64))
+    }
+}
+
+impl Number {
+    /// Returns the number of bits.
+    pub fn width(self) -> u8 {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 32,
+            Self::I64 | Self::U64 | Self::F64 => 64,
+        }
+    }
+
+    /// Returns the floating-point type with a width.
+    pub fn float(width: u8) -> Self {
+        if width == 64 { Self::F64 } else { Self::F32 }
+    }
+
+    /// Returns the integer type with a width.
+    pub fn integer(width: u8, is_signed: bool) -> Self {
+        match (width, is_signed) {
+            (64, true) => Self::I64,
+            (64, false) => Self::U64,
+            (_, true) => Self::I32,
+            (_, false) => Self::U32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_identify_intrinsics() {
+        for intrinsic in Intrinsic::all() {
+            assert_eq!(Intrinsic::by_name(&intrinsic.to_string()), Some(intrinsic));
+        }
+        assert_eq!(Intrinsic::by_name("fma.f32"), None);
+        assert_eq!(Intrinsic::by_name("barrier.x"), None);
     }
 }

@@ -10,23 +10,26 @@ pub mod dominators;
 pub mod evaluate;
 pub mod fold;
 pub mod hash;
+pub mod id;
 pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
+pub mod module;
 mod op;
+pub mod special;
+pub mod text;
+pub mod ty;
+mod vocabulary;
 
-pub use image::Image;
-pub use intrinsic::Intrinsic;
-pub use op::Sign;
+pub use id::{BlockId, BlockMap, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
+pub use image::{Boundary, Image, ImageAccess, ImageShape};
+pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
+pub use module::{MemoryObject, Module, ObjectSpace, Parameter};
+pub use op::{OPERATORS, Sign, Widths};
+pub use special::{Axis, Special};
 
-/// A value: an index into [`Function::values`].
-pub type Id = u32;
-
-/// A block: an index into [`Function::blocks`].
-pub type BlockId = u32;
-
-/// No value, no block, no address.
-pub const NONE: u32 = u32::MAX;
+/// The address of a value that comes from no instruction.
+pub const NO_ADDRESS: u32 = u32::MAX;
 
 /// A memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,26 +44,6 @@ pub enum Space {
     Constant(u8),
 }
 
-/// A special value such as the thread index: its name, behind a reference to keep operators small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Special(pub &'static &'static str);
-
-impl Special {
-    /// Returns whether it is small enough that its sign does not matter: indices and sizes of blocks and grids.
-    pub fn is_small(self) -> bool {
-        ["threadIdx", "blockIdx", "blockDim", "gridDim"].iter().any(|name| self.0.starts_with(name))
-    }
-
-    /// Returns the array at the start of a memory window.
-    pub fn memory(self) -> Option<&'static &'static str> {
-        match *self.0 {
-            "local_window()" => Some(&"local"),
-            "shared_window()" => Some(&"shared"),
-            _ => None,
-        }
-    }
-}
-
 /// An operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "operators, by their usual names")]
@@ -70,8 +53,8 @@ pub enum Op {
     /// Bytes of the parameters, from this offset on.
     Parameter(u32),
     Special(Special),
-    /// The address of a variable or function: an index into [`Function::symbols`].
-    Symbol(u32),
+    /// The address of a variable or function.
+    Symbol(SymbolId),
     Phi,
     Add,
     Sub,
@@ -131,17 +114,16 @@ pub enum Op {
     Load(Space),
     /// The address is the first input, the value the second.
     Store(Space),
-    /// A CUDA function or a helper.
+    /// An operation with a meaning of its own.
     Call(Intrinsic),
-    /// Reads a texture or surface: an index into [`Function::images`].
-    ImageRead(u32),
-    /// Writes a surface: an index into [`Function::images`].
-    ImageWrite(u32),
+    /// Reads a texture or surface.
+    ImageRead(ImageId),
+    /// Writes a surface.
+    ImageWrite(ImageId),
     /// The n-th word of a read.
     Result(u8),
-    /// An instruction that cannot be lifted: an index into [`Function::notes`]. The inputs are those of the
-    /// instruction.
-    Unlifted(u32),
+    /// An instruction that cannot be lifted. The inputs are those of the instruction.
+    Unlifted(NoteId),
 }
 
 impl Op {
@@ -159,7 +141,7 @@ impl Op {
     pub fn is_kept(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
-            Op::Call(intrinsic) => intrinsic.is_kept(),
+            Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
     }
@@ -168,7 +150,7 @@ impl Op {
     pub fn is_barrier(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
-            Op::Call(intrinsic) => intrinsic.is_barrier(),
+            Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
     }
@@ -183,7 +165,7 @@ pub struct Value {
     pub width: u8,
     /// Its block.
     pub block: BlockId,
-    /// The instruction that it comes from, or [`NONE`].
+    /// The address of the instruction that it comes from, or [`NO_ADDRESS`].
     pub address: u32,
     start: u32,
     count: u32,
@@ -191,6 +173,14 @@ pub struct Value {
     pub is_changed: bool,
     /// Whether it is an access of memory that must happen as often and in the order that the code says.
     pub is_volatile: bool,
+}
+
+impl Value {
+    /// Returns the part of the list of inputs that has its own.
+    #[inline]
+    fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..(self.start + self.count) as usize
+    }
 }
 
 /// The end of a block.
@@ -203,7 +193,7 @@ pub enum End {
     /// Branches to one of two blocks.
     Branch {
         /// The condition.
-        condition: Id,
+        condition: ValueId,
         /// The successor if it holds.
         yes: BlockId,
         /// The successor if it does not hold.
@@ -212,7 +202,7 @@ pub enum End {
     /// Branches to one of many blocks.
     Switch {
         /// The selector.
-        selector: Id,
+        selector: ValueId,
         /// The case values and their blocks.
         cases: Vec<(u64, BlockId)>,
         /// The default block, if there is one.
@@ -275,7 +265,7 @@ impl End {
     }
 
     /// Returns the condition or selector.
-    pub fn input(&self) -> Option<Id> {
+    pub fn input(&self) -> Option<ValueId> {
         match self {
             End::Branch { condition, .. } => Some(*condition),
             End::Switch { selector, .. } => Some(*selector),
@@ -288,9 +278,9 @@ impl End {
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The phis; their inputs are in the order of `predecessors`.
-    pub phis: Vec<Id>,
+    pub phis: Vec<ValueId>,
     /// Values that read or change state, in order.
-    pub effects: Vec<Id>,
+    pub effects: Vec<ValueId>,
     /// The predecessors, each once.
     pub predecessors: Vec<BlockId>,
     /// Its end.
@@ -303,19 +293,19 @@ pub struct Block {
 #[derive(Clone, Debug, Default)]
 pub struct Function {
     /// All values, including unused ones.
-    pub values: Vec<Value>,
-    inputs: Vec<Id>,
-    forward: Vec<Id>,
+    pub values: ValueMap<Value>,
+    inputs: Vec<ValueId>,
+    forward: ValueMap<ValueId>,
     /// Whether a value was replaced since the last settling.
     is_unsettled: bool,
     /// All blocks; the first is the entry. Unreachable ones have no predecessors.
-    pub blocks: Vec<Block>,
+    pub blocks: BlockMap<Block>,
     /// Comments for instructions that could not be lifted.
-    pub notes: Vec<String>,
+    pub notes: IdVec<NoteId, String>,
     /// Names of global variables, textures and surfaces.
-    pub symbols: Vec<String>,
+    pub symbols: IdVec<SymbolId, String>,
     /// Accesses of textures and surfaces.
-    pub images: Vec<Image>,
+    pub images: IdVec<ImageId, Image>,
 }
 
 impl Function {
@@ -327,17 +317,7 @@ impl Function {
             predecessors: Vec::new(),
             end: End::Open,
             address,
-        });
-        (self.blocks.len() - 1) as BlockId
-    }
-
-    /// Returns the number of a variable or function with this name.
-    pub fn symbol(&mut self, name: &str) -> u32 {
-        let index = self.symbols.iter().position(|symbol| symbol == name).unwrap_or(self.symbols.len());
-        if index == self.symbols.len() {
-            self.symbols.push(name.to_owned());
-        }
-        index as u32
+        })
     }
 
     /// Reserves memory for values.
@@ -348,11 +328,10 @@ impl Function {
     }
 
     /// Adds a value, without a position in the order of effects.
-    pub fn raw(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[Id]) -> Id {
-        let id = self.values.len() as Id;
+    pub fn raw(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[ValueId]) -> ValueId {
         let start = self.inputs.len() as u32;
         self.inputs.extend_from_slice(inputs);
-        self.values.push(Value {
+        let id = self.values.push(Value {
             op,
             width,
             block,
@@ -367,49 +346,55 @@ impl Function {
     }
 
     /// Adds a value; if it has effects, at the end of the block.
-    pub fn add(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[Id]) -> Id {
+    pub fn add(&mut self, op: Op, width: u8, block: BlockId, address: u32, inputs: &[ValueId]) -> ValueId {
         let id = self.raw(op, width, block, address, inputs);
         if op.is_effect() {
-            self.blocks[block as usize].effects.push(id);
+            self.blocks[block].effects.push(id);
         }
         id
     }
 
+    /// Returns the symbol with a name, and adds it if there is none.
+    pub fn symbol(&mut self, name: &str) -> SymbolId {
+        let known = self.symbols.entries().find(|(_, symbol)| *symbol == name).map(|(id, _)| id);
+        known.unwrap_or_else(|| self.symbols.push(String::from(name)))
+    }
+
     /// Adds a constant, which belongs to the entry block.
-    pub fn constant(&mut self, value: u64, width: u8) -> Id {
-        self.raw(Op::Constant(fold::masked(value, width)), width, 0, NONE, &[])
+    pub fn constant(&mut self, value: u64, width: u8) -> ValueId {
+        self.raw(Op::Constant(fold::masked(value, width)), width, BlockId::ENTRY, NO_ADDRESS, &[])
     }
 
     /// Returns the current replacement of a value.
     #[inline]
-    pub fn resolve(&self, id: Id) -> Id {
+    pub fn resolve(&self, id: ValueId) -> ValueId {
         let mut id = id;
-        while self.forward[id as usize] != id {
-            id = self.forward[id as usize];
+        while self.forward[id] != id {
+            id = self.forward[id];
         }
         id
     }
 
     /// Replaces a value everywhere.
-    pub fn replace(&mut self, old: Id, new: Id) {
+    pub fn replace(&mut self, old: ValueId, new: ValueId) {
         let (old, new) = (self.resolve(old), self.resolve(new));
         if old != new {
-            self.forward[old as usize] = new;
+            self.forward[old] = new;
             self.is_unsettled = true;
         }
     }
 
     /// Resolves the inputs of one value.
     #[inline]
-    pub fn settle_inputs(&mut self, id: Id) {
-        let value = &mut self.values[id as usize];
-        for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
+    pub fn settle_inputs(&mut self, id: ValueId) {
+        let value = &mut self.values[id];
+        for input in &mut self.inputs[value.range()] {
             let mut target = *input;
-            while self.forward[target as usize] != target {
+            while self.forward[target] != target {
                 // Halves the length of the chain for the next lookup.
-                let next = self.forward[target as usize];
-                self.forward[target as usize] = self.forward[next as usize];
-                target = self.forward[target as usize];
+                let next = self.forward[target];
+                self.forward[target] = self.forward[next];
+                target = self.forward[target];
             }
             value.is_changed |= target != *input;
             *input = target;
@@ -424,8 +409,8 @@ impl Function {
         self.settle_blocks();
         let forward = &self.forward;
         for value in &mut self.values {
-            for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
-                let target = forward[*input as usize];
+            for input in &mut self.inputs[value.range()] {
+                let target = forward[*input];
                 value.is_changed |= target != *input;
                 *input = target;
             }
@@ -434,159 +419,159 @@ impl Function {
 
     /// Shortens all chains of replacements, and resolves the values in blocks. Inputs are left to [`Self::compact`].
     pub fn settle_blocks(&mut self) {
-        for id in 0..self.forward.len() as Id {
+        for id in self.forward.keys() {
             let target = self.resolve(id);
             let mut at = id;
-            while self.forward[at as usize] != target {
-                let next = self.forward[at as usize];
-                self.forward[at as usize] = target;
+            while self.forward[at] != target {
+                let next = self.forward[at];
+                self.forward[at] = target;
                 at = next;
             }
         }
         let forward = &self.forward;
         for block in &mut self.blocks {
             match &mut block.end {
-                End::Branch { condition, .. } => *condition = forward[*condition as usize],
-                End::Switch { selector, .. } => *selector = forward[*selector as usize],
+                End::Branch { condition, .. } => *condition = forward[*condition],
+                End::Switch { selector, .. } => *selector = forward[*selector],
                 _ => {}
             }
-            block.phis.retain(|phi| forward[*phi as usize] == *phi);
-            block.effects.retain(|effect| forward[*effect as usize] == *effect);
+            block.phis.retain(|phi| forward[*phi] == *phi);
+            block.effects.retain(|effect| forward[*effect] == *effect);
         }
     }
 
     /// Removes all values except those in `kept`, which must not use removed ones, and renumbers the rest in order.
     /// Replacements are resolved.
-    pub fn compact(&mut self, kept: &[bool]) {
-        let is_kept = |id: Id| kept.get(id as usize) == Some(&true);
-        let mut number = vec![NONE; self.values.len()];
-        let mut next = 0;
-        for (id, number) in number.iter_mut().enumerate() {
-            if is_kept(id as Id) {
-                *number = next;
-                self.values[next as usize] = self.values[id];
-                next += 1;
+    pub fn compact(&mut self, kept: &ValueMap<bool>) {
+        let mut number = ValueMap::filled(ValueId::NONE, self.values.len());
+        let mut count = 0;
+        for id in self.values.keys() {
+            if kept.get(id) == Some(&true) {
+                let new = ValueId::from_index(count);
+                number[id] = new;
+                self.values[new] = self.values[id];
+                count += 1;
             }
         }
-        self.values.truncate(next as usize);
+        self.values.truncate(count);
         let forward = std::mem::take(&mut self.forward);
-        let resolve = |mut id: Id| {
-            while forward[id as usize] != id {
-                id = forward[id as usize];
+        let resolve = |mut id: ValueId| {
+            while forward[id] != id {
+                id = forward[id];
             }
             id
         };
         let mut inputs = Vec::with_capacity(2 * self.values.len());
         for value in &mut self.values {
-            let old = value.start as usize..(value.start + value.count) as usize;
+            let old = value.range();
             value.start = inputs.len() as u32;
             for &input in &self.inputs[old] {
                 let target = resolve(input);
                 value.is_changed |= target != input;
-                inputs.push(number[target as usize]);
+                inputs.push(number[target]);
             }
         }
         self.inputs = inputs;
         for block in &mut self.blocks {
             for list in [&mut block.phis, &mut block.effects] {
                 list.retain_mut(|id| {
-                    *id = number[*id as usize];
-                    *id != NONE
+                    *id = number[*id];
+                    *id != ValueId::NONE
                 });
             }
             match &mut block.end {
-                End::Branch { condition, .. } => *condition = number[resolve(*condition) as usize],
-                End::Switch { selector, .. } => *selector = number[resolve(*selector) as usize],
+                End::Branch { condition, .. } => *condition = number[resolve(*condition)],
+                End::Switch { selector, .. } => *selector = number[resolve(*selector)],
                 _ => {}
             }
         }
         self.forward = forward;
         self.forward.clear();
-        self.forward.extend(0..next);
+        self.forward.extend(self.values.keys());
         self.is_unsettled = false;
     }
 
     /// Returns whether it was replaced.
-    pub fn is_replaced(&self, id: Id) -> bool {
-        self.forward[id as usize] != id
+    pub fn is_replaced(&self, id: ValueId) -> bool {
+        self.forward[id] != id
     }
 
     /// Returns the operator of a value.
     #[inline]
-    pub fn op(&self, id: Id) -> Op {
-        self.values[id as usize].op
+    pub fn op(&self, id: ValueId) -> Op {
+        self.values[id].op
     }
 
     /// Returns its width in bits.
     #[inline]
-    pub fn width(&self, id: Id) -> u8 {
-        self.values[id as usize].width
+    pub fn width(&self, id: ValueId) -> u8 {
+        self.values[id].width
     }
 
     /// Returns its inputs, unresolved.
     #[inline]
-    pub fn inputs(&self, id: Id) -> &[Id] {
-        let value = &self.values[id as usize];
-        &self.inputs[value.start as usize..(value.start + value.count) as usize]
+    pub fn inputs(&self, id: ValueId) -> &[ValueId] {
+        let value = &self.values[id];
+        &self.inputs[value.range()]
     }
 
-    /// Returns an input, resolved; [`NONE`] if there are fewer inputs.
+    /// Returns an input, resolved; [`ValueId::NONE`] if there are fewer inputs.
     #[inline]
-    pub fn input(&self, id: Id, index: usize) -> Id {
+    pub fn input(&self, id: ValueId, index: usize) -> ValueId {
         match self.inputs(id).get(index) {
-            Some(&input) if input != NONE => self.resolve(input),
-            _ => NONE,
+            Some(&input) if input != ValueId::NONE => self.resolve(input),
+            _ => ValueId::NONE,
         }
     }
 
     /// Sets an input.
-    pub fn set_input(&mut self, id: Id, index: usize, input: Id) {
-        let value = self.values[id as usize];
+    pub fn set_input(&mut self, id: ValueId, index: usize, input: ValueId) {
+        let value = self.values[id];
         if (index as u32) < value.count {
             self.inputs[value.start as usize + index] = input;
-            self.values[id as usize].is_changed = true;
+            self.values[id].is_changed = true;
         }
     }
 
     /// Sets all inputs of a value.
-    pub fn set_inputs(&mut self, id: Id, inputs: &[Id]) {
+    pub fn set_inputs(&mut self, id: ValueId, inputs: &[ValueId]) {
         let start = self.inputs.len() as u32;
         self.inputs.extend_from_slice(inputs);
-        let value = &mut self.values[id as usize];
+        let value = &mut self.values[id];
         value.start = start;
         value.count = inputs.len() as u32;
         value.is_changed = true;
     }
 
     /// Moves a value to a block.
-    pub fn set_block(&mut self, id: Id, block: BlockId) {
-        let value = &mut self.values[id as usize];
+    pub fn set_block(&mut self, id: ValueId, block: BlockId) {
+        let value = &mut self.values[id];
         value.is_changed |= value.block != block;
         value.block = block;
     }
 
     /// Changes the operator of a value. Its position in the order of effects stays.
-    pub fn set_op(&mut self, id: Id, op: Op, inputs: &[Id]) {
+    pub fn set_op(&mut self, id: ValueId, op: Op, inputs: &[ValueId]) {
         self.set_inputs(id, inputs);
-        self.values[id as usize].op = op;
+        self.values[id].op = op;
     }
 
     /// Returns whether it must stay even if nothing uses it.
-    pub fn is_kept(&self, id: Id) -> bool {
-        self.values[id as usize].is_volatile || self.op(id).is_kept()
+    pub fn is_kept(&self, id: ValueId) -> bool {
+        self.values[id].is_volatile || self.op(id).is_kept()
     }
 
     /// Returns whether loads must not move across it. Volatile loads of shared memory may change places with each other:
     /// the threads of a warp do both at the same time.
-    pub fn is_barrier(&self, id: Id) -> bool {
+    pub fn is_barrier(&self, id: ValueId) -> bool {
         let is_global = self.op(id) == Op::Load(Space::Generic) && self.width(self.input(id, 0)) == 64;
-        self.values[id as usize].is_volatile && is_global || self.op(id).is_barrier()
+        self.values[id].is_volatile && is_global || self.op(id).is_barrier()
     }
 
     /// Returns its value if it is a constant.
     #[inline]
-    pub fn number(&self, id: Id) -> Option<u64> {
-        match self.values.get(id as usize)?.op {
+    pub fn number(&self, id: ValueId) -> Option<u64> {
+        match self.values.get(id)?.op {
             Op::Constant(value) => Some(value),
             _ => None,
         }
@@ -594,12 +579,12 @@ impl Function {
 
     /// Removes an edge, and its inputs of the phis of `to`.
     pub fn remove_edge(&mut self, from: BlockId, to: BlockId) {
-        let Some(edge) = self.blocks[to as usize].predecessors.iter().position(|block| *block == from) else {
+        let Some(edge) = self.blocks[to].predecessors.iter().position(|block| *block == from) else {
             return;
         };
-        self.blocks[to as usize].predecessors.remove(edge);
-        for index in 0..self.blocks[to as usize].phis.len() {
-            let phi = self.blocks[to as usize].phis[index];
+        self.blocks[to].predecessors.remove(edge);
+        for index in 0..self.blocks[to].phis.len() {
+            let phi = self.blocks[to].phis[index];
             let mut inputs = self.inputs(phi).to_vec();
             if edge < inputs.len() {
                 inputs.remove(edge);

@@ -11,36 +11,17 @@
 //! The block of the loop must have no other effects, and what is added must not depend on the loop.
 
 use crate::ir::build::remove_trivial_phis;
-use crate::ir::{BlockId, End, Function, Id, Intrinsic, NONE, Op};
-
-/// An operation on the loaded word, and the function that does it atomically, on 32 and on 64 bits.
-const OPERATIONS: [(Operation, &str, &str); 9] = [
-    (Operation::Op(Op::Add), "atomicAdd.u", "atomicAdd.ull"),
-    (Operation::Op(Op::And), "atomicAnd.u", "atomicAnd.ull"),
-    (Operation::Op(Op::Or), "atomicOr.u", "atomicOr.ull"),
-    (Operation::Op(Op::Xor), "atomicXor.u", "atomicXor.ull"),
-    (Operation::Op(Op::FloatAdd), "atomicAdd.f", ""),
-    (Operation::Call("min.u", "min.ull"), "atomicMin.u", "atomicMin.ull"),
-    (Operation::Call("max.u", "max.ull"), "atomicMax.u", "atomicMax.ull"),
-    (Operation::Call("min.i", "min.ll"), "atomicMin.i", "atomicMin.ll"),
-    (Operation::Call("max.i", "max.ll"), "atomicMax.i", "atomicMax.ll"),
-];
-
-/// An operation with two inputs that can be exchanged.
-#[derive(Clone, Copy)]
-enum Operation {
-    Op(Op),
-    Call(&'static str, &'static str),
-}
+use crate::ir::intrinsic::AtomicOp;
+use crate::ir::{BlockId, End, Function, Intrinsic, Number, Op, ValueId};
 
 /// An atomic operation in place of a loop.
 struct Atomic {
     /// The load, which becomes the operation.
-    load: Id,
+    load: ValueId,
     /// The comparison and swap.
-    swap: Id,
-    function: Intrinsic,
-    inputs: Vec<Id>,
+    swap: ValueId,
+    intrinsic: Intrinsic,
+    inputs: Vec<ValueId>,
     /// Where the loop continues at its end.
     exit: BlockId,
 }
@@ -48,12 +29,12 @@ struct Atomic {
 /// Replaces loops by atomic operations. Returns whether there were any.
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
-    for block in 0..function.blocks.len() as BlockId {
+    for block in function.blocks.keys() {
         let Some(found) = atomic(function, block) else { continue };
-        function.set_op(found.load, Op::Call(found.function), &found.inputs);
+        function.set_op(found.load, Op::Call(found.intrinsic), &found.inputs);
         function.replace(found.swap, found.load);
         function.remove_edge(block, block);
-        function.blocks[block as usize].end = End::Goto(found.exit);
+        function.blocks[block].end = End::Goto(found.exit);
         changed = true;
     }
     if changed {
@@ -64,8 +45,8 @@ pub fn run(function: &mut Function) -> bool {
 
 /// Returns the operation that a block does in a loop.
 fn atomic(function: &Function, block: BlockId) -> Option<Atomic> {
-    let End::Branch { condition, yes, no } = function.blocks[block as usize].end else { return None };
-    let &[load, swap] = function.blocks[block as usize].effects.as_slice() else { return None };
+    let End::Branch { condition, yes, no } = function.blocks[block].end else { return None };
+    let &[load, swap] = function.blocks[block].effects.as_slice() else { return None };
     let condition = function.resolve(condition);
     let exit = match function.op(condition) {
         Op::Equal if no == block => yes,
@@ -74,7 +55,7 @@ fn atomic(function: &Function, block: BlockId) -> Option<Atomic> {
     };
     let (address, is_load) = (function.input(load, 0), matches!(function.op(load), Op::Load(_)));
     let compared = [function.input(condition, 0), function.input(condition, 1)];
-    let is_swap = matches!(function.op(swap), Op::Call(call) if call.entry().name.starts_with("atomicCAS"))
+    let is_swap = matches!(function.op(swap), Op::Call(Intrinsic::AtomicCompareExchange(_)))
         && function.input(swap, 0) == address
         && function.input(swap, 1) == load
         && (compared == [swap, load] || compared == [load, swap]);
@@ -82,11 +63,10 @@ fn atomic(function: &Function, block: BlockId) -> Option<Atomic> {
         return None;
     }
     let of_loop = Loop { function, block, old: load, is_wide: function.width(load) == 64 };
-    let (name, operands) = of_loop.operation(function.input(swap, 2))?;
+    let (intrinsic, operands) = of_loop.operation(function.input(swap, 2))?;
     let mut inputs = vec![address];
     inputs.extend(operands);
-    let function = Intrinsic::by_name(name)?;
-    of_loop.are_invariant(&inputs).then_some(Atomic { load, swap, function, inputs, exit })
+    of_loop.are_invariant(&inputs).then_some(Atomic { load, swap, intrinsic, inputs, exit })
 }
 
 /// A loop of one block.
@@ -94,69 +74,76 @@ struct Loop<'f> {
     function: &'f Function,
     block: BlockId,
     /// The loaded word.
-    old: Id,
+    old: ValueId,
     is_wide: bool,
 }
 
 impl Loop<'_> {
     /// Returns whether values are computed before the loop: pure values are in the block of their last input.
-    fn are_invariant(&self, ids: &[Id]) -> bool {
-        ids.iter().all(|id| *id != NONE && self.function.values[*id as usize].block != self.block)
+    fn are_invariant(&self, ids: &[ValueId]) -> bool {
+        ids.iter().all(|id| *id != ValueId::NONE && self.function.values[*id].block != self.block)
     }
 
-    fn named(&self, narrow: &'static str, wide: &'static str) -> &'static str {
-        if self.is_wide { wide } else { narrow }
+    /// Returns the type of the word as a number.
+    fn number(&self, is_signed: bool) -> Number {
+        Number::integer(if self.is_wide { 64 } else { 32 }, is_signed)
     }
 
-    /// Returns the function that computes a new word from the old one, and its operands without the address.
-    fn operation(&self, new: Id) -> Option<(&'static str, Vec<Id>)> {
+    fn atomic(&self, op: AtomicOp) -> Intrinsic {
+        Intrinsic::Atomic(op, self.number(false))
+    }
+
+    /// Returns the operation that computes a new word from the old one, and its operands without the address.
+    fn operation(&self, new: ValueId) -> Option<(Intrinsic, Vec<ValueId>)> {
         let function = self.function;
         if self.are_invariant(&[new]) {
-            return Some((self.named("atomicExch.u", "atomicExch.ull"), vec![new]));
+            return Some((self.atomic(AtomicOp::Exchange), vec![new]));
         }
-        let inputs = [function.input(new, 0), function.input(new, 1)];
-        let other = match inputs {
-            [old, other] | [other, old] if old == self.old => other,
-            _ => NONE,
+        let is_word = |ty: Number| ty == self.number(false) || ty == self.number(true);
+        let operation = match function.op(new) {
+            Op::Select => return self.choice(new),
+            Op::Add => self.atomic(AtomicOp::Add),
+            Op::And => self.atomic(AtomicOp::And),
+            Op::Or => self.atomic(AtomicOp::Or),
+            Op::Xor => self.atomic(AtomicOp::Xor),
+            Op::FloatAdd if !self.is_wide => Intrinsic::Atomic(AtomicOp::Add, Number::F32),
+            Op::Call(Intrinsic::Min(ty)) if is_word(ty) => Intrinsic::Atomic(AtomicOp::Min, ty),
+            Op::Call(Intrinsic::Max(ty)) if is_word(ty) => Intrinsic::Atomic(AtomicOp::Max, ty),
+            _ => return None,
         };
-        if let Op::Select = function.op(new) {
-            return self.choice(new);
+        match [function.input(new, 0), function.input(new, 1)] {
+            [old, other] | [other, old] if old == self.old && other != ValueId::NONE => {
+                Some((operation, vec![other]))
+            }
+            _ => None,
         }
-        let is_operation = |operation: Operation| match (operation, function.op(new)) {
-            (Operation::Op(op), found) => op == found,
-            (Operation::Call(narrow, wide), Op::Call(call)) => call.entry().name == self.named(narrow, wide),
-            _ => false,
-        };
-        let found = OPERATIONS.iter().find(|row| is_operation(row.0))?;
-        let name = self.named(found.1, found.2);
-        (other != NONE && !name.is_empty()).then(|| (name, vec![other]))
     }
 
     /// Returns the operation that selects the new word: a comparison and swap, or an increment up to a limit.
-    fn choice(&self, new: Id) -> Option<(&'static str, Vec<Id>)> {
+    fn choice(&self, new: ValueId) -> Option<(Intrinsic, Vec<ValueId>)> {
         let function = self.function;
         let [condition, yes, no] = [0, 1, 2].map(|index| function.input(new, index));
         let [left, right] = [0, 1].map(|index| function.input(condition, index));
-        let is_next = |id: Id| {
+        let is_next = |id: ValueId| {
             function.op(id) == Op::Add
                 && function.input(id, 0) == self.old
                 && function.number(function.input(id, 1)) == Some(1)
         };
-        let is_zero = |id: Id| function.number(id) == Some(0);
+        let is_zero = |id: ValueId| function.number(id) == Some(0);
         match function.op(condition) {
             Op::Equal if no == self.old && (left == self.old || right == self.old) => {
                 let expected = if left == self.old { right } else { left };
-                Some((self.named("atomicCAS.u", "atomicCAS.ull"), vec![expected, yes]))
+                Some((Intrinsic::AtomicCompareExchange(self.number(false)), vec![expected, yes]))
             }
             Op::NotEqual if yes == self.old && (left == self.old || right == self.old) => {
                 let expected = if left == self.old { right } else { left };
-                Some((self.named("atomicCAS.u", "atomicCAS.ull"), vec![expected, no]))
+                Some((Intrinsic::AtomicCompareExchange(self.number(false)), vec![expected, no]))
             }
             Op::Less if !self.is_wide && left == self.old && is_next(yes) && is_zero(no) => {
-                Some(("atomicInc.u", vec![right]))
+                Some((self.atomic(AtomicOp::Inc), vec![right]))
             }
             Op::LessEqual if !self.is_wide && right == self.old && is_zero(yes) && is_next(no) => {
-                Some(("atomicInc.u", vec![left]))
+                Some((self.atomic(AtomicOp::Inc), vec![left]))
             }
             _ => None,
         }

@@ -8,20 +8,7 @@
 
 use crate::address::Address;
 use crate::ir::hash::FastMap;
-use crate::ir::{Function, Id, NONE, Op, Space};
-
-/// A variable in a constant bank.
-#[derive(Clone, Debug)]
-pub struct ConstantObject {
-    /// Its name.
-    pub name: String,
-    /// Its bank.
-    pub bank: u8,
-    /// Its offset in the bank.
-    pub offset: u64,
-    /// Its size in bytes.
-    pub size: u64,
-}
+use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, ValueId};
 
 /// The constant bank of the program's variables.
 const USER_BANK: u8 = 3;
@@ -44,17 +31,19 @@ enum Start {
 }
 
 /// Replaces offsets in banks by addresses in variables. Returns whether there were any.
-pub fn run(function: &mut Function, objects: &[ConstantObject]) -> bool {
+pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let mut changed = addresses(function, objects);
-    for id in 0..function.values.len() as Id {
+    for id in function.values.keys() {
         let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
         let address = function.input(id, 0);
-        let mut of_bank = objects.iter().filter(|object| object.bank == bank).peekable();
-        if bank == 0 || of_bank.peek().is_none() || address == NONE || function.width(address) != 32 {
+        if bank == 0
+            || !objects.iter().any(|object| object.space == ObjectSpace::Constant(bank))
+            || address == ValueId::NONE
+            || function.width(address) != 32
+        {
             continue;
         }
-        let in_object =
-            |start: u64| objects.iter().position(|object| object.bank == bank && object.contains(start));
+        let in_object = |start: u64| objects.iter().position(|object| contains(object, bank, start));
         let mut search = Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 };
         let start = match search.start(address) {
             Start::None => Some(0),
@@ -65,11 +54,11 @@ pub fn run(function: &mut Function, objects: &[ConstantObject]) -> bool {
         match object {
             Some(object) => point_into(function, id, address, object),
             None => {
-                function.notes.push(format!("a load from an unknown variable in constant bank {bank}"));
-                let note = Op::Unlifted(function.notes.len() as u32 - 1);
+                let text = format!("a load from an unknown variable in constant bank {bank}");
+                let note = Op::Unlifted(function.notes.push(text));
                 function.set_op(id, note, &[]);
-                let block = function.values[id as usize].block;
-                function.blocks[block as usize].effects.push(id);
+                let block = function.values[id].block;
+                function.blocks[block].effects.push(id);
             }
         }
         changed = true;
@@ -77,32 +66,31 @@ pub fn run(function: &mut Function, objects: &[ConstantObject]) -> bool {
     changed
 }
 
-impl ConstantObject {
-    fn contains(&self, offset: u64) -> bool {
-        (self.offset..self.offset.saturating_add(self.size)).contains(&offset)
-    }
+/// Returns whether a variable contains a byte of a constant bank.
+fn contains(object: &MemoryObject<'_>, bank: u8, offset: u64) -> bool {
+    object.space == ObjectSpace::Constant(bank)
+        && (object.offset..object.offset.saturating_add(object.size)).contains(&offset)
 }
 
 /// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.
-fn addresses(function: &mut Function, objects: &[ConstantObject]) -> bool {
+fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let mut changed = false;
-    for id in 0..function.values.len() as Id {
+    for id in function.values.keys() {
         if !matches!(function.op(id), Op::Load(Space::Generic)) || function.is_replaced(id) {
             continue;
         }
         let address = function.input(id, 0);
         let found = Address::new(function, address);
-        let is_window =
-            |base: Id| matches!(function.op(base), Op::Special(special) if *special.0 == "constant_window()");
+        let is_window = |base: ValueId| function.op(base) == Op::Special(Special::ConstantWindow);
         let Some(window) = found.base.filter(|base| is_window(*base)) else { continue };
         let start = u64::try_from(found.offset).unwrap_or(u64::MAX);
-        let object = objects.iter().find(|object| object.bank == USER_BANK && object.contains(start));
+        let object = objects.iter().find(|object| contains(object, USER_BANK, start));
         if let Some(object) = object {
-            let value = function.values[id as usize];
+            let value = function.values[id];
             let symbol = function.symbol(&object.name);
-            let symbol = function.raw(Op::Symbol(symbol), 64, 0, value.address, &[]);
+            let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
             let back = function.constant(object.offset.wrapping_neg(), 64);
-            let base = function.raw(Op::Add, 64, 0, value.address, &[symbol, back]);
+            let base = function.raw(Op::Add, 64, BlockId::ENTRY, value.address, &[symbol, back]);
             let address = with_base(function, address, window, base, 0);
             function.set_input(id, 0, address);
             changed = true;
@@ -112,14 +100,14 @@ fn addresses(function: &mut Function, objects: &[ConstantObject]) -> bool {
 }
 
 /// Returns a sum with another base.
-fn with_base(function: &mut Function, sum: Id, old: Id, new: Id, depth: u32) -> Id {
+fn with_base(function: &mut Function, sum: ValueId, old: ValueId, new: ValueId, depth: u32) -> ValueId {
     if sum == old {
         return new;
     }
     if function.op(sum) != Op::Add || depth > MAX_DEPTH {
         return sum;
     }
-    let value = function.values[sum as usize];
+    let value = function.values[sum];
     let inputs = [0, 1].map(|index| {
         let input = function.input(sum, index);
         with_base(function, input, old, new, depth + 1)
@@ -128,10 +116,10 @@ fn with_base(function: &mut Function, sum: Id, old: Id, new: Id, depth: u32) -> 
 }
 
 /// Makes a load read from a variable: its address is the variable's, and the offset without the variable's.
-fn point_into(function: &mut Function, load: Id, offset: Id, object: &ConstantObject) {
-    let value = function.values[load as usize];
+fn point_into(function: &mut Function, load: ValueId, offset: ValueId, object: &MemoryObject<'_>) {
+    let value = function.values[load];
     let symbol = function.symbol(&object.name);
-    let symbol = function.raw(Op::Symbol(symbol), 64, 0, value.address, &[]);
+    let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
     let start = function.constant(object.offset.wrapping_neg(), 32);
     let inside = function.raw(Op::Add, 32, value.block, value.address, &[offset, start]);
     let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[inside]);
@@ -145,14 +133,14 @@ struct Search<'f> {
     /// Returns the variable at an offset.
     in_object: &'f dyn Fn(u64) -> Option<usize>,
     /// The phis that were followed, each with its start.
-    known: FastMap<Id, Start>,
+    known: FastMap<ValueId, Start>,
     followed: usize,
 }
 
 impl Search<'_> {
-    fn start(&mut self, id: Id) -> Start {
+    fn start(&mut self, id: ValueId) -> Start {
         self.followed += 1;
-        if id == NONE || self.followed > MAX_FOLLOWED {
+        if id == ValueId::NONE || self.followed > MAX_FOLLOWED {
             return Start::None;
         }
         let function = self.function;
@@ -171,8 +159,8 @@ impl Search<'_> {
                 // In a loop, the next value has no start of its own.
                 self.known.insert(id, Start::None);
                 let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
-                let is_step = |input: Id| self.is_step(input, id);
-                let entries: Vec<Id> = inputs.filter(|input| *input != id && !is_step(*input)).collect();
+                let is_step = |input: ValueId| self.is_step(input, id);
+                let entries: Vec<ValueId> = inputs.filter(|input| *input != id && !is_step(*input)).collect();
                 let found = entries.into_iter().map(|input| self.start(input)).collect::<Vec<_>>();
                 let found = self.merged(&found);
                 self.known.insert(id, found);
@@ -187,7 +175,7 @@ impl Search<'_> {
     }
 
     /// Returns whether a value is a phi plus something: its value in the next round of the loop.
-    fn is_step(&self, value: Id, phi: Id) -> bool {
+    fn is_step(&self, value: ValueId, phi: ValueId) -> bool {
         let function = self.function;
         let mut at = value;
         for _ in 0..4 {

@@ -8,14 +8,18 @@
 //! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
 //! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
 
-use crate::ir::{Function, Id, Intrinsic, NONE, Op};
+use crate::ir::intrinsic::AtomicOp;
+use crate::ir::{Function, IdVec, Intrinsic, Number, Op, Operand, Rounding, ValueId, ValueMap};
+
+/// The type of numbers that the option is about.
+const FLOAT: Operand = Operand::Number(Number::F32);
 
 /// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlushBehavior {
     /// It does not operate on floats, or only moves them.
     None,
-    /// `flush_to_zero`.
+    /// [`Intrinsic::FlushToZero`].
     Flush,
     /// With the option, it flushes its inputs and its result.
     Flushing,
@@ -29,74 +33,27 @@ enum FlushBehavior {
     Keeping,
 }
 
-/// Functions with float operands or results, by how they are compiled with the option.
-static FUNCTIONS: &[(&str, FlushBehavior)] = &[
-    ("__cosf", FlushBehavior::Any),
-    ("__fadd_rd", FlushBehavior::Flushing),
-    ("__fadd_ru", FlushBehavior::Flushing),
-    ("__fadd_rz", FlushBehavior::Flushing),
-    ("__float2int_rd", FlushBehavior::Taking),
-    ("__float2int_rn", FlushBehavior::Any),
-    ("__float2int_ru", FlushBehavior::Taking),
-    ("__float2int_rz", FlushBehavior::Any),
-    ("__float2ll_rd", FlushBehavior::Taking),
-    ("__float2ll_rn", FlushBehavior::Any),
-    ("__float2ll_ru", FlushBehavior::Taking),
-    ("__float2ll_rz", FlushBehavior::Any),
-    ("__float2uint_rd", FlushBehavior::Taking),
-    ("__float2uint_rn", FlushBehavior::Any),
-    ("__float2uint_ru", FlushBehavior::Taking),
-    ("__float2uint_rz", FlushBehavior::Any),
-    ("__float2ull_rd", FlushBehavior::Taking),
-    ("__float2ull_rn", FlushBehavior::Any),
-    ("__float2ull_ru", FlushBehavior::Taking),
-    ("__float2ull_rz", FlushBehavior::Any),
-    ("__fmaf_rd", FlushBehavior::Flushing),
-    ("__fmaf_ru", FlushBehavior::Flushing),
-    ("__fmaf_rz", FlushBehavior::Flushing),
-    ("__fmul_rd", FlushBehavior::Flushing),
-    ("__fmul_ru", FlushBehavior::Flushing),
-    ("__fmul_rz", FlushBehavior::Flushing),
-    ("__log2f", FlushBehavior::Any),
-    ("__saturatef", FlushBehavior::Flushing),
-    ("__sinf", FlushBehavior::Any),
-    ("atomicAdd.f", FlushBehavior::Any),
-    ("atomicExch.f", FlushBehavior::None),
-    ("ceilf", FlushBehavior::Taking),
-    ("exp2f", FlushBehavior::Any),
-    ("float_to_half", FlushBehavior::Any),
-    ("floorf", FlushBehavior::Taking),
-    ("flush_to_zero", FlushBehavior::Flush),
-    ("fmaf", FlushBehavior::Flushing),
-    ("fmaxf", FlushBehavior::Taking),
-    ("fminf", FlushBehavior::Taking),
-    ("rintf", FlushBehavior::Taking),
-    ("rsqrtf", FlushBehavior::Any),
-    ("truncf", FlushBehavior::Taking),
-];
-
 /// Removes the calls if all operations agree. Returns whether they do.
 pub fn run(function: &mut Function) -> bool {
-    let flush = Intrinsic::by_name("flush_to_zero").map(Op::Call);
-    if !function.values.iter().any(|value| Some(value.op) == flush) {
+    if !function.values.iter().any(|value| value.op == Op::Call(Intrinsic::FlushToZero)) {
         return false;
     }
     let used = super::used(function);
-    let values: Vec<Id> = (0..function.values.len() as Id).filter(|id| used[*id as usize]).collect();
-    let behaviors: Vec<FlushBehavior> =
-        (0..function.values.len() as Id).map(|id| behavior(function, id)).collect();
-    if !values.iter().any(|id| behaviors[*id as usize] == FlushBehavior::Flush) {
+    let values: Vec<ValueId> = function.values.keys().filter(|id| used[*id]).collect();
+    let behaviors: ValueMap<FlushBehavior> =
+        function.values.keys().map(|id| behavior(function, id)).collect();
+    if !values.iter().any(|id| behaviors[*id] == FlushBehavior::Flush) {
         return false;
     }
     let is_flushed = flushed(function, &values, &behaviors);
-    let agrees = |id: Id| {
+    let agrees = |id: ValueId| {
         let inputs_are_clean =
             || (0..function.inputs(id).len()).all(|index| is_clean(function, &behaviors, id, index));
-        match behaviors[id as usize] {
+        match behaviors[id] {
             FlushBehavior::Keeping => false,
-            FlushBehavior::Flushing => is_flushed[id as usize] && inputs_are_clean(),
+            FlushBehavior::Flushing => is_flushed[id] && inputs_are_clean(),
             FlushBehavior::Taking => inputs_are_clean(),
-            FlushBehavior::Sign => is_flushed[id as usize] || inputs_are_clean(),
+            FlushBehavior::Sign => is_flushed[id] || inputs_are_clean(),
             FlushBehavior::None | FlushBehavior::Any | FlushBehavior::Flush => true,
         }
     };
@@ -111,30 +68,29 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
-fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> Vec<bool> {
-    let mut flushed = vec![true; function.values.len()];
+fn flushed(function: &Function, values: &[ValueId], behaviors: &ValueMap<FlushBehavior>) -> ValueMap<bool> {
+    let mut flushed = IdVec::filled(true, function.values.len());
     for block in &function.blocks {
         if let Some(input) = block.end.input() {
-            flushed[function.resolve(input) as usize] = false;
+            flushed[function.resolve(input)] = false;
         }
     }
     // Propagates values that are not flushed to their inputs, up to a fixed point.
-    let passes = |id: Id| {
-        matches!(function.op(id), Op::Phi | Op::Select)
-            || matches!(behaviors[id as usize], FlushBehavior::Sign)
+    let passes = |id: ValueId| {
+        matches!(function.op(id), Op::Phi | Op::Select) || matches!(behaviors[id], FlushBehavior::Sign)
     };
     let mut changed = true;
     while changed {
         changed = false;
         for &id in values.iter().rev() {
-            let is_end = behaviors[id as usize] == FlushBehavior::Flush || passes(id) && flushed[id as usize];
+            let is_end = behaviors[id] == FlushBehavior::Flush || passes(id) && flushed[id];
             if is_end {
                 continue;
             }
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE {
-                    changed |= std::mem::replace(&mut flushed[input as usize], false);
+                if input != ValueId::NONE {
+                    changed |= std::mem::replace(&mut flushed[input], false);
                 }
             }
         }
@@ -143,33 +99,29 @@ fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> V
 }
 
 /// Returns whether an input cannot be a subnormal float.
-fn is_clean(function: &Function, behaviors: &[FlushBehavior], id: Id, index: usize) -> bool {
+fn is_clean(function: &Function, behaviors: &ValueMap<FlushBehavior>, id: ValueId, index: usize) -> bool {
     let mut input = function.input(id, index);
-    if input == NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
+    if input == ValueId::NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
         return true;
     }
-    while behaviors[input as usize] == FlushBehavior::Sign {
+    while behaviors[input] == FlushBehavior::Sign {
         input = function.input(input, 0);
     }
     match function.op(input) {
         Op::Constant(bits) => !f32::from_bits(bits as u32).is_subnormal(),
-        _ => matches!(
-            behaviors[input as usize],
-            FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking
-        ),
+        _ => matches!(behaviors[input], FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking),
     }
 }
 
 /// Classifies an operation.
-fn behavior(function: &Function, id: Id) -> FlushBehavior {
+fn behavior(function: &Function, id: ValueId) -> FlushBehavior {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
-        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => FlushBehavior::Any,
+        Op::Call(call) if hides_subnormals(function, id) && call.result() == FLOAT => FlushBehavior::Any,
         // Directed rounding turns a subnormal float into the smallest half.
-        Op::Call(call)
-            if call.entry().name == "float_to_half"
-                && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
+        Op::Call(Intrinsic::ToHalf(Number::F32))
+            if !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
         {
             FlushBehavior::Keeping
         }
@@ -188,17 +140,27 @@ fn behavior(function: &Function, id: Id) -> FlushBehavior {
     }
 }
 
+/// Returns how an intrinsic is compiled with the option.
 fn called(call: Intrinsic) -> FlushBehavior {
-    let entry = call.entry();
-    if let Ok(at) = FUNCTIONS.binary_search_by_key(&entry.name, |function| function.0) {
-        return FUNCTIONS[at].1;
-    }
-    match entry.types.strip_prefix('f') {
-        // A conversion from integers gives zero or a normal float.
-        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => {
-            FlushBehavior::Any
+    use Number::{F32, I32, I64, U32, U64};
+    use Rounding::{Nearest, Zero};
+    match call {
+        Intrinsic::FlushToZero => FlushBehavior::Flush,
+        Intrinsic::Add(F32, mode) | Intrinsic::Multiply(F32, mode) if mode != Nearest => {
+            FlushBehavior::Flushing
         }
-        _ if entry.types.contains('f') => FlushBehavior::Keeping,
+        Intrinsic::Fma(F32, _) | Intrinsic::Saturate => FlushBehavior::Flushing,
+        // The integer nearest to a subnormal float, or towards zero from it, is zero.
+        Intrinsic::Convert(F32, I32 | U32 | I64 | U64, Nearest | Zero) => FlushBehavior::Any,
+        Intrinsic::Convert(F32, I32 | U32 | I64 | U64, _) => FlushBehavior::Taking,
+        Intrinsic::Round(F32, _) | Intrinsic::Min(F32) | Intrinsic::Max(F32) => FlushBehavior::Taking,
+        Intrinsic::Cosine | Intrinsic::Sine | Intrinsic::Exp2 | Intrinsic::Log2 => FlushBehavior::Any,
+        Intrinsic::ReciprocalSqrt | Intrinsic::ToHalf(F32) => FlushBehavior::Any,
+        Intrinsic::Atomic(AtomicOp::Add, F32) => FlushBehavior::Any,
+        Intrinsic::Atomic(AtomicOp::Exchange, F32) => FlushBehavior::None,
+        // A conversion from integers gives zero or a normal float.
+        Intrinsic::Convert(I32 | U32 | I64 | U64, F32, _) | Intrinsic::HalfToFloat => FlushBehavior::Any,
+        _ if call.signature().has(FLOAT) => FlushBehavior::Keeping,
         _ => FlushBehavior::None,
     }
 }
@@ -207,7 +169,7 @@ fn called(call: Intrinsic) -> FlushBehavior {
 /// result cannot be subnormal: for a comparison any normal number; for a sum at least 2<sup>-60</sup>, because the
 /// result then has no bits below 2<sup>-108</sup>; for a fused multiply-add the product must also have a small
 /// factor.
-fn hides_subnormals(function: &Function, id: Id) -> bool {
+fn hides_subnormals(function: &Function, id: ValueId) -> bool {
     let number = |index: usize| {
         let number = function.number(function.input(id, index));
         number.map(|bits| f32::from_bits(bits as u32).abs())
@@ -219,18 +181,20 @@ fn hides_subnormals(function: &Function, id: Id) -> bool {
             (0..2).any(|index| number(index).is_some_and(f32::is_normal))
         }
         Op::FloatAdd | Op::FloatSub => is_large(0) || is_large(1),
-        Op::Call(call) if call.entry().name == "fmaf" => is_large(2) && (is_small(0) || is_small(1)),
+        Op::Call(Intrinsic::Fma(Number::F32, Rounding::Nearest)) => {
+            is_large(2) && (is_small(0) || is_small(1))
+        }
         _ => false,
     }
 }
 
 /// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
-fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
-    match behaviors[id as usize] {
+fn take_out(function: &mut Function, behaviors: &ValueMap<FlushBehavior>, id: ValueId) {
+    match behaviors[id] {
         FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Any => {
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && behaviors.get(input as usize) == Some(&FlushBehavior::Flush) {
+                if input != ValueId::NONE && behaviors.get(input) == Some(&FlushBehavior::Flush) {
                     let inner = function.input(input, 0);
                     function.set_input(id, index, inner);
                 }
@@ -239,10 +203,10 @@ fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
         FlushBehavior::Flush => {
             let inner = function.input(id, 0);
             let mut source = inner;
-            while behaviors[source as usize] == FlushBehavior::Sign {
+            while behaviors[source] == FlushBehavior::Sign {
                 source = function.input(source, 0);
             }
-            if matches!(behaviors[source as usize], FlushBehavior::Flushing | FlushBehavior::Taking) {
+            if matches!(behaviors[source], FlushBehavior::Flushing | FlushBehavior::Taking) {
                 function.replace(id, inner);
             }
         }
@@ -253,33 +217,27 @@ fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{End, Space};
-
-    #[test]
-    fn functions_are_sorted_and_known() {
-        assert!(FUNCTIONS.is_sorted_by_key(|entry| entry.0));
-        assert!(FUNCTIONS.iter().all(|entry| Intrinsic::by_name(entry.0).is_some()));
-    }
+    use crate::ir::{BlockId, End, NO_ADDRESS, Space};
 
     /// Builds a sum of two loads; `flushes` says which of both inputs and the result are flushed.
-    fn sum(flushes: [bool; 3]) -> (Function, Id) {
+    fn sum(flushes: [bool; 3]) -> (Function, ValueId) {
         let mut function = Function::default();
         let block = function.block(0);
-        let flush = Op::Call(Intrinsic::by_name("flush_to_zero").unwrap());
-        let address = function.raw(Op::Parameter(0), 64, block, NONE, &[]);
-        let mut taken = [NONE; 2];
+        let flush = Op::Call(Intrinsic::FlushToZero);
+        let address = function.raw(Op::Parameter(0), 64, block, NO_ADDRESS, &[]);
+        let mut taken = [ValueId::NONE; 2];
         for (input, flushes) in taken.iter_mut().zip(flushes) {
-            *input = function.add(Op::Load(Space::Generic), 32, block, NONE, &[address]);
+            *input = function.add(Op::Load(Space::Generic), 32, block, NO_ADDRESS, &[address]);
             if flushes {
-                *input = function.raw(flush, 32, block, NONE, &[*input]);
+                *input = function.raw(flush, 32, block, NO_ADDRESS, &[*input]);
             }
         }
-        let mut sum = function.raw(Op::FloatAdd, 32, block, NONE, &taken);
+        let mut sum = function.raw(Op::FloatAdd, 32, block, NO_ADDRESS, &taken);
         if flushes[2] {
-            sum = function.raw(flush, 32, block, NONE, &[sum]);
+            sum = function.raw(flush, 32, block, NO_ADDRESS, &[sum]);
         }
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, sum]);
-        function.blocks[0].end = End::Return;
+        let store = function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, sum]);
+        function.blocks[BlockId::ENTRY].end = End::Return;
         (function, store)
     }
 

@@ -3,7 +3,7 @@
 
 use crate::ir::build::remove_trivial_phis;
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Intrinsic, NO_ADDRESS, Number, Op, ValueId};
 
 /// Cleans the graph up. Returns whether anything changed.
 pub fn clean(function: &mut Function) -> bool {
@@ -22,18 +22,17 @@ pub fn clean(function: &mut Function) -> bool {
 }
 
 /// Returns the condition that selects between the two inputs of a phi, and the index of the input for which it holds.
-pub fn decided(function: &Function, graph: &Graph, phi: Id) -> Option<(Id, usize)> {
-    let block = function.values[phi as usize].block;
-    let predecessors = &function.blocks[block as usize].predecessors;
+pub fn decided(function: &Function, graph: &Graph, phi: ValueId) -> Option<(ValueId, usize)> {
+    let block = function.values[phi].block;
+    let predecessors = &function.blocks[block].predecessors;
     let (&[a, b], 2) = (predecessors.as_slice(), function.inputs(phi).len()) else { return None };
     if !graph.is_reached(block) {
         return None;
     }
-    let branch = graph.dominator[block as usize];
-    let End::Branch { condition, yes, no } = function.blocks[branch as usize].end else { return None };
+    let branch = graph.dominator[block];
+    let End::Branch { condition, yes, no } = function.blocks[branch].end else { return None };
     let leads = |side: BlockId, way: BlockId| {
-        way == side && function.blocks[side as usize].predecessors == [branch]
-            || way == branch && side == block
+        way == side && function.blocks[side].predecessors == [branch] || way == branch && side == block
     };
     let condition = function.resolve(condition);
     if leads(yes, a) && leads(no, b) {
@@ -48,13 +47,13 @@ pub fn decided(function: &Function, graph: &Graph, phi: Id) -> Option<(Id, usize
 /// Folds branches with a known or inverted condition.
 fn fold_ends(function: &mut Function) -> bool {
     let mut changed = false;
-    for block in 0..function.blocks.len() {
+    for block in function.blocks.keys() {
         match function.blocks[block].end.clone() {
             End::Branch { condition, yes, no } => {
                 let condition = function.resolve(condition);
                 if let Some(number) = function.number(condition) {
                     let (to, other) = if number != 0 { (yes, no) } else { (no, yes) };
-                    function.remove_edge(block as BlockId, other);
+                    function.remove_edge(block, other);
                     function.blocks[block].end = End::Goto(to);
                     changed = true;
                 } else if function.op(condition) == Op::BoolNot {
@@ -75,7 +74,7 @@ fn fold_ends(function: &mut Function) -> bool {
                 if let Some(to) = only {
                     for other in function.blocks[block].end.successors() {
                         if other != to {
-                            function.remove_edge(block as BlockId, other);
+                            function.remove_edge(block, other);
                         }
                     }
                     function.blocks[block].end = End::Goto(to);
@@ -92,7 +91,7 @@ fn fold_ends(function: &mut Function) -> bool {
 
 /// Replaces a switch on a value from a table by one on the index into the table: the cases are in the order of the
 /// table.
-fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
+fn index_table(function: &mut Function, block: BlockId, selector: ValueId) -> bool {
     let Op::Load(crate::ir::Space::Constant(_)) = function.op(selector) else { return false };
     let mut at = function.input(selector, 0);
     if function.op(at) == Op::Add && function.number(function.input(at, 1)).is_some() {
@@ -100,7 +99,7 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
     }
     let (index, is_scaled) = match (function.op(at), function.number(function.input(at, 1))) {
         (Op::Shl, Some(2)) | (Op::Mul, Some(4)) => (function.input(at, 0), true),
-        _ => (NONE, false),
+        _ => (ValueId::NONE, false),
     };
     if !is_scaled {
         return false;
@@ -111,8 +110,7 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
         case.0 = number as u64;
     }
     // A clamped index: values above the last one go where the last one goes.
-    if let Op::Call(intrinsic) = function.op(index)
-        && intrinsic.entry().name == "min.u"
+    if function.op(index) == Op::Call(Intrinsic::Min(Number::U32))
         && let Some(most) = function.number(function.input(index, 1))
     {
         let inner = function.input(index, 0);
@@ -126,11 +124,10 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
 }
 
 /// Turns a range check before a switch into its default case.
-#[expect(clippy::needless_range_loop, reason = "blocks are changed by their number")]
 fn switch_defaults(function: &mut Function) -> bool {
     let mut changed = false;
-    let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
-    for block in 0..function.blocks.len() {
+    let mut moved: BlockMap<BlockId> = function.blocks.keys().collect();
+    for block in function.blocks.keys() {
         let End::Switch { selector, cases, otherwise: None } = function.blocks[block].end.clone() else {
             continue;
         };
@@ -138,7 +135,7 @@ fn switch_defaults(function: &mut Function) -> bool {
             continue;
         }
         let [predecessor] = function.blocks[block].predecessors[..] else { continue };
-        let End::Branch { condition, yes, no } = function.blocks[predecessor as usize].end.clone() else {
+        let End::Branch { condition, yes, no } = function.blocks[predecessor].end.clone() else {
             continue;
         };
         let condition = function.resolve(condition);
@@ -163,22 +160,20 @@ fn switch_defaults(function: &mut Function) -> bool {
         };
         let Some(is_outside) = is_outside else { continue };
         let (outside, inside) = if is_outside { (yes, no) } else { (no, yes) };
-        if inside != block as BlockId
-            || cases.iter().any(|case| case.1 == outside && has_phis(function, outside))
-        {
+        if inside != block || cases.iter().any(|case| case.1 == outside && has_phis(function, outside)) {
             continue;
         }
         for next in function.blocks[block].end.successors() {
-            rename_predecessor(function, next, block as BlockId, predecessor);
+            rename_predecessor(function, next, block, predecessor);
         }
         if cases.iter().any(|case| case.1 == outside) {
             // Both blocks had an edge there.
-            let list = &mut function.blocks[outside as usize].predecessors;
+            let list = &mut function.blocks[outside].predecessors;
             if let Some(index) = list.iter().position(|entry| *entry == predecessor) {
                 list.remove(index);
             }
         }
-        function.blocks[predecessor as usize].end = End::Switch { selector, cases, otherwise: Some(outside) };
+        function.blocks[predecessor].end = End::Switch { selector, cases, otherwise: Some(outside) };
         function.blocks[block].predecessors.clear();
         function.blocks[block].end = End::Open;
         moved[block] = predecessor;
@@ -191,11 +186,11 @@ fn switch_defaults(function: &mut Function) -> bool {
 }
 
 fn has_phis(function: &Function, block: BlockId) -> bool {
-    !function.blocks[block as usize].phis.is_empty()
+    !function.blocks[block].phis.is_empty()
 }
 
 fn rename_predecessor(function: &mut Function, block: BlockId, from: BlockId, to: BlockId) {
-    for predecessor in &mut function.blocks[block as usize].predecessors {
+    for predecessor in &mut function.blocks[block].predecessors {
         if *predecessor == from {
             *predecessor = to;
         }
@@ -204,25 +199,25 @@ fn rename_predecessor(function: &mut Function, block: BlockId, from: BlockId, to
 
 /// Removes the edges from unreachable blocks.
 pub fn remove_unreached(function: &mut Function) -> bool {
-    let mut reached = vec![false; function.blocks.len()];
-    let mut list = vec![0];
-    reached[0] = true;
+    let mut reached = IdVec::filled(false, function.blocks.len());
+    let mut list = vec![BlockId::ENTRY];
+    reached[BlockId::ENTRY] = true;
     while let Some(block) = list.pop() {
-        function.blocks[block as usize].end.each_successor(&mut |next| {
-            if !std::mem::replace(&mut reached[next as usize], true) {
+        function.blocks[block].end.each_successor(&mut |next| {
+            if !std::mem::replace(&mut reached[next], true) {
                 list.push(next);
             }
         });
     }
     let mut changed = false;
-    for block in 0..function.blocks.len() {
+    for block in function.blocks.keys() {
         if reached[block] || function.blocks[block].end == End::Open && function.blocks[block].phis.is_empty()
         {
             continue;
         }
         for next in function.blocks[block].end.successors() {
-            if reached[next as usize] {
-                function.remove_edge(block as BlockId, next);
+            if reached[next] {
+                function.remove_edge(block, next);
                 changed = true;
             }
         }
@@ -238,22 +233,24 @@ pub fn remove_unreached(function: &mut Function) -> bool {
 /// Merges empty blocks that end the thread.
 fn one_return(function: &mut Function) -> bool {
     let is_return = |function: &Function, block: BlockId| {
-        let found = &function.blocks[block as usize];
-        found.end == End::Return && found.effects.is_empty() && found.phis.is_empty() && block != 0
+        let found = &function.blocks[block];
+        found.end == End::Return
+            && found.effects.is_empty()
+            && found.phis.is_empty()
+            && block != BlockId::ENTRY
     };
-    let all: Vec<BlockId> =
-        (0..function.blocks.len() as BlockId).filter(|block| is_return(function, *block)).collect();
+    let all: Vec<BlockId> = function.blocks.keys().filter(|block| is_return(function, *block)).collect();
     let Some((&first, others)) = all.split_first() else { return false };
     let mut changed = false;
     for &other in others {
-        for predecessor in std::mem::take(&mut function.blocks[other as usize].predecessors) {
-            function.blocks[predecessor as usize].end.redirect(other, first);
-            if !function.blocks[first as usize].predecessors.contains(&predecessor) {
-                function.blocks[first as usize].predecessors.push(predecessor);
+        for predecessor in std::mem::take(&mut function.blocks[other].predecessors) {
+            function.blocks[predecessor].end.redirect(other, first);
+            if !function.blocks[first].predecessors.contains(&predecessor) {
+                function.blocks[first].predecessors.push(predecessor);
             }
             changed = true;
         }
-        function.blocks[other as usize].end = End::Open;
+        function.blocks[other].end = End::Open;
     }
     changed
 }
@@ -261,34 +258,33 @@ fn one_return(function: &mut Function) -> bool {
 /// Bypasses empty blocks, unless a phi needs them to distinguish two edges.
 fn skip_empty(function: &mut Function) -> bool {
     let mut changed = false;
-    for block in 1..function.blocks.len() {
+    for block in function.blocks.keys().skip(1) {
         let End::Goto(to) = function.blocks[block].end else { continue };
         let found = &function.blocks[block];
-        if !found.phis.is_empty() || !found.effects.is_empty() || to as usize == block {
+        if !found.phis.is_empty() || !found.effects.is_empty() || to == block {
             continue;
         }
-        let block = block as BlockId;
-        for predecessor in function.blocks[block as usize].predecessors.clone() {
-            if has_phis(function, to) && function.blocks[to as usize].predecessors.contains(&predecessor) {
+        for predecessor in function.blocks[block].predecessors.clone() {
+            if has_phis(function, to) && function.blocks[to].predecessors.contains(&predecessor) {
                 continue;
             }
             if predecessor == block {
                 continue;
             }
-            let edge = function.blocks[to as usize].predecessors.iter().position(|entry| *entry == block);
+            let edge = function.blocks[to].predecessors.iter().position(|entry| *entry == block);
             let Some(edge) = edge else { break };
-            let is_known = function.blocks[to as usize].predecessors.contains(&predecessor);
+            let is_known = function.blocks[to].predecessors.contains(&predecessor);
             if !is_known {
-                function.blocks[to as usize].predecessors.push(predecessor);
-                for index in 0..function.blocks[to as usize].phis.len() {
-                    let phi = function.blocks[to as usize].phis[index];
+                function.blocks[to].predecessors.push(predecessor);
+                for index in 0..function.blocks[to].phis.len() {
+                    let phi = function.blocks[to].phis[index];
                     let mut inputs = function.inputs(phi).to_vec();
                     inputs.push(inputs[edge]);
                     function.set_inputs(phi, &inputs);
                 }
             }
-            function.blocks[predecessor as usize].end.redirect(block, to);
-            let list = &mut function.blocks[block as usize].predecessors;
+            function.blocks[predecessor].end.redirect(block, to);
+            let list = &mut function.blocks[block].predecessors;
             list.retain(|entry| *entry != predecessor);
             changed = true;
         }
@@ -299,20 +295,19 @@ fn skip_empty(function: &mut Function) -> bool {
 /// Turns `if (a) goto x; if (b) goto x;` into `if (a || b) goto x;`.
 fn join_conditions(function: &mut Function) -> bool {
     let mut changed = false;
-    let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
-    for block in 1..function.blocks.len() {
+    let mut moved: BlockMap<BlockId> = function.blocks.keys().collect();
+    for block in function.blocks.keys().skip(1) {
         let End::Branch { condition, yes, no } = function.blocks[block].end.clone() else { continue };
         let found = &function.blocks[block];
         let [predecessor] = found.predecessors[..] else { continue };
-        if !found.phis.is_empty() || !found.effects.is_empty() || predecessor as usize == block {
+        if !found.phis.is_empty() || !found.effects.is_empty() || predecessor == block {
             continue;
         }
         let End::Branch { condition: first, yes: first_yes, no: first_no } =
-            function.blocks[predecessor as usize].end.clone()
+            function.blocks[predecessor].end.clone()
         else {
             continue;
         };
-        let block = block as BlockId;
         if yes == block || no == block {
             continue;
         }
@@ -330,15 +325,14 @@ fn join_conditions(function: &mut Function) -> bool {
         }
         let a = conditional(function, first, first_holds, predecessor);
         let b = conditional(function, condition, holds, predecessor);
-        let joined =
-            function.raw(Op::BoolOr, 1, predecessor, function.values[condition as usize].address, &[a, b]);
+        let joined = function.raw(Op::BoolOr, 1, predecessor, function.values[condition].address, &[a, b]);
         function.remove_edge(block, shared);
         rename_predecessor(function, rest, block, predecessor);
-        function.blocks[predecessor as usize].end = End::Branch { condition: joined, yes: shared, no: rest };
-        let dead = &mut function.blocks[block as usize];
+        function.blocks[predecessor].end = End::Branch { condition: joined, yes: shared, no: rest };
+        let dead = &mut function.blocks[block];
         dead.predecessors.clear();
         dead.end = End::Open;
-        moved[block as usize] = predecessor;
+        moved[block] = predecessor;
         changed = true;
     }
     if changed {
@@ -348,18 +342,18 @@ fn join_conditions(function: &mut Function) -> bool {
 }
 
 /// Moves the values of removed blocks to the blocks that these were merged into.
-fn move_values(function: &mut Function, moved: &[BlockId]) {
-    for id in 0..function.values.len() as Id {
-        let mut to = function.values[id as usize].block;
-        while moved[to as usize] != to {
-            to = moved[to as usize];
+fn move_values(function: &mut Function, moved: &BlockMap<BlockId>) {
+    for id in function.values.keys() {
+        let mut to = function.values[id].block;
+        while moved[to] != to {
+            to = moved[to];
         }
         function.set_block(id, to);
     }
 }
 
 /// Returns whether a condition has so many operands that no more should be added.
-fn is_large(function: &Function, condition: u32) -> bool {
+fn is_large(function: &Function, condition: ValueId) -> bool {
     let mut list = vec![function.resolve(condition)];
     let mut count = 0;
     while let Some(id) = list.pop() {
@@ -374,45 +368,45 @@ fn is_large(function: &Function, condition: u32) -> bool {
     false
 }
 
-fn conditional(function: &mut Function, condition: u32, holds: bool, block: BlockId) -> u32 {
-    if holds { condition } else { function.raw(Op::BoolNot, 1, block, NONE, &[condition]) }
+fn conditional(function: &mut Function, condition: ValueId, holds: bool, block: BlockId) -> ValueId {
+    if holds { condition } else { function.raw(Op::BoolNot, 1, block, NO_ADDRESS, &[condition]) }
 }
 
 /// Returns whether the phis of a block get the same values from two predecessors.
 fn agree(function: &Function, block: BlockId, a: BlockId, b: BlockId) -> bool {
-    let predecessors = &function.blocks[block as usize].predecessors;
+    let predecessors = &function.blocks[block].predecessors;
     let index = |wanted| predecessors.iter().position(|entry| *entry == wanted);
     let (Some(a), Some(b)) = (index(a), index(b)) else { return false };
-    function.blocks[block as usize].phis.iter().all(|phi| function.input(*phi, a) == function.input(*phi, b))
+    function.blocks[block].phis.iter().all(|phi| function.input(*phi, a) == function.input(*phi, b))
 }
 
 /// Merges a block into its only predecessor, if that has no other successor.
 fn merge_chains(function: &mut Function) -> bool {
     let mut changed = false;
-    let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
-    for block in 0..function.blocks.len() {
+    let mut moved: BlockMap<BlockId> = function.blocks.keys().collect();
+    for block in function.blocks.keys() {
         while let End::Goto(next) = function.blocks[block].end {
-            if next as usize == block || next == 0 || function.blocks[next as usize].predecessors.len() != 1 {
+            if next == block || next == BlockId::ENTRY || function.blocks[next].predecessors.len() != 1 {
                 break;
             }
-            for index in 0..function.blocks[next as usize].phis.len() {
-                let phi = function.blocks[next as usize].phis[index];
+            for index in 0..function.blocks[next].phis.len() {
+                let phi = function.blocks[next].phis[index];
                 let input = function.input(phi, 0);
                 if input != phi {
                     function.replace(phi, input);
                 }
             }
-            let taken = &mut function.blocks[next as usize];
+            let taken = &mut function.blocks[next];
             taken.phis.clear();
             taken.predecessors.clear();
             let effects = std::mem::take(&mut taken.effects);
             let end = std::mem::replace(&mut taken.end, End::Open);
             for after in end.successors() {
-                rename_predecessor(function, after, next, block as BlockId);
+                rename_predecessor(function, after, next, block);
             }
             function.blocks[block].effects.extend(effects);
             function.blocks[block].end = end;
-            moved[next as usize] = block as BlockId;
+            moved[next] = block;
             changed = true;
         }
     }

@@ -10,7 +10,7 @@
 
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
-use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use crate::ir::{BlockId, End, Function, Op, ValueId};
 
 /// Maximum depth to which the expressions of conditions are compared.
 const MAX_DEPTH: u32 = 6;
@@ -19,7 +19,7 @@ const MAX_DEPTH: u32 = 6;
 pub fn run(function: &mut Function, graph: &Graph) -> bool {
     let mut changed = false;
     for &header in &graph.order {
-        if graph.header[header as usize] == header
+        if graph.header[header] == header
             && let Some(found) = Rotated::find(function, graph, header)
         {
             changed |= found.unrotate(function, graph);
@@ -42,21 +42,21 @@ struct Rotated {
     /// The block after the loop.
     exit: BlockId,
     /// The condition at the end, and whether the loop continues if it holds.
-    condition: (Id, bool),
+    condition: (ValueId, bool),
     /// The condition before the loop, if there is one.
-    first: Option<(Id, bool)>,
+    first: Option<(ValueId, bool)>,
 }
 
 /// The comparison of the two conditions, which may differ only in loop variables.
 struct Merged<'a> {
     function: &'a Function,
-    phis: Vec<(Id, Id, Id)>,
+    phis: Vec<(ValueId, ValueId, ValueId)>,
 }
 
 impl Rotated {
     fn find(function: &Function, graph: &Graph, header: BlockId) -> Option<Self> {
-        let is_known = |block: BlockId| (block as usize) < graph.position.len() && graph.is_reached(block);
-        let (a, b) = match function.blocks[header as usize].predecessors[..] {
+        let is_known = |block: BlockId| graph.position.contains_key(block) && graph.is_reached(block);
+        let (a, b) = match function.blocks[header].predecessors[..] {
             [a, b] if is_known(a) && is_known(b) => (a, b),
             _ => return None,
         };
@@ -65,13 +65,13 @@ impl Rotated {
             (true, false) => (b, a),
             _ => return None,
         };
-        let End::Branch { condition, yes, no } = function.blocks[latch as usize].end else { return None };
+        let End::Branch { condition, yes, no } = function.blocks[latch].end else { return None };
         let (exit, holds) = if yes == header { (no, true) } else { (yes, false) };
         if exit == header || is_inside(graph, exit, header) {
             return None;
         }
         let condition = (function.resolve(condition), holds);
-        let first = match function.blocks[entry as usize].end {
+        let first = match function.blocks[entry].end {
             End::Goto(_) => None,
             End::Branch { condition, yes, no } if yes == header && no == exit => {
                 Some((function.resolve(condition), true))
@@ -85,8 +85,8 @@ impl Rotated {
     }
 
     /// Returns the loop variables: phi, initial value, next value.
-    fn phis(&self, function: &Function) -> Vec<(Id, Id, Id)> {
-        let block = &function.blocks[self.header as usize];
+    fn phis(&self, function: &Function) -> Vec<(ValueId, ValueId, ValueId)> {
+        let block = &function.blocks[self.header];
         let index_of = |wanted| block.predecessors.iter().position(|predecessor| *predecessor == wanted);
         let (Some(entry), Some(latch)) = (index_of(self.entry), index_of(self.latch)) else {
             return Vec::new();
@@ -111,7 +111,7 @@ impl Rotated {
                 .filter(|_| self.is_only_exit(function, graph) && self.can_leave(function, graph, &phis)),
         };
         let Some(plan) = plan else { return false };
-        let front = function.block(function.blocks[self.header as usize].address);
+        let front = function.block(function.blocks[self.header].address);
         let condition = plan.build(function, front);
         // Uses after the loop become uses of the loop variables.
         if self.first.is_none() {
@@ -121,35 +121,36 @@ impl Rotated {
             function.set_inputs(phi, &[entry, latch]);
             function.set_block(phi, front);
         }
-        let moved = std::mem::take(&mut function.blocks[self.header as usize].phis);
-        function.blocks[front as usize].phis = moved;
-        function.blocks[front as usize].predecessors = vec![self.entry, self.latch];
+        let moved = std::mem::take(&mut function.blocks[self.header].phis);
+        function.blocks[front].phis = moved;
+        function.blocks[front].predecessors = vec![self.entry, self.latch];
         self.lead_to_exit(function, front, &phis);
         let (yes, no) = if self.condition.1 { (self.header, self.exit) } else { (self.exit, self.header) };
-        function.blocks[front as usize].end = End::Branch { condition, yes, no };
-        function.blocks[self.header as usize].predecessors = vec![front];
-        function.blocks[self.entry as usize].end = End::Goto(front);
-        function.blocks[self.latch as usize].end = End::Goto(front);
+        function.blocks[front].end = End::Branch { condition, yes, no };
+        function.blocks[self.header].predecessors = vec![front];
+        function.blocks[self.entry].end = End::Goto(front);
+        function.blocks[self.latch].end = End::Goto(front);
         true
     }
 
     /// Replaces the predecessors of the exit by the new block.
-    fn lead_to_exit(&self, function: &mut Function, front: BlockId, phis: &[(Id, Id, Id)]) {
-        let predecessors = function.blocks[self.exit as usize].predecessors.clone();
+    fn lead_to_exit(&self, function: &mut Function, front: BlockId, phis: &[(ValueId, ValueId, ValueId)]) {
+        let predecessors = function.blocks[self.exit].predecessors.clone();
         let index_of = |wanted: BlockId| predecessors.iter().position(|predecessor| *predecessor == wanted);
         let (entry, latch) = (index_of(self.entry), index_of(self.latch));
-        for phi in function.blocks[self.exit as usize].phis.clone() {
-            let input = |at: Option<usize>| at.map_or(NONE, |at| function.input(phi, at));
+        for phi in function.blocks[self.exit].phis.clone() {
+            let input = |at: Option<usize>| at.map_or(ValueId::NONE, |at| function.input(phi, at));
             let (first, last) = (input(entry), input(latch));
-            let both = phis.iter().find(|(_, from, to)| *to == last && (first == NONE || *from == first));
+            let both =
+                phis.iter().find(|(_, from, to)| *to == last && (first == ValueId::NONE || *from == first));
             let value = match both {
                 _ if first == last => last,
                 Some((variable, ..)) => *variable,
-                None if first == NONE => last,
+                None if first == ValueId::NONE => last,
                 None => {
-                    let like = function.values[phi as usize];
+                    let like = function.values[phi];
                     let variable = function.raw(Op::Phi, like.width, front, like.address, &[first, last]);
-                    function.blocks[front as usize].phis.push(variable);
+                    function.blocks[front].phis.push(variable);
                     variable
                 }
             };
@@ -162,18 +163,18 @@ impl Rotated {
             inputs.push(value);
             function.set_inputs(phi, &inputs);
         }
-        let list = &mut function.blocks[self.exit as usize].predecessors;
+        let list = &mut function.blocks[self.exit].predecessors;
         list.retain(|predecessor| *predecessor != self.entry && *predecessor != self.latch);
         list.push(front);
     }
 
     /// Returns whether the loop has no exit except the one at its end.
     fn is_only_exit(&self, function: &Function, graph: &Graph) -> bool {
-        function.blocks[self.exit as usize].predecessors == [self.latch]
+        function.blocks[self.exit].predecessors == [self.latch]
             && graph.order.iter().all(|block| {
                 *block == self.latch
                     || !is_inside(graph, *block, self.header)
-                    || function.blocks[*block as usize]
+                    || function.blocks[*block]
                         .end
                         .successors()
                         .into_iter()
@@ -181,16 +182,16 @@ impl Rotated {
             })
     }
 
-    /// Returns the uses after the loop of values computed in it: block, user ([`NONE`] for the end of a block),
-    /// input, value.
-    fn used_behind(&self, function: &Function, graph: &Graph) -> Vec<(BlockId, Id, usize, Id)> {
+    /// Returns the uses after the loop of values computed in it: block, user ([`ValueId::NONE`] for the end of a
+    /// block), input, value.
+    fn used_behind(&self, function: &Function, graph: &Graph) -> Vec<(BlockId, ValueId, usize, ValueId)> {
         let used = super::used(function);
         let is_inside = |block: BlockId| is_inside(graph, block, self.header);
-        let is_of_loop = |id: Id| id != NONE && is_inside(function.values[id as usize].block);
+        let is_of_loop = |id: ValueId| id != ValueId::NONE && is_inside(function.values[id].block);
         let mut found = Vec::new();
-        for id in 0..function.values.len() as Id {
-            let block = function.values[id as usize].block;
-            if !used[id as usize] || function.is_replaced(id) || is_inside(block) {
+        for id in function.values.keys() {
+            let block = function.values[id].block;
+            if !used[id] || function.is_replaced(id) || is_inside(block) {
                 continue;
             }
             for index in 0..function.inputs(id).len() {
@@ -202,29 +203,29 @@ impl Rotated {
             }
         }
         for &block in &graph.order {
-            if let Some(input) = function.blocks[block as usize].end.input().map(|id| function.resolve(id))
+            if let Some(input) = function.blocks[block].end.input().map(|id| function.resolve(id))
                 && !is_inside(block)
                 && is_of_loop(input)
             {
-                found.push((block, NONE, 0, input));
+                found.push((block, ValueId::NONE, 0, input));
             }
         }
         found
     }
 
     /// Returns whether all uses after the loop are next values of loop variables.
-    fn can_leave(&self, function: &Function, graph: &Graph, phis: &[(Id, Id, Id)]) -> bool {
+    fn can_leave(&self, function: &Function, graph: &Graph, phis: &[(ValueId, ValueId, ValueId)]) -> bool {
         self.used_behind(function, graph).iter().all(|user| phis.iter().any(|phi| phi.2 == user.3))
     }
 
-    fn use_variables(&self, function: &mut Function, graph: &Graph, phis: &[(Id, Id, Id)]) {
+    fn use_variables(&self, function: &mut Function, graph: &Graph, phis: &[(ValueId, ValueId, ValueId)]) {
         for (block, user, index, value) in self.used_behind(function, graph) {
             let Some(&(variable, ..)) = phis.iter().find(|phi| phi.2 == value) else { continue };
-            if user != NONE {
+            if user != ValueId::NONE {
                 function.set_input(user, index, variable);
                 continue;
             }
-            match &mut function.blocks[block as usize].end {
+            match &mut function.blocks[block].end {
                 End::Branch { condition, .. } => *condition = variable,
                 End::Switch { selector, .. } => *selector = variable,
                 _ => {}
@@ -235,24 +236,24 @@ impl Rotated {
 
 /// Returns whether a block is in a loop. Blocks that were added since the graph was analysed are not.
 fn is_inside(graph: &Graph, block: BlockId, header: BlockId) -> bool {
-    (block as usize) < graph.position.len() && graph.is_reached(block) && graph.is_in_loop(block, header)
+    graph.position.contains_key(block) && graph.is_reached(block) && graph.is_in_loop(block, header)
 }
 
 /// How to express a condition with loop variables.
 enum Plan {
     /// An existing value.
-    Value(Id),
+    Value(ValueId),
     /// A new value with the operator of an existing one.
-    Like(Id, Vec<Plan>),
+    Like(ValueId, Vec<Plan>),
 }
 
 impl Plan {
-    fn build(&self, function: &mut Function, block: BlockId) -> Id {
+    fn build(&self, function: &mut Function, block: BlockId) -> ValueId {
         match self {
             Self::Value(id) => *id,
             Self::Like(like, inputs) => {
-                let inputs: Vec<Id> = inputs.iter().map(|input| input.build(function, block)).collect();
-                let value = function.values[*like as usize];
+                let inputs: Vec<ValueId> = inputs.iter().map(|input| input.build(function, block)).collect();
+                let value = function.values[*like];
                 function.raw(value.op, value.width, block, value.address, &inputs)
             }
         }
@@ -262,7 +263,7 @@ impl Plan {
 impl Merged<'_> {
     /// Rewrites the condition at the end in terms of loop variables. `None` if the condition before the loop is not
     /// the same with the initial values. If one negates the other, the operators must be negations.
-    fn plan(&self, last: Id, first: Option<Id>, is_contrary: bool, depth: u32) -> Option<Plan> {
+    fn plan(&self, last: ValueId, first: Option<ValueId>, is_contrary: bool, depth: u32) -> Option<Plan> {
         let function = self.function;
         let variable = self.phis.iter().find(|(_, entry, latch)| {
             *latch == last && first.is_none_or(|first| self.is_same(*entry, first))
@@ -303,12 +304,12 @@ impl Merged<'_> {
         Some(Plan::Like(last, inputs.collect::<Option<_>>()?))
     }
 
-    fn is_same(&self, a: Id, b: Id) -> bool {
+    fn is_same(&self, a: ValueId, b: ValueId) -> bool {
         a == b || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
     }
 
     /// Evaluates a value of the condition at the end with the initial values, if they are known.
-    fn begins(&self, last: Id, depth: u32) -> Option<u64> {
+    fn begins(&self, last: ValueId, depth: u32) -> Option<u64> {
         let function = self.function;
         if let Some(phi) = self.phis.iter().find(|phi| phi.2 == last) {
             return function.number(phi.1);
@@ -331,7 +332,7 @@ impl Merged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Space, Special};
+    use crate::ir::{Axis, NO_ADDRESS, Space, Special};
 
     /// Builds `i = first; if (test) do { store i; i += 1 } while (i < n)`, with a test on `first`.
     fn counting(first: Option<u64>) -> (Function, BlockId) {
@@ -339,30 +340,30 @@ mod tests {
         let [entry, body, exit] = [(); 3].map(|()| function.block(0));
         let start = match first {
             Some(number) => function.constant(number, 32),
-            None => function.raw(Op::Special(Special(&"threadIdx.x")), 32, entry, NONE, &[]),
+            None => function.raw(Op::Special(Special::ThreadIndex(Axis::X)), 32, entry, NO_ADDRESS, &[]),
         };
         let count = match first {
             Some(_) => function.constant(10, 32),
-            None => function.raw(Op::Parameter(8), 32, entry, NONE, &[]),
+            None => function.raw(Op::Parameter(8), 32, entry, NO_ADDRESS, &[]),
         };
-        let phi = function.raw(Op::Phi, 32, body, NONE, &[]);
-        function.blocks[body as usize].phis.push(phi);
-        let address = function.raw(Op::Parameter(0), 64, entry, NONE, &[]);
-        function.add(Op::Store(Space::Generic), 0, body, NONE, &[address, phi]);
+        let phi = function.raw(Op::Phi, 32, body, NO_ADDRESS, &[]);
+        function.blocks[body].phis.push(phi);
+        let address = function.raw(Op::Parameter(0), 64, entry, NO_ADDRESS, &[]);
+        function.add(Op::Store(Space::Generic), 0, body, NO_ADDRESS, &[address, phi]);
         let one = function.constant(1, 32);
-        let next = function.raw(Op::Add, 32, body, NONE, &[phi, one]);
+        let next = function.raw(Op::Add, 32, body, NO_ADDRESS, &[phi, one]);
         function.set_inputs(phi, &[start, next]);
-        function.blocks[body as usize].predecessors = vec![entry, body];
-        let again = function.raw(Op::Less, 1, body, NONE, &[next, count]);
-        function.blocks[body as usize].end = End::Branch { condition: again, yes: body, no: exit };
-        function.blocks[exit as usize].predecessors = vec![body];
-        function.blocks[exit as usize].end = End::Return;
-        function.blocks[entry as usize].end = match first {
+        function.blocks[body].predecessors = vec![entry, body];
+        let again = function.raw(Op::Less, 1, body, NO_ADDRESS, &[next, count]);
+        function.blocks[body].end = End::Branch { condition: again, yes: body, no: exit };
+        function.blocks[exit].predecessors = vec![body];
+        function.blocks[exit].end = End::Return;
+        function.blocks[entry].end = match first {
             Some(_) => End::Goto(body),
             None => {
                 // The negated condition, as compilers emit it.
-                let outside = function.raw(Op::LessEqual, 1, entry, NONE, &[count, start]);
-                function.blocks[exit as usize].predecessors.insert(0, entry);
+                let outside = function.raw(Op::LessEqual, 1, entry, NO_ADDRESS, &[count, start]);
+                function.blocks[exit].predecessors.insert(0, entry);
                 End::Branch { condition: outside, yes: exit, no: body }
             }
         };
@@ -375,10 +376,8 @@ mod tests {
             let (mut function, body) = counting(first);
             let graph = Graph::new(&function);
             assert!(run(&mut function, &graph), "{first:?}");
-            let [front] = function.blocks[body as usize].predecessors[..] else { panic!("one way in") };
-            let End::Branch { condition, yes, .. } = function.blocks[front as usize].end else {
-                panic!("it tests")
-            };
+            let [front] = function.blocks[body].predecessors[..] else { panic!("one way in") };
+            let End::Branch { condition, yes, .. } = function.blocks[front].end else { panic!("it tests") };
             assert_eq!((yes, function.op(condition)), (body, Op::Less));
             assert_eq!(function.op(function.input(condition, 0)), Op::Phi);
         }

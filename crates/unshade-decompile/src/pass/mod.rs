@@ -13,8 +13,7 @@ pub mod volatile;
 pub mod windows;
 
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Id, Op};
-pub use constants::ConstantObject;
+use crate::ir::{BlockId, Function, IdVec, MemoryObject, Op, ValueId, ValueMap};
 pub use quotient::Cache;
 
 /// Maximum number of rounds.
@@ -34,8 +33,8 @@ const MAX_NESTED: usize = 4;
 /// Maximum number of searches for quotients.
 const MAX_QUOTIENTS: usize = 4;
 
-/// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables in constant banks.
-pub fn run(function: &mut Function, objects: &[ConstantObject], cache: &mut Cache) {
+/// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables that it may refer to.
+pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
     let has_objects = constants::run(function, objects);
@@ -87,7 +86,7 @@ fn rounds(function: &mut Function, first: usize) -> Graph {
         }
         if round < ORDERED {
             order.clear();
-            order.extend(0..function.values.len() as Id);
+            order.extend(function.values.keys());
         }
         let mut changed = simplify::run(function, &found, &order, &is_due, reassociate);
         if changed || !is_clean {
@@ -115,9 +114,9 @@ fn rounds(function: &mut Function, first: usize) -> Graph {
 /// The result of [`hoist`].
 pub struct Hoisted {
     /// All values in topological order, inputs first, not counting the inputs of phis.
-    pub order: Vec<Id>,
+    pub order: Vec<ValueId>,
     /// Whether a value, or a value that it is computed from up to the next phis, changed since its last visit.
-    pub is_due: Vec<bool>,
+    pub is_due: ValueMap<bool>,
 }
 
 /// The state of a value in [`hoist`].
@@ -137,19 +136,19 @@ enum Visit {
 /// All values must be used: see [`sweep`].
 pub fn hoist(function: &mut Function, graph: &Graph) -> Hoisted {
     let count = function.values.len();
-    let mut seen = vec![Visit::No; count];
+    let mut seen = IdVec::filled(Visit::No, count);
     let mut order = Vec::with_capacity(count);
     // Values that wait for their inputs. Most values come after their inputs, and never wait.
-    let mut waiting: Vec<Id> = Vec::new();
-    for id in 0..count as Id {
-        if seen[id as usize] != Visit::No {
+    let mut waiting: Vec<ValueId> = Vec::new();
+    for id in function.values.keys() {
+        if seen[id] != Visit::No {
             continue;
         }
         let mut at = Some(id);
         while let Some(id) = at {
             match hoist_value(function, graph, &seen, id) {
                 Ok(found) => {
-                    seen[id as usize] = found;
+                    seen[id] = found;
                     order.push(id);
                     at = waiting.pop();
                 }
@@ -166,52 +165,57 @@ pub fn hoist(function: &mut Function, graph: &Graph) -> Hoisted {
 
 /// Moves a pure value to the first block where all of its inputs are available, and returns whether it is due; or
 /// returns an input that must be visited first.
-fn hoist_value(function: &mut Function, graph: &Graph, seen: &[Visit], id: Id) -> Result<Visit, Id> {
+fn hoist_value(
+    function: &mut Function,
+    graph: &Graph,
+    seen: &ValueMap<Visit>,
+    id: ValueId,
+) -> Result<Visit, ValueId> {
     let op = function.op(id);
     let mut is_due = false;
     if !matches!(op, Op::Phi) {
-        let (mut block, mut depth) = (0, 0);
+        let (mut block, mut depth) = (BlockId::ENTRY, 0);
         for &input in function.inputs(id) {
-            match seen[input as usize] {
+            match seen[input] {
                 Visit::No => return Err(input),
                 found => is_due |= found == Visit::Due,
             }
             // Unreachable blocks have no depth.
-            let other = function.values[input as usize].block;
-            if graph.depth[other as usize] > depth {
-                (block, depth) = (other, graph.depth[other as usize]);
+            let other = function.values[input].block;
+            if graph.depth[other] > depth {
+                (block, depth) = (other, graph.depth[other]);
             }
         }
         if !op.is_effect() {
             function.set_block(id, block);
         }
     }
-    is_due |= function.values[id as usize].is_changed;
+    is_due |= function.values[id].is_changed;
     Ok(if is_due { Visit::Due } else { Visit::Same })
 }
 
 /// Returns the values that are used, directly or indirectly, by values that must stay.
-pub fn used(function: &Function) -> Vec<bool> {
-    let mut used = vec![false; function.values.len()];
+pub fn used(function: &Function) -> ValueMap<bool> {
+    let mut used = IdVec::filled(false, function.values.len());
     for block in &function.blocks {
         for &effect in &block.effects {
-            used[effect as usize] |= function.is_kept(effect) && !function.is_replaced(effect);
+            used[effect] |= function.is_kept(effect) && !function.is_replaced(effect);
         }
         if let Some(input) = block.end.input() {
-            used[function.resolve(input) as usize] = true;
+            used[function.resolve(input)] = true;
         }
     }
     // Most inputs precede their users, so a descending pass reaches them later. The others go through a list.
-    let mut list: Vec<Id> = Vec::new();
-    for id in (0..used.len() as Id).rev() {
-        if !used[id as usize] {
+    let mut list: Vec<ValueId> = Vec::new();
+    for id in used.keys().rev() {
+        if !used[id] {
             continue;
         }
         let mut at = Some(id);
         while let Some(user) = at {
             for &input in function.inputs(user) {
                 let input = function.resolve(input);
-                if !std::mem::replace(&mut used[input as usize], true) && input > id {
+                if !std::mem::replace(&mut used[input], true) && input > id {
                     list.push(input);
                 }
             }

@@ -10,7 +10,7 @@ use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{Function, Id, NONE, Op};
+use crate::ir::{Function, Intrinsic, Number, Op, Rounding, ValueId, ValueMap};
 use crate::pass::graph::decided;
 use std::rc::Rc;
 
@@ -24,13 +24,13 @@ const MAX_EXPANDED: usize = 24;
 const MAX_NEAR: usize = 12;
 
 /// Conversions whose result is the argument of a reciprocal estimate.
-const ESTIMATED: [&str; 6] = [
-    "__uint2float_ru",
-    "__uint2float_rz",
-    "__uint2float_rd",
-    "__ull2float_ru",
-    "__ll2float_ru",
-    "__int2float_ru",
+const ESTIMATED: [Intrinsic; 6] = [
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Zero),
+    Intrinsic::Convert(Number::U32, Number::F32, Rounding::Down),
+    Intrinsic::Convert(Number::U64, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::I64, Number::F32, Rounding::Up),
+    Intrinsic::Convert(Number::I32, Number::F32, Rounding::Up),
 ];
 
 /// Maximum number of evaluations of expressions per function.
@@ -60,7 +60,6 @@ pub struct Cache {
 
 /// Replaces quotients. Returns whether there were any. All values must be used: see [`super::sweep`].
 pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
-    let count = function.values.len();
     if cache.divisions.len() + cache.choices.len() > MAX_CACHED {
         cache.divisions.clear();
         cache.choices.clear();
@@ -69,12 +68,12 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         function,
         graph,
         users: None,
-        estimates: Vec::new(),
+        estimates: ValueMap::new(),
         budget: MAX_EVALUATIONS,
         cache,
     };
     let mut found = Vec::new();
-    for id in 0..count as Id {
+    for id in search.function.values.keys() {
         if search.function.is_replaced(id) {
             continue;
         }
@@ -91,7 +90,7 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         if function.is_replaced(id) {
             continue;
         }
-        let value = function.values[id as usize];
+        let value = function.values[id];
         let new = function.raw(op, value.width, value.block, value.address, &inputs);
         function.replace(id, new);
     }
@@ -102,25 +101,25 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
 }
 
 /// Values, and the operators and inputs to replace them with.
-type Replacements = Vec<(Id, Op, Vec<Id>)>;
+type Replacements = Vec<(ValueId, Op, Vec<ValueId>)>;
 
 struct QuotientSearch<'a> {
     function: &'a Function,
     graph: &'a Graph,
     /// The users of values, once there is an estimate.
-    users: Option<IdLists<Id>>,
+    users: Option<IdLists<ValueId>>,
     /// For each value, the last estimate that it was found to depend on.
-    estimates: Vec<Id>,
+    estimates: ValueMap<ValueId>,
     budget: usize,
     cache: &'a mut Cache,
 }
 
 impl QuotientSearch<'_> {
-    fn find_users(&self) -> IdLists<Id> {
+    fn find_users(&self) -> IdLists<ValueId> {
         let count = self.function.values.len();
         let mut parts = Vec::new();
-        let mut pairs: Vec<(Id, Id)> = Vec::with_capacity(2 * count);
-        for id in 0..count as Id {
+        let mut pairs: Vec<(ValueId, ValueId)> = Vec::with_capacity(2 * count);
+        for id in self.function.values.keys() {
             parts.clear();
             if self.parts(id, &mut parts).is_some() {
                 pairs.extend(parts.iter().map(|input| (*input, id)));
@@ -131,7 +130,7 @@ impl QuotientSearch<'_> {
 
     /// Appends the inputs of a value to a list and returns its operator: a phi of two edges is a select by the branch
     /// condition.
-    fn parts(&self, id: Id, parts: &mut Vec<Id>) -> Option<Op> {
+    fn parts(&self, id: ValueId, parts: &mut Vec<ValueId>) -> Option<Op> {
         let op = self.function.op(id);
         match op {
             Op::Phi => {
@@ -151,19 +150,19 @@ impl QuotientSearch<'_> {
                 let start = parts.len();
                 let inputs = 0..self.function.inputs(id).len();
                 parts.extend(inputs.map(|index| self.function.input(id, index)));
-                (!parts[start..].contains(&NONE)).then_some(op)
+                (!parts[start..].contains(&ValueId::NONE)).then_some(op)
             }
         }
     }
 
     /// Returns the condition of a phi, its value if that holds, and the other one.
-    fn choice(&self, phi: Id) -> Option<[Id; 3]> {
+    fn choice(&self, phi: ValueId) -> Option<[ValueId; 3]> {
         let (condition, yes) = decided(self.function, self.graph, phi)?;
         Some([condition, self.function.input(phi, yes), self.function.input(phi, 1 - yes)])
     }
 
     /// Returns whether a value is the single-precision reciprocal of an integer.
-    fn is_estimate(&self, id: Id) -> bool {
+    fn is_estimate(&self, id: ValueId) -> bool {
         let function = self.function;
         if function.op(id) != Op::FloatDiv || function.width(id) != 32 {
             return false;
@@ -171,26 +170,24 @@ impl QuotientSearch<'_> {
         let divisor = function.input(id, 1);
         let is_integer = match function.op(divisor) {
             Op::UnsignedToFloat | Op::SignedToFloat => true,
-            Op::Call(call) => ESTIMATED.contains(&call.entry().name),
+            Op::Call(call) => ESTIMATED.contains(&call),
             _ => false,
         };
         is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
     }
 
     /// Searches for 32-bit quotients among the dependents of an estimate.
-    fn search_estimate(&mut self, estimate: Id, found: &mut Replacements) {
+    fn search_estimate(&mut self, estimate: ValueId, found: &mut Replacements) {
         let users = self.users.take().unwrap_or_else(|| self.find_users());
         let mut dependents = vec![estimate];
         let mut estimates = std::mem::take(&mut self.estimates);
-        estimates.resize(self.function.values.len(), NONE);
-        estimates[estimate as usize] = estimate;
+        estimates.resize(self.function.values.len(), ValueId::NONE);
+        estimates[estimate] = estimate;
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
             for &user in users.of(dependents[at]) {
-                if estimates[user as usize] != estimate
-                    && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv)
-                {
-                    estimates[user as usize] = estimate;
+                if estimates[user] != estimate && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv) {
+                    estimates[user] = estimate;
                     dependents.push(user);
                 }
             }
@@ -214,8 +211,8 @@ impl QuotientSearch<'_> {
     }
 
     /// Returns the two values that an expression with an estimate depends on.
-    fn leaves(&self, root: Id, estimate: Id) -> Option<Vec<Id>> {
-        let mut leaves: Vec<Id> = Vec::new();
+    fn leaves(&self, root: ValueId, estimate: ValueId) -> Option<Vec<ValueId>> {
+        let mut leaves: Vec<ValueId> = Vec::new();
         let mut seen = vec![root];
         let mut inputs = Vec::new();
         let mut at = 0;
@@ -228,7 +225,7 @@ impl QuotientSearch<'_> {
             at += 1;
             for &input in &inputs {
                 if self.function.number(input).is_some() {
-                } else if self.estimates[input as usize] == estimate {
+                } else if self.estimates[input] == estimate {
                     if !seen.contains(&input) {
                         seen.push(input);
                     }
@@ -261,7 +258,7 @@ impl QuotientSearch<'_> {
     }
 
     /// Returns whether a value depends directly on one of the others; `list` is reused memory.
-    fn rests_on(&self, leaf: Id, others: &[Id], list: &mut Vec<Id>) -> bool {
+    fn rests_on(&self, leaf: ValueId, others: &[ValueId], list: &mut Vec<ValueId>) -> bool {
         list.clear();
         self.variables_of(leaf, list);
         for _ in 0..MAX_NEAR {
@@ -275,7 +272,7 @@ impl QuotientSearch<'_> {
     }
 
     /// Recognises the remainder `a - b * (a / b)`.
-    fn search_remainder(&self, id: Id, found: &mut Replacements) {
+    fn search_remainder(&self, id: ValueId, found: &mut Replacements) {
         let product = self.function.input(id, 1);
         if self.function.op(product) != Op::Mul {
             return;
@@ -295,7 +292,7 @@ impl QuotientSearch<'_> {
     }
 
     /// Appends the inputs of a value that are not constants to a list. Returns whether there are any.
-    fn variables_of(&self, id: Id, list: &mut Vec<Id>) -> bool {
+    fn variables_of(&self, id: ValueId, list: &mut Vec<ValueId>) -> bool {
         let start = list.len();
         if self.parts(id, list).is_none() {
             list.truncate(start);
@@ -321,12 +318,12 @@ impl QuotientSearch<'_> {
         pairs
     }
 
-    fn expression(&self, root: Id, leaves: &[Id]) -> Option<Expression> {
+    fn expression(&self, root: ValueId, leaves: &[ValueId]) -> Option<Expression> {
         Expression::new(self.function, root, leaves, &|id, parts| self.parts(id, parts))
     }
 
     /// Returns the division that an expression of two 32-bit leaves equals.
-    fn division(&mut self, root: Id, leaves: &[Id]) -> Option<(Op, Vec<Id>)> {
+    fn division(&mut self, root: ValueId, leaves: &[ValueId]) -> Option<(Op, Vec<ValueId>)> {
         if leaves.iter().any(|leaf| self.function.width(*leaf) != 32) {
             return None;
         }
@@ -366,12 +363,12 @@ impl QuotientSearch<'_> {
     }
 
     /// Replaces a select with a quotient or root on one side, if it always equals that.
-    fn search_choice(&mut self, id: Id, found: &mut Replacements) {
+    fn search_choice(&mut self, id: ValueId, found: &mut Replacements) {
         let sides = match self.function.op(id) {
             Op::Phi => self.choice(id).map(|[_, yes, no]| [yes, no]),
             _ => Some([1, 2].map(|index| self.function.input(id, index))),
         };
-        let Some(sides) = sides.filter(|sides| !sides.contains(&NONE)) else { return };
+        let Some(sides) = sides.filter(|sides| !sides.contains(&ValueId::NONE)) else { return };
         let mut operands = Vec::new();
         for side in sides {
             let plain = self.unflushed(side);
@@ -384,7 +381,7 @@ impl QuotientSearch<'_> {
             if self.parts(plain, &mut operands).is_none() {
                 continue;
             }
-            let mut leaves: Vec<Id> = operands.iter().map(|operand| self.unflushed(*operand)).collect();
+            let mut leaves: Vec<ValueId> = operands.iter().map(|operand| self.unflushed(*operand)).collect();
             leaves.retain(|leaf| self.function.number(*leaf).is_none());
             leaves.dedup();
             if self.is_always(id, side, &leaves, is_float) {
@@ -399,14 +396,14 @@ impl QuotientSearch<'_> {
     }
 
     /// Returns the input of a flush of subnormal numbers, or the value itself.
-    fn unflushed(&self, id: Id) -> Id {
+    fn unflushed(&self, id: ValueId) -> ValueId {
         match self.function.op(id) {
-            Op::Call(call) if call.entry().name == "flush_to_zero" => self.function.input(id, 0),
+            Op::Call(Intrinsic::FlushToZero) => self.function.input(id, 0),
             _ => id,
         }
     }
 
-    fn is_always(&mut self, choice: Id, side: Id, leaves: &[Id], is_float: bool) -> bool {
+    fn is_always(&mut self, choice: ValueId, side: ValueId, leaves: &[ValueId], is_float: bool) -> bool {
         let width = self.function.width(side);
         if leaves.iter().any(|leaf| self.function.width(*leaf) != width) {
             return false;
@@ -496,15 +493,18 @@ fn pairs(width: u8, special: &[u64], shifts: u64) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::BlockId;
 
     #[test]
     fn selects_that_always_equal_a_quotient() {
         // If both upper halves are zero, the quotient of the lower halves.
         let mut function = Function::default();
         function.block(0);
-        let a = function.raw(Op::Parameter(0), 64, 0, 0, &[]);
-        let b = function.raw(Op::Parameter(8), 64, 0, 0, &[]);
-        let value = |function: &mut Function, op, width, inputs: &[Id]| function.raw(op, width, 0, 0, inputs);
+        let a = function.raw(Op::Parameter(0), 64, BlockId::ENTRY, 0, &[]);
+        let b = function.raw(Op::Parameter(8), 64, BlockId::ENTRY, 0, &[]);
+        let value = |function: &mut Function, op, width, inputs: &[ValueId]| {
+            function.raw(op, width, BlockId::ENTRY, 0, inputs)
+        };
         let both = value(&mut function, Op::Or, 64, &[a, b]);
         let high = value(&mut function, Op::High, 32, &[both]);
         let zero = function.constant(0, 32);

@@ -17,14 +17,14 @@
 //! Threads that keep their own data in shared memory look the same; `volatile` does no harm there.
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, Function, Id, Op, Space};
+use crate::ir::{BlockId, BlockMap, Function, IdVec, Op, Space, ValueId};
 
 /// What the accesses since the last barrier may have been.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     has_stored: bool,
     /// The loads, sorted.
-    loads: Vec<Id>,
+    loads: Vec<ValueId>,
 }
 
 /// Maximum number of loads in a state; there are no more in a loop that waits.
@@ -32,17 +32,17 @@ const MAX_LOADS: usize = 8;
 
 /// Marks accesses of shared memory as volatile, if it has to be.
 pub fn run(function: &mut Function) {
-    let accesses: Vec<Id> = function.blocks.iter().flat_map(|block| &block.effects).copied().collect();
-    let shared: Vec<Id> = accesses.into_iter().filter(|id| is_shared(function, *id)).collect();
+    let accesses: Vec<ValueId> = function.blocks.iter().flat_map(|block| &block.effects).copied().collect();
+    let shared: Vec<ValueId> = accesses.into_iter().filter(|id| is_shared(function, *id)).collect();
     if !shared.is_empty() && is_in_lockstep(function, &Graph::new(function)) {
         for access in shared {
-            function.values[access as usize].is_volatile = true;
+            function.values[access].is_volatile = true;
         }
     }
 }
 
 /// Returns whether it loads or stores shared memory.
-fn is_shared(function: &Function, id: Id) -> bool {
+fn is_shared(function: &Function, id: ValueId) -> bool {
     match function.op(id) {
         Op::Load(Space::Shared) | Op::Store(Space::Shared) => true,
         Op::Load(Space::Generic) | Op::Store(Space::Generic) => function.width(function.input(id, 0)) == 32,
@@ -51,32 +51,32 @@ fn is_shared(function: &Function, id: Id) -> bool {
 }
 
 fn is_in_lockstep(function: &Function, graph: &Graph) -> bool {
-    let mut states: Vec<Option<State>> = vec![None; function.blocks.len()];
+    let mut states: BlockMap<Option<State>> = IdVec::filled(None, function.blocks.len());
     let mut list = graph.order.clone();
     list.reverse();
-    let mut is_listed = vec![true; function.blocks.len()];
+    let mut is_listed = BlockMap::filled(true, function.blocks.len());
     if let Some(first) = graph.order.first() {
-        states[*first as usize] = Some(State::default());
+        states[*first] = Some(State::default());
     }
     while let Some(block) = list.pop() {
-        is_listed[block as usize] = false;
-        let Some(mut state) = states[block as usize].clone() else { continue };
+        is_listed[block] = false;
+        let Some(mut state) = states[block].clone() else { continue };
         // A new round of a loop has new values in it.
         state.loads.retain(|load| {
             let address = function.input(*load, 0);
-            !is_within(graph, function.values[address as usize].block, block)
+            !is_within(graph, function.values[address].block, block)
         });
-        for &effect in &function.blocks[block as usize].effects {
+        for &effect in &function.blocks[block].effects {
             if step(function, effect, &mut state) {
                 return true;
             }
         }
-        for next in function.blocks[block as usize].end.successors() {
-            let place = &mut states[next as usize];
+        for next in function.blocks[block].end.successors() {
+            let place = &mut states[next];
             let merged = place.as_ref().map_or_else(|| state.clone(), |known| known.with(&state));
             if place.as_ref() != Some(&merged) {
                 *place = Some(merged);
-                if !std::mem::replace(&mut is_listed[next as usize], true) {
+                if !std::mem::replace(&mut is_listed[next], true) {
                     list.push(next);
                 }
             }
@@ -86,7 +86,7 @@ fn is_in_lockstep(function: &Function, graph: &Graph) -> bool {
 }
 
 /// Adds an effect to a state. Returns whether it shows that threads run in lockstep.
-fn step(function: &Function, effect: Id, state: &mut State) -> bool {
+fn step(function: &Function, effect: ValueId, state: &mut State) -> bool {
     match function.op(effect) {
         Op::Call(call) if call.is_block_barrier() => *state = State::default(),
         Op::Store(_) if is_shared(function, effect) => state.has_stored = true,

@@ -5,7 +5,7 @@
 //! as no window has 4 GiB, its lower half is all of it.
 
 use crate::address::Address;
-use crate::ir::{Function, Id, Op, Space, Value};
+use crate::ir::{Function, Op, Space, Value, ValueId};
 
 /// Maximum depth of the sum that is an address.
 const MAX_DEPTH: u32 = 16;
@@ -13,7 +13,7 @@ const MAX_DEPTH: u32 = 16;
 /// Rewrites accesses. Returns whether there were any.
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
-    for id in 0..function.values.len() as Id {
+    for id in function.values.keys() {
         if !matches!(function.op(id), Op::Load(Space::Generic) | Op::Store(Space::Generic))
             || function.is_replaced(id)
         {
@@ -25,11 +25,11 @@ pub fn run(function: &mut Function) -> bool {
         }
         let Some(window) = Address::new(function, address).base else { continue };
         let space = match function.op(window) {
-            Op::Special(special) if *special.0 == "local" => Space::Local,
-            Op::Special(special) if *special.0 == "shared" => Space::Shared,
-            _ => continue,
+            Op::Special(special) => special.window(),
+            _ => None,
         };
-        let like = function.values[id as usize];
+        let Some(space) = space else { continue };
+        let like = function.values[id];
         let offset = low_half(function, address, window, like, 0);
         let mut inputs = function.inputs(id).to_vec();
         inputs[0] = offset;
@@ -41,8 +41,8 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// Returns the lower half of a sum without the start of a window.
-fn low_half(function: &mut Function, id: Id, window: Id, like: Value, depth: u32) -> Id {
-    let half = |function: &mut Function, op: Op, inputs: &[Id]| {
+fn low_half(function: &mut Function, id: ValueId, window: ValueId, like: Value, depth: u32) -> ValueId {
+    let half = |function: &mut Function, op: Op, inputs: &[ValueId]| {
         function.raw(op, 32, like.block, like.address, inputs)
     };
     if id == window {

@@ -1,137 +1,190 @@
-//! P-code functions as operators and C functions.
+//! P-code functions as operators and intrinsics.
 
 use super::lifter::{CallResult, LOCKED, Lifter};
-use crate::ir::{Id, NONE, Op, Space};
+use crate::ir::intrinsic::{AtomicOp, ByteOp, Reduction, Scope, ShuffleMode, Vote};
+use crate::ir::{Intrinsic, Number, Op, Rounding, Space, ValueId};
 
 /// Rounding modes, by their number in instructions.
-const ROUNDINGS: [&str; 4] = ["rn", "rd", "ru", "rz"];
+const ROUNDINGS: [Rounding; 4] = [Rounding::Nearest, Rounding::Down, Rounding::Up, Rounding::Zero];
+
+/// P-code functions that are one intrinsic with the same inputs; further ones have no meaning here.
+const SAME: &[(&str, Intrinsic)] = &[
+    ("ballot", Intrinsic::Ballot),
+    ("barrier_arrive", Intrinsic::BarrierArrive),
+    ("barrier_sync_all", Intrinsic::Barrier),
+    ("bit_reverse", Intrinsic::ReverseBits),
+    ("byte_perm_mode", Intrinsic::SelectBytes),
+    ("clamp_integer", Intrinsic::ClampInteger),
+    ("cosine", Intrinsic::Cosine),
+    ("ddivide_is_hard", Intrinsic::DivideIsHard(Number::F64)),
+    ("debugger", Intrinsic::Trap),
+    ("dfma", Intrinsic::Fma(Number::F64, Rounding::Nearest)),
+    ("dmax", Intrinsic::Max(Number::F64)),
+    ("dmin", Intrinsic::Min(Number::F64)),
+    ("exp2", Intrinsic::Exp2),
+    ("fdivide_is_hard", Intrinsic::DivideIsHard(Number::F32)),
+    ("flush", Intrinsic::FlushToZero),
+    ("fma", Intrinsic::Fma(Number::F32, Rounding::Nearest)),
+    ("fma_fmz", Intrinsic::FmaZeroWins),
+    ("fmax", Intrinsic::Max(Number::F32)),
+    ("fmin", Intrinsic::Min(Number::F32)),
+    ("fmul_fmz", Intrinsic::MultiplyZeroWins),
+    ("fmul_scaled", Intrinsic::MultiplyScaled),
+    ("log2", Intrinsic::Log2),
+    ("multiply_add_by_descriptor", Intrinsic::MultiplyAddByDescriptor),
+    ("reciprocal64_high", Intrinsic::ReciprocalHigh),
+    ("reciprocal_sqrt", Intrinsic::ReciprocalSqrt),
+    ("reciprocal_sqrt64_high", Intrinsic::ReciprocalSqrtHigh),
+    ("saturate", Intrinsic::Saturate),
+    ("shuffle_inside", Intrinsic::ShuffleInside),
+    ("sine", Intrinsic::Sine),
+    ("surface_address", Intrinsic::SurfaceAddress),
+    ("surface_bitfield", Intrinsic::SurfaceBitfield),
+    ("surface_bitfield_outside", Intrinsic::SurfaceBitfieldOutside),
+    ("surface_clamp", Intrinsic::SurfaceClamp),
+    ("surface_clamp_outside", Intrinsic::SurfaceClampOutside),
+    ("video_clamp", Intrinsic::VideoClamp),
+    ("video_part", Intrinsic::VideoPart),
+];
+
+/// A p-code function with a rounding mode.
+struct RoundedFunction {
+    name: &'static str,
+    /// Number of inputs before the mode.
+    count: usize,
+    /// The operator that rounds to nearest.
+    nearest: Op,
+    /// The intrinsic for other modes.
+    rounded: fn(Rounding) -> Intrinsic,
+}
+
+/// P-code functions with a rounding mode as their last input.
+const ROUNDED: &[RoundedFunction] = &[
+    rounded("dadd_round", 2, Op::FloatAdd, |mode| Intrinsic::Add(Number::F64, mode)),
+    rounded("dfma_round", 3, FMA_F64, |mode| Intrinsic::Fma(Number::F64, mode)),
+    rounded("dmul_round", 2, Op::FloatMul, |mode| Intrinsic::Multiply(Number::F64, mode)),
+    rounded("double_to_float", 1, Op::FloatConvert, |mode| {
+        Intrinsic::Convert(Number::F64, Number::F32, mode)
+    }),
+    rounded("fadd_round", 2, Op::FloatAdd, |mode| Intrinsic::Add(Number::F32, mode)),
+    rounded("fma_round", 3, FMA_F32, |mode| Intrinsic::Fma(Number::F32, mode)),
+    rounded("fmul_round", 2, Op::FloatMul, |mode| Intrinsic::Multiply(Number::F32, mode)),
+    rounded("round_double", 1, ROUND_F64, |mode| Intrinsic::Round(Number::F64, mode)),
+    rounded("round_float", 1, ROUND_F32, |mode| Intrinsic::Round(Number::F32, mode)),
+];
+
+const FMA_F32: Op = Op::Call(Intrinsic::Fma(Number::F32, Rounding::Nearest));
+const FMA_F64: Op = Op::Call(Intrinsic::Fma(Number::F64, Rounding::Nearest));
+const ROUND_F32: Op = Op::Call(Intrinsic::Round(Number::F32, Rounding::Nearest));
+const ROUND_F64: Op = Op::Call(Intrinsic::Round(Number::F64, Rounding::Nearest));
+
+const fn rounded(
+    name: &'static str,
+    count: usize,
+    nearest: Op,
+    rounded: fn(Rounding) -> Intrinsic,
+) -> RoundedFunction {
+    RoundedFunction { name, count, nearest, rounded }
+}
+
+/// P-code functions without a meaning for one thread.
+const IGNORED: &[&str] = &[
+    "cache_control",
+    "local_cache_control",
+    "push_break",
+    "push_continue",
+    "push_longjmp",
+    "push_reconvergence",
+    "push_return",
+    "reconverge",
+    "release_locks",
+    "texture_barrier",
+    "texture_phase",
+    "trigger",
+];
+
+/// Atomic operations, by the name of the p-code function after `atomic_`, and whether there is one for 64 bits.
+const ATOMICS: [(&str, AtomicOp, bool); 9] = [
+    ("add", AtomicOp::Add, true),
+    ("min", AtomicOp::Min, true),
+    ("max", AtomicOp::Max, true),
+    ("inc", AtomicOp::Inc, false),
+    ("dec", AtomicOp::Dec, false),
+    ("and", AtomicOp::And, true),
+    ("or", AtomicOp::Or, true),
+    ("xor", AtomicOp::Xor, true),
+    ("exchange", AtomicOp::Exchange, true),
+];
 
 impl Lifter<'_> {
-    /// Returns the function with a rounding mode, such as `__fadd_rd`, or `None` to round to nearest.
-    fn rounded(&mut self, name: &'static str, mode: Id, width: u8, inputs: &[Id]) -> Option<Id> {
-        const NAMES: [(&str, [&str; 3]); 10] = [
-            ("fadd", ["__fadd_rd", "__fadd_ru", "__fadd_rz"]),
-            ("fmul", ["__fmul_rd", "__fmul_ru", "__fmul_rz"]),
-            ("fma", ["__fmaf_rd", "__fmaf_ru", "__fmaf_rz"]),
-            ("dadd", ["__dadd_rd", "__dadd_ru", "__dadd_rz"]),
-            ("dmul", ["__dmul_rd", "__dmul_ru", "__dmul_rz"]),
-            ("dfma", ["__fma_rd", "__fma_ru", "__fma_rz"]),
-            ("d2f", ["__double2float_rd", "__double2float_ru", "__double2float_rz"]),
-            ("i2f", ["__int2float_rd", "__int2float_ru", "__int2float_rz"]),
-            ("u2f", ["__uint2float_rd", "__uint2float_ru", "__uint2float_rz"]),
-            ("l2f", ["__ll2float_rd", "__ll2float_ru", "__ll2float_rz"]),
-        ];
-        let mode = usize::try_from(self.known(mode) & 3).unwrap_or(0);
-        let names = NAMES.iter().find(|entry| entry.0 == name)?;
-        let name = names.1.get(mode.checked_sub(1)?)?;
-        Some(self.call(name, width, inputs))
+    /// Lifts a function that is one intrinsic, perhaps with a rounding mode.
+    fn plain_function(&mut self, name: &str, inputs: &[ValueId], width: u8) -> Option<ValueId> {
+        if let Ok(index) = SAME.binary_search_by_key(&name, |row| row.0) {
+            let intrinsic = SAME[index].1;
+            let given = inputs.get(..intrinsic.input_count()?)?;
+            return Some(self.call(intrinsic, width, given));
+        }
+        let row = ROUNDED.iter().find(|row| row.name == name)?;
+        let given = inputs.get(..row.count)?;
+        let op = match self.rounding(*inputs.get(row.count)?) {
+            Rounding::Nearest => row.nearest,
+            mode => Op::Call((row.rounded)(mode)),
+        };
+        Some(self.make(op, width, given))
+    }
+
+    /// Returns the rounding mode with a number.
+    fn rounding(&self, mode: ValueId) -> Rounding {
+        ROUNDINGS[usize::try_from(self.known(mode) & 3).unwrap_or(0)]
     }
 
     /// Lifts a function whose result depends only on its inputs.
-    pub(super) fn pure_function(&mut self, name: &str, inputs: &[Id], width: u8) -> CallResult {
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
-        let two = [at(0), at(1)];
-        let three = [at(0), at(1), at(2)];
+    pub(super) fn pure_function(&mut self, name: &str, inputs: &[ValueId], width: u8) -> CallResult {
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
         CallResult::Value(match name {
-            "flush" => self.call("flush_to_zero", width, &[at(0)]),
-            "saturate" => self.call("__saturatef", width, &[at(0)]),
             "saturate_double" => {
                 let (zero, one) = (self.number(0, 64), self.number(0x3ff0_0000_0000_0000, 64));
-                let at_least = self.call("fmax", width, &[at(0), zero]);
-                self.call("fmin", width, &[at_least, one])
+                let at_least = self.call(Intrinsic::Max(Number::F64), width, &[at(0), zero]);
+                self.call(Intrinsic::Min(Number::F64), width, &[at_least, one])
             }
-            "fadd_round" => match self.rounded("fadd", at(2), width, &two) {
-                Some(value) => value,
-                None => self.make(Op::FloatAdd, width, &two),
-            },
-            "fmul_round" => match self.rounded("fmul", at(2), width, &two) {
-                Some(value) => value,
-                None => self.make(Op::FloatMul, width, &two),
-            },
-            "dadd_round" => match self.rounded("dadd", at(2), width, &two) {
-                Some(value) => value,
-                None => self.make(Op::FloatAdd, width, &two),
-            },
-            "dmul_round" => match self.rounded("dmul", at(2), width, &two) {
-                Some(value) => value,
-                None => self.make(Op::FloatMul, width, &two),
-            },
-            "fma_round" => match self.rounded("fma", at(3), width, &three) {
-                Some(value) => value,
-                None => self.call("fmaf", width, &three),
-            },
-            "dfma_round" => match self.rounded("dfma", at(3), width, &three) {
-                Some(value) => value,
-                None => self.call("fma", width, &three),
-            },
-            "fmul_scaled" => self.call("fmul_scaled", width, inputs),
-            "fmul_fmz" => self.call("fmul_zero_wins", width, inputs),
-            "fma" => self.call("fmaf", width, &three),
-            "dfma" => self.call("fma", width, &three),
-            "fma_fmz" => self.call("fma_zero_wins", width, inputs),
-            "fmin" => self.call("fminf", width, &two),
-            "fmax" => self.call("fmaxf", width, &two),
-            "dmin" => self.call("fmin", width, &two),
-            "dmax" => self.call("fmax", width, &two),
-            "fdivide_is_hard" => self.call("fdivide_is_hard", width, &two),
-            "ddivide_is_hard" => self.call("ddivide_is_hard", width, &two),
-            "cosine" => self.call("__cosf", width, &[at(0)]),
-            "sine" => self.call("__sinf", width, &[at(0)]),
-            "exp2" => self.call("exp2f", width, &[at(0)]),
-            "log2" => self.call("__log2f", width, &[at(0)]),
             "reciprocal" => {
                 let one = self.number(0x3f80_0000, 32);
                 self.make(Op::FloatDiv, width, &[one, at(0)])
             }
-            "reciprocal_sqrt" => self.call("rsqrtf", width, &[at(0)]),
-            "reciprocal64_high" | "reciprocal_sqrt64_high" => self.call(name, width, &[at(0)]),
             "reduce_range" => at(0),
             "half_to_float" => {
                 let wide = self.make(Op::ZeroExtend, 32, &[at(0)]);
-                self.call("half_to_float", width, &[wide])
+                self.call(Intrinsic::HalfToFloat, width, &[wide])
             }
             "float_to_half" | "double_to_half" => {
-                let wide = self.call(name, 32, &two);
+                let from = if name == "float_to_half" { Number::F32 } else { Number::F64 };
+                let wide = self.call(Intrinsic::ToHalf(from), 32, &[at(0), at(1)]);
                 self.make(Op::Low, width, &[wide])
             }
-            "double_to_float" => match self.rounded("d2f", at(1), width, &[at(0)]) {
-                Some(value) => value,
-                None => self.make(Op::FloatConvert, width, &[at(0)]),
-            },
-            "round_float" => {
-                let mode = usize::try_from(self.known(at(1)) & 3).unwrap_or(0);
-                self.call(["rintf", "floorf", "ceilf", "truncf"][mode], width, &[at(0)])
-            }
-            "round_double" => {
-                let mode = usize::try_from(self.known(at(1)) & 3).unwrap_or(0);
-                self.call(["rint", "floor", "ceil", "trunc"][mode], width, &[at(0)])
-            }
             "double_to_integer" => self.double_to_integer(inputs),
-            "integer_to_float" | "integer_to_double" => self.integer_to_float(&three, width),
-            "clamp_integer" => self.call("clamp_integer", width, inputs),
-            "bit_reverse" => self.call("__brev", width, &[at(0)]),
+            "integer_to_float" | "integer_to_double" => self.integer_to_float(&[at(0), at(1), at(2)], width),
             "byte_perm" => match self.builder.function.number(at(2)) {
-                Some(selector) if selector & 0x8888 == 0 => self.call("__byte_perm", width, &three),
+                Some(selector) if selector & 0x8888 == 0 => {
+                    self.call(Intrinsic::PermuteBytes, width, &[at(0), at(1), at(2)])
+                }
                 _ => {
                     let mode = self.number(0, 32);
-                    self.call("select_bytes", width, &[at(0), at(1), at(2), mode])
+                    self.call(Intrinsic::SelectBytes, width, &[at(0), at(1), at(2), mode])
                 }
             },
-            "byte_perm_mode" => self.call("select_bytes", width, inputs),
             "video_simd" => match self.simd_of_bytes(inputs) {
-                Some(name) => self.call(name, width, &[at(3), at(4)]),
-                None => self.call(name, width, inputs),
+                Some(op) => self.call(Intrinsic::Bytes(op), width, &[at(3), at(4)]),
+                None => self.call(Intrinsic::VideoSimd, width, inputs),
             },
-            "video_part" | "video_clamp" => self.call(name, width, inputs),
-            "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
-            _ if name.starts_with("surface_") => self.call(name, width, inputs),
-            _ => return CallResult::Unsupported,
+            _ => match self.plain_function(name, inputs, width) {
+                Some(value) => value,
+                None => return CallResult::Unsupported,
+            },
         })
     }
 
-    /// Returns CUDA's name of an operation on all four bytes of two numbers; the inputs are in the order of the
-    /// tables.
-    fn simd_of_bytes(&self, inputs: &[Id]) -> Option<&'static str> {
+    /// Returns the operation on all four bytes of two numbers; the inputs are in the order of the tables.
+    fn simd_of_bytes(&self, inputs: &[ValueId]) -> Option<ByteOp> {
         /// Selectors that keep bytes in place.
         const IN_PLACE: [Option<u64>; 2] = [Some(4), Some(255)];
         let at = |index: usize| self.builder.function.number(*inputs.get(index)?);
@@ -143,54 +196,50 @@ impl Lifter<'_> {
             return None;
         }
         match (at(0)?, at(2)?, combined, sum) {
-            (8, _, 0, 0) => Some("__vadd4"),
-            (10, _, 0, 0) => Some("__vabsdiffu4"),
-            (10, _, 0, 1) if at(5) == Some(0) => Some("__vsadu4"),
-            (11, 0, 0, 0) => Some("__vminu4"),
+            (8, _, 0, 0) => Some(ByteOp::Add),
+            (10, _, 0, 0) => Some(ByteOp::Difference),
+            (10, _, 0, 1) if at(5) == Some(0) => Some(ByteOp::SumOfDifferences),
+            (11, 0, 0, 0) => Some(ByteOp::Min),
             _ => None,
         }
     }
 
     /// Converts a float without its fraction to an integer; the tables have it as a double, which is exact.
-    pub(super) fn truncated(&mut self, double: Id, width: u8) -> Id {
+    pub(super) fn truncated(&mut self, double: ValueId, width: u8) -> ValueId {
         let function = &self.builder.function;
         let double = function.resolve(double);
         let source = function.input(double, 0);
         if function.op(double) != Op::FloatConvert || (function.width(source), width) != (32, 32) {
             return self.unlifted(width);
         }
-        self.call("__float2int_rz", width, &[source])
+        self.call(Intrinsic::Convert(Number::F32, Number::I32, Rounding::Zero), width, &[source])
     }
 
     /// Converts a double to an integer. Modes: 0 nearest, 1 down, 2 up, 3 towards zero; types: U8 U16 U32 U64 S8 S16
     /// S32 S64.
-    fn double_to_integer(&mut self, inputs: &[Id]) -> Id {
-        const TYPES: [(&str, u8); 4] = [("uint", 32), ("ull", 64), ("int", 32), ("ll", 64)];
+    fn double_to_integer(&mut self, inputs: &[ValueId]) -> ValueId {
         // The number of double in the source types.
         const F64: u64 = 3;
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
-        let (mode, ty) = (self.known(at(1)) & 3, self.known(at(2)) & 7);
-        let mode = ROUNDINGS[usize::try_from(mode).unwrap_or(0)];
-        let kind = match ty {
-            2 => 0,
-            3 => 1,
-            7 => 3,
-            _ => 2,
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
+        let (mode, ty) = (self.rounding(at(1)), self.known(at(2)) & 7);
+        let to = match ty {
+            2 => Number::U32,
+            3 => Number::U64,
+            7 => Number::I64,
+            _ => Number::I32,
         };
-        let (to, width) = TYPES[kind];
         let function = &self.builder.function;
         let mut source = function.resolve(at(0));
-        let mut from = "double";
+        let mut from = Number::F64;
         if function.op(source) == Op::FloatConvert && function.width(function.input(source, 0)) == 32 {
             source = function.input(source, 0);
-            from = "float";
+            from = Number::F32;
         } else if self.known(at(3)) != F64 {
             // NaN converts to another number than as a double.
             source = self.make(Op::FloatConvert, 32, &[source]);
-            from = "float";
+            from = Number::F32;
         }
-        let name = format!("__{from}2{to}_{mode}");
-        let value = self.call(&name, width, &[source]);
+        let value = self.call(Intrinsic::Convert(from, to, mode), to.width(), &[source]);
         match ty {
             2 => self.make(Op::ZeroExtend, 64, &[value]),
             6 => self.make(Op::SignExtend, 64, &[value]),
@@ -199,17 +248,17 @@ impl Lifter<'_> {
             _ => {
                 let value = self.make(Op::SignExtend, 64, &[value]);
                 let (truth, number) = (self.number(1, 1), self.number(ty, 8));
-                let value = self.call("clamp_integer", 64, &[value, truth, number]);
+                let value = self.call(Intrinsic::ClampInteger, 64, &[value, truth, number]);
                 if ty > 3 || self.known(at(3)) != F64 {
                     return value;
                 }
                 let highest = self.number(1 << ((8 << ty) - 1), 64);
-                self.call("or_if_nan", 64, &[value, at(0), highest])
+                self.call(Intrinsic::OrIfNan, 64, &[value, at(0), highest])
             }
         }
     }
 
-    fn integer_to_float(&mut self, inputs: &[Id; 3], width: u8) -> Id {
+    fn integer_to_float(&mut self, inputs: &[ValueId; 3], width: u8) -> ValueId {
         let function = &self.builder.function;
         let mut source = function.resolve(inputs[0]);
         let mut is_signed = self.known(inputs[1]) != 0;
@@ -225,73 +274,54 @@ impl Lifter<'_> {
             }
             _ => {}
         }
-        let mode = self.known(inputs[2]) & 3;
+        let mode = self.rounding(inputs[2]);
         let is_wide = self.builder.function.width(source) == 64;
         // A double represents 32-bit integers exactly.
-        if mode == 0 || width == 64 && !is_wide {
+        if mode == Rounding::Nearest || width == 64 && !is_wide {
             let op = if is_signed { Op::SignedToFloat } else { Op::UnsignedToFloat };
             return self.make(op, width, &[source]);
         }
-        let from = match (is_wide, is_signed) {
-            (false, true) => "int",
-            (false, false) => "uint",
-            (true, true) => "ll",
-            (true, false) => "ull",
-        };
-        let to = if width == 64 { "double" } else { "float" };
-        let name = format!("__{from}2{to}_{}", ROUNDINGS[usize::try_from(mode).unwrap_or(0)]);
-        self.call(&name, width, &[source])
+        let from = Number::integer(if is_wide { 64 } else { 32 }, is_signed);
+        self.call(Intrinsic::Convert(from, Number::float(width), mode), width, &[source])
     }
 
     /// Lifts a function with effects.
-    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[Id], width: u8) -> CallResult {
-        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
-        let none = CallResult::Value(NONE);
+    pub(super) fn other_function(&mut self, name: &'static str, inputs: &[ValueId], width: u8) -> CallResult {
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(ValueId::NONE);
+        let none = CallResult::Value(ValueId::NONE);
         CallResult::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
-            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
-            | "push_return" => {
-                return none;
-            }
-            "cache_control"
-            | "local_cache_control"
-            | "texture_barrier"
-            | "texture_phase"
-            | "trigger"
-            | "release_locks" => return none,
+            _ if IGNORED.contains(&name) => return none,
             _ if name.starts_with("texture_") || name.starts_with("surface_") => {
                 return self.image_function(name, inputs);
             }
-            "shift_step" => self.call(name, width, inputs),
             "shuffle" => self.shuffle(inputs, width),
-            "shuffle_inside" => self.call(name, width, inputs),
-            "ballot" => self.call("__ballot", width, &[at(0)]),
             "vote" => match self.known(at(1)) {
-                2 => self.call("vote_equal", 1, &[at(0)]),
+                2 => self.call(Intrinsic::VoteEqual, 1, &[at(0)]),
                 mode => {
-                    let value = self.call(if mode == 0 { "__all" } else { "__any" }, 32, &[at(0)]);
+                    let vote = if mode == 0 { Vote::All } else { Vote::Any };
+                    let value = self.call(Intrinsic::Vote(vote), 32, &[at(0)]);
                     let zero = self.number(0, 32);
                     self.make(Op::NotEqual, 1, &[value, zero])
                 }
             },
-            "barrier_sync" | "barrier_arrive" => {
-                let is_plain = name == "barrier_sync"
-                    && self.builder.function.number(at(0)) == Some(0)
-                    && self.builder.function.number(at(1)) == Some(0);
+            "barrier_sync" => {
+                let is_plain = [0, 1].iter().all(|index| self.builder.function.number(at(*index)) == Some(0));
                 if is_plain {
-                    self.call("__syncthreads", 0, &[])
+                    self.call(Intrinsic::Barrier, 0, &[])
                 } else {
-                    self.call(name, 0, &[at(0), at(1)])
+                    self.call(Intrinsic::BarrierSync, 0, &[at(0), at(1)])
                 }
             }
-            "barrier_sync_all" => self.call("__syncthreads", 0, &[]),
             "barrier_reduce" => {
-                let names = ["__syncthreads_count", "__syncthreads_and", "__syncthreads_or"];
-                let Some(name) = names.get(usize::try_from(self.known(at(3))).unwrap_or(3)) else {
-                    return CallResult::Unsupported;
+                let op = match self.known(at(3)) {
+                    0 => Reduction::Count,
+                    1 => Reduction::And,
+                    2 => Reduction::Or,
+                    _ => return CallResult::Unsupported,
                 };
                 let wide = self.make(Op::ZeroExtend, 32, &[at(2)]);
-                let value = self.call(name, 32, &[wide]);
+                let value = self.call(Intrinsic::BarrierReduce(op), 32, &[wide]);
                 self.set_barrier_result(value);
                 return none;
             }
@@ -305,38 +335,44 @@ impl Lifter<'_> {
                 }
             }
             "memory_barrier" => {
-                let names = ["__threadfence_block", "__threadfence", "__threadfence_system"];
-                let name = names.get(usize::try_from(self.known(at(0))).unwrap_or(3));
-                match name {
-                    Some(name) => self.call(name, 0, &[]),
-                    None => return CallResult::Unsupported,
-                }
+                let scope = match self.known(at(0)) {
+                    0 => Scope::Block,
+                    1 => Scope::Device,
+                    2 => Scope::System,
+                    _ => return CallResult::Unsupported,
+                };
+                self.call(Intrinsic::Fence(scope), 0, &[])
             }
             "lock_shared" => return self.lock_shared(at(0)),
             "unlock_shared" => return self.unlock_shared(at(0)),
-            "debugger" => self.call("__trap", 0, &[]),
             _ if name.starts_with("atomic_") => match atomic(name, self.known(at(2))) {
-                Some((function, 3)) => self.call(function, width, &[at(0), at(1), at(2)]),
-                Some((function, _)) => self.call(function, width, &[at(0), at(1)]),
+                Some(call @ Intrinsic::AtomicCompareExchange(_)) => {
+                    self.call(call, width, &[at(0), at(1), at(2)])
+                }
+                Some(call) => self.call(call, width, &[at(0), at(1)]),
                 None => return CallResult::Unsupported,
             },
-            _ => return CallResult::Unsupported,
+            _ => match self.plain_function(name, inputs, width) {
+                Some(value) => value,
+                None => return CallResult::Unsupported,
+            },
         })
     }
 
-    /// Lifts `__shfl` and similar if C can express the segment, otherwise the instruction with its masks.
-    fn shuffle(&mut self, inputs: &[Id], width: u8) -> Id {
-        const NAMES: [&str; 4] = ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"];
+    /// Lifts a shuffle: one in a segment of lanes if its masks say so, otherwise the instruction with its masks.
+    fn shuffle(&mut self, inputs: &[ValueId], width: u8) -> ValueId {
+        const MODES: [ShuffleMode; 4] =
+            [ShuffleMode::Index, ShuffleMode::Up, ShuffleMode::Down, ShuffleMode::Xor];
         let mode = usize::try_from(self.known(inputs[3])).unwrap_or(0);
-        if let (Some(mask), Some(name)) = (self.builder.function.number(inputs[2]), NAMES.get(mode)) {
+        if let (Some(mask), Some(mode)) = (self.builder.function.number(inputs[2]), MODES.get(mode)) {
             let segment = 32 - (mask >> 8 & 0x1f);
-            let clamp = if mode == 1 { 0 } else { 0x1f };
+            let clamp = if *mode == ShuffleMode::Up { 0 } else { 0x1f };
             if segment.is_power_of_two() && mask & 0x1f == clamp {
                 let segment = self.number(segment, 32);
-                return self.call(name, width, &[inputs[0], inputs[1], segment]);
+                return self.call(Intrinsic::Shuffle(*mode), width, &[inputs[0], inputs[1], segment]);
             }
         }
-        self.call("shuffle", width, inputs)
+        self.call(Intrinsic::ShuffleMasked, width, inputs)
     }
 }
 
@@ -345,9 +381,9 @@ impl Lifter<'_> {
 /// one that compares and swaps: the lock always succeeds, and the store does if the word still has the loaded value.
 /// `pass::atomic` recognises the operation.
 impl Lifter<'_> {
-    fn lock_shared(&mut self, address: Id) -> CallResult {
+    fn lock_shared(&mut self, address: ValueId) -> CallResult {
         let function = &self.builder.function;
-        let effects = &function.blocks[self.effect_block() as usize].effects;
+        let effects = &function.blocks[self.effect_block()].effects;
         let loaded = effects.last().copied().filter(|load| {
             function.op(*load) == Op::Load(Space::Shared)
                 && function.input(*load, 0) == function.resolve(address)
@@ -363,14 +399,14 @@ impl Lifter<'_> {
         CallResult::Value(self.number(1, 1))
     }
 
-    fn unlock_shared(&mut self, address: Id) -> CallResult {
+    fn unlock_shared(&mut self, address: ValueId) -> CallResult {
         let stored = self.instruction.and_then(|instruction| {
             let register = instruction.number(instruction.operand("a")?.value);
             Some((u32::try_from(register).ok()? & 255, instruction.modifier("size")))
         });
-        let (register, name, width) = match stored {
-            Some((register, Some("b32"))) => (register, "atomicCAS.u", 32),
-            Some((register, Some("b64"))) => (register, "atomicCAS.ull", 64),
+        let (register, width) = match stored {
+            Some((register, Some("b32"))) => (register, 32),
+            Some((register, Some("b64"))) => (register, 64),
             _ => return CallResult::Unsupported,
         };
         let mut whole = |low: u32, high: u32| {
@@ -383,43 +419,34 @@ impl Lifter<'_> {
         };
         let old = whole(LOCKED[0], LOCKED[1]);
         let new = whole(register, (register + 1) & 255);
-        let found = self.call(name, width, &[address, old, new]);
+        let found = self.call(
+            Intrinsic::AtomicCompareExchange(Number::integer(width, false)),
+            width,
+            &[address, old, new],
+        );
         self.is_stored = true;
         CallResult::Value(self.make(Op::Equal, 1, &[found, old]))
     }
 }
 
-/// Returns the function for an atomic operation and its type (`u32 s32 u64 f32 u128 s64`), and its number of inputs.
-fn atomic(name: &str, size: u64) -> Option<(&'static str, u8)> {
+/// Returns the intrinsic for an atomic operation and its type (`u32 s32 u64 f32 u128 s64`).
+fn atomic(name: &str, size: u64) -> Option<Intrinsic> {
     let is_signed = size == 1 || size == 5;
-    Some(match name {
-        "atomic_add" if size == 3 => ("atomicAdd.f", 2),
-        "atomic_add" if is_signed => ("atomicAdd.i", 2),
-        "atomic_add" => ("atomicAdd.u", 2),
-        "atomic_min" if is_signed => ("atomicMin.i", 2),
-        "atomic_min" => ("atomicMin.u", 2),
-        "atomic_max" if is_signed => ("atomicMax.i", 2),
-        "atomic_max" => ("atomicMax.u", 2),
-        "atomic_inc" => ("atomicInc.u", 2),
-        "atomic_dec" => ("atomicDec.u", 2),
-        "atomic_and" => ("atomicAnd.u", 2),
-        "atomic_or" => ("atomicOr.u", 2),
-        "atomic_xor" => ("atomicXor.u", 2),
-        "atomic_exchange" => ("atomicExch.u", 2),
-        "atomic_safe_add" => ("atomic_safe_add", 2),
-        "atomic_cas" => ("atomicCAS.u", 3),
-        "atomic_add64" => ("atomicAdd.ull", 2),
-        "atomic_min64" if is_signed => ("atomicMin.ll", 2),
-        "atomic_min64" => ("atomicMin.ull", 2),
-        "atomic_max64" if is_signed => ("atomicMax.ll", 2),
-        "atomic_max64" => ("atomicMax.ull", 2),
-        "atomic_and64" => ("atomicAnd.ull", 2),
-        "atomic_or64" => ("atomicOr.ull", 2),
-        "atomic_xor64" => ("atomicXor.ull", 2),
-        "atomic_exchange64" => ("atomicExch.ull", 2),
-        "atomic_cas64" => ("atomicCAS.ull", 3),
-        _ => return None,
-    })
+    let name = name.strip_prefix("atomic_")?;
+    let (name, width) = name.strip_suffix("64").map_or((name, 32), |name| (name, 64));
+    match (name, width) {
+        ("cas", _) => return Some(Intrinsic::AtomicCompareExchange(Number::integer(width, false))),
+        ("safe_add", 32) => return Some(Intrinsic::AtomicSafeAdd),
+        _ => {}
+    }
+    let &(_, op, _) = ATOMICS.iter().find(|row| row.0 == name && (row.2 || width == 32))?;
+    let ty = match (op, width) {
+        (AtomicOp::Add, 32) if size == 3 => Number::F32,
+        (AtomicOp::Add, 64) => Number::U64,
+        (AtomicOp::Add | AtomicOp::Min | AtomicOp::Max, _) => Number::integer(width, is_signed),
+        _ => Number::integer(width, false),
+    };
+    Some(Intrinsic::Atomic(op, ty))
 }
 
 /// Returns the memory space for a p-code space.
@@ -432,4 +459,31 @@ pub(super) fn memory(space: unshade_sass::semantics::Space) -> Option<Space> {
         Sass::Constant => Space::Constant(0),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Operand;
+    use unshade_sass::semantics::functions;
+
+    #[test]
+    fn intrinsics_have_the_inputs_of_their_functions() {
+        assert!(SAME.is_sorted_by_key(|row| row.0));
+        for (name, intrinsic) in SAME {
+            let function = functions().iter().find(|function| function.name == *name).expect(name);
+            let count = intrinsic.input_count().expect(name);
+            let given = function.inputs.get(..count).expect(name);
+            let fits = |operand: Operand, width: u8| operand.width().is_none_or(|wanted| wanted == width);
+            assert!((0..count).all(|index| fits(intrinsic.input(index), given[index])), "{name}");
+            assert!(fits(intrinsic.result(), function.output), "{name}");
+        }
+        for row in ROUNDED {
+            let function = functions().iter().find(|function| function.name == row.name).expect(row.name);
+            assert_eq!(function.inputs.len(), row.count + 1, "{}", row.name);
+        }
+        for name in IGNORED {
+            assert!(functions().iter().any(|function| function.name == *name), "{name}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Textures and surfaces: the p-code steps of an instruction as one call of a CUDA function.
+//! Textures and surfaces: the p-code steps of an instruction as one access.
 //!
 //! A texture instruction refers to the word of constant bank 0 that holds the handle, which belongs to a reference (a
 //! relocation has its name) or to a parameter; or to none, and the handle is in its first register. The layer, the
@@ -24,46 +24,21 @@
 
 use super::banks::PARAMETERS;
 use super::lifter::{CallResult, Lifter, PendingImages, SurfaceAccess};
-use super::{Variable, VariableSpace};
-use crate::ir::{Function, Id, Image, NONE, Op, Space};
+use crate::ir::{
+    BlockId, Boundary, Function, Image, ImageAccess, ImageId, ImageShape, Intrinsic, MemoryObject,
+    NO_ADDRESS, ObjectSpace, Op, Space, SymbolId, ValueId,
+};
 
-/// A texture shape.
-struct TextureShape {
-    dimensions: usize,
-    is_layered: bool,
-    /// CUDA's functions: with an implicit and with an explicit level of detail.
-    functions: [&'static str; 2],
-    /// The type letters of the inputs of both.
-    letters: [&'static str; 2],
-    name: &'static str,
-}
-
-const fn shape(
-    dimensions: usize,
-    is_layered: bool,
-    functions: [&'static str; 2],
-    letters: [&'static str; 2],
-    name: &'static str,
-) -> TextureShape {
-    TextureShape { dimensions, is_layered, functions, letters, name }
-}
-
-/// By the number of the modifier `tex_target`; volumes have no layers.
-const SHAPES: [Option<TextureShape>; 8] = [
-    Some(shape(1, false, ["tex1D", "tex1DLod"], ["f", "ff"], "cudaTextureType1D")),
-    Some(shape(1, true, ["tex1DLayered", "tex1DLayeredLod"], ["fi", "fif"], "cudaTextureType1DLayered")),
-    Some(shape(2, false, ["tex2D", "tex2DLod"], ["ff", "fff"], "cudaTextureType2D")),
-    Some(shape(2, true, ["tex2DLayered", "tex2DLayeredLod"], ["ffi", "ffif"], "cudaTextureType2DLayered")),
-    Some(shape(3, false, ["tex3D", "tex3DLod"], ["fff", "ffff"], "cudaTextureType3D")),
+/// Texture shapes, by the number of the modifier `tex_target`; volumes have no layers.
+const SHAPES: [Option<ImageShape>; 8] = [
+    Some(ImageShape::Line),
+    Some(ImageShape::LineArray),
+    Some(ImageShape::Plane),
+    Some(ImageShape::PlaneArray),
+    Some(ImageShape::Volume),
     None,
-    Some(shape(3, false, ["texCubemap", "texCubemapLod"], ["fff", "ffff"], "cudaTextureTypeCubemap")),
-    Some(shape(
-        3,
-        true,
-        ["texCubemapLayered", "texCubemapLayeredLod"],
-        ["fffi", "fffif"],
-        "cudaTextureTypeCubemapLayered",
-    )),
+    Some(ImageShape::Cube),
+    Some(ImageShape::CubeArray),
 ];
 
 /// Offsets of words in a surface descriptor.
@@ -73,7 +48,7 @@ const Z: u64 = 0x18;
 
 impl Lifter<'_> {
     /// Lifts a p-code function for textures or surfaces.
-    pub(super) fn image_function(&mut self, name: &str, inputs: &[Id]) -> CallResult {
+    pub(super) fn image_function(&mut self, name: &str, inputs: &[ValueId]) -> CallResult {
         match name {
             "texture_coordinates" => self.image.sources = inputs.to_vec(),
             "texture_arguments" => self.image.sources.extend_from_slice(inputs),
@@ -97,53 +72,46 @@ impl Lifter<'_> {
                 return CallResult::Unsupported;
             }
         }
-        CallResult::Value(NONE)
+        CallResult::Value(ValueId::NONE)
     }
 
     /// Lifts a texture read; returns it and the channel of each of its results. `None` if CUDA has no function for
     /// it.
-    fn texture(&mut self, name: &str, inputs: &[Id]) -> Option<(Id, Vec<u8>)> {
+    fn texture(&mut self, name: &str, inputs: &[ValueId]) -> Option<(ValueId, Vec<u8>)> {
         let numbers: Vec<u64> = inputs.iter().map(|input| self.known(*input)).collect();
         let &[slot, target, detail, offset, compare, last, mask] = numbers.as_slice() else { return None };
         // Texel offsets, samples, depth comparisons.
         if offset != 0 || compare != 0 || name == "texture_fetch" && last != 0 {
             return None;
         }
-        let shape = SHAPES.get(usize::try_from(target).ok()?)?.as_ref()?;
+        let shape = (*SHAPES.get(usize::try_from(target).ok()?)?)?;
         let mut sources = std::mem::take(&mut self.image.sources).into_iter();
         let (reference, handle) = self.texture_named(slot, &mut sources)?;
-        let layer = if shape.is_layered { sources.next() } else { None };
-        let mut list: Vec<Id> = handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
+        let layer = if shape.is_layered() { sources.next() } else { None };
+        let mut list: Vec<ValueId> =
+            handle.into_iter().chain(sources.by_ref().take(shape.dimensions())).collect();
         list.extend(layer);
-        let (function, letters) = match (name, target, detail) {
-            ("texture_sample", _, 0) => (shape.functions[0], shape.letters[0]),
+        let access = match (name, shape, detail) {
+            ("texture_sample", _, 0) => ImageAccess::Sample,
             ("texture_sample", _, 1) => {
                 list.push(self.number(0, 32));
-                (shape.functions[1], shape.letters[1])
+                ImageAccess::SampleLevel
             }
             ("texture_sample", _, 3) => {
                 list.push(sources.next()?);
-                (shape.functions[1], shape.letters[1])
+                ImageAccess::SampleLevel
             }
-            ("texture_fetch", 0, 0) => ("tex1Dfetch", "i"),
-            ("texture_gather", 2, component) => {
+            ("texture_fetch", ImageShape::Line, 0) => ImageAccess::Fetch,
+            ("texture_gather", ImageShape::Plane, component) => {
                 list.push(self.number(component, 32));
-                ("tex2Dgather", "ffi")
+                ImageAccess::Gather
             }
             _ => return None,
         };
         let channels: Vec<u8> = (0..4).filter(|channel| mask >> channel & 1 != 0).collect();
         let words = if name == "texture_gather" { 4 } else { words(*channels.last()?) };
-        let image = Image {
-            function,
-            reference,
-            shape: shape.name,
-            letters,
-            words,
-            bits: 32,
-            is_signed: false,
-            outside: "",
-        };
+        let image =
+            Image { access, shape, reference, words, bits: 32, is_signed: false, boundary: Boundary::Trap };
         let index = self.add_image(image);
         Some((self.make(Op::ImageRead(index), 128, &list), channels))
     }
@@ -153,8 +121,8 @@ impl Lifter<'_> {
     fn texture_named(
         &mut self,
         slot: u64,
-        sources: &mut impl Iterator<Item = Id>,
-    ) -> Option<(Option<u32>, Option<Id>)> {
+        sources: &mut impl Iterator<Item = ValueId>,
+    ) -> Option<(Option<SymbolId>, Option<ValueId>)> {
         if slot == 0 {
             let low = sources.next()?;
             return Some((None, Some(whole(&mut self.builder.function, low))));
@@ -164,22 +132,20 @@ impl Lifter<'_> {
             .code
             .variables
             .iter()
-            .find(|found| found.space == VariableSpace::Texture && found.offset == offset);
+            .find(|found| found.space == ObjectSpace::Texture && found.offset == offset);
         if let Some(found) = found {
-            return Some((Some(self.symbol(found.name)), None));
+            return Some((Some(self.symbol(&found.name)), None));
         }
         let offset = u32::try_from(offset.checked_sub(PARAMETERS)?).ok()?;
         Some((None, Some(self.leaf(Op::Parameter(offset), 64))))
     }
 
-    fn add_image(&mut self, image: Image) -> u32 {
-        let images = &mut self.builder.function.images;
-        images.push(image);
-        (images.len() - 1) as u32
+    fn add_image(&mut self, image: Image) -> ImageId {
+        self.builder.function.images.push(image)
     }
 
     /// Lifts a surface access; its address is traced later.
-    fn surface(&mut self, inputs: &[Id], is_write: bool) {
+    fn surface(&mut self, inputs: &[ValueId], is_write: bool) {
         /// Number of words, bits, and whether they are signed; by the number of the modifier `su_size`.
         const SIZES: [(u8, u8, bool); 8] = [
             (1, 8, false),
@@ -195,14 +161,14 @@ impl Lifter<'_> {
         let (words, bits, is_signed) = SIZES[size];
         // An access that was clamped cannot be out of bounds.
         let is_clamped = self.builder.function.number(inputs[2]) == Some(0);
-        let outside = match self.known(inputs[4]) {
-            _ if is_clamped => "cudaBoundaryModeClamp",
-            0 => "cudaBoundaryModeZero",
-            3 => "cudaBoundaryModeClamp",
-            _ => "",
+        let boundary = match self.known(inputs[4]) {
+            _ if is_clamped => Boundary::Clamp,
+            0 => Boundary::Zero,
+            3 => Boundary::Clamp,
+            _ => Boundary::Trap,
         };
-        let image =
-            Image { function: "", reference: None, shape: "", letters: "", words, bits, is_signed, outside };
+        let (access, shape) = (ImageAccess::Surface, ImageShape::Line);
+        let image = Image { access, shape, reference: None, words, bits, is_signed, boundary };
         let index = self.add_image(image);
         let mut list = vec![inputs[0]];
         let op = if is_write {
@@ -223,21 +189,21 @@ impl Lifter<'_> {
     pub(super) fn settle_images(
         function: &mut Function,
         pending: &PendingImages,
-        variables: &[Variable<'_>],
+        variables: &[MemoryObject<'_>],
     ) {
         for access in &pending.accesses {
             let op = function.op(access.id);
             let (Op::ImageRead(index) | Op::ImageWrite(index)) = op else { continue };
             let Some(element) = Element::new(function, function.input(access.id, 0), variables) else {
                 function.set_op(access.id, Op::Unlifted(access.note), &[]);
-                function.values[access.id as usize].width = 0;
+                function.values[access.id].width = 0;
                 continue;
             };
-            let values: Vec<Id> =
+            let values: Vec<ValueId> =
                 (1..function.inputs(access.id).len()).map(|index| function.input(access.id, index)).collect();
-            element.rewrite(function, index as usize, access.id, &values);
+            element.rewrite(function, index, access.id, &values);
         }
-        for id in 0..function.values.len() as Id {
+        for id in function.values.keys() {
             // The results of an access that is printed as a comment.
             if matches!(function.op(id), Op::Result(_))
                 && matches!(function.op(function.input(id, 0)), Op::Unlifted(_))
@@ -245,7 +211,7 @@ impl Lifter<'_> {
                 function.set_op(id, Op::Undefined, &[]);
             }
         }
-        for index in 0..function.images.len() {
+        for index in function.images.keys() {
             let same = function.images.iter().filter(|image| {
                 image.reference.is_some()
                     && image.reference == function.images[index].reference
@@ -263,32 +229,32 @@ struct Element {
     /// The surface.
     surface: Surface,
     /// The coordinates x, y and, for volumes, z; then the layer.
-    coordinates: Vec<(Id, i64)>,
+    coordinates: Vec<(ValueId, i64)>,
     is_layered: bool,
 }
 
 /// The name of a reference, or the handle of an object.
 enum Surface {
     Named(String),
-    Object(Id),
+    Object(ValueId),
 }
 
 impl Element {
     /// Traces the element at an address: the lower half merges packed coordinates, the upper half adds the base.
-    fn new(function: &Function, address: Id, variables: &[Variable<'_>]) -> Option<Self> {
+    fn new(function: &Function, address: ValueId, variables: &[MemoryObject<'_>]) -> Option<Self> {
         let (high, low) = match function.op(address) {
             Op::Concat => (function.input(address, 0), function.input(address, 1)),
             _ => return None,
         };
-        let merged = called(function, low, "surface_bitfield")?;
-        let (sum, layer) = match called(function, high, "surface_address") {
+        let merged = called(function, low, Intrinsic::SurfaceBitfield)?;
+        let (sum, layer) = match called(function, high, Intrinsic::SurfaceAddress) {
             Some(_) => (high, None),
             // The address of the layer is added to it.
             None => {
                 let high = stripped(function, high);
                 let (a, b) = (function.input(high, 0), function.input(high, 1));
                 let (a, b) = (stripped(function, a), stripped(function, b));
-                let is_sum = |id| called(function, id, "surface_address").is_some();
+                let is_sum = |id| called(function, id, Intrinsic::SurfaceAddress).is_some();
                 match function.op(high) {
                     Op::Add if is_sum(a) => (a, Some(b)),
                     Op::Add if is_sum(b) => (b, Some(a)),
@@ -315,22 +281,21 @@ impl Element {
             None => {
                 let offset = base.offset.checked_add(PARAMETERS)?;
                 let is_it =
-                    |found: &&Variable<'_>| found.space == VariableSpace::Surface && found.offset == offset;
-                Surface::Named(String::from(variables.iter().find(is_it)?.name))
+                    |found: &&MemoryObject<'_>| found.space == ObjectSpace::Surface && found.offset == offset;
+                Surface::Named(variables.iter().find(is_it)?.name.clone().into_owned())
             }
         };
         Some(Self { surface, coordinates, is_layered: layer.is_some() })
     }
 
     /// Turns the access into one by reference or handle, and coordinates.
-    fn rewrite(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
-        let is_write = matches!(function.op(id), Op::ImageWrite(_));
-        let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
-            (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
-            (2, false) => ("surf2Dread", "surf2Dwrite", "cudaSurfaceType2D"),
-            (2, true) => ("surf1DLayeredread", "surf1DLayeredwrite", "cudaSurfaceType1DLayered"),
-            (_, false) => ("surf3Dread", "surf3Dwrite", "cudaSurfaceType3D"),
-            (_, true) => ("surf2DLayeredread", "surf2DLayeredwrite", "cudaSurfaceType2DLayered"),
+    fn rewrite(self, function: &mut Function, index: ImageId, id: ValueId, values: &[ValueId]) {
+        let shape = match (self.coordinates.len(), self.is_layered) {
+            (1, _) => ImageShape::Line,
+            (2, false) => ImageShape::Plane,
+            (2, true) => ImageShape::LineArray,
+            (_, false) => ImageShape::Volume,
+            (_, true) => ImageShape::PlaneArray,
         };
         let mut inputs = Vec::new();
         let reference = match self.surface {
@@ -338,16 +303,9 @@ impl Element {
                 inputs.push(whole(function, low));
                 None
             }
-            Surface::Named(name) => {
-                let found = function.symbols.iter().position(|symbol| *symbol == name);
-                let symbol = found.unwrap_or(function.symbols.len());
-                if found.is_none() {
-                    function.symbols.push(name);
-                }
-                Some(symbol as u32)
-            }
+            Surface::Named(name) => Some(function.symbol(&name)),
         };
-        let (block, address) = (function.values[id as usize].block, function.values[id as usize].address);
+        let (block, address) = (function.values[id].block, function.values[id].address);
         for &(coordinate, added) in &self.coordinates {
             inputs.push(if added == 0 {
                 coordinate
@@ -359,22 +317,20 @@ impl Element {
         inputs.extend_from_slice(values);
         function.set_inputs(id, &inputs);
         let image = &mut function.images[index];
-        image.function = if is_write { write } else { read };
         image.reference = reference;
         image.shape = shape;
-        image.letters = ["i", "ii", "iii"][self.coordinates.len().clamp(1, 3) - 1];
     }
 }
 
 /// A word of a descriptor: at an offset from the parameters in constant bank 0, or from a handle in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct DescriptorWord {
-    object: Option<Id>,
+    object: Option<ValueId>,
     offset: u64,
 }
 
 impl DescriptorWord {
-    fn new(function: &Function, id: Id) -> Option<Self> {
+    fn new(function: &Function, id: ValueId) -> Option<Self> {
         match function.op(id) {
             Op::Parameter(offset) => Some(Self { object: None, offset: u64::from(offset) }),
             Op::Load(Space::Generic) => {
@@ -400,30 +356,30 @@ impl DescriptorWord {
     }
 }
 
-/// Returns the value if it is a call of the function with this name.
-fn called(function: &Function, id: Id, name: &str) -> Option<Id> {
-    matches!(function.op(id), Op::Call(call) if call.entry().name == name).then_some(id)
+/// Returns the value if it is an intrinsic.
+fn called(function: &Function, id: ValueId, call: Intrinsic) -> Option<ValueId> {
+    (function.op(id) == Op::Call(call)).then_some(id)
 }
 
 /// Returns the coordinate that was clamped by a word of a descriptor, and its added constant.
-fn clamped(function: &Function, packed: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
-    let clamp = called(function, packed, "surface_clamp")?;
+fn clamped(function: &Function, packed: ValueId, by: &DescriptorWord) -> Option<(ValueId, i64)> {
+    let clamp = called(function, packed, Intrinsic::SurfaceClamp)?;
     let added = function.number(function.input(clamp, 2))? as u32;
     (DescriptorWord::new(function, function.input(clamp, 1))? == *by)
         .then(|| (function.input(clamp, 0), i64::from(added.cast_signed())))
 }
 
 /// Returns a value without extensions around it.
-fn stripped(function: &Function, id: Id) -> Id {
+fn stripped(function: &Function, id: ValueId) -> ValueId {
     let mut id = id;
-    while id != NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
+    while id != ValueId::NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
         id = function.input(id, 0);
     }
     id
 }
 
 /// Finds a clamped coordinate anywhere in a product.
-fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
+fn inside(function: &Function, product: ValueId, by: &DescriptorWord) -> Option<(ValueId, i64)> {
     let mut list = vec![product];
     for _ in 0..16 {
         let id = list.pop()?;
@@ -438,14 +394,14 @@ fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, 
 }
 
 /// Returns the 64-bit value that has this lower half.
-fn whole(function: &mut Function, low: Id) -> Id {
+fn whole(function: &mut Function, low: ValueId) -> ValueId {
     let low = function.resolve(low);
     match function.op(low) {
-        Op::Parameter(offset) => function.raw(Op::Parameter(offset), 64, 0, NONE, &[]),
+        Op::Parameter(offset) => function.raw(Op::Parameter(offset), 64, BlockId::ENTRY, NO_ADDRESS, &[]),
         Op::Low if function.width(function.input(low, 0)) == 64 => function.input(low, 0),
         _ => {
-            let block = function.values[low as usize].block;
-            function.raw(Op::ZeroExtend, 64, block, NONE, &[low])
+            let block = function.values[low].block;
+            function.raw(Op::ZeroExtend, 64, block, NO_ADDRESS, &[low])
         }
     }
 }

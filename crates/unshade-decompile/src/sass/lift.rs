@@ -14,7 +14,7 @@ use super::Code;
 use super::flow::{self, Flow, Node};
 use super::lifter::Lifter;
 use crate::DecompileError;
-use crate::ir::{BlockId, End, Function, NONE};
+use crate::ir::{BlockId, End, Function, NoteId};
 use unshade_sass::listing::Word;
 
 /// Average number of values per instruction.
@@ -31,9 +31,9 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         }
     }
     lifter.builder.reserve(4 * flow.nodes.len(), VALUES * instructions);
-    lifter.builder.seal(0);
+    lifter.builder.seal(BlockId::ENTRY);
     let first = lifter.node_block(0);
-    lifter.builder.end(0, End::Goto(first));
+    lifter.builder.end(BlockId::ENTRY, End::Goto(first));
     lifter.edge_created(0);
     for node in order(flow) {
         lifter.node(node)?;
@@ -77,7 +77,7 @@ fn order(flow: &Flow) -> Vec<u32> {
 
 impl Lifter<'_> {
     fn node_block(&mut self, node: u32) -> BlockId {
-        if self.blocks[node as usize] == NONE {
+        if self.blocks[node as usize] == BlockId::NONE {
             let address = self.address_of(self.flow.nodes[node as usize].start);
             self.blocks[node as usize] = self.builder.block(address);
         }
@@ -119,15 +119,15 @@ impl Lifter<'_> {
                 }
                 Word::Instruction(instruction) => {
                     self.instruction = Some(instruction);
-                    self.note = NONE;
+                    self.note = NoteId::NONE;
                     self.instruction(&instruction, node, slot + 1 == node.end);
                 }
             }
-            if self.block == NONE {
+            if self.block == BlockId::NONE {
                 break;
             }
         }
-        if self.block != NONE {
+        if self.block != BlockId::NONE {
             self.close();
             self.address = self.address_of(node.end.saturating_sub(1));
             let end = self.end_at(node, node.next);

@@ -9,7 +9,7 @@ use super::flow::Flow;
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Id, Intrinsic, NONE, Op};
+use crate::ir::{BlockId, Intrinsic, NoteId, Op, SymbolId, ValueId};
 use region::Region;
 pub(super) use region::Side;
 use unshade_sass::Instruction;
@@ -35,18 +35,18 @@ pub(super) struct Lifter<'a> {
     /// Number of edges into each node's block that are not created yet.
     pub(super) missing_edges: Vec<u32>,
     pub(super) lifted: Lifted,
-    pub(super) temporaries: Vec<Id>,
+    pub(super) temporaries: Vec<ValueId>,
     pub(super) region: Option<Region>,
     pub(super) block: BlockId,
     pub(super) side: Side,
     pub(super) address: u32,
     pub(super) instruction: Option<Instruction>,
-    pub(super) constants: FastMap<(u64, u8), Id>,
+    pub(super) constants: FastMap<(u64, u8), ValueId>,
     /// Leaf values of the function, each once.
-    pub(super) leaves: FastMap<(Op, u8), Id>,
-    pub(super) note: u32,
-    pub(super) pending: Vec<(u32, Id)>,
-    pub(super) relocation: Option<Id>,
+    pub(super) leaves: FastMap<(Op, u8), ValueId>,
+    pub(super) note: NoteId,
+    pub(super) pending: Vec<(u32, ValueId)>,
+    pub(super) relocation: Option<ValueId>,
     pub(super) image: PendingImages,
     /// Whether the stores of the current instruction are part of an atomic operation.
     pub(super) is_stored: bool,
@@ -55,8 +55,8 @@ pub(super) struct Lifter<'a> {
 
 /// The result of lifting a p-code function.
 pub(super) enum CallResult {
-    /// A value; [`NONE`] for none.
-    Value(Id),
+    /// A value; [`ValueId::NONE`] for none.
+    Value(ValueId),
     /// The function cannot be expressed.
     Unsupported,
 }
@@ -65,11 +65,11 @@ pub(super) enum CallResult {
 #[derive(Default)]
 pub(super) struct PendingImages {
     /// Registers of coordinates, then of other arguments.
-    pub(super) sources: Vec<Id>,
+    pub(super) sources: Vec<ValueId>,
     /// Words to write.
-    pub(super) data: Vec<Id>,
+    pub(super) data: Vec<ValueId>,
     /// The last read, and the channel of each of its results.
-    pub(super) read: Option<(Id, Vec<u8>)>,
+    pub(super) read: Option<(ValueId, Vec<u8>)>,
     /// Accesses of surfaces.
     pub(super) accesses: Vec<SurfaceAccess>,
 }
@@ -77,9 +77,9 @@ pub(super) struct PendingImages {
 /// A read or write of a surface whose address is still to be traced.
 pub(super) struct SurfaceAccess {
     /// The operation. Its first input is the address; a write has the words after it.
-    pub(super) id: Id,
+    pub(super) id: ValueId,
     /// The comment to print if the address cannot be traced.
-    pub(super) note: u32,
+    pub(super) note: NoteId,
 }
 
 impl<'a> Lifter<'a> {
@@ -92,18 +92,18 @@ impl<'a> Lifter<'a> {
             code,
             flow,
             builder: Builder::new(widths),
-            blocks: vec![NONE; flow.nodes.len()],
+            blocks: vec![BlockId::NONE; flow.nodes.len()],
             missing_edges: vec![0; flow.nodes.len()],
             lifted: Lifted::default(),
             temporaries: Vec::new(),
             region: None,
-            block: 0,
+            block: BlockId::ENTRY,
             side: Side::Plain,
             address: 0,
             instruction: None,
             constants: FastMap::default(),
             leaves: FastMap::default(),
-            note: NONE,
+            note: NoteId::NONE,
             pending: Vec::new(),
             relocation: None,
             image: PendingImages::default(),
@@ -113,7 +113,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns a constant, each once.
-    pub(super) fn number(&mut self, value: u64, width: u8) -> Id {
+    pub(super) fn number(&mut self, value: u64, width: u8) -> ValueId {
         let value = masked(value, width);
         if let Some(&id) = self.constants.get(&(value, width)) {
             return id;
@@ -123,22 +123,22 @@ impl<'a> Lifter<'a> {
         id
     }
 
-    pub(super) fn leaf(&mut self, op: Op, width: u8) -> Id {
+    pub(super) fn leaf(&mut self, op: Op, width: u8) -> ValueId {
         if let Some(&id) = self.leaves.get(&(op, width)) {
             return id;
         }
-        let id = self.builder.function.raw(op, width, 0, self.address, &[]);
+        let id = self.builder.function.raw(op, width, BlockId::ENTRY, self.address, &[]);
         self.leaves.insert((op, width), id);
         id
     }
 
     /// Adds a value to the current block, with simple folding.
-    pub(super) fn make(&mut self, op: Op, width: u8, inputs: &[Id]) -> Id {
-        if inputs.contains(&NONE) {
+    pub(super) fn make(&mut self, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
+        if inputs.contains(&ValueId::NONE) {
             return self.unlifted(width);
         }
         let function = &self.builder.function;
-        let first = inputs.first().copied().unwrap_or(NONE);
+        let first = inputs.first().copied().unwrap_or(ValueId::NONE);
         if inputs.len() <= 2 && !inputs.is_empty() {
             let a = function.number(first);
             let b = inputs.get(1).map_or(Some(0), |input| function.number(*input));
@@ -200,8 +200,8 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the comment for the current instruction.
-    pub(super) fn instruction_note(&mut self) -> u32 {
-        if self.note == NONE {
+    pub(super) fn instruction_note(&mut self) -> NoteId {
+        if self.note == NoteId::NONE {
             let text = self.instruction.map_or(String::new(), |found| found.text(u64::from(self.address)));
             self.note_text(text);
         }
@@ -209,7 +209,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Adds a placeholder for an instruction that cannot be lifted.
-    pub(super) fn unlifted(&mut self, width: u8) -> Id {
+    pub(super) fn unlifted(&mut self, width: u8) -> ValueId {
         self.instruction_note();
         self.effect(true);
         let block = self.effect_block();
@@ -217,32 +217,26 @@ impl<'a> Lifter<'a> {
     }
 
     pub(super) fn note_text(&mut self, text: String) {
-        self.note = self.builder.function.notes.len() as u32;
-        self.builder.function.notes.push(text);
+        self.note = self.builder.function.notes.push(text);
     }
 
-    pub(super) fn set_barrier_result(&mut self, value: Id) {
+    pub(super) fn set_barrier_result(&mut self, value: ValueId) {
         self.write_variable(BARRIER, value);
     }
 
-    pub(super) fn barrier_result(&mut self) -> Id {
+    pub(super) fn barrier_result(&mut self) -> ValueId {
         self.read_variable(BARRIER)
     }
 
-    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
-        match Intrinsic::by_name(name) {
-            // A helper without a definition cannot be called.
-            Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
-            Some(intrinsic) => self.make(Op::Call(intrinsic), width, inputs),
-            None => self.unlifted(width),
-        }
+    pub(super) fn call(&mut self, intrinsic: Intrinsic, width: u8, inputs: &[ValueId]) -> ValueId {
+        self.make(Op::Call(intrinsic), width, inputs)
     }
 
-    pub(super) fn known(&self, id: Id) -> u64 {
+    pub(super) fn known(&self, id: ValueId) -> u64 {
         self.builder.function.number(id).unwrap_or(0)
     }
 
-    pub(super) fn symbol(&mut self, name: &str) -> u32 {
+    pub(super) fn symbol(&mut self, name: &str) -> SymbolId {
         self.builder.function.symbol(name)
     }
 }

@@ -16,8 +16,8 @@ mod routine;
 mod runtime_calls;
 
 use crate::DecompileError;
-use crate::ir;
-use crate::pass::ConstantObject;
+use crate::ir::{MemoryObject, Module, ObjectSpace, Parameter};
+use std::borrow::Cow;
 use unshade_sass::table::Isa;
 
 /// Code and its metadata.
@@ -38,7 +38,7 @@ pub struct Code<'a> {
     /// The other functions in the section.
     pub functions: Vec<FunctionSymbol<'a>>,
     /// Variables with their locations.
-    pub variables: Vec<Variable<'a>>,
+    pub variables: Vec<MemoryObject<'a>>,
     /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
 }
@@ -69,24 +69,10 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Returns the variables in constant banks.
-    pub fn constant_objects(&self) -> Vec<ConstantObject> {
-        let object = |variable: &Variable<'_>| match variable.space {
-            VariableSpace::Constant(bank) => Some(ConstantObject {
-                name: variable.name.to_owned(),
-                bank,
-                offset: variable.offset,
-                size: variable.size,
-            }),
-            _ => None,
-        };
-        self.variables.iter().filter_map(object).collect()
-    }
-
     /// Returns whether a constant bank has variables, or known contents.
     fn has_bank(&self, bank: u8) -> bool {
         self.constants.iter().any(|entry| entry.0 == bank)
-            || self.variables.iter().any(|variable| variable.space == VariableSpace::Constant(bank))
+            || self.variables.iter().any(|variable| variable.space == ObjectSpace::Constant(bank))
     }
 
     /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset.
@@ -105,62 +91,6 @@ pub struct FunctionSymbol<'a> {
     pub address: u64,
     /// Its name.
     pub name: &'a str,
-}
-
-/// A variable in a constant bank, in global memory or in shared memory.
-#[derive(Clone)]
-pub struct Variable<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its memory.
-    pub space: VariableSpace,
-    /// Its offset in that memory.
-    pub offset: u64,
-    /// Its size in bytes.
-    pub size: u64,
-    /// Its initial value; empty if unknown.
-    pub bytes: &'a [u8],
-}
-
-impl std::fmt::Debug for Variable<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Variable")
-            .field("name", &self.name)
-            .field("space", &self.space)
-            .field("offset", &self.offset)
-            .field("size", &self.size)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<'a> Variable<'a> {
-    /// Returns its contents if they are text.
-    pub fn text(&self) -> Option<&'a str> {
-        let (last, text) = self.bytes.split_last()?;
-        let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
-        (*last == 0 && text.iter().all(is_text)).then(|| std::str::from_utf8(text).ok())?
-    }
-
-    /// Returns whether it is a string literal.
-    pub fn is_literal(&self) -> bool {
-        self.text().is_some()
-            && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
-    }
-}
-
-/// The memory of a variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariableSpace {
-    /// In a constant bank.
-    Constant(u8),
-    /// In global memory.
-    Global,
-    /// In shared memory.
-    Shared,
-    /// A texture, whose handle is in constant bank 0.
-    Texture,
-    /// A surface, whose descriptor is in constant bank 0.
-    Surface,
 }
 
 /// A relocation: part of an address that the loader inserts into a word.
@@ -187,12 +117,49 @@ pub enum AddressPart {
     Target,
 }
 
-/// Lifts machine code to values and blocks.
+/// A function to decompile.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// Its name, a C identifier.
+    pub name: String,
+    /// Whether it is a kernel.
+    pub is_kernel: bool,
+    /// Its parameters; empty if unknown.
+    pub parameters: Vec<Parameter>,
+    /// Its code.
+    pub code: Code<'a>,
+    /// Bytes of shared memory that it declares statically.
+    pub shared_size: u64,
+}
+
+impl<'a> Source<'a> {
+    /// Describes a kernel with consecutive parameters of these sizes in bytes, and without shared memory.
+    pub fn kernel(name: impl Into<String>, code: Code<'a>, sizes: &[u32]) -> Self {
+        let mut end = 0_u32;
+        let parameters = sizes.iter().map(|&size| {
+            let offset = end;
+            end = end.saturating_add(size);
+            Parameter { offset, size, ty: None }
+        });
+        Self { name: name.into(), is_kernel: true, parameters: parameters.collect(), code, shared_size: 0 }
+    }
+}
+
+/// Lifts a function to values and blocks.
 ///
 /// # Errors
 ///
 /// Fails if it exceeds the budget, or there is no code at the entry point.
-pub fn lift(code: &Code<'_>, budget: usize) -> Result<ir::Function, DecompileError> {
-    let flow = flow::Flow::new(code, budget)?;
-    lift::lift(code, &flow, budget)
+pub fn lift<'a>(source: &'a Source<'_>, budget: usize) -> Result<Module<'a>, DecompileError> {
+    let flow = flow::Flow::new(&source.code, budget)?;
+    Ok(Module {
+        name: source.name.clone(),
+        is_kernel: source.is_kernel,
+        parameters: source.parameters.clone(),
+        shared_size: source.shared_size,
+        local_size: source.code.local_size,
+        objects: Cow::Borrowed(&source.code.variables),
+        constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
+        function: lift::lift(&source.code, &flow, budget)?,
+    })
 }

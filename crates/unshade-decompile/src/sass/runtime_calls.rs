@@ -5,9 +5,9 @@
 //! arguments are read from there, and the call becomes `printf`.
 
 use super::lifter::Lifter;
-use crate::ir::{Id, Op, Space};
+use crate::ir::{Intrinsic, Op, Space, Special, ValueId};
 
-/// Maximum number of arguments of `printf`; [`crate::ir::intrinsic::TABLE`] has letters for that many.
+/// Maximum number of arguments of `printf`.
 const MAX_PRINTED: usize = 32;
 
 impl Lifter<'_> {
@@ -17,17 +17,17 @@ impl Lifter<'_> {
             "vprintf" => return self.print(),
             "malloc" => {
                 let size = self.wide(4);
-                let pointer = self.call("malloc", 64, &[size]);
+                let pointer = self.call(Intrinsic::Malloc, 64, &[size]);
                 self.set_result(pointer);
             }
             "free" => {
                 let pointer = self.wide(4);
-                self.call("free", 0, &[pointer]);
+                self.call(Intrinsic::Free, 0, &[pointer]);
             }
             "__assertfail" => {
                 let line = self.read_variable(8);
                 let inputs = [self.wide(4), self.wide(6), line, self.wide(10), self.wide(12)];
-                self.call("__assertfail", 0, &inputs);
+                self.call(Intrinsic::AssertFail, 0, &inputs);
             }
             _ => return false,
         }
@@ -35,13 +35,13 @@ impl Lifter<'_> {
     }
 
     /// Returns a register pair as one number.
-    fn wide(&mut self, register: u32) -> Id {
+    fn wide(&mut self, register: u32) -> ValueId {
         let (low, high) = (self.read_variable(register), self.read_variable(register + 1));
         self.make(Op::Concat, 64, &[high, low])
     }
 
     /// Sets the result of a call.
-    fn set_result(&mut self, value: Id) {
+    fn set_result(&mut self, value: ValueId) {
         if self.builder.function.width(value) == 32 {
             return self.write_variable(4, value);
         }
@@ -54,9 +54,10 @@ impl Lifter<'_> {
         let format = self.wide(4);
         let function = &self.builder.function;
         let Op::Symbol(symbol) = function.op(format) else { return false };
-        let name = &function.symbols[symbol as usize];
+        let name = &function.symbols[symbol];
         let variables = &self.code.variables;
-        let Some(text) = variables.iter().find(|found| found.name == name).and_then(|found| found.text())
+        let Some(text) =
+            variables.iter().find(|found| found.name == name.as_str()).and_then(|found| found.text())
         else {
             return false;
         };
@@ -65,7 +66,7 @@ impl Lifter<'_> {
             return false;
         }
         let low = self.read_variable(6);
-        let Some(stack) = self.inside_window(low, "local_window()") else { return false };
+        let Some(stack) = self.inside_window(low, Special::LocalWindow) else { return false };
         let mut inputs = vec![format];
         let mut offset = 0;
         for conversion in wanted {
@@ -75,20 +76,20 @@ impl Lifter<'_> {
             let address = self.make(Op::Add, 32, &[stack, displacement]);
             let mut value = self.make(Op::Load(Space::Local), width, &[address]);
             if conversion == Conversion::Double {
-                value = self.call("double", 64, &[value]);
+                value = self.call(Intrinsic::Double, 64, &[value]);
             }
             inputs.push(value);
             offset += u64::from(width / 8);
         }
-        let count = self.call("printf", 32, &inputs);
+        let count = self.call(Intrinsic::Printf, 32, &inputs);
         self.set_result(count);
         true
     }
 
     /// Returns the address inside a memory window, from a generic address with the start of that window.
-    pub(super) fn inside_window(&self, address: Id, window: &str) -> Option<Id> {
+    pub(super) fn inside_window(&self, address: ValueId, window: Special) -> Option<ValueId> {
         let function = &self.builder.function;
-        let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if *special.0 == window);
+        let is_window = |id: ValueId| function.op(id) == Op::Special(window);
         let address = function.resolve(address);
         if !matches!(function.op(address), Op::Or | Op::Add) {
             return None;
@@ -104,15 +105,15 @@ impl Lifter<'_> {
     }
 
     /// Returns the memory space of a generic address that is known to be local or shared.
-    pub(super) fn known_space(&self, address: Id) -> Option<(Space, Id)> {
+    pub(super) fn known_space(&self, address: ValueId) -> Option<(Space, ValueId)> {
         let function = &self.builder.function;
         let address = function.resolve(address);
         if function.op(address) != Op::Concat || function.number(function.input(address, 0)) != Some(0) {
             return None;
         }
         let low = function.input(address, 1);
-        let local = self.inside_window(low, "local_window()").map(|inside| (Space::Local, inside));
-        local.or_else(|| self.inside_window(low, "shared_window()").map(|inside| (Space::Shared, inside)))
+        let local = self.inside_window(low, Special::LocalWindow).map(|inside| (Space::Local, inside));
+        local.or_else(|| self.inside_window(low, Special::SharedWindow).map(|inside| (Space::Shared, inside)))
     }
 }
 

@@ -15,7 +15,7 @@ impl Structurer<'_> {
         let mut at = 0;
         while at < list.len() {
             if let Statement::Label(block) = list[at] {
-                let found = targets.all_before(block, self.goto_counts[block as usize], at);
+                let found = targets.all_before(block, self.goto_counts[block], at);
                 if let Some((start, count)) =
                     found.filter(|found| self.flagged_exits + found.1 <= MAX_FLAGGED_EXITS)
                 {
@@ -29,7 +29,7 @@ impl Structurer<'_> {
                     self.flags += 1;
                     self.flagged_exits += count;
                     self.gotos -= count;
-                    self.goto_counts[block as usize] = 0;
+                    self.goto_counts[block] = 0;
                     at = start + 1 + length;
                     targets = Gotos::All.targets(list);
                     continue;
@@ -114,10 +114,15 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::ValueId;
     use crate::structure::LoopKind;
 
     fn choice(number: u32, then: Vec<Statement>) -> Statement {
-        Statement::If { condition: (Condition::Value(number), true), then, otherwise: Vec::new() }
+        Statement::If {
+            condition: (Condition::Value(ValueId::new(number)), true),
+            then,
+            otherwise: Vec::new(),
+        }
     }
 
     fn endless(body: Vec<Statement>) -> Statement {
@@ -126,18 +131,22 @@ mod tests {
 
     #[test]
     fn an_exit_of_two_loops_breaks_twice_and_skips_the_rest() {
-        let exit = choice(1, vec![Statement::Goto(9)]);
-        let mut list = vec![endless(vec![endless(vec![exit]), Statement::Block(2)]), Statement::Block(3)];
-        assert_eq!(Gotos::All.count(&list[..1], 9), 1);
-        assert_eq!(Gotos::Breaks.count(&list, 9), 0);
-        pass_over(&mut list, 9, 0, false);
+        let exit = choice(1, vec![Statement::Goto(BlockId::new(9))]);
+        let mut list = vec![
+            endless(vec![endless(vec![exit]), Statement::Block(BlockId::new(2))]),
+            Statement::Block(BlockId::new(3)),
+        ];
+        assert_eq!(Gotos::All.count(&list[..1], BlockId::new(9)), 1);
+        assert_eq!(Gotos::Breaks.count(&list, BlockId::new(9)), 0);
+        pass_over(&mut list, BlockId::new(9), 0, false);
         let ask = |holds, then| Statement::If {
             condition: (Condition::Flag(0), holds),
             then,
             otherwise: Vec::new(),
         };
         let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
-        let outer = endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(2)]);
-        assert_eq!(list, [outer, ask(false, vec![Statement::Block(3)])]);
+        let outer =
+            endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(BlockId::new(2))]);
+        assert_eq!(list, [outer, ask(false, vec![Statement::Block(BlockId::new(3))])]);
     }
 }

@@ -13,7 +13,7 @@ mod statement;
 pub use statement::{Condition, LoopKind, Statement, continues};
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, ValueId};
 use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
 
 /// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`.
@@ -35,7 +35,7 @@ struct Context {
 }
 
 /// The end of the function.
-const END: BlockId = NONE - 1;
+const END: BlockId = BlockId::new(u32::MAX - 1);
 
 /// Structures the blocks of a function.
 pub struct Structurer<'a> {
@@ -47,15 +47,15 @@ pub struct Structurer<'a> {
     /// of its successor.
     is_preset: Box<dyn Fn(BlockId) -> bool + 'a>,
     /// The blocks that are placed after the statement of each block.
-    followers: Vec<Vec<BlockId>>,
+    followers: BlockMap<Vec<BlockId>>,
     /// For loop headers: the exit targets, with that of `break` first.
-    exits: Vec<Vec<BlockId>>,
-    is_follower: Vec<bool>,
-    done: Vec<bool>,
-    in_loop: Vec<bool>,
-    labels: Vec<bool>,
+    exits: BlockMap<Vec<BlockId>>,
+    is_follower: BlockMap<bool>,
+    done: BlockMap<bool>,
+    in_loop: BlockMap<bool>,
+    labels: BlockMap<bool>,
     /// Number of `goto` statements to each block.
-    goto_counts: Vec<usize>,
+    goto_counts: BlockMap<usize>,
     deferred: Vec<BlockId>,
     /// Number of `goto` statements.
     pub gotos: usize,
@@ -79,13 +79,13 @@ impl<'a> Structurer<'a> {
             graph,
             weight: Box::new(weight),
             is_preset: Box::new(is_preset),
-            followers: vec![Vec::new(); count],
-            exits: vec![Vec::new(); count],
-            is_follower: vec![false; count],
-            done: vec![false; count],
-            in_loop: vec![false; count],
-            labels: vec![false; count],
-            goto_counts: vec![0; count],
+            followers: IdVec::filled(Vec::new(), count),
+            exits: IdVec::filled(Vec::new(), count),
+            is_follower: IdVec::filled(false, count),
+            done: IdVec::filled(false, count),
+            in_loop: IdVec::filled(false, count),
+            labels: IdVec::filled(false, count),
+            goto_counts: IdVec::filled(0, count),
             deferred: Vec::new(),
             gotos: 0,
             flags: 0,
@@ -99,16 +99,26 @@ impl<'a> Structurer<'a> {
     /// Returns the statements of the function.
     pub fn run(&mut self) -> Vec<Statement> {
         let mut out = Vec::new();
-        let context = Context { fallthrough: END, break_target: NONE, continue_target: NONE, depth: 0 };
-        self.block(0, context, &mut out);
+        let context = Context {
+            fallthrough: END,
+            break_target: BlockId::NONE,
+            continue_target: BlockId::NONE,
+            depth: 0,
+        };
+        self.block(BlockId::ENTRY, context, &mut out);
         while let Some(block) = self.deferred.pop() {
-            if self.done[block as usize] {
+            if self.done[block] {
                 continue;
             }
             if !ends(&out) {
                 out.push(Statement::Return);
             }
-            let context = Context { fallthrough: END, break_target: NONE, continue_target: NONE, depth: 0 };
+            let context = Context {
+                fallthrough: END,
+                break_target: BlockId::NONE,
+                continue_target: BlockId::NONE,
+                depth: 0,
+            };
             self.block(block, context, &mut out);
         }
         self.drop_labels(&mut out);
@@ -135,7 +145,7 @@ impl<'a> Structurer<'a> {
                 at -= 1;
                 continue;
             }
-            let found = targets.all_before(block, self.goto_counts[block as usize], at);
+            let found = targets.all_before(block, self.goto_counts[block], at);
             let Some((start, inside)) = found.filter(|found| !list[found.0..at].iter().any(leaves)) else {
                 at += 1;
                 continue;
@@ -149,7 +159,7 @@ impl<'a> Structurer<'a> {
                 body.pop();
             }
             self.gotos -= inside;
-            self.goto_counts[block as usize] = 0;
+            self.goto_counts[block] = 0;
             list.insert(start, Statement::Loop { kind: LoopKind::Once, body });
             targets = Gotos::Breaks.targets(list);
             at = start + 1;
@@ -170,21 +180,21 @@ impl<'a> Structurer<'a> {
             return false;
         }
         let inside = Gotos::Breaks.count(body, block);
-        if inside == 0 || inside != self.goto_counts[block as usize] {
+        if inside == 0 || inside != self.goto_counts[block] {
             return false;
         }
         for statement in body {
             into_breaks(statement, block);
         }
         self.gotos -= inside;
-        self.goto_counts[block as usize] = 0;
+        self.goto_counts[block] = 0;
         list.remove(at);
         list.swap(at - 2, at - 1);
         true
     }
 
     fn end(&self, block: BlockId) -> &End {
-        &self.function.blocks[block as usize].end
+        &self.function.blocks[block].end
     }
 
     /// Skips empty blocks.
@@ -202,7 +212,7 @@ impl<'a> Structurer<'a> {
     }
 
     fn is_header(&self, block: BlockId) -> bool {
-        self.graph.header[block as usize] == block
+        self.graph.header[block] == block
     }
 
     /// Returns the successors of a block, with empty blocks skipped.
@@ -216,38 +226,37 @@ impl<'a> Structurer<'a> {
 
     /// Finds the exits of each loop: the first is the target of `break`.
     fn find_exits(&mut self) {
-        let mut exits: Vec<Vec<(BlockId, BlockId)>> = vec![Vec::new(); self.function.blocks.len()];
+        let mut exits: BlockMap<Vec<(BlockId, BlockId)>> =
+            IdVec::filled(Vec::new(), self.function.blocks.len());
         for &block in &self.graph.order {
             if self.real(block) != block {
                 continue;
             }
-            let mut header = self.graph.header[block as usize];
+            let mut header = self.graph.header[block];
             let mut levels = 0;
-            while header != NONE && levels < 64 {
+            while header != BlockId::NONE && levels < 64 {
                 for next in self.successors(block) {
                     if !self.graph.is_in_loop(next, header) {
-                        exits[header as usize].push((block, next));
+                        exits[header].push((block, next));
                     }
                 }
-                header = self.graph.outer[header as usize];
+                header = self.graph.outer[header];
                 levels += 1;
             }
         }
-        for (header, exits) in exits.into_iter().enumerate() {
+        for (header, exits) in exits.entries() {
             if exits.is_empty() {
                 continue;
             }
             let mut targets: Vec<BlockId> = exits.iter().map(|exit| exit.1).collect();
             targets.sort_unstable();
             targets.dedup();
-            let index = |block: BlockId| self.graph.position[block as usize];
+            let index = |block: BlockId| self.graph.position[block];
             targets.sort_by_key(|target| {
                 let count = exits.iter().filter(|exit| exit.1 == *target).count();
                 let is_return = self.is_return(*target);
                 let is_control = exits.iter().any(|exit| {
-                    exit.1 == *target
-                        && (exit.0 as usize == header
-                            || self.successors(exit.0).contains(&(header as BlockId)))
+                    exit.1 == *target && (exit.0 == header || self.successors(exit.0).contains(&(header)))
                 });
                 (
                     is_return,
@@ -280,7 +289,7 @@ impl<'a> Structurer<'a> {
             for next in self.successors(block) {
                 if seen.len() < 32
                     && !seen.contains(&next)
-                    && self.graph.position[next as usize] <= self.graph.position[to as usize]
+                    && self.graph.position[next] <= self.graph.position[to]
                 {
                     seen.push(next);
                     list.push(next);
@@ -292,21 +301,21 @@ impl<'a> Structurer<'a> {
 
     /// Finds where blocks with several predecessors are placed.
     fn find_followers(&mut self) {
-        let mut predecessors: Vec<Vec<BlockId>> = vec![Vec::new(); self.function.blocks.len()];
+        let mut predecessors: BlockMap<Vec<BlockId>> = IdVec::filled(Vec::new(), self.function.blocks.len());
         for &block in &self.graph.order {
             // Empty blocks are skipped.
             if self.real(block) != block {
                 continue;
             }
             for next in self.successors(block) {
-                if self.graph.position[next as usize] > self.graph.position[block as usize] {
-                    predecessors[next as usize].push(block);
+                if self.graph.position[next] > self.graph.position[block] {
+                    predecessors[next].push(block);
                 }
             }
         }
         for &block in &self.graph.order {
-            let predecessors = &predecessors[block as usize];
-            if predecessors.is_empty() || block == 0 {
+            let predecessors = &predecessors[block];
+            if predecessors.is_empty() || block == BlockId::ENTRY {
                 continue;
             }
             let mut owner = predecessors[0];
@@ -314,26 +323,25 @@ impl<'a> Structurer<'a> {
                 owner = self.graph.common(owner, other);
             }
             let loops_left = self.left_loop(owner, block);
-            let is_exit =
-                loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
+            let is_exit = loops_left.is_some_and(|header| self.exits[header].first() == Some(&block));
             if predecessors.len() < 2 && !is_exit {
                 continue;
             }
             if let Some(header) = loops_left {
                 owner = header;
             }
-            self.is_follower[block as usize] = true;
-            self.followers[owner as usize].push(block);
+            self.is_follower[block] = true;
+            self.followers[owner].push(block);
         }
     }
 
     /// Returns the outermost loop that contains one block but not the other.
     fn left_loop(&self, inside: BlockId, outside: BlockId) -> Option<BlockId> {
-        let mut header = self.graph.header[inside as usize];
+        let mut header = self.graph.header[inside];
         let mut found = None;
-        while header != NONE && !self.graph.is_in_loop(outside, header) {
+        while header != BlockId::NONE && !self.graph.is_in_loop(outside, header) {
             found = Some(header);
-            header = self.graph.outer[header as usize];
+            header = self.graph.outer[header];
         }
         found
     }
@@ -346,20 +354,20 @@ impl<'a> Structurer<'a> {
     fn block(&mut self, block: BlockId, context: Context, out: &mut Vec<Statement>) {
         if context.depth > 2 * MAX_NESTING {
             self.gotos += 1;
-            self.labels[block as usize] = true;
-            self.goto_counts[block as usize] += 1;
+            self.labels[block] = true;
+            self.goto_counts[block] += 1;
             self.deferred.push(block);
             return out.push(Statement::Goto(block));
         }
-        if self.is_header(block) && !self.in_loop[block as usize] {
+        if self.is_header(block) && !self.in_loop[block] {
             return self.loop_and_followers(block, context, out);
         }
         let inside =
             |this: &Self, other: BlockId| !this.is_header(block) || this.graph.is_in_loop(other, block);
         let mut followers: Vec<BlockId> =
-            self.followers[block as usize].iter().copied().filter(|other| inside(self, *other)).collect();
-        followers.retain(|other| !self.done[*other as usize] && *other != context.fallthrough);
-        followers.sort_by_key(|other| self.graph.position[*other as usize]);
+            self.followers[block].iter().copied().filter(|other| inside(self, *other)).collect();
+        followers.retain(|other| !self.done[*other] && *other != context.fallthrough);
+        followers.sort_by_key(|other| self.graph.position[*other]);
         self.sequence(block, &followers, context, out, true);
     }
 
@@ -376,7 +384,7 @@ impl<'a> Structurer<'a> {
         let first = followers.first().copied().unwrap_or(context.fallthrough);
         let inner = Context { fallthrough: first, ..context };
         if is_content {
-            self.done[block as usize] = true;
+            self.done[block] = true;
             out.push(Statement::Label(block));
             out.push(Statement::Block(block));
             self.ending(block, inner, out);
@@ -384,7 +392,7 @@ impl<'a> Structurer<'a> {
             self.loop_of(block, inner, out);
         }
         for (index, &other) in followers.iter().enumerate() {
-            if self.done[other as usize] {
+            if self.done[other] {
                 continue;
             }
             let next = followers.get(index + 1).copied().unwrap_or(context.fallthrough);
@@ -394,14 +402,14 @@ impl<'a> Structurer<'a> {
 
     /// Writes a loop and its successors.
     fn loop_and_followers(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
-        let mut followers: Vec<BlockId> = self.followers[header as usize]
+        let mut followers: Vec<BlockId> = self.followers[header]
             .iter()
             .copied()
             .filter(|other| !self.graph.is_in_loop(*other, header))
             .collect();
-        followers.retain(|other| !self.done[*other as usize] && *other != context.fallthrough);
-        followers.sort_by_key(|other| self.graph.position[*other as usize]);
-        if let Some(&exit) = self.exits[header as usize].first()
+        followers.retain(|other| !self.done[*other] && *other != context.fallthrough);
+        followers.sort_by_key(|other| self.graph.position[*other]);
+        if let Some(&exit) = self.exits[header].first()
             && let Some(index) = followers.iter().position(|other| *other == exit)
         {
             followers.remove(index);
@@ -411,8 +419,8 @@ impl<'a> Structurer<'a> {
     }
 
     fn loop_of(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
-        self.in_loop[header as usize] = true;
-        let exit = self.exits[header as usize].first().copied().unwrap_or(NONE);
+        self.in_loop[header] = true;
+        let exit = self.exits[header].first().copied().unwrap_or(BlockId::NONE);
         let mut body = Vec::new();
         let inner = Context {
             fallthrough: header,
@@ -425,12 +433,12 @@ impl<'a> Structurer<'a> {
         if let Some(Statement::Label(_)) = body.first() {
             body.remove(0);
         }
-        self.in_loop[header as usize] = false;
+        self.in_loop[header] = false;
         out.push(shaped(body, self.weight.as_ref()));
         // The exit of the loop, if that does not follow.
-        if exit != NONE && exit != context.fallthrough {
+        if exit != BlockId::NONE && exit != context.fallthrough {
             self.transfer(exit, context, out);
-        } else if exit == NONE && context.fallthrough != END {
+        } else if exit == BlockId::NONE && context.fallthrough != END {
             // The loop is never left: the code after it is reached otherwise.
         }
     }
@@ -449,7 +457,7 @@ impl<'a> Structurer<'a> {
             if context.fallthrough != END {
                 out.push(Statement::Return);
             }
-        } else if !self.done[to as usize] && !self.is_follower[to as usize] && context.depth < MAX_NESTING {
+        } else if !self.done[to] && !self.is_follower[to] && context.depth < MAX_NESTING {
             self.block(to, Context { depth: context.depth + 1, ..context }, out);
         } else if self.can_repeat(to, context) {
             out.push(Statement::Block(to));
@@ -460,9 +468,9 @@ impl<'a> Structurer<'a> {
             }
         } else {
             self.gotos += 1;
-            self.labels[to as usize] = true;
-            self.goto_counts[to as usize] += 1;
-            if !self.done[to as usize] {
+            self.labels[to] = true;
+            self.goto_counts[to] += 1;
+            if !self.done[to] {
                 self.deferred.push(to);
             }
             out.push(Statement::Goto(to));
@@ -520,7 +528,7 @@ impl<'a> Structurer<'a> {
     }
 
     /// Returns whether the negation of a condition reads better.
-    fn is_contrary(&self, condition: Id) -> bool {
+    fn is_contrary(&self, condition: ValueId) -> bool {
         match self.function.op(condition) {
             Op::NotEqual | Op::BoolNot => true,
             Op::LessEqual | Op::SignedLessEqual => {
@@ -532,7 +540,7 @@ impl<'a> Structurer<'a> {
 
     fn switch(
         &mut self,
-        selector: Id,
+        selector: ValueId,
         cases: &[(u64, BlockId)],
         otherwise: Option<BlockId>,
         context: Context,
@@ -553,7 +561,7 @@ impl<'a> Structurer<'a> {
         }
         // Without a default, a case that falls through to the next statement is the default: there is no other value.
         let inner = Context {
-            fallthrough: NONE,
+            fallthrough: BlockId::NONE,
             break_target: context.fallthrough,
             continue_target: context.continue_target,
             depth: context.depth + 1,
@@ -581,9 +589,7 @@ impl<'a> Structurer<'a> {
 
     /// Removes unused labels.
     fn drop_labels(&self, statements: &mut Vec<Statement>) {
-        statements.retain(
-            |statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]),
-        );
+        statements.retain(|statement| !matches!(statement, Statement::Label(block) if !self.labels[*block]));
         for statement in statements {
             statement.each_body(&mut |body| self.drop_labels(body));
         }

@@ -1,12 +1,12 @@
 //! Statements, and transformations of statement lists to `if` and loops that read well.
 
-use crate::ir::{BlockId, Id};
+use crate::ir::{BlockId, ValueId};
 
 /// A condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// A value.
-    Value(Id),
+    Value(ValueId),
     /// The flag of a [`Statement::Set`].
     Flag(u32),
 }
@@ -35,7 +35,7 @@ pub enum Statement {
     /// A `switch`.
     Switch {
         /// The selector.
-        selector: Id,
+        selector: ValueId,
         /// The numbers of each case, whether it is the default, and its statements.
         cases: Vec<(Vec<u64>, bool, Vec<Statement>)>,
     },

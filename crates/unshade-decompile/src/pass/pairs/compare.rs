@@ -1,12 +1,12 @@
 //! 64-bit comparisons.
 
 use super::Pairs;
-use crate::ir::{Id, Op, Value};
+use crate::ir::{Op, Value, ValueId};
 
 impl Pairs<'_> {
     /// Recognises a comparison of upper halves that continues one of the lower halves.
-    pub fn comparison(&mut self, id: Id) -> Option<Id> {
-        let like = self.function.values[id as usize];
+    pub fn comparison(&mut self, id: ValueId) -> Option<ValueId> {
+        let like = self.function.values[id];
         let (a, b) = (self.input(id, 0), self.input(id, 1));
         match like.op {
             // Upper halves smaller, or their difference smaller than the borrow.
@@ -23,7 +23,7 @@ impl Pairs<'_> {
     }
 
     /// Returns the lower halves of `!(b <= a)`, the borrow.
-    fn borrow(&self, id: Id) -> Option<(Id, Id)> {
+    fn borrow(&self, id: ValueId) -> Option<(ValueId, ValueId)> {
         let mut at = id;
         if self.op(at) == Op::ZeroExtend {
             at = self.input(at, 0);
@@ -38,20 +38,20 @@ impl Pairs<'_> {
         }
     }
 
-    fn wide(&mut self, like: Value, op: Op, highs: (Id, Id), lows: (Id, Id)) -> Id {
+    fn wide(&mut self, like: Value, op: Op, highs: (ValueId, ValueId), lows: (ValueId, ValueId)) -> ValueId {
         let left = self.make(like, Op::Concat, 64, &[highs.0, lows.0]);
         let right = self.make(like, Op::Concat, 64, &[highs.1, lows.1]);
         self.make(like, op, 1, &[left, right])
     }
 
-    fn less(&mut self, like: Value, upper: Id, rest: Id) -> Option<Id> {
+    fn less(&mut self, like: Value, upper: ValueId, rest: ValueId) -> Option<ValueId> {
         let (x, y) = (self.input(upper, 0), self.input(upper, 1));
         let (difference, borrow) = (self.input(rest, 0), self.input(rest, 1));
         let lows = self.borrow(borrow)?;
         self.is_difference(difference, x, y).then(|| self.wide(like, Op::Less, (x, y), lows))
     }
 
-    fn is_difference(&self, id: Id, x: Id, y: Id) -> bool {
+    fn is_difference(&self, id: ValueId, x: ValueId, y: ValueId) -> bool {
         match self.op(id) {
             Op::Sub => self.input(id, 0) == x && self.input(id, 1) == y,
             Op::Add => {
@@ -64,7 +64,7 @@ impl Pairs<'_> {
         }
     }
 
-    fn signed_less(&mut self, like: Value, sign: Id, overflow: Id) -> Option<Id> {
+    fn signed_less(&mut self, like: Value, sign: ValueId, overflow: ValueId) -> Option<ValueId> {
         if self.op(sign) != Op::SignedLess || self.number(self.input(sign, 1)) != Some(0) {
             return None;
         }
@@ -98,7 +98,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises `x - y - borrow == 0` above and `a == b` below.
-    fn equal(&mut self, like: Value, upper: Id, lower: Id) -> Option<Id> {
+    fn equal(&mut self, like: Value, upper: ValueId, lower: ValueId) -> Option<ValueId> {
         if self.op(upper) != Op::Equal || self.op(lower) != Op::Equal {
             return None;
         }

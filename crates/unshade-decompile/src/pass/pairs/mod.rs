@@ -9,7 +9,7 @@ mod product;
 mod shift;
 mod sum;
 
-use crate::ir::{Function, Id, NONE, Op, Value};
+use crate::ir::{BlockId, Function, NO_ADDRESS, Op, Value, ValueId};
 
 /// The state of recognising pairs in a function.
 pub struct Pairs<'a> {
@@ -18,29 +18,29 @@ pub struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    fn make(&mut self, like: Value, op: Op, width: u8, inputs: &[Id]) -> Id {
+    fn make(&mut self, like: Value, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
         self.function.raw(op, width, like.block, like.address, inputs)
     }
 
-    fn op(&self, id: Id) -> Op {
-        if id == NONE { Op::Undefined } else { self.function.op(id) }
+    fn op(&self, id: ValueId) -> Op {
+        if id == ValueId::NONE { Op::Undefined } else { self.function.op(id) }
     }
 
-    fn input(&self, id: Id, index: usize) -> Id {
-        if id == NONE { NONE } else { self.function.input(id, index) }
+    fn input(&self, id: ValueId, index: usize) -> ValueId {
+        if id == ValueId::NONE { ValueId::NONE } else { self.function.input(id, index) }
     }
 
-    fn width(&self, id: Id) -> u8 {
-        if id == NONE { 0 } else { self.function.width(id) }
+    fn width(&self, id: ValueId) -> u8 {
+        if id == ValueId::NONE { 0 } else { self.function.width(id) }
     }
 
-    fn number(&self, id: Id) -> Option<u64> {
+    fn number(&self, id: ValueId) -> Option<u64> {
         self.function.number(id)
     }
 
     /// Returns a simpler form of a concatenation.
-    pub fn concat(&mut self, id: Id) -> Option<Id> {
-        let like = self.function.values[id as usize];
+    pub fn concat(&mut self, id: ValueId) -> Option<ValueId> {
+        let like = self.function.values[id];
         let (high, low) = (self.input(id, 0), self.input(id, 1));
         if like.width != 64 || self.function.width(low) != 32 {
             return None;
@@ -60,7 +60,7 @@ impl Pairs<'_> {
     }
 
     /// Returns the value of two halves, if it is apparent.
-    fn join(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    fn join(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let (h, l) = (self.op(high), self.op(low));
         if h == Op::High && l == Op::Low && self.input(high, 0) == self.input(low, 0) {
             return Some(self.input(high, 0));
@@ -68,11 +68,11 @@ impl Pairs<'_> {
         match (h, l) {
             (Op::Constant(h), Op::Constant(l)) => return Some(self.function.constant(h << 32 | l, 64)),
             (Op::Parameter(h), Op::Parameter(l)) if h == l.wrapping_add(4) => {
-                return Some(self.function.raw(Op::Parameter(l), 64, 0, like.address, &[]));
+                return Some(self.function.raw(Op::Parameter(l), 64, BlockId::ENTRY, like.address, &[]));
             }
             (Op::Constant(0), _) => return Some(self.make(like, Op::ZeroExtend, 64, &[low])),
             (Op::Undefined, Op::Undefined) => {
-                return Some(self.function.raw(Op::Undefined, 64, 0, NONE, &[]));
+                return Some(self.function.raw(Op::Undefined, 64, BlockId::ENTRY, NO_ADDRESS, &[]));
             }
             _ => {}
         }
@@ -108,7 +108,7 @@ impl Pairs<'_> {
 
     /// Returns whether two halves are apparently those of one value: `join` would join them without examining another
     /// pair.
-    fn joins(&self, high: Id, low: Id) -> bool {
+    fn joins(&self, high: ValueId, low: ValueId) -> bool {
         let source = self.input(high, 0);
         match (self.op(high), self.op(low)) {
             (Op::High, Op::Low) if source == self.input(low, 0) => true,
@@ -120,7 +120,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether a value is all ones if another is negative, and otherwise 0.
-    fn is_sign(&self, id: Id, of: Id) -> bool {
+    fn is_sign(&self, id: ValueId, of: ValueId) -> bool {
         let condition = self.input(id, 0);
         match self.op(id) {
             Op::Sar => condition == of && self.number(self.input(id, 1)) == Some(31),
@@ -136,7 +136,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether a value is the lower half of a 64-bit product or sum, computed separately.
-    fn is_low_of(&self, whole: Id, low: Id) -> bool {
+    fn is_low_of(&self, whole: ValueId, low: ValueId) -> bool {
         let (op, width) = (self.op(whole), self.function.width(whole));
         if width != 64 {
             return false;
@@ -171,7 +171,7 @@ impl Pairs<'_> {
         }
     }
 
-    fn same(&self, part: LowPart, id: Id) -> bool {
+    fn same(&self, part: LowPart, id: ValueId) -> bool {
         match part {
             LowPart::Value(value) => value == id,
             LowPart::Number(number) => self.number(id) == Some(number),
@@ -179,7 +179,7 @@ impl Pairs<'_> {
     }
 
     /// Returns the lower half of a value extended to 64 bits.
-    fn low_part(&self, id: Id) -> Option<LowPart> {
+    fn low_part(&self, id: ValueId) -> Option<LowPart> {
         match self.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(self.input(id, 0)) == 32 => {
                 Some(LowPart::Value(self.input(id, 0)))
@@ -190,19 +190,19 @@ impl Pairs<'_> {
     }
 
     /// Joins two phis of a block into a 64-bit phi.
-    fn phis(&mut self, high: Id, low: Id) -> Option<Id> {
-        let block = self.function.values[high as usize].block;
-        let like = self.function.values[low as usize];
+    fn phis(&mut self, high: ValueId, low: ValueId) -> Option<ValueId> {
+        let block = self.function.values[high].block;
+        let like = self.function.values[low];
         if like.block != block || self.function.inputs(high).len() != self.function.inputs(low).len() {
             return None;
         }
         let phi = self.function.raw(Op::Phi, 64, block, like.address, &[]);
-        self.function.blocks[block as usize].phis.push(phi);
+        self.function.blocks[block].phis.push(phi);
         let mut inputs = Vec::new();
         for index in 0..self.function.inputs(high).len() {
-            let predecessor = self.function.blocks[block as usize].predecessors.get(index).copied()?;
+            let predecessor = self.function.blocks[block].predecessors.get(index).copied()?;
             let pair = [self.input(high, index), self.input(low, index)];
-            let address = self.function.values[pair[1] as usize].address;
+            let address = self.function.values[pair[1]].address;
             inputs.push(self.function.raw(Op::Concat, 64, predecessor, address, &pair));
         }
         self.function.set_inputs(phi, &inputs);
@@ -214,7 +214,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises the same bitwise operation in both halves.
-    fn bitwise(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    fn bitwise(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let op = self.op(low);
         if !matches!(op, Op::And | Op::Or | Op::Xor | Op::Not) {
             return None;
@@ -252,6 +252,6 @@ impl Pairs<'_> {
 /// A half: a value or a constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LowPart {
-    Value(Id),
+    Value(ValueId),
     Number(u64),
 }

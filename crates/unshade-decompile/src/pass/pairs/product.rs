@@ -1,11 +1,11 @@
 //! 64-bit products, and the upper halves of 128-bit products.
 
 use super::Pairs;
-use crate::ir::{Id, Intrinsic, NONE, Op, Value};
+use crate::ir::{Intrinsic, Op, Value, ValueId};
 
 impl Pairs<'_> {
     /// Recognises `a * b` below and `high(a * b) + a * d + c * b` above.
-    pub(super) fn product(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn product(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let (a, b) = match self.op(low) {
             Op::Mul => (self.input(low, 0), self.input(low, 1)),
             _ => return None,
@@ -19,15 +19,15 @@ impl Pairs<'_> {
             }
         })?;
         terms.swap_remove(whole);
-        let (mut c, mut d) = (NONE, NONE);
+        let (mut c, mut d) = (ValueId::NONE, ValueId::NONE);
         for term in terms {
             if self.op(term) != Op::Mul {
                 return None;
             }
             let (x, y) = (self.input(term, 0), self.input(term, 1));
-            if d == NONE && (x == a || y == a) {
+            if d == ValueId::NONE && (x == a || y == a) {
                 d = if x == a { y } else { x };
-            } else if (x == b || y == b) && c == NONE {
+            } else if (x == b || y == b) && c == ValueId::NONE {
                 c = if x == b { y } else { x };
             } else {
                 return None;
@@ -35,7 +35,7 @@ impl Pairs<'_> {
         }
         // For a square, both mixed products are the same value.
         let zero = self.function.constant(0, 32);
-        let (c, d) = (if c == NONE { zero } else { c }, if d == NONE { zero } else { d });
+        let (c, d) = (if c == ValueId::NONE { zero } else { c }, if d == ValueId::NONE { zero } else { d });
         let left = self.make(like, Op::Concat, 64, &[c, a]);
         let right = self.make(like, Op::Concat, 64, &[d, b]);
         Some(self.make(like, Op::Mul, 64, &[left, right]))
@@ -43,13 +43,13 @@ impl Pairs<'_> {
 
     /// Recognises the upper 64 bits of the product of two 64-bit values, computed from the products of their halves:
     /// with `t = xl * yl >> 32` and `u = xl * yh + t`, it is `xh * yh + (u >> 32) + (xh * yl + low(u) >> 32)`.
-    pub(super) fn high_product(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn high_product(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         if self.op(low) != Op::Add {
             return None;
         }
         let terms = self.terms(high);
         let [_, _, _] = terms[..] else { return None };
-        let carries = |this: &Self, id: Id| {
+        let carries = |this: &Self, id: ValueId| {
             (this.op(id) == Op::ZeroExtend).then(|| this.input(id, 0)).filter(|id| this.width(*id) == 1)
         };
         let carry =
@@ -80,8 +80,8 @@ impl Pairs<'_> {
                     let [x, lower, y, q] = [x, lower, y, q].map(|id| self.narrow(id));
                     let first = self.make(like, Op::Concat, 64, &[x, lower]);
                     let second = self.make(like, Op::Concat, 64, &[y, q]);
-                    let call = Intrinsic::by_name("__umul64hi")?;
-                    return Some(self.make(like, Op::Call(call), 64, &[first, second]));
+                    let op = Op::Call(Intrinsic::MultiplyHigh);
+                    return Some(self.make(like, op, 64, &[first, second]));
                 }
             }
         }
@@ -90,7 +90,13 @@ impl Pairs<'_> {
 
     /// Returns the lower half of the factor with the upper half `x`, if the rest is `high(xl * yh) + carry`, and the
     /// last carry is that of `x * q` plus the lower parts of `xl * yh` and `high(xl * q)`.
-    fn lower_factor(&self, rest: Id, last: Id, (x, y): (Id, Id), q: Id) -> Option<Id> {
+    fn lower_factor(
+        &self,
+        rest: ValueId,
+        last: ValueId,
+        (x, y): (ValueId, ValueId),
+        q: ValueId,
+    ) -> Option<ValueId> {
         if self.op(rest) != Op::Add || self.op(last) != Op::Carry {
             return None;
         }
@@ -105,18 +111,18 @@ impl Pairs<'_> {
             (_, true) => a,
             _ => return None,
         };
-        let is_bottom = |id: Id| {
+        let is_bottom = |id: ValueId| {
             self.upper_product(id).is_some_and(|(a, b)| {
                 self.is_same(a, lower) && self.is_same(b, q) || self.is_same(b, lower) && self.is_same(a, q)
             })
         };
-        let is_sum = |a: Id, b: Id| self.is_product(a, lower, y) && is_bottom(b);
+        let is_sum = |a: ValueId, b: ValueId| self.is_product(a, lower, y) && is_bottom(b);
         let (a, b) = (self.input(carry, 0), self.input(carry, 1));
         if !is_sum(a, b) && !is_sum(b, a) {
             return None;
         }
         let (a, b) = (self.input(last, 0), self.input(last, 1));
-        let ends = |a: Id, b: Id| {
+        let ends = |a: ValueId, b: ValueId| {
             let (c, d) = (self.input(b, 0), self.input(b, 1));
             self.is_product(a, x, q) && self.op(b) == Op::Add && (is_sum(c, d) || is_sum(d, c))
         };
@@ -124,12 +130,12 @@ impl Pairs<'_> {
     }
 
     /// Returns the factors of the unsigned product whose upper half this is.
-    fn upper_product(&self, id: Id) -> Option<(Id, Id)> {
+    fn upper_product(&self, id: ValueId) -> Option<(ValueId, ValueId)> {
         let whole = self.input(id, 0);
         if self.op(id) != Op::High || self.op(whole) != Op::Mul {
             return None;
         }
-        let inner = |id: Id| match self.op(id) {
+        let inner = |id: ValueId| match self.op(id) {
             Op::ZeroExtend if self.width(self.input(id, 0)) == 32 => Some(self.input(id, 0)),
             Op::Constant(number) if number >> 32 == 0 => Some(id),
             _ => None,
@@ -137,19 +143,19 @@ impl Pairs<'_> {
         Some((inner(self.input(whole, 0))?, inner(self.input(whole, 1))?))
     }
 
-    fn is_product(&self, id: Id, a: Id, b: Id) -> bool {
+    fn is_product(&self, id: ValueId, a: ValueId, b: ValueId) -> bool {
         let (x, y) = (self.input(id, 0), self.input(id, 1));
         self.op(id) == Op::Mul
             && (self.is_same(x, a) && self.is_same(y, b) || self.is_same(x, b) && self.is_same(y, a))
     }
 
     /// Returns whether two are the same value or constant.
-    fn is_same(&self, a: Id, b: Id) -> bool {
+    fn is_same(&self, a: ValueId, b: ValueId) -> bool {
         a == b || self.number(a).is_some() && self.number(a) == self.number(b)
     }
 
     /// Narrows a widened constant to a half.
-    fn narrow(&mut self, id: Id) -> Id {
+    fn narrow(&mut self, id: ValueId) -> ValueId {
         match self.number(id) {
             Some(number) if self.width(id) == 64 => self.function.constant(number, 32),
             _ => id,

@@ -1,12 +1,12 @@
 //! 64-bit shifts.
 
 use super::{LowPart, Pairs};
-use crate::ir::{Id, Op, Value};
+use crate::ir::{Op, Value, ValueId};
 
 impl Pairs<'_> {
     /// Recognises the halves of a shifted value: for a left shift `high(x << n)` and `low(x) << n`; for a right shift
     /// `high(x) >> n` and `low(x >> n)`.
-    pub(super) fn shift(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn shift(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         if self.op(high) == Op::High && self.op(low) == Op::Shl {
             let whole = self.input(high, 0);
             if self.op(whole) == Op::Shl
@@ -31,11 +31,11 @@ impl Pairs<'_> {
         None
     }
 
-    pub(super) fn amount(&self, id: Id) -> LowPart {
+    pub(super) fn amount(&self, id: ValueId) -> LowPart {
         self.number(id).map_or(LowPart::Value(id), LowPart::Number)
     }
 
-    fn low_is(&self, whole: Id, low: Id) -> bool {
+    fn low_is(&self, whole: ValueId, low: ValueId) -> bool {
         match self.op(whole) {
             Op::Concat => self.input(whole, 1) == low,
             Op::ZeroExtend | Op::SignExtend => self.input(whole, 0) == low,
@@ -43,7 +43,7 @@ impl Pairs<'_> {
         }
     }
 
-    fn high_is(&self, whole: Id, high: Id) -> bool {
+    fn high_is(&self, whole: ValueId, high: ValueId) -> bool {
         match self.op(whole) {
             Op::Concat => self.input(whole, 0) == high,
             Op::ZeroExtend => self.number(high) == Some(0),
@@ -52,7 +52,7 @@ impl Pairs<'_> {
     }
 
     /// Returns what a value is a power-of-two multiple of, and the exponent.
-    pub fn scaled(&self, id: Id) -> Option<(Id, u64)> {
+    pub fn scaled(&self, id: ValueId) -> Option<(ValueId, u64)> {
         let number = self.number(self.input(id, 1))?;
         let shift = match self.op(id) {
             Op::Shl => number,
@@ -63,7 +63,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether the upper half has the bits that a shifted lower half loses, and with which extension.
-    pub fn is_lost(&self, high: Id, low: Id) -> Option<Op> {
+    pub fn is_lost(&self, high: ValueId, low: ValueId) -> Option<Op> {
         let (source, shift) = self.scaled(low)?;
         let op = match self.op(high) {
             Op::Shr => Op::ZeroExtend,
@@ -76,7 +76,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises left shifts by a constant: `(h << n) + (l >> 32 - n)` above, `l << n` below.
-    pub(super) fn shift_left(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn shift_left(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let (source, shift) = self.scaled(low)?;
         if !matches!(self.op(high), Op::Add | Op::Or | Op::Xor) {
             return None;
@@ -94,7 +94,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises right shifts by a constant: `h >> n` above, `(h << 32 - n) + (l >> n)` below.
-    pub(super) fn shift_right(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn shift_right(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let (op, upper) = (self.op(high), self.input(high, 0));
         let shift = self.number(self.input(high, 1)).filter(|shift| (1..32).contains(shift))?;
         if !matches!(op, Op::Shr | Op::Sar) || !matches!(self.op(low), Op::Add | Op::Or | Op::Xor) {
@@ -116,7 +116,7 @@ impl Pairs<'_> {
 
     /// Recognises right shifts by a value: `n <= 32 ? (l >> n) + (h << 32 - n) : h >> n - 32` below and `h >> n`
     /// above; left shifts have both halves exchanged.
-    pub(super) fn shift_by_value(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn shift_by_value(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let (op, choice, plain) = match (self.op(high), self.op(low)) {
             (Op::Shr | Op::Sar, Op::Select) => (self.op(high), low, high),
             (Op::Select, Op::Shl) => (Op::Shl, high, low),
@@ -166,7 +166,7 @@ impl Pairs<'_> {
         None
     }
 
-    fn is_number(&self, id: Id, index: usize, number: u64) -> bool {
+    fn is_number(&self, id: ValueId, index: usize, number: u64) -> bool {
         self.number(self.input(id, index)) == Some(number)
     }
 }

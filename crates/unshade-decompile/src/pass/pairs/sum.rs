@@ -5,7 +5,7 @@
 //! put them. Any assignment of them would be correct; the one that reads best is chosen.
 
 use super::Pairs;
-use crate::ir::{Id, NONE, Op, Value};
+use crate::ir::{Op, Value, ValueId};
 
 /// Maximum number of terms of an upper half.
 const MAX_TERMS: usize = 16;
@@ -13,14 +13,14 @@ const MAX_TERMS: usize = 16;
 /// A 64-bit term, in halves.
 struct Summand {
     /// The upper half; `None` until it is assigned.
-    high: Option<Id>,
-    low: Id,
+    high: Option<ValueId>,
+    low: ValueId,
     is_negative: bool,
 }
 
 impl Pairs<'_> {
     /// Returns the terms of an upper half.
-    pub(super) fn terms(&self, id: Id) -> Vec<Id> {
+    pub(super) fn terms(&self, id: ValueId) -> Vec<ValueId> {
         let mut terms = Vec::with_capacity(MAX_TERMS);
         self.any_term(id, |term| {
             terms.push(term);
@@ -30,7 +30,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether any term of an upper half has a property.
-    fn any_term(&self, id: Id, mut is_wanted: impl FnMut(Id) -> bool) -> bool {
+    fn any_term(&self, id: ValueId, mut is_wanted: impl FnMut(ValueId) -> bool) -> bool {
         let mut list = [id; MAX_TERMS + 2];
         let (mut waiting, mut taken) = (1, 0);
         while waiting > 0 {
@@ -50,23 +50,23 @@ impl Pairs<'_> {
     }
 
     /// Returns the condition that a term adds as 0 or 1.
-    fn counted(&self, id: Id) -> Option<Id> {
+    fn counted(&self, id: ValueId) -> Option<ValueId> {
         matches!(self.op(id), Op::ZeroExtend).then(|| self.input(id, 0))
     }
 
-    fn has_inputs(&self, id: Id, a: Id, b: Id) -> bool {
+    fn has_inputs(&self, id: ValueId, a: ValueId, b: ValueId) -> bool {
         let (x, y) = (self.input(id, 0), self.input(id, 1));
         x == a && y == b || x == b && y == a
     }
 
     /// Returns whether a condition is the carry of a sum.
-    pub(super) fn is_carry(&self, carry: Id, sum: Id) -> bool {
+    pub(super) fn is_carry(&self, carry: ValueId, sum: ValueId) -> bool {
         matches!((self.op(carry), self.op(sum)), (Op::Carry, Op::Add))
             && self.has_inputs(sum, self.input(carry, 0), self.input(carry, 1))
     }
 
     /// Returns the inner sum of a sum of three, if a condition is the carry of either addition.
-    pub(super) fn carry_of_three(&self, either: Id, sum: Id) -> Option<Id> {
+    pub(super) fn carry_of_three(&self, either: ValueId, sum: ValueId) -> Option<ValueId> {
         if self.op(either) != Op::BoolOr || self.op(sum) != Op::Add {
             return None;
         }
@@ -79,9 +79,9 @@ impl Pairs<'_> {
     }
 
     /// Returns whether an upper half contains the carry of this lower half.
-    pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
+    pub(super) fn is_sum_of(&self, high: ValueId, low: ValueId) -> bool {
         matches!(self.op(low), Op::Add)
-            && high != NONE
+            && high != ValueId::NONE
             && self.any_term(high, |term| {
                 self.counted(term).is_some_and(|carry| {
                     self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
@@ -90,10 +90,10 @@ impl Pairs<'_> {
     }
 
     /// Returns whether two values look like the halves of a value that is not recognised yet.
-    fn fits(&self, high: Id, low: Id) -> bool {
+    fn fits(&self, high: ValueId, low: ValueId) -> bool {
         match (self.op(high), self.op(low)) {
             (Op::Add, Op::Add) | (Op::Phi, Op::Phi) | (Op::Load(_), Op::Load(_)) => {
-                self.function.values[high as usize].block == self.function.values[low as usize].block
+                self.function.values[high].block == self.function.values[low].block
             }
             (Op::Select, Op::Select) => self.input(high, 0) == self.input(low, 0),
             (Op::Shr | Op::Sar, Op::Select) => true,
@@ -102,7 +102,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises `a + b` below and `c + d + carry(a, b)` above, and nested sums and differences.
-    pub(super) fn sum(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn sum(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         match self.op(low) {
             // Neither a carry nor a sum that contains one.
             Op::Add if !matches!(self.op(high), Op::Add | Op::ZeroExtend) => None,
@@ -115,7 +115,7 @@ impl Pairs<'_> {
                         this.op(kept) == Op::LessEqual && this.input(kept, 0) == b && this.input(kept, 1) == a
                     })
                 })?;
-                let is_not = |this: &Self, term: Id| this.op(term) == Op::Not;
+                let is_not = |this: &Self, term: ValueId| this.op(term) == Op::Not;
                 let not = self
                     .take_term(&mut above, &|this, term| {
                         is_not(this, term) && this.belongs(this.input(term, 0), b) > 0
@@ -130,9 +130,9 @@ impl Pairs<'_> {
         }
     }
 
-    /// Returns the value of two halves; the upper one may be [`NONE`].
-    fn pair(&mut self, like: Value, high: Id, low: Id) -> Id {
-        if high == NONE {
+    /// Returns the value of two halves; the upper one may be [`ValueId::NONE`].
+    fn pair(&mut self, like: Value, high: ValueId, low: ValueId) -> ValueId {
+        if high == ValueId::NONE {
             return match self.number(low) {
                 Some(number) => self.function.constant(number, 64),
                 None => self.make(like, Op::ZeroExtend, 64, &[low]),
@@ -145,9 +145,13 @@ impl Pairs<'_> {
     }
 
     /// Removes the nearest matching term from sums; the terms beside it on the path stay.
-    fn take_term(&self, above: &mut Vec<Id>, is_wanted: &dyn Fn(&Self, Id) -> bool) -> Option<Id> {
+    fn take_term(
+        &self,
+        above: &mut Vec<ValueId>,
+        is_wanted: &dyn Fn(&Self, ValueId) -> bool,
+    ) -> Option<ValueId> {
         // Each value with the index of its sum in this list.
-        let mut seen: Vec<(Id, usize)> = Vec::with_capacity(2 * MAX_TERMS + 2);
+        let mut seen: Vec<(ValueId, usize)> = Vec::with_capacity(2 * MAX_TERMS + 2);
         seen.extend(above.iter().map(|id| (*id, usize::MAX)));
         let roots = seen.len();
         let mut at = 0;
@@ -177,8 +181,8 @@ impl Pairs<'_> {
     }
 
     /// Returns how well two halves fit together.
-    fn belongs(&self, high: Id, low: Id) -> u32 {
-        if high == NONE {
+    fn belongs(&self, high: ValueId, low: ValueId) -> u32 {
+        if high == ValueId::NONE {
             0
         } else if self.joins(high, low) {
             3
@@ -194,7 +198,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether an upper half contains the "no borrow" of a lower half.
-    fn is_difference_of(&self, high: Id, low: Id) -> bool {
+    fn is_difference_of(&self, high: ValueId, low: ValueId) -> bool {
         self.op(low) == Op::Sub
             && self.any_term(high, |term| {
                 self.counted(term).is_some_and(|kept| {
@@ -206,7 +210,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether an upper half contains the carry of a product or shift below.
-    fn is_mixed(&self, high: Id, low: Id) -> bool {
+    fn is_mixed(&self, high: ValueId, low: ValueId) -> bool {
         let is_scaled = self.scaled(low).is_some();
         (is_scaled || self.op(low) == Op::Mul)
             && self.op(high) == Op::Add
@@ -214,21 +218,21 @@ impl Pairs<'_> {
     }
 
     /// Recognises a sum whose upper half is composed of the upper halves of both operands only.
-    fn sum_of_two(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    fn sum_of_two(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let mut above = vec![high];
         self.take_term(&mut above, &|this, term| {
             this.counted(term).is_some_and(|carry| this.is_carry(carry, low))
         })?;
         let (a, b) = (self.input(low, 0), self.input(low, 1));
-        let best = |this: &Self, x: Id, y: Id| {
+        let best = |this: &Self, x: ValueId, y: ValueId| {
             let straight = this.belongs(x, a) + this.belongs(y, b);
             let crossed = this.belongs(x, b) + this.belongs(y, a);
             if crossed > straight { (crossed, y, x) } else { (straight, x, y) }
         };
         let (_, x, y) = match above[..] {
-            [] => (0, NONE, NONE),
+            [] => (0, ValueId::NONE, ValueId::NONE),
             [only] => {
-                let whole = best(self, only, NONE);
+                let whole = best(self, only, ValueId::NONE);
                 let parts = (self.op(only) == Op::Add)
                     .then(|| best(self, self.input(only, 0), self.input(only, 1)))
                     .filter(|parts| parts.0 > whole.0 || whole.0 == 0);
@@ -238,11 +242,11 @@ impl Pairs<'_> {
             _ => return None,
         };
         // The carry of one operand is with the other: the compiler reassociated these sums.
-        let is_of = |high: Id, low: Id| {
+        let is_of = |high: ValueId, low: ValueId| {
             let has_half = || self.number(low).is_none() && self.any_term(high, |term| self.joins(term, low));
-            high != NONE && (self.is_sum_of(high, low) || has_half())
+            high != ValueId::NONE && (self.is_sum_of(high, low) || has_half())
         };
-        let is_apart = |high: Id, low: Id, other: Id| !is_of(high, low) && is_of(other, low);
+        let is_apart = |high: ValueId, low: ValueId, other: ValueId| !is_of(high, low) && is_of(other, low);
         if is_apart(x, a, y) || is_apart(y, b, x) {
             return None;
         }
@@ -252,7 +256,7 @@ impl Pairs<'_> {
     }
 
     /// Recognises reassociated sums.
-    fn sum_of_many(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    fn sum_of_many(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         let mut above = self.terms(high);
         let mut summands = self.summands(low, &mut above);
         if summands.len() < 2 {
@@ -269,12 +273,12 @@ impl Pairs<'_> {
             }
         }
         summands.sort_by_key(|summand| summand.is_negative);
-        let mut total = NONE;
+        let mut total = ValueId::NONE;
         for summand in summands {
-            let value = self.pair(like, summand.high.unwrap_or(NONE), summand.low);
+            let value = self.pair(like, summand.high.unwrap_or(ValueId::NONE), summand.low);
             total = match (total, summand.is_negative) {
-                (NONE, false) => value,
-                (NONE, true) => self.make(like, Op::Neg, 64, &[value]),
+                (ValueId::NONE, false) => value,
+                (ValueId::NONE, true) => self.make(like, Op::Neg, 64, &[value]),
                 (total, false) => self.make(like, Op::Add, 64, &[total, value]),
                 (total, true) => self.make(like, Op::Sub, 64, &[total, value]),
             };
@@ -284,7 +288,7 @@ impl Pairs<'_> {
 
     /// Splits a lower half into terms as long as their carries are above, and removes the carries. A subtrahend
     /// already has its upper half.
-    fn summands(&self, low: Id, above: &mut Vec<Id>) -> Vec<Summand> {
+    fn summands(&self, low: ValueId, above: &mut Vec<ValueId>) -> Vec<Summand> {
         let mut found = Vec::new();
         let mut list = vec![low];
         while let Some(low) = list.pop() {
@@ -292,7 +296,7 @@ impl Pairs<'_> {
                 found.push(Summand { high: None, low, is_negative: false });
                 continue;
             }
-            let carries = |this: &Self, term: Id| {
+            let carries = |this: &Self, term: ValueId| {
                 let carry = this.counted(term)?;
                 if this.is_carry(carry, low) {
                     return Some(vec![this.input(low, 1), this.input(low, 0)]);
@@ -319,7 +323,7 @@ impl Pairs<'_> {
 
     /// Splits a difference below: returns both sides and the upper half of the subtrahend, which is removed above
     /// together with the carry.
-    fn subtracted(&self, low: Id, above: &mut Vec<Id>) -> Option<(Id, Id, Id)> {
+    fn subtracted(&self, low: ValueId, above: &mut Vec<ValueId>) -> Option<(ValueId, ValueId, ValueId)> {
         if self.op(low) != Op::Sub {
             return None;
         }
@@ -331,8 +335,8 @@ impl Pairs<'_> {
                     && self.input(condition, 1) == a
             })
         })?;
-        let is_not = |id: Id| self.op(id) == Op::Not;
-        let belongs = |id: &Id| is_not(*id) && self.joins(self.input(*id, 0), b);
+        let is_not = |id: ValueId| self.op(id) == Op::Not;
+        let belongs = |id: &ValueId| is_not(*id) && self.joins(self.input(*id, 0), b);
         let not = above.iter().position(belongs).or_else(|| above.iter().position(|id| is_not(*id)))?;
         let high = self.input(above[not], 0);
         above.remove(not.max(kept));
@@ -342,7 +346,7 @@ impl Pairs<'_> {
 
     /// Assigns upper halves to lower ones: first where they are apparently halves of one value, then where they look
     /// like it.
-    fn assign(&mut self, like: Value, summands: &mut [Summand], above: &mut Vec<Id>) {
+    fn assign(&mut self, like: Value, summands: &mut [Summand], above: &mut Vec<ValueId>) {
         let free = |summand: &&mut Summand| summand.high.is_none();
         for summand in summands.iter_mut().filter(free) {
             let Some(index) = above.iter().position(|high| self.joins(*high, summand.low)) else { continue };
@@ -362,7 +366,7 @@ impl Pairs<'_> {
     }
 
     /// Returns whether a term above is part of the product or shift below, besides its carry.
-    fn is_part(&self, part: Id, low: Id) -> bool {
+    fn is_part(&self, part: ValueId, low: ValueId) -> bool {
         match (self.op(low), self.op(part)) {
             (Op::Mul, Op::Mul) => {
                 let (a, b) = (self.input(low, 0), self.input(low, 1));
@@ -375,8 +379,8 @@ impl Pairs<'_> {
         }
     }
 
-    fn added(&mut self, like: Value, terms: &[Id]) -> Id {
-        let mut sum = terms.first().copied().unwrap_or(NONE);
+    fn added(&mut self, like: Value, terms: &[ValueId]) -> ValueId {
+        let mut sum = terms.first().copied().unwrap_or(ValueId::NONE);
         for &term in terms.iter().skip(1) {
             sum = self.make(like, Op::Add, 32, &[sum, term]);
         }
@@ -384,12 +388,12 @@ impl Pairs<'_> {
     }
 
     /// Recognises `a - b` below and `c + ~d + (b <= a)` above.
-    pub(super) fn difference(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+    pub(super) fn difference(&mut self, like: Value, high: ValueId, low: ValueId) -> Option<ValueId> {
         if !matches!(self.op(low), Op::Sub | Op::Neg | Op::Add) {
             return None;
         }
         let is_kept =
-            |term: Id| self.counted(term).is_some_and(|kept| matches!(self.op(kept), Op::LessEqual));
+            |term: ValueId| self.counted(term).is_some_and(|kept| matches!(self.op(kept), Op::LessEqual));
         // Most values have none, so check that first.
         if !self.any_term(high, is_kept) {
             return None;
@@ -439,7 +443,7 @@ impl Pairs<'_> {
         Some(self.make(like, Op::Sub, 64, &[left, right]))
     }
 
-    fn two_terms(&mut self, like: Value, terms: Vec<Id>) -> (Id, Id) {
+    fn two_terms(&mut self, like: Value, terms: Vec<ValueId>) -> (ValueId, ValueId) {
         let zero = self.function.constant(0, 32);
         match terms[..] {
             [] => (zero, zero),
@@ -459,33 +463,34 @@ impl Pairs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{End, Function, Space};
+    use crate::ir::{BlockId, End, Function, NO_ADDRESS, Space};
 
     #[test]
     fn halves_of_a_sum_of_three_match_in_any_order() {
         let mut function = Function::default();
         let block = function.block(0);
-        let [a, b, c] = [0, 8, 16].map(|offset| function.raw(Op::Parameter(offset), 64, block, NONE, &[]));
-        let mut half = |op: Op, id: Id| function.raw(op, 32, block, NONE, &[id]);
+        let [a, b, c] =
+            [0, 8, 16].map(|offset| function.raw(Op::Parameter(offset), 64, block, NO_ADDRESS, &[]));
+        let mut half = |op: Op, id: ValueId| function.raw(op, 32, block, NO_ADDRESS, &[id]);
         let [al, bl, cl] = [a, b, c].map(|id| half(Op::Low, id));
         let [ah, bh, ch] = [a, b, c].map(|id| half(Op::High, id));
-        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let mut add = |a: ValueId, b: ValueId| function.raw(Op::Add, 32, block, NO_ADDRESS, &[a, b]);
         let first = add(al, bl);
         let low = add(first, cl);
         let uppers = add(ch, bh);
         let carries = [(al, bl), (first, cl)].map(|(a, b)| {
-            let carry = function.raw(Op::Carry, 1, block, NONE, &[a, b]);
-            function.raw(Op::ZeroExtend, 32, block, NONE, &[carry])
+            let carry = function.raw(Op::Carry, 1, block, NO_ADDRESS, &[a, b]);
+            function.raw(Op::ZeroExtend, 32, block, NO_ADDRESS, &[carry])
         });
-        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let mut add = |a: ValueId, b: ValueId| function.raw(Op::Add, 32, block, NO_ADDRESS, &[a, b]);
         let with_second = add(carries[1], ah);
         let both = add(uppers, with_second);
         let high = add(both, carries[0]);
-        let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
-        function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
-        function.blocks[0].end = End::Return;
+        let whole = function.raw(Op::Concat, 64, block, NO_ADDRESS, &[high, low]);
+        function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[a, whole]);
+        function.blocks[BlockId::ENTRY].end = End::Return;
         crate::pass::run(&mut function, &[], &mut crate::pass::Cache::default());
-        let sum = function.input(function.blocks[0].effects[0], 1);
+        let sum = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];
         while let Some(id) = list.pop() {

@@ -2,35 +2,41 @@
 
 use super::Rewriter;
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Id, Op};
+use crate::ir::{Function, Intrinsic, Number, Op, ValueId};
 use crate::pass::graph::decided;
 
 /// Simplifies a select between a value and a phi that depends on the same condition: one input of the phi is never
 /// selected, and the value replaces it.
-pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: Id) -> Option<Id> {
+pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: ValueId) -> Option<ValueId> {
     let condition = function.input(id, 0);
     let sides = [function.input(id, 1), function.input(id, 2)];
     let index = sides.iter().position(|side| function.op(*side) == Op::Phi)?;
     let (phi, other) = (sides[index], sides[1 - index]);
     let (decided, yes) = decided(function, graph, phi)?;
-    let block = function.values[phi as usize].block;
+    let block = function.values[phi].block;
     // If the condition holds, the select takes its first side.
     let (kept, given) = if index == 0 { (yes, 1 - yes) } else { (1 - yes, yes) };
-    let source = function.blocks[block as usize].predecessors[given];
-    let from = function.values[other as usize].block;
+    let source = function.blocks[block].predecessors[given];
+    let from = function.values[other].block;
     if decided != condition || !graph.is_reached(from) || !graph.dominates(from, source) {
         return None;
     }
     let mut inputs = [other; 2];
     inputs[kept] = function.input(phi, kept);
-    let value = function.values[phi as usize];
+    let value = function.values[phi];
     let new = function.raw(Op::Phi, value.width, block, value.address, &inputs);
-    function.blocks[block as usize].phis.push(new);
+    function.blocks[block].phis.push(new);
     Some(new)
 }
 
 impl Rewriter<'_> {
-    pub(super) fn select(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+    pub(super) fn select(
+        &mut self,
+        width: u8,
+        condition: ValueId,
+        yes: ValueId,
+        no: ValueId,
+    ) -> Option<ValueId> {
         if let Some(known) = self.num(condition) {
             return Some(if known != 0 { yes } else { no });
         }
@@ -80,7 +86,13 @@ impl Rewriter<'_> {
     }
 
     /// Recognises `a < b ? a : b` and similar, and `a < 0 ? -a : a`.
-    fn smaller_or_larger(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+    fn smaller_or_larger(
+        &mut self,
+        width: u8,
+        condition: ValueId,
+        yes: ValueId,
+        no: ValueId,
+    ) -> Option<ValueId> {
         let op = self.op(condition);
         let (a, b) = (self.input(condition, 0), self.input(condition, 1));
         if op == Op::SignedLess
@@ -89,7 +101,7 @@ impl Rewriter<'_> {
             && self.input(yes, 0) == a
             && no == a
         {
-            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[a]);
+            return Some(self.make(Op::Call(Intrinsic::Abs(Number::integer(width, true))), width, &[a]));
         }
         if op == Op::SignedLessEqual
             && self.num(a) == Some(0)
@@ -97,14 +109,14 @@ impl Rewriter<'_> {
             && self.op(no) == Op::Neg
             && self.input(no, 0) == b
         {
-            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[b]);
+            return Some(self.make(Op::Call(Intrinsic::Abs(Number::integer(width, true))), width, &[b]));
         }
         let is_signed = match op {
             Op::Less | Op::LessEqual => false,
             Op::SignedLess | Op::SignedLessEqual => true,
             _ => return None,
         };
-        let same = |this: &Self, one: Id, other: Id| {
+        let same = |this: &Self, one: ValueId, other: ValueId| {
             one == other || this.num(one).is_some() && this.num(one) == this.num(other)
         };
         let is_smaller = if same(self, a, yes) && same(self, b, no) {
@@ -114,18 +126,12 @@ impl Rewriter<'_> {
         } else {
             return None;
         };
-        let name = match (is_smaller, is_signed, width) {
-            (true, false, 32) => "min.u",
-            (true, true, 32) => "min.i",
-            (false, false, 32) => "max.u",
-            (false, true, 32) => "max.i",
-            (true, false, 64) => "min.ull",
-            (true, true, 64) => "min.ll",
-            (false, false, 64) => "max.ull",
-            (false, true, 64) => "max.ll",
-            _ => return None,
-        };
+        if !matches!(width, 32 | 64) {
+            return None;
+        }
+        let number = Number::integer(width, is_signed);
+        let call = if is_smaller { Intrinsic::Min(number) } else { Intrinsic::Max(number) };
         let (first, second) = if self.num(a).is_some() { (b, a) } else { (a, b) };
-        self.call(name, width, &[first, second])
+        Some(self.make(Op::Call(call), width, &[first, second]))
     }
 }

@@ -3,13 +3,13 @@
 use super::Rewriter;
 use super::integer::WINDOW;
 use crate::ir::fold::{masked, signed};
-use crate::ir::{Id, Op};
+use crate::ir::{Op, ValueId};
 use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
-    pub(super) fn comparison(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+    pub(super) fn comparison(&mut self, op: Op, a: ValueId, b: ValueId, y: Option<u64>) -> Option<ValueId> {
         // Thread and block indices are small, so their sign does not matter.
-        let is_small = |this: &Self, id: Id| match this.op(id) {
+        let is_small = |this: &Self, id: ValueId| match this.op(id) {
             Op::Special(special) => special.is_small(),
             Op::Constant(number) => number < 1 << 31,
             _ => false,
@@ -99,7 +99,7 @@ impl Rewriter<'_> {
     }
 
     /// Narrows a comparison of values that were widened in the same way.
-    fn narrower(&mut self, op: Op, a: Id, b: Id) -> Option<Id> {
+    fn narrower(&mut self, op: Op, a: ValueId, b: ValueId) -> Option<ValueId> {
         let extension = match op {
             Op::SignedLess | Op::SignedLessEqual => Op::SignExtend,
             Op::Less | Op::LessEqual => Op::ZeroExtend,
@@ -109,12 +109,12 @@ impl Rewriter<'_> {
             },
         };
         let wide = self.width(a);
-        let source = |this: &Self, id: Id| (this.op(id) == extension).then(|| this.input(id, 0));
+        let source = |this: &Self, id: ValueId| (this.op(id) == extension).then(|| this.input(id, 0));
         let width = source(self, a).or_else(|| source(self, b)).map(|id| self.width(id))?;
         if width < 8 {
             return None;
         }
-        let narrow = |this: &mut Self, id: Id| match this.num(id) {
+        let narrow = |this: &mut Self, id: ValueId| match this.num(id) {
             Some(number) => {
                 let back = match extension {
                     Op::SignExtend => masked(signed(number, width).cast_unsigned(), wide),
@@ -129,7 +129,7 @@ impl Rewriter<'_> {
         Some(self.make(op, 1, &[left, right]))
     }
 
-    pub(super) fn truth(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+    pub(super) fn truth(&mut self, op: Op, a: ValueId, b: ValueId, y: Option<u64>) -> Option<ValueId> {
         match (op, y) {
             (Op::BoolAnd, Some(1)) | (Op::BoolOr | Op::BoolXor, Some(0)) => return Some(a),
             (Op::BoolAnd, Some(0)) | (Op::BoolOr, Some(1)) => return Some(b),
@@ -194,7 +194,7 @@ impl Rewriter<'_> {
     }
 
     /// Recognises `a < b || a == b`.
-    fn less_or_equal(&mut self, less: Id, equal: Id) -> Option<Id> {
+    fn less_or_equal(&mut self, less: ValueId, equal: ValueId) -> Option<ValueId> {
         let op = match self.op(less) {
             Op::Less => Op::LessEqual,
             Op::SignedLess => Op::SignedLessEqual,
@@ -204,7 +204,7 @@ impl Rewriter<'_> {
     }
 
     /// Recognises `a <= b && a != b`.
-    fn less_and_unequal(&mut self, less: Id, unequal: Id) -> Option<Id> {
+    fn less_and_unequal(&mut self, less: ValueId, unequal: ValueId) -> Option<ValueId> {
         let op = match self.op(less) {
             Op::LessEqual => Op::Less,
             Op::SignedLessEqual => Op::SignedLess,
@@ -214,7 +214,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns a comparison of the two operands that two comparisons share.
-    fn compare_shared_operands(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
+    fn compare_shared_operands(&mut self, op: Op, one: ValueId, other: ValueId) -> Option<ValueId> {
         let (a, b) = (self.input(one, 0), self.input(one, 1));
         let (x, y) = (self.input(other, 0), self.input(other, 1));
         (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))

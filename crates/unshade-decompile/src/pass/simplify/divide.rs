@@ -2,10 +2,10 @@
 
 use super::Rewriter;
 use crate::ir::fold::masked;
-use crate::ir::{Id, Op};
+use crate::ir::{Intrinsic, Number, Op, ValueId};
 
 impl Rewriter<'_> {
-    pub(super) fn adds_quotient(&mut self, a: Id, b: Id) -> Option<Id> {
+    pub(super) fn adds_quotient(&mut self, a: ValueId, b: ValueId) -> Option<ValueId> {
         self.divided_signed(a, b)
             .or_else(|| self.divided_signed(b, a))
             .or_else(|| self.remainder(a, b))
@@ -15,7 +15,7 @@ impl Rewriter<'_> {
     /// Recognises the upper half of a product with a magic number, shifted right, as a quotient. With the magic
     /// number `m`, the shift `s` and the divisor `d`, it is one for all 32-bit numbers if `0 <= m * d - 2^(32 + s) <=
     /// 2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
-    pub(super) fn divided(&mut self, high: Id, shift: u64) -> Option<Id> {
+    pub(super) fn divided(&mut self, high: ValueId, shift: u64) -> Option<ValueId> {
         let product = self.input(high, 0);
         if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 32 {
             return None;
@@ -33,7 +33,7 @@ impl Rewriter<'_> {
     }
 
     /// Recognises the signed form: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
-    fn divided_signed(&mut self, a: Id, b: Id) -> Option<Id> {
+    fn divided_signed(&mut self, a: ValueId, b: ValueId) -> Option<ValueId> {
         let (high, shift) = match self.op(a) {
             Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
             _ => (a, 0),
@@ -66,7 +66,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the quotient of a value that was widened for the multiplication.
-    fn quotient(&mut self, op: Op, widened: Id, divisor: u128) -> Option<Id> {
+    fn quotient(&mut self, op: Op, widened: ValueId, divisor: u128) -> Option<ValueId> {
         let number = self.input(widened, 0);
         if !(3..1 << 31).contains(&divisor) || self.width(number) != 32 {
             return None;
@@ -76,14 +76,14 @@ impl Rewriter<'_> {
     }
 
     /// Recognises a signed value that is rounded towards zero and shifted right as a quotient by a power of two.
-    pub(super) fn shifted_quotient(&mut self, width: u8, sum: Id, shift: u64) -> Option<Id> {
+    pub(super) fn shifted_quotient(&mut self, width: u8, sum: ValueId, shift: u64) -> Option<ValueId> {
         let number = self.rounded_to_zero(width, sum, shift)?;
         let divisor = self.constant(1 << shift, width);
         Some(self.make(Op::Sdiv, width, &[number, divisor]))
     }
 
     /// Recognises the same with its low bits masked as the quotient multiplied again.
-    pub(super) fn masked_quotient(&mut self, width: u8, sum: Id, mask: u64) -> Option<Id> {
+    pub(super) fn masked_quotient(&mut self, width: u8, sum: ValueId, mask: u64) -> Option<ValueId> {
         let shift = u64::from(mask.trailing_zeros());
         if masked(u64::MAX << (shift & 63), width) != mask {
             return None;
@@ -95,7 +95,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the value to which `2^shift - 1` is added if it is negative.
-    fn rounded_to_zero(&self, width: u8, sum: Id, shift: u64) -> Option<Id> {
+    fn rounded_to_zero(&self, width: u8, sum: ValueId, shift: u64) -> Option<ValueId> {
         if self.op(sum) != Op::Add || !matches!(width, 32 | 64) || !(1..31).contains(&shift) {
             return None;
         }
@@ -106,7 +106,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns whether a value is `2^shift - 1` if another is negative, and otherwise 0.
-    fn is_bias(&self, number: Id, bias: Id, shift: u64) -> bool {
+    fn is_bias(&self, number: ValueId, bias: ValueId, shift: u64) -> bool {
         if self.op(bias) == Op::ZeroExtend {
             return self.is_bias(number, self.input(bias, 0), shift);
         }
@@ -117,19 +117,19 @@ impl Rewriter<'_> {
     }
 
     /// Returns whether all bits of a value are the sign of a number.
-    fn is_sign_of(&self, number: Id, id: Id) -> bool {
+    fn is_sign_of(&self, number: ValueId, id: ValueId) -> bool {
         self.op(id) == Op::Sar
             && self.num(self.input(id, 1)) == Some(u64::from(self.width(id)) - 1)
             && self.has_sign_of(number, self.input(id, 0))
     }
 
     /// Returns whether a value has the highest bit of a number: it is the same value, or its upper half.
-    fn has_sign_of(&self, number: Id, id: Id) -> bool {
+    fn has_sign_of(&self, number: ValueId, id: ValueId) -> bool {
         id == number || self.op(id) == Op::High && self.input(id, 0) == number
     }
 
     /// Recognises the forms of `x - x / d * d`.
-    fn remainder(&mut self, product: Id, number: Id) -> Option<Id> {
+    fn remainder(&mut self, product: ValueId, number: ValueId) -> Option<ValueId> {
         if self.op(product) != Op::Mul {
             return None;
         }
@@ -150,7 +150,13 @@ impl Rewriter<'_> {
     /// Recognises 32-bit quotients by a variable divisor that was compared with 0. A machine without a divide
     /// instruction multiplies with a reciprocal and corrects the quotient twice by the remainder. A signed quotient
     /// is that of the absolute values, with the sign of `n ^ d`.
-    pub(super) fn quotient_by_value(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+    pub(super) fn quotient_by_value(
+        &mut self,
+        width: u8,
+        condition: ValueId,
+        yes: ValueId,
+        no: ValueId,
+    ) -> Option<ValueId> {
         let divisor = self.input(condition, 0);
         if width != 32 || self.op(condition) != Op::Equal || self.num(self.input(condition, 1)) != Some(0) {
             return None;
@@ -200,19 +206,19 @@ impl Rewriter<'_> {
         Some(self.make(Op::Select, 32, &[condition, yes, quotient]))
     }
 
-    fn is_amount(&self, id: Id, of: Id) -> bool {
-        matches!(self.op(id), Op::Call(call) if call.name() == "abs") && self.input(id, 0) == of
+    fn is_amount(&self, id: ValueId, of: ValueId) -> bool {
+        self.op(id) == Op::Call(Intrinsic::Abs(Number::I32)) && self.input(id, 0) == of
     }
 
     /// Returns the divisor of a correction step: `d <= r ? q + 1 : q`.
-    fn divisor_of(&self, quotient: Id) -> Option<Id> {
+    fn divisor_of(&self, quotient: ValueId) -> Option<ValueId> {
         let condition = self.input(quotient, 0);
         let is_step = self.op(quotient) == Op::Select && self.op(condition) == Op::LessEqual;
         is_step.then(|| self.input(condition, 0))
     }
 
     /// Splits a correction step into the quotient before it and the remainder.
-    fn corrected(&self, quotient: Id, divisor: Id) -> Option<(Id, Id)> {
+    fn corrected(&self, quotient: ValueId, divisor: ValueId) -> Option<(ValueId, ValueId)> {
         let (condition, more, before) =
             (self.input(quotient, 0), self.input(quotient, 1), self.input(quotient, 2));
         let is_step = self.divisor_of(quotient) == Some(divisor)
@@ -223,7 +229,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the dividend of a quotient that was computed in this way.
-    fn divided_by(&self, quotient: Id, divisor: Id) -> Option<Id> {
+    fn divided_by(&self, quotient: ValueId, divisor: ValueId) -> Option<ValueId> {
         let (second, rest) = self.corrected(quotient, divisor)?;
         let (first, left) = self.corrected(second, divisor)?;
         // The first step subtracts the divisor from the remainder if it increments the quotient.
@@ -244,8 +250,8 @@ impl Rewriter<'_> {
 
     /// Returns the dividend of a remainder: the remainder of the first estimate, from which the divisor is subtracted
     /// twice if it still fits.
-    fn left_by(&self, rest: Id, divisor: Id) -> Option<Id> {
-        let step = |id: Id| {
+    fn left_by(&self, rest: ValueId, divisor: ValueId) -> Option<ValueId> {
+        let step = |id: ValueId| {
             let (less, before) = (self.input(id, 1), self.input(id, 2));
             let is_step = self.divisor_of(id) == Some(divisor)
                 && self.input(self.input(id, 0), 1) == before
@@ -272,7 +278,7 @@ impl Rewriter<'_> {
 
     /// Returns whether the first estimate of a quotient is the upper half of the dividend times a reciprocal of the
     /// divisor.
-    fn guesses(&self, first: Id, number: Id, divisor: Id) -> bool {
+    fn guesses(&self, first: ValueId, number: ValueId, divisor: ValueId) -> bool {
         let Some((x, y)) = self.upper_factors(first) else { return false };
         let reciprocal = match (x == number, y == number) {
             (true, _) => y,
@@ -290,13 +296,13 @@ impl Rewriter<'_> {
             })
     }
 
-    fn is_product(&self, id: Id, a: Id, b: Id) -> bool {
+    fn is_product(&self, id: ValueId, a: ValueId, b: ValueId) -> bool {
         let (x, y) = (self.input(id, 0), self.input(id, 1));
         self.op(id) == Op::Mul && (x == a && y == b || x == b && y == a)
     }
 
     /// Returns the factors of the unsigned product whose upper half this is.
-    fn upper_factors(&self, id: Id) -> Option<(Id, Id)> {
+    fn upper_factors(&self, id: ValueId) -> Option<(ValueId, ValueId)> {
         let product = self.input(id, 0);
         let (a, b) = (self.input(product, 0), self.input(product, 1));
         let is_product = self.op(id) == Op::High
@@ -307,7 +313,7 @@ impl Rewriter<'_> {
     }
 
     /// Recognises `-(guess * divisor)`.
-    fn is_error(&self, id: Id, guess: Id, divisor: Id) -> bool {
+    fn is_error(&self, id: ValueId, guess: ValueId, divisor: ValueId) -> bool {
         match self.op(id) {
             Op::Neg => self.is_product(self.input(id, 0), guess, divisor),
             Op::Mul => [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
@@ -321,7 +327,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns whether a value is the floating-point reciprocal of another, times slightly less than 2^32.
-    fn is_reciprocal(&self, id: Id, of: Id) -> bool {
+    fn is_reciprocal(&self, id: ValueId, of: ValueId) -> bool {
         let mut at = id;
         let mut is_scaled = false;
         for _ in 0..10 {

@@ -1,11 +1,11 @@
 //! Extensions and halves.
 
 use super::Rewriter;
-use crate::ir::{Id, Op, Special};
+use crate::ir::{Op, ValueId};
 use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
-    pub(super) fn extension(&mut self, op: Op, width: u8, a: Id, b: Id) -> Option<Id> {
+    pub(super) fn extension(&mut self, op: Op, width: u8, a: ValueId, b: ValueId) -> Option<ValueId> {
         let inner_op = self.op(a);
         let inner = self.input(a, 0);
         match op {
@@ -13,10 +13,9 @@ impl Rewriter<'_> {
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
             // The start of the local or shared window in the generic address space.
             Op::ZeroExtend
-                if width == 64 && matches!(inner_op, Op::Special(special) if special.memory().is_some()) =>
+                if width == 64 && matches!(inner_op, Op::Special(special) if special.window().is_some()) =>
             {
-                let Op::Special(special) = inner_op else { return None };
-                return Some(self.make(Op::Special(Special(special.memory()?)), 64, &[]));
+                return Some(self.make(inner_op, 64, &[]));
             }
             Op::ZeroExtend if width == 64 && self.width(a) == 32 && self.is_in_window(a) => {
                 let offset = self.num(self.input(a, 1))?;
@@ -94,8 +93,8 @@ impl Rewriter<'_> {
     }
 
     /// Moves taking the lower half into a select whose sides are plainly made of halves.
-    fn low_of_choice(&mut self, width: u8, choice: Id) -> Option<Id> {
-        let is_plain = |id: Id| {
+    fn low_of_choice(&mut self, width: u8, choice: ValueId) -> Option<ValueId> {
+        let is_plain = |id: ValueId| {
             let at = if self.op(id) == Op::Neg { self.input(id, 0) } else { id };
             matches!(self.op(at), Op::ZeroExtend | Op::SignExtend | Op::Constant(_) | Op::Concat)
         };
@@ -108,7 +107,7 @@ impl Rewriter<'_> {
     }
 
     /// Narrows an operation of which only the lower half is used.
-    fn low_of_wide(&mut self, wide: Id) -> Option<Id> {
+    fn low_of_wide(&mut self, wide: ValueId) -> Option<ValueId> {
         let op = self.op(wide);
         let (a, b) = (self.input(wide, 0), self.input(wide, 1));
         match op {

@@ -1,17 +1,17 @@
 //! Floating point: sign changes by bitwise operations.
 
 use super::Rewriter;
-use crate::ir::{Id, NONE, Op};
+use crate::ir::{Intrinsic, Op, ValueId};
 
 impl Rewriter<'_> {
     /// Removes a flush of a value that cannot be subnormal.
-    pub(super) fn flushed(&mut self, float: Id) -> Option<Id> {
+    pub(super) fn flushed(&mut self, float: ValueId) -> Option<ValueId> {
         match self.op(float) {
             Op::Constant(bits) if f32::from_bits(bits as u32).is_subnormal() => {
                 Some(self.constant(bits & 1 << 31, 32))
             }
             Op::Constant(_) | Op::SignedToFloat | Op::UnsignedToFloat => Some(float),
-            Op::Call(call) if matches!(call.entry().name, "flush_to_zero" | "half_to_float") => Some(float),
+            Op::Call(Intrinsic::FlushToZero | Intrinsic::HalfToFloat) => Some(float),
             Op::FloatNegate | Op::FloatAbs => {
                 let inner = self.input(float, 0);
                 let inner = self.flushed(inner)?;
@@ -22,13 +22,13 @@ impl Rewriter<'_> {
     }
 
     /// Simplifies inputs of floating-point operations whose sign is changed by bitwise operations.
-    pub(super) fn floats(&mut self, op: Op) -> Option<Id> {
+    pub(super) fn floats(&mut self, op: Op) -> Option<ValueId> {
         for index in 0..self.function.inputs(self.id).len() {
             if !op.takes_float(index) {
                 continue;
             }
             let input = self.input(self.id, index);
-            if input == NONE || !matches!(self.op(input), Op::And | Op::Xor | Op::Or) {
+            if input == ValueId::NONE || !matches!(self.op(input), Op::And | Op::Xor | Op::Or) {
                 continue;
             }
             let width = self.width(input);

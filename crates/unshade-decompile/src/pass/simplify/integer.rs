@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use crate::ir::fold::{fold, masked};
-use crate::ir::{Id, Op};
+use crate::ir::{Intrinsic, Number, Op, ValueId};
 use crate::pass::pairs::Pairs;
 
 /// The size of a memory window, in bytes.
@@ -13,13 +13,13 @@ const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
     /// Returns whether it is the start of the local or shared window in the generic address space.
-    pub(super) fn is_window(&self, id: Id) -> bool {
-        matches!(self.op(id), Op::Special(special) if special.memory().is_some())
+    pub(super) fn is_window(&self, id: ValueId) -> bool {
+        matches!(self.op(id), Op::Special(special) if special.window().is_some()) && self.width(id) == 32
     }
 
     /// Returns whether it is an address inside such a window: its start plus a constant. Windows are aligned to their
     /// size, so the sum has no carry.
-    pub(super) fn is_in_window(&self, sum: Id) -> bool {
+    pub(super) fn is_in_window(&self, sum: ValueId) -> bool {
         self.op(sum) == Op::Add
             && self.is_window(self.input(sum, 0))
             && self.num(self.input(sum, 1)).is_some_and(|offset| offset < WINDOW)
@@ -27,7 +27,7 @@ impl Rewriter<'_> {
 
     /// Returns the sum of `high << 32 | one` and `low` as that of one value and another if `high` and `low` are the halves
     /// of a scaled index.
-    fn whole_term(&mut self, pair: Id, wide: Id) -> Option<Id> {
+    fn whole_term(&mut self, pair: ValueId, wide: ValueId) -> Option<ValueId> {
         if self.op(pair) == Op::Add {
             let inputs = [self.input(pair, 0), self.input(pair, 1)];
             for (index, other) in [(0, 1), (1, 0)] {
@@ -60,12 +60,12 @@ impl Rewriter<'_> {
         &mut self,
         op: Op,
         width: u8,
-        a: Id,
-        b: Id,
+        a: ValueId,
+        b: ValueId,
         x: Option<u64>,
         y: Option<u64>,
         reassociate: bool,
-    ) -> Option<Id> {
+    ) -> Option<ValueId> {
         let ones = masked(u64::MAX, width);
         match (op, y) {
             (Op::Add | Op::Or | Op::Xor | Op::Sub | Op::Shl | Op::Shr | Op::Sar, Some(0)) => return Some(a),
@@ -178,7 +178,14 @@ impl Rewriter<'_> {
         None
     }
 
-    pub(super) fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
+    pub(super) fn shift(
+        &mut self,
+        op: Op,
+        width: u8,
+        a: ValueId,
+        b: ValueId,
+        reassociate: bool,
+    ) -> Option<ValueId> {
         // An amount that is clamped to the width: larger shifts give zero anyway.
         if self.op(b) == Op::Select {
             let (condition, most, amount) = (self.input(b, 0), self.input(b, 1), self.input(b, 2));
@@ -190,8 +197,7 @@ impl Rewriter<'_> {
                 return Some(self.make(op, width, &[a, amount]));
             }
         }
-        if let Op::Call(call) = self.op(b)
-            && call.entry().name == "min.u"
+        if self.op(b) == Op::Call(Intrinsic::Min(Number::U32))
             && self.num(self.input(b, 1)).is_some_and(|most| most >= u64::from(width))
         {
             let amount = self.input(b, 0);
@@ -220,7 +226,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns the bits that may be set in a value.
-    pub(super) fn possible(&self, id: Id, depth: u32) -> u64 {
+    pub(super) fn possible(&self, id: ValueId, depth: u32) -> u64 {
         let all = masked(u64::MAX, self.width(id));
         if depth == 0 {
             return all;
@@ -240,7 +246,7 @@ impl Rewriter<'_> {
     }
 
     /// Simplifies a masked value: removes parts without any masked bits, and the mask if it keeps all bits.
-    fn masked(&mut self, width: u8, a: Id, mask: Id, bits: u64) -> Option<Id> {
+    fn masked(&mut self, width: u8, a: ValueId, mask: ValueId, bits: u64) -> Option<ValueId> {
         if self.possible(a, DEPTH) & !bits == 0 {
             return Some(a);
         }

@@ -11,36 +11,41 @@ mod float;
 mod integer;
 mod value_table;
 
-use crate::ir::dominators::Graph;
+use crate::ir::dominators::{Graph, UNREACHED};
 use crate::ir::fold::fold;
-use crate::ir::{Function, Id, Intrinsic, NONE, Op};
+use crate::ir::{Function, Intrinsic, Key, Number, Op, ValueId, ValueMap};
 use value_table::ValueTable;
 
 /// Visits all values in an order, and then the new ones. Returns whether anything changed. Values that are not due
 /// are only numbered. Sums are reassociated only if `reassociate` is set. All values must be used: see
 /// [`super::sweep`].
-pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool], reassociate: bool) -> bool {
-    if !is_due.contains(&true) {
+pub fn run(
+    function: &mut Function,
+    graph: &Graph,
+    order: &[ValueId],
+    is_due: &ValueMap<bool>,
+    reassociate: bool,
+) -> bool {
+    if !is_due.iter().any(|is_due| *is_due) {
         return false;
     }
-    let old = function.values.len() as Id;
-    let mut known = ValueTable::new(function.values.len());
+    let old = function.values.len();
+    let mut known = ValueTable::new(old);
     let mut changed = false;
     let mut order = order.iter().copied();
-    let mut new = old;
+    let mut seen = old;
     while let Some(at) = order.next().or_else(|| {
-        new += 1;
-        (new as usize <= function.values.len()).then(|| new - 1)
+        seen += 1;
+        (seen <= function.values.len()).then(|| ValueId::from_index(seen - 1))
     }) {
-        let block = function.values[at as usize].block;
-        if function.is_replaced(at)
-            || graph.position.get(block as usize).is_none_or(|position| *position == NONE)
+        let block = function.values[at].block;
+        if function.is_replaced(at) || graph.position.get(block).is_none_or(|position| *position == UNREACHED)
         {
             continue;
         }
-        if is_due.get(at as usize) != Some(&false) {
+        if is_due.get(at) != Some(&false) {
             // Replaced inputs mark a value as changed again: its users may have been visited before.
-            function.values[at as usize].is_changed = false;
+            function.values[at].is_changed = false;
             let is_select = function.op(at) == Op::Select;
             let replacement = if is_select { choice::select_of_phi(function, graph, at) } else { None };
             if let Some(other) = replacement.or_else(|| rewrite(function, at, reassociate))
@@ -52,7 +57,7 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool]
             }
         }
         // A new value changed something where it was inserted; one that was only tried is unused.
-        changed |= number(function, graph, &mut known, at) && at < old;
+        changed |= number(function, graph, &mut known, at) && at.index() < old;
     }
     function.settle_blocks();
     changed
@@ -60,8 +65,8 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool]
 
 /// Numbers a value. Returns whether it was replaced by an equal one. Values with equal inputs are in the same block
 /// here, so the first one will do.
-fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: Id) -> bool {
-    let value = function.values[id as usize];
+fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: ValueId) -> bool {
+    let value = function.values[id];
     if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) {
         return false;
     }
@@ -70,7 +75,7 @@ fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: Id
     if other == id || function.is_replaced(other) {
         return false;
     }
-    let block = function.values[other as usize].block;
+    let block = function.values[other].block;
     let is_same = match value.op {
         Op::Phi => block == value.block,
         _ => graph.is_reached(block) && graph.dominates(block, value.block),
@@ -83,18 +88,18 @@ fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: Id
 
 struct Rewriter<'a> {
     function: &'a mut Function,
-    id: Id,
+    id: ValueId,
 }
 
 /// Returns the replacement of a value.
-fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
-    let value = function.values[id as usize];
+fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<ValueId> {
+    let value = function.values[id];
     let count = function.inputs(id).len();
     if count == 0 {
         return None;
     }
     let (a, b, c) = (function.input(id, 0), function.input(id, 1), function.input(id, 2));
-    let (x, y) = (function.number(a), if b == NONE { None } else { function.number(b) });
+    let (x, y) = (function.number(a), if b == ValueId::NONE { None } else { function.number(b) });
     if !value.op.is_effect()
         && count <= 2
         && let Some(x) = x
@@ -124,84 +129,77 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
-        Op::Call(call) => match call.entry().name {
-            "min.u" if at.is_below(a, y) => Some(a),
-            "flush_to_zero" => at.flushed(a).or_else(|| at.floats(value.op)),
-            _ => at.floats(value.op),
-        },
+        Op::Call(Intrinsic::Min(Number::U32)) if at.is_below(a, y) => Some(a),
+        Op::Call(Intrinsic::FlushToZero) => at.flushed(a).or_else(|| at.floats(value.op)),
         op => at.floats(op),
     }
 }
 
 impl Rewriter<'_> {
-    fn op(&self, id: Id) -> Op {
-        if id == NONE { Op::Undefined } else { self.function.op(id) }
+    fn op(&self, id: ValueId) -> Op {
+        if id == ValueId::NONE { Op::Undefined } else { self.function.op(id) }
     }
 
-    fn input(&self, id: Id, index: usize) -> Id {
-        if id == NONE { NONE } else { self.function.input(id, index) }
+    fn input(&self, id: ValueId, index: usize) -> ValueId {
+        if id == ValueId::NONE { ValueId::NONE } else { self.function.input(id, index) }
     }
 
-    fn width(&self, id: Id) -> u8 {
-        if id == NONE { 0 } else { self.function.width(id) }
+    fn width(&self, id: ValueId) -> u8 {
+        if id == ValueId::NONE { 0 } else { self.function.width(id) }
     }
 
-    fn num(&self, id: Id) -> Option<u64> {
-        if id == NONE { None } else { self.function.number(id) }
+    fn num(&self, id: ValueId) -> Option<u64> {
+        if id == ValueId::NONE { None } else { self.function.number(id) }
     }
 
-    fn make(&mut self, op: Op, width: u8, inputs: &[Id]) -> Id {
-        let like = self.function.values[self.id as usize];
+    fn make(&mut self, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
+        let like = self.function.values[self.id];
         self.function.raw(op, width, like.block, like.address, inputs)
     }
 
-    fn constant(&mut self, value: u64, width: u8) -> Id {
+    fn constant(&mut self, value: u64, width: u8) -> ValueId {
         self.function.constant(value, width)
     }
 
-    fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Option<Id> {
-        Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
-    }
-
     /// Returns whether a value is masked to at most a number.
-    fn is_below(&self, id: Id, most: Option<u64>) -> bool {
+    fn is_below(&self, id: ValueId, most: Option<u64>) -> bool {
         let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
         mask.zip(most).is_some_and(|(mask, most)| mask <= most)
     }
 
-    fn phi(&mut self) -> Option<Id> {
-        let mut same = NONE;
+    fn phi(&mut self) -> Option<ValueId> {
+        let mut same = ValueId::NONE;
         for index in 0..self.function.inputs(self.id).len() {
             let input = self.input(self.id, index);
             if input == self.id || input == same {
                 continue;
             }
             // The same constant may occur as two values.
-            if same != NONE && (self.num(input).is_none() || self.num(input) != self.num(same)) {
+            if same != ValueId::NONE && (self.num(input).is_none() || self.num(input) != self.num(same)) {
                 return None;
             }
             same = input;
         }
-        (same != NONE).then_some(same)
+        (same != ValueId::NONE).then_some(same)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{End, NONE, Space};
+    use crate::ir::{BlockId, End, NO_ADDRESS, Space};
 
     /// Returns what is stored after `make` derives a value from a parameter.
-    fn stored(make: impl FnOnce(&mut Function, Id) -> Id) -> (Function, Id) {
+    fn stored(make: impl FnOnce(&mut Function, ValueId) -> ValueId) -> (Function, ValueId) {
         let mut function = Function::default();
         let block = function.block(0);
-        let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
+        let parameter = function.raw(Op::Parameter(0), 32, block, NO_ADDRESS, &[]);
         let value = make(&mut function, parameter);
-        let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
-        function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
-        function.blocks[0].end = End::Return;
+        let address = function.raw(Op::Parameter(8), 64, block, NO_ADDRESS, &[]);
+        function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, value]);
+        function.blocks[BlockId::ENTRY].end = End::Return;
         crate::pass::run(&mut function, &[], &mut crate::pass::Cache::default());
-        let value = function.input(function.blocks[0].effects[0], 1);
+        let value = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         (function, value)
     }
 
@@ -211,12 +209,12 @@ mod tests {
             [(0xcccc_cccd_u64, 3, Some(10)), (0xaaaa_aaab, 1, Some(3)), (0x1234_5679, 3, None)]
         {
             let (function, value) = stored(|function, x| {
-                let wide = function.raw(Op::ZeroExtend, 64, 0, NONE, &[x]);
+                let wide = function.raw(Op::ZeroExtend, 64, BlockId::ENTRY, NO_ADDRESS, &[x]);
                 let magic = function.constant(magic, 64);
-                let product = function.raw(Op::Mul, 64, 0, NONE, &[wide, magic]);
-                let high = function.raw(Op::High, 32, 0, NONE, &[product]);
+                let product = function.raw(Op::Mul, 64, BlockId::ENTRY, NO_ADDRESS, &[wide, magic]);
+                let high = function.raw(Op::High, 32, BlockId::ENTRY, NO_ADDRESS, &[product]);
                 let shift = function.constant(shift, 32);
-                function.raw(Op::Shr, 32, 0, NONE, &[high, shift])
+                function.raw(Op::Shr, 32, BlockId::ENTRY, NO_ADDRESS, &[high, shift])
             });
             let found =
                 (function.op(value) == Op::Udiv).then(|| function.number(function.input(value, 1)).unwrap());
@@ -228,10 +226,10 @@ mod tests {
     fn nested_selects_are_merged() {
         let (function, value) = stored(|function, x| {
             let five = function.constant(5, 32);
-            let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
+            let less = function.raw(Op::Less, 1, BlockId::ENTRY, NO_ADDRESS, &[x, five]);
             let seven = function.constant(7, 32);
-            let inner = function.raw(Op::Select, 32, 0, NONE, &[less, five, seven]);
-            function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
+            let inner = function.raw(Op::Select, 32, BlockId::ENTRY, NO_ADDRESS, &[less, five, seven]);
+            function.raw(Op::Select, 32, BlockId::ENTRY, NO_ADDRESS, &[less, x, inner])
         });
         assert_eq!(function.op(value), Op::Select);
         let sides = [1, 2].map(|index| function.op(function.input(value, index)));
@@ -241,10 +239,16 @@ mod tests {
     #[test]
     fn an_address_minus_its_window_is_the_offset() {
         let (function, value) = stored(|function, x| {
-            let window = function.raw(Op::Special(crate::ir::Special(&"local_window()")), 32, 0, NONE, &[]);
-            let sum = function.raw(Op::Add, 32, 0, NONE, &[window, x]);
+            let window = function.raw(
+                Op::Special(crate::ir::Special::LocalWindow),
+                32,
+                BlockId::ENTRY,
+                NO_ADDRESS,
+                &[],
+            );
+            let sum = function.raw(Op::Add, 32, BlockId::ENTRY, NO_ADDRESS, &[window, x]);
             let mask = function.constant(0xff_ffff, 32);
-            function.raw(Op::And, 32, 0, NONE, &[sum, mask])
+            function.raw(Op::And, 32, BlockId::ENTRY, NO_ADDRESS, &[sum, mask])
         });
         assert_eq!(function.op(value), Op::And);
         assert_eq!(function.op(function.input(value, 0)), Op::Parameter(0));
@@ -253,9 +257,9 @@ mod tests {
     #[test]
     fn a_round_trip_through_double_is_removed() {
         let (function, value) = stored(|function, x| {
-            let wide = function.raw(Op::FloatConvert, 64, 0, NONE, &[x]);
-            let absolute = function.raw(Op::FloatAbs, 64, 0, NONE, &[wide]);
-            function.raw(Op::FloatConvert, 32, 0, NONE, &[absolute])
+            let wide = function.raw(Op::FloatConvert, 64, BlockId::ENTRY, NO_ADDRESS, &[x]);
+            let absolute = function.raw(Op::FloatAbs, 64, BlockId::ENTRY, NO_ADDRESS, &[wide]);
+            function.raw(Op::FloatConvert, 32, BlockId::ENTRY, NO_ADDRESS, &[absolute])
         });
         assert_eq!(function.op(value), Op::FloatAbs);
         assert_eq!(function.op(function.input(value, 0)), Op::Parameter(0));

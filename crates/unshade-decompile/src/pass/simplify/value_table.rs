@@ -4,7 +4,7 @@
 //! stored in the function: those of values in the table do not change until everything is settled.
 
 use crate::ir::hash::WordHasher;
-use crate::ir::{Function, Id, NONE};
+use crate::ir::{Function, ValueId};
 use std::hash::{Hash, Hasher};
 
 /// Maximum number of inputs of a value that is numbered.
@@ -12,19 +12,19 @@ const MAX_INPUTS: usize = 4;
 
 /// The first of each set of equal values.
 pub(super) struct ValueTable {
-    /// Hash and value, or [`NONE`]; the length is a power of two, at least twice the number of values.
-    slots: Vec<(u32, Id)>,
+    /// Hash and value, or [`ValueId::NONE`]; the length is a power of two, at least twice the number of values.
+    slots: Vec<(u32, ValueId)>,
     count: usize,
 }
 
 impl ValueTable {
     /// Creates a table with a capacity; it grows.
     pub(super) fn new(count: usize) -> Self {
-        Self { slots: vec![(0, NONE); (2 * count + 2).next_power_of_two()], count: 0 }
+        Self { slots: vec![(0, ValueId::NONE); (2 * count + 2).next_power_of_two()], count: 0 }
     }
 
     /// Returns the first equal value, or the value itself if it is new. `None` if it has too many inputs.
-    pub(super) fn first(&mut self, function: &Function, id: Id) -> Option<Id> {
+    pub(super) fn first(&mut self, function: &Function, id: ValueId) -> Option<ValueId> {
         if function.inputs(id).len() > MAX_INPUTS {
             return None;
         }
@@ -35,7 +35,7 @@ impl ValueTable {
         let mut at = self.first_slot(hash);
         loop {
             let (found, other) = self.slots[at];
-            if other == NONE {
+            if other == ValueId::NONE {
                 self.slots[at] = (hash, id);
                 self.count += 1;
                 return Some(id);
@@ -56,13 +56,13 @@ impl ValueTable {
     }
 
     fn grow(&mut self) {
-        let larger = vec![(0, NONE); 2 * self.slots.len()];
+        let larger = vec![(0, ValueId::NONE); 2 * self.slots.len()];
         for (hash, id) in std::mem::replace(&mut self.slots, larger) {
-            if id == NONE {
+            if id == ValueId::NONE {
                 continue;
             }
             let mut at = self.first_slot(hash);
-            while self.slots[at].1 != NONE {
+            while self.slots[at].1 != ValueId::NONE {
                 at = self.next(at);
             }
             self.slots[at] = (hash, id);
@@ -70,22 +70,22 @@ impl ValueTable {
     }
 }
 
-fn hash(function: &Function, id: Id) -> u32 {
-    let value = &function.values[id as usize];
+fn hash(function: &Function, id: ValueId) -> u32 {
+    let value = &function.values[id];
     let mut hasher = WordHasher::default();
     value.op.hash(&mut hasher);
     hasher.write_u8(value.width);
     match *function.inputs(id) {
         [a, b] if value.op.is_commutative() => {
-            hasher.write_u64(u64::from(a.min(b)) << 32 | u64::from(a.max(b)));
+            hasher.write_u64(u64::from(a.min(b).number()) << 32 | u64::from(a.max(b).number()));
         }
-        ref inputs => inputs.iter().for_each(|input| hasher.write_u32(*input)),
+        ref inputs => inputs.iter().for_each(|input| hasher.write_u32(input.number())),
     }
     hasher.finish() as u32
 }
 
-fn is_same(function: &Function, one: Id, other: Id) -> bool {
-    let (a, b) = (&function.values[one as usize], &function.values[other as usize]);
+fn is_same(function: &Function, one: ValueId, other: ValueId) -> bool {
+    let (a, b) = (&function.values[one], &function.values[other]);
     if a.width != b.width || a.op != b.op {
         return false;
     }

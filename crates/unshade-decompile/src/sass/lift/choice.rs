@@ -1,7 +1,7 @@
 //! If-conversion: instructions with internal branches that only compute values become selects.
 
 use super::super::lifter::Lifter;
-use crate::ir::{Id, NONE, Op};
+use crate::ir::{Op, ValueId};
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step};
 
@@ -10,7 +10,7 @@ impl Lifter<'_> {
     /// Writes are pending.
     pub(super) fn straight_branching(&mut self, lifted: &Lifted, body: usize) {
         /// A path that continues later: operation index, condition, temporaries, pending writes.
-        type DeferredPath = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
+        type DeferredPath = (usize, ValueId, Vec<ValueId>, Vec<(u32, ValueId)>);
         let mut deferred: Vec<DeferredPath> = Vec::new();
         let mut path = self.number(1, 1);
         let mut is_live = true;
@@ -60,12 +60,12 @@ impl Lifter<'_> {
         }
     }
 
-    pub(super) fn merge(&mut self, condition: Id, temporaries: &[Id], writes: Vec<(u32, Id)>) {
+    pub(super) fn merge(&mut self, condition: ValueId, temporaries: &[ValueId], writes: Vec<(u32, ValueId)>) {
         for (index, &other) in temporaries.iter().enumerate() {
             let mine = self.temporaries[index];
-            if mine != other && other != NONE {
+            if mine != other && other != ValueId::NONE {
                 self.temporaries[index] =
-                    if mine == NONE { other } else { self.select(condition, other, mine) };
+                    if mine == ValueId::NONE { other } else { self.select(condition, other, mine) };
             }
         }
         let mut variables: Vec<u32> = writes.iter().chain(&self.pending).map(|entry| entry.0).collect();
@@ -73,8 +73,9 @@ impl Lifter<'_> {
         variables.dedup();
         let mut merged = Vec::new();
         for variable in variables {
-            let of =
-                |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == variable).map(|entry| entry.1);
+            let of = |list: &[(u32, ValueId)]| {
+                list.iter().rev().find(|entry| entry.0 == variable).map(|entry| entry.1)
+            };
             let (other, mine) = (of(&writes), of(&self.pending));
             let value = match (other, mine) {
                 (Some(other), Some(mine)) => self.select(condition, other, mine),

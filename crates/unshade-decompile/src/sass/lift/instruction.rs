@@ -3,7 +3,7 @@
 use super::super::flow::{self, Node};
 use super::super::lifter::{Lifter, Side};
 use super::super::routine::{Half, HalfLocation, Meaning, Routine};
-use crate::ir::{BlockId, End, Id, NONE, Op};
+use crate::ir::{BlockId, End, Intrinsic, Op, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, functions};
@@ -13,7 +13,7 @@ impl Lifter<'_> {
         let mut lifted = std::mem::take(&mut self.lifted);
         lifted.lift(instruction, u64::from(self.address));
         self.temporaries.clear();
-        self.temporaries.resize(lifted.temporaries() + lifted.ops().len() + 4, NONE);
+        self.temporaries.resize(lifted.temporaries() + lifted.ops().len() + 4, ValueId::NONE);
         self.pending.clear();
         self.relocation = self.relocated(instruction);
         self.is_stored = false;
@@ -75,9 +75,9 @@ impl Lifter<'_> {
 
     /// Lifts a call of one of the compiler's routines as an operator. The registers that it used internally are dead
     /// afterwards.
-    fn routine(&mut self, routine: &Routine, guard: Option<Id>) {
+    fn routine(&mut self, routine: &Routine, guard: Option<ValueId>) {
         let Meaning { width, flushes, narrow, .. } = routine.meaning;
-        let mut halves: Vec<Id> = Vec::new();
+        let mut halves: Vec<ValueId> = Vec::new();
         for half in &routine.inputs {
             halves.push(match half {
                 HalfLocation::Register(register) => self.read_variable(u32::from(*register)),
@@ -85,13 +85,13 @@ impl Lifter<'_> {
                 HalfLocation::Parameter(offset) => self.constant(u64::from(*offset), 32),
             });
         }
-        let mut numbers: Vec<Id> = match width {
+        let mut numbers: Vec<ValueId> = match width {
             64 => halves.chunks(2).map(|pair| self.make(Op::Concat, 64, &[pair[1], pair[0]])).collect(),
             _ => halves,
         };
         for number in &mut numbers {
             if flushes {
-                *number = self.call("flush_to_zero", width, &[*number]);
+                *number = self.call(Intrinsic::FlushToZero, width, &[*number]);
             }
             if narrow < width {
                 let mask = self.number(u64::MAX >> (64 - u32::from(narrow)), width);
@@ -104,7 +104,7 @@ impl Lifter<'_> {
         }
         let mut value = self.make(routine.meaning.op, width, &numbers);
         if flushes {
-            value = self.call("flush_to_zero", width, &[value]);
+            value = self.call(Intrinsic::FlushToZero, width, &[value]);
         }
         let mut writes = Vec::new();
         if guard.is_none() {
@@ -148,7 +148,7 @@ impl Lifter<'_> {
         }
     }
 
-    pub(super) fn guard_value(&mut self, lifted: &Lifted, body: usize) -> Id {
+    pub(super) fn guard_value(&mut self, lifted: &Lifted, body: usize) -> ValueId {
         let ops = lifted.ops();
         if body == 2 {
             let value = self.input(&lifted.inputs(&ops[0])[0]);
@@ -208,7 +208,7 @@ impl Lifter<'_> {
         };
         self.builder.end(block, end);
         if block == self.block {
-            self.block = NONE;
+            self.block = BlockId::NONE;
         }
         true
     }
@@ -220,11 +220,11 @@ impl Lifter<'_> {
         let selector = self.table_index(target);
         let cases = node.table.iter().map(|(number, to)| (*number, self.node_block(*to))).collect();
         self.builder.end(block, End::Switch { selector, cases, otherwise: None });
-        self.block = if saved == block { NONE } else { saved };
+        self.block = if saved == block { BlockId::NONE } else { saved };
     }
 
     /// Returns the 32-bit number that the target of an indirect branch is computed from.
-    pub(super) fn table_index(&mut self, target: Id) -> Id {
+    pub(super) fn table_index(&mut self, target: ValueId) -> ValueId {
         let mut at = target;
         for _ in 0..8 {
             let function = &self.builder.function;
@@ -245,14 +245,14 @@ impl Lifter<'_> {
         let mut labels: Vec<(usize, BlockId)> = Vec::new();
         for (index, op) in lifted.ops().iter().enumerate() {
             self.arrive(index, &mut labels);
-            if self.block == NONE {
+            if self.block == BlockId::NONE {
                 continue;
             }
             match op.code {
                 Pcode::Branch => {
                     let to = self.label(usize::from(op.to), &mut labels);
                     self.builder.end(self.block, End::Goto(to));
-                    self.block = NONE;
+                    self.block = BlockId::NONE;
                 }
                 Pcode::BranchUnless => {
                     let condition = self.input(&lifted.inputs(op)[0]);
@@ -260,7 +260,7 @@ impl Lifter<'_> {
                         Some(0) => {
                             let to = self.label(usize::from(op.to), &mut labels);
                             self.builder.end(self.block, End::Goto(to));
-                            self.block = NONE;
+                            self.block = BlockId::NONE;
                         }
                         Some(_) => {}
                         None => {
@@ -294,7 +294,7 @@ impl Lifter<'_> {
     pub(super) fn arrive(&mut self, index: usize, labels: &mut Vec<(usize, BlockId)>) {
         let Some(variable) = labels.iter().position(|label| label.0 == index) else { return };
         let (_, block) = labels.swap_remove(variable);
-        if self.block != NONE {
+        if self.block != BlockId::NONE {
             self.builder.end(self.block, End::Goto(block));
         }
         self.builder.seal(block);

@@ -2,8 +2,8 @@
 
 use super::super::calls::memory;
 use super::super::lifter::{CallResult, FIRST_FLAG, Lifter};
-use super::super::{AddressPart, VariableSpace, banks};
-use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use super::super::{AddressPart, banks};
+use crate::ir::{Intrinsic, ObjectSpace, Op, Space, Special, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
@@ -18,8 +18,8 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the variables of an output with their values; temporaries are written at once.
-    pub(super) fn outputs(&mut self, output: &Varnode, value: Id) -> [Option<(u32, Id)>; 2] {
-        let value = if value == NONE { self.unlifted(output.width) } else { value };
+    pub(super) fn outputs(&mut self, output: &Varnode, value: ValueId) -> [Option<(u32, ValueId)>; 2] {
+        let value = if value == ValueId::NONE { self.unlifted(output.width) } else { value };
         let number = u32::try_from(output.offset).unwrap_or(0);
         match output.space {
             SassSpace::Temporary => {
@@ -42,7 +42,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    pub(super) fn input(&mut self, varnode: &Varnode) -> Id {
+    pub(super) fn input(&mut self, varnode: &Varnode) -> ValueId {
         let number = u32::try_from(varnode.offset).unwrap_or(0);
         match varnode.space {
             SassSpace::Number => match self.relocation {
@@ -62,7 +62,7 @@ impl<'a> Lifter<'a> {
             }
             SassSpace::Flag => self.read_variable(FIRST_FLAG + number),
             SassSpace::Temporary => match self.temporaries.get(number as usize).copied() {
-                Some(value) if value != NONE => self.builder.function.resolve(value),
+                Some(value) if value != ValueId::NONE => self.builder.function.resolve(value),
                 _ => self.leaf(Op::Undefined, varnode.width),
             },
             SassSpace::Constant => self.constant(varnode.offset, varnode.width),
@@ -71,14 +71,14 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns a constant of a bank; the bank number is above 16 bits of offset.
-    pub(super) fn constant(&mut self, bank_and_offset: u64, width: u8) -> Id {
+    pub(super) fn constant(&mut self, bank_and_offset: u64, width: u8) -> ValueId {
         let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
         if bank == 0 {
             if offset >= banks::PARAMETERS {
                 return self.leaf(Op::Parameter((offset - banks::PARAMETERS) as u32), width);
             }
             if offset == banks::CONSTANTS || offset == banks::CONSTANTS + 4 {
-                let window = self.leaf(Op::Special(banks::CONSTANT_WINDOW), 64);
+                let window = self.leaf(Op::Special(Special::ConstantWindow), 64);
                 return match (offset == banks::CONSTANTS, width) {
                     (true, 64) => window,
                     (true, _) => self.make(Op::Low, width, &[window]),
@@ -105,8 +105,8 @@ impl<'a> Lifter<'a> {
         self.make(Op::Load(Space::Constant(bank)), width, &[address])
     }
 
-    pub(super) fn value_of(&mut self, op: &Step, lifted: &Lifted) -> Id {
-        let mut inputs = [NONE; 16];
+    pub(super) fn value_of(&mut self, op: &Step, lifted: &Lifted) -> ValueId {
+        let mut inputs = [ValueId::NONE; 16];
         let varnodes = lifted.inputs(op);
         for (input, varnode) in inputs.iter_mut().zip(varnodes) {
             *input = self.input(varnode);
@@ -114,7 +114,7 @@ impl<'a> Lifter<'a> {
         let inputs = &inputs[..varnodes.len().min(16)];
         let width = op.output.map_or(0, |output| output.width);
         match op.code {
-            Pcode::Copy => inputs.first().copied().unwrap_or(NONE),
+            Pcode::Copy => inputs.first().copied().unwrap_or(ValueId::NONE),
             Pcode::Load(SassSpace::Special) => self.special(inputs[0]),
             Pcode::Load(SassSpace::Constant) => self.constant_load(inputs[0], width),
             Pcode::Load(space) => match memory(space) {
@@ -123,12 +123,12 @@ impl<'a> Lifter<'a> {
                     let load = self.make(Op::Load(space), width, &[address]);
                     // The cache operator `.CV` fetches again: `volatile` in the source.
                     let cache = self.instruction.and_then(|instruction| instruction.modifier("cache"));
-                    self.builder.function.values[load as usize].is_volatile = cache == Some("cv");
+                    self.builder.function.values[load].is_volatile = cache == Some("cv");
                     load
                 }
                 None => self.unlifted(width),
             },
-            Pcode::Store(_) if self.is_stored => NONE,
+            Pcode::Store(_) if self.is_stored => ValueId::NONE,
             Pcode::Store(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
@@ -137,7 +137,7 @@ impl<'a> Lifter<'a> {
                 None => self.unlifted(0),
             },
             Pcode::Function(index) => {
-                let Some(function) = functions().get(usize::from(index)) else { return NONE };
+                let Some(function) = functions().get(usize::from(index)) else { return ValueId::NONE };
                 let width = if width == 0 { function.output } else { width };
                 let given = if function.pure {
                     self.pure_function(function.name, inputs, width)
@@ -152,18 +152,18 @@ impl<'a> Lifter<'a> {
             Pcode::FloatTruncate => self.truncated(inputs[0], width),
             code => match operator(code) {
                 Some(op) => self.make(op, width, inputs),
-                None => NONE,
+                None => ValueId::NONE,
             },
         }
     }
 
     /// Narrows a generic address to the memory space that it is known to be in.
-    fn narrowed(&self, space: Space, address: Id) -> (Space, Id) {
+    fn narrowed(&self, space: Space, address: ValueId) -> (Space, ValueId) {
         let known = if space == Space::Generic { self.known_space(address) } else { None };
         known.unwrap_or((space, address))
     }
 
-    pub(super) fn special(&mut self, address: Id) -> Id {
+    pub(super) fn special(&mut self, address: ValueId) -> ValueId {
         let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
         if number == banks::STACK_LIMIT {
             return self.number(0, 32);
@@ -171,17 +171,17 @@ impl<'a> Lifter<'a> {
         if let Some(special) = banks::of_register(number) {
             return self.leaf(Op::Special(special), 32);
         }
-        match banks::clock(number).and_then(Intrinsic::by_name) {
-            Some(function) => self.make(Op::Call(function), 32, &[]),
+        match banks::timer(number) {
+            Some(timer) => self.call(Intrinsic::Time(timer), 32, &[]),
             None => self.unlifted(32),
         }
     }
 
     /// Returns the address in the variable that contains a byte of a constant bank.
-    fn variable(&mut self, bank: u8, offset: u64) -> Option<Id> {
-        let mut all = self.code.variables.iter().filter(|found| found.space == VariableSpace::Constant(bank));
+    fn variable(&mut self, bank: u8, offset: u64) -> Option<ValueId> {
+        let mut all = self.code.variables.iter().filter(|found| found.space == ObjectSpace::Constant(bank));
         let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
-        let (name, inside) = (found.name, offset - found.offset);
+        let (name, inside) = (&*found.name, offset - found.offset);
         let symbol = self.symbol(name);
         let mut address = self.leaf(Op::Symbol(symbol), 64);
         if inside > 0 {
@@ -191,7 +191,7 @@ impl<'a> Lifter<'a> {
         Some(address)
     }
 
-    pub(super) fn constant_load(&mut self, address: Id, width: u8) -> Id {
+    pub(super) fn constant_load(&mut self, address: ValueId, width: u8) -> ValueId {
         let function = &self.builder.function;
         if let Some(bank_and_offset) = function.number(address) {
             return self.constant(bank_and_offset, width);
@@ -220,7 +220,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Returns the part of a symbol's address that a relocation inserts into the instruction.
-    pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<Id> {
+    pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<ValueId> {
         let address = u64::from(self.address);
         let found = self.code.relocations.iter().find(|entry| entry.address == address).copied()?;
         // A move of an immediate has only that one number.

@@ -1,7 +1,7 @@
 //! Gathering of guarded instructions into one `if`, or into selects.
 
 use super::{FIRST_FLAG, Lifter};
-use crate::ir::{BlockId, End, Id, NONE, Op};
+use crate::ir::{BlockId, End, Op, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::table::Kind;
 
@@ -19,28 +19,28 @@ pub(in crate::sass) enum Side {
 /// Instructions under a guard.
 #[derive(Debug)]
 pub(in crate::sass) struct Region {
-    pub(in crate::sass) guard: Id,
+    pub(in crate::sass) guard: ValueId,
     pub(in crate::sass) then: BlockId,
     pub(in crate::sass) otherwise: BlockId,
     /// The values of variables at the end of either side, if they differ from those before.
-    pub(in crate::sass) overlay: Vec<(u32, Id, Id)>,
+    pub(in crate::sass) overlay: Vec<(u32, ValueId, ValueId)>,
     pub(in crate::sass) has_effects: bool,
     pub(in crate::sass) has_writes: bool,
 }
 
 impl Lifter<'_> {
-    pub(in crate::sass) fn read_variable(&mut self, variable: u32) -> Id {
+    pub(in crate::sass) fn read_variable(&mut self, variable: u32) -> ValueId {
         if let Some(found) = self.pending.iter().rev().find(|entry| entry.0 == variable) {
             return found.1;
         }
         if let Some(region) = &self.region {
             let found = region.overlay.iter().find(|entry| entry.0 == variable);
-            let value = found.map_or(NONE, |entry| match self.side {
+            let value = found.map_or(ValueId::NONE, |entry| match self.side {
                 Side::Plain => entry.1.min(entry.2),
                 Side::Then => entry.1,
                 Side::Else => entry.2,
             });
-            if value != NONE {
+            if value != ValueId::NONE {
                 if self.side == Side::Plain {
                     self.close();
                 } else {
@@ -52,7 +52,7 @@ impl Lifter<'_> {
         self.builder.read(block, variable)
     }
 
-    pub(in crate::sass) fn write_variable(&mut self, variable: u32, value: Id) {
+    pub(in crate::sass) fn write_variable(&mut self, variable: u32, value: ValueId) {
         let block = self.block;
         match (&mut self.region, self.side) {
             (Some(region), Side::Plain) => region.overlay.retain(|entry| entry.0 != variable),
@@ -60,7 +60,7 @@ impl Lifter<'_> {
                 let index = match region.overlay.iter().position(|entry| entry.0 == variable) {
                     Some(index) => index,
                     None => {
-                        region.overlay.push((variable, NONE, NONE));
+                        region.overlay.push((variable, ValueId::NONE, ValueId::NONE));
                         region.overlay.len() - 1
                     }
                 };
@@ -97,10 +97,13 @@ impl Lifter<'_> {
         let block = self.block;
         if !region.has_effects {
             for (variable, then, otherwise) in region.overlay {
-                let old =
-                    if then == NONE || otherwise == NONE { self.builder.read(block, variable) } else { NONE };
-                let then = if then == NONE { old } else { then };
-                let otherwise = if otherwise == NONE { old } else { otherwise };
+                let old = if then == ValueId::NONE || otherwise == ValueId::NONE {
+                    self.builder.read(block, variable)
+                } else {
+                    ValueId::NONE
+                };
+                let then = if then == ValueId::NONE { old } else { then };
+                let otherwise = if otherwise == ValueId::NONE { old } else { otherwise };
                 let value = self.select(region.guard, then, otherwise);
                 self.builder.write(block, variable, value);
             }
@@ -122,9 +125,9 @@ impl Lifter<'_> {
     /// Ends the block with the guard of a region; an empty side is `after`.
     pub(in crate::sass) fn branch(&mut self, region: &Region, after: BlockId) -> (BlockId, BlockId) {
         let function = &self.builder.function;
-        let is_used = |block: BlockId, value: fn(&(u32, Id, Id)) -> Id| {
-            !function.blocks[block as usize].effects.is_empty()
-                || region.overlay.iter().any(|entry| value(entry) != NONE)
+        let is_used = |block: BlockId, value: fn(&(u32, ValueId, ValueId)) -> ValueId| {
+            !function.blocks[block].effects.is_empty()
+                || region.overlay.iter().any(|entry| value(entry) != ValueId::NONE)
         };
         let yes = if is_used(region.then, |entry| entry.1) { region.then } else { after };
         let mut no = if is_used(region.otherwise, |entry| entry.2) { region.otherwise } else { after };
@@ -136,17 +139,22 @@ impl Lifter<'_> {
             self.builder.seal(block);
         }
         for &(variable, then, otherwise) in &region.overlay {
-            if then != NONE {
+            if then != ValueId::NONE {
                 self.builder.write(region.then, variable, then);
             }
-            if otherwise != NONE {
+            if otherwise != ValueId::NONE {
                 self.builder.write(region.otherwise, variable, otherwise);
             }
         }
         (yes, no)
     }
 
-    pub(in crate::sass) fn select(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
+    pub(in crate::sass) fn select(
+        &mut self,
+        condition: ValueId,
+        then: ValueId,
+        otherwise: ValueId,
+    ) -> ValueId {
         let (then, otherwise) =
             (self.builder.function.resolve(then), self.builder.function.resolve(otherwise));
         if then == otherwise {
@@ -226,19 +234,19 @@ impl Lifter<'_> {
         };
         let other_overlay = region.overlay.iter().any(|entry| {
             let value = if side == Side::Then { entry.2 } else { entry.1 };
-            value != NONE
+            value != ValueId::NONE
         });
-        let is_other_used = other_overlay || !self.builder.function.blocks[other as usize].effects.is_empty();
+        let is_other_used = other_overlay || !self.builder.function.blocks[other].effects.is_empty();
         let target = if is_other_used { other } else { after };
         let (yes, no) = if side == Side::Then { (mine, target) } else { (target, mine) };
         self.builder.end(self.block, End::Branch { condition, yes, no });
         self.builder.seal(mine);
         self.builder.seal(other);
         for &(variable, then, otherwise) in &region.overlay {
-            if then != NONE {
+            if then != ValueId::NONE {
                 self.builder.write(region.then, variable, then);
             }
-            if otherwise != NONE {
+            if otherwise != ValueId::NONE {
                 self.builder.write(region.otherwise, variable, otherwise);
             }
         }

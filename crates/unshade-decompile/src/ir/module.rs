@@ -1,0 +1,93 @@
+//! A function with what surrounds it: its name, its parameters, and the memory that it refers to.
+
+use super::Function;
+use super::ty::Type;
+use std::borrow::Cow;
+
+/// A function and its surroundings: what a front end produces.
+#[derive(Clone, Debug, Default)]
+pub struct Module<'a> {
+    /// The name of the function.
+    pub name: String,
+    /// Whether it is a kernel.
+    pub is_kernel: bool,
+    /// Its parameters; empty if unknown.
+    pub parameters: Vec<Parameter>,
+    /// Bytes of shared memory that it declares statically.
+    pub shared_size: u64,
+    /// Bytes of local memory per thread.
+    pub local_size: u32,
+    /// The variables that it may refer to.
+    pub objects: Cow<'a, [MemoryObject<'a>]>,
+    /// Known contents of constant banks.
+    pub constants: Vec<(u8, Cow<'a, [u8]>)>,
+    /// Its values and blocks.
+    pub function: Function,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its offset in the parameter area, in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its type, if known from metadata.
+    pub ty: Option<Type>,
+}
+
+/// A variable with a place in memory, or a texture or surface.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MemoryObject<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// Its memory.
+    pub space: ObjectSpace,
+    /// Its offset in that memory.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its initial value; empty if unknown.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+/// The memory of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectSpace {
+    /// A constant bank.
+    Constant(u8),
+    /// Global memory.
+    Global,
+    /// Shared memory.
+    Shared,
+    /// None: a texture. The offset is that of its handle.
+    Texture,
+    /// None: a surface. The offset is that of its descriptor.
+    Surface,
+}
+
+impl std::fmt::Debug for MemoryObject<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryObject")
+            .field("name", &self.name)
+            .field("space", &self.space)
+            .field("offset", &self.offset)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MemoryObject<'_> {
+    /// Returns its contents if they are text.
+    pub fn text(&self) -> Option<&str> {
+        let (last, text) = self.bytes.split_last()?;
+        let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
+        (*last == 0 && text.iter().all(is_text)).then(|| std::str::from_utf8(text).ok())?
+    }
+
+    /// Returns whether it is a string literal: compilers name these so.
+    pub fn is_literal(&self) -> bool {
+        self.text().is_some()
+            && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
+    }
+}

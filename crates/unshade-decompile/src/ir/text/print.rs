@@ -1,0 +1,238 @@
+//! Printing of modules.
+
+use super::layout::{HIDDEN, Layout};
+use crate::ir::{
+    BlockId, End, Function, Image, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Space, ValueId,
+};
+use std::fmt::{Display, Formatter, Result, Write};
+
+impl Display for Module<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let kind = if self.is_kernel { "kernel" } else { "function" };
+        write!(f, "{kind} {} shared {} local {}", Quoted(&self.name), self.shared_size, self.local_size)?;
+        writeln!(f)?;
+        for parameter in &self.parameters {
+            write!(f, "parameter {} size {}", parameter.offset, parameter.size)?;
+            parameter.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
+            writeln!(f)?;
+        }
+        for object in self.objects.iter() {
+            write!(f, "object {} {}", Quoted(&object.name), object.space)?;
+            write!(f, " offset {} size {}", object.offset, object.size)?;
+            if !object.bytes.is_empty() {
+                f.write_str(" bytes ")?;
+                object.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+            }
+            writeln!(f)?;
+        }
+        self.function.fmt(f)
+    }
+}
+
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        for (id, symbol) in self.symbols.entries() {
+            writeln!(f, "symbol s{} {}", id.number(), Quoted(symbol))?;
+        }
+        for (id, note) in self.notes.entries() {
+            writeln!(f, "note n{} {}", id.number(), Quoted(note))?;
+        }
+        for (id, image) in self.images.entries() {
+            writeln!(f, "image i{} {image}", id.number())?;
+        }
+        let layout = Layout::new(self);
+        for (block, values) in &layout.blocks {
+            block_head(f, self, &layout, *block)?;
+            for &id in values {
+                f.write_str("    ")?;
+                value(f, self, &layout, id)?;
+                writeln!(f)?;
+            }
+            f.write_str("    ")?;
+            end(f, self, &layout, *block)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Image {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {}", self.access, self.shape)?;
+        self.reference.map_or(Ok(()), |symbol| write!(f, " s{}", symbol.number()))?;
+        write!(f, " {}x{}", self.words, self.bits)?;
+        f.write_str(if self.is_signed { " signed " } else { " " })?;
+        self.boundary.fmt(f)
+    }
+}
+
+impl Display for Space {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Generic => f.write_str("generic"),
+            Self::Shared => f.write_str("shared"),
+            Self::Local => f.write_str("local"),
+            Self::Constant(bank) => write!(f, "constant.{bank}"),
+        }
+    }
+}
+
+impl Display for ObjectSpace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Constant(bank) => write!(f, "constant.{bank}"),
+            Self::Global => f.write_str("global"),
+            Self::Shared => f.write_str("shared"),
+            Self::Texture => f.write_str("texture"),
+            Self::Surface => f.write_str("surface"),
+        }
+    }
+}
+
+/// Text in quotation marks.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\n' => f.write_str("\\n")?,
+                ' '..='~' => f.write_char(c)?,
+                c => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// Returns the line of a value and the number of its block, as they are in the text of the function.
+pub fn describe(function: &Function, id: ValueId) -> String {
+    let layout = Layout::new(function);
+    let mut text = String::new();
+    let block = function.values.get(id).map_or(BlockId::NONE, |value| value.block);
+    let number = layout.block_number.get(block).copied().unwrap_or(HIDDEN);
+    let _ = Numbered('b', number).write(&mut text);
+    text.push_str(": ");
+    match function.values.contains_key(id) {
+        true => drop(value(&mut text, function, &layout, id)),
+        false => text.push_str("none"),
+    }
+    text
+}
+
+/// A number after a letter.
+struct Numbered(char, u32);
+
+impl Numbered {
+    fn write(&self, f: &mut impl Write) -> Result {
+        if self.1 == HIDDEN { f.write_str("none") } else { write!(f, "{}{}", self.0, self.1) }
+    }
+}
+
+/// Writes items with commas between them.
+fn list<W: Write, T>(
+    f: &mut W,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut W, T) -> Result,
+) -> Result {
+    for (index, item) in items.into_iter().enumerate() {
+        f.write_str(if index == 0 { "" } else { ", " })?;
+        write(f, item)?;
+    }
+    Ok(())
+}
+
+fn block_name(f: &mut impl Write, layout: &Layout, block: BlockId) -> Result {
+    Numbered('b', layout.block_number.get(block).copied().unwrap_or(HIDDEN)).write(f)
+}
+
+/// Writes an input: a constant, or the number of a value.
+fn input(f: &mut impl Write, function: &Function, layout: &Layout, id: ValueId) -> Result {
+    if !function.values.contains_key(id) {
+        return f.write_str("none");
+    }
+    let id = function.resolve(id);
+    match function.op(id) {
+        Op::Constant(number) if number < 0x100 => write!(f, "{number}:{}", function.width(id)),
+        Op::Constant(number) => write!(f, "{number:#x}:{}", function.width(id)),
+        _ => Numbered('v', layout.value_number[id]).write(f),
+    }
+}
+
+fn block_head(f: &mut impl Write, function: &Function, layout: &Layout, block: BlockId) -> Result {
+    block_name(f, layout, block)?;
+    let found = &function.blocks[block];
+    write!(f, " @{:#x}", found.address)?;
+    if !found.predecessors.is_empty() {
+        f.write_str(" <- ")?;
+        list(f, &found.predecessors, |f, block| block_name(f, layout, *block))?;
+    }
+    f.write_str(":\n")
+}
+
+/// Writes a value: number, width, operator, inputs and address.
+fn value(f: &mut impl Write, function: &Function, layout: &Layout, id: ValueId) -> Result {
+    let value = function.values[id];
+    let number = layout.value_number[id];
+    if value.width != 0 && number != HIDDEN {
+        write!(f, "v{number}:{} = ", value.width)?;
+    }
+    operator(f, value.op)?;
+    let inputs = function.inputs(id);
+    f.write_str(if inputs.is_empty() { "" } else { " " })?;
+    list(f, inputs, |f, id| input(f, function, layout, *id))?;
+    if value.address == NO_ADDRESS { Ok(()) } else { write!(f, " @{:#x}", value.address) }
+}
+
+fn operator(f: &mut impl Write, op: Op) -> Result {
+    match op {
+        Op::Constant(number) => write!(f, "constant {number}"),
+        Op::Parameter(offset) => write!(f, "parameter {offset}"),
+        Op::Special(special) => write!(f, "special {special}"),
+        Op::Symbol(symbol) => write!(f, "symbol s{}", symbol.number()),
+        Op::Load(space) => write!(f, "load.{space}"),
+        Op::Store(space) => write!(f, "store.{space}"),
+        Op::Call(call) => write!(f, "call {call}"),
+        Op::ImageRead(image) => write!(f, "image_read i{}", image.number()),
+        Op::ImageWrite(image) => write!(f, "image_write i{}", image.number()),
+        Op::Result(word) => write!(f, "result.{word}"),
+        Op::Unlifted(note) => write!(f, "unlifted n{}", note.number()),
+        op => f.write_str(OPERATORS.iter().find(|row| row.0 == op).map_or("", |row| row.1)),
+    }
+}
+
+fn end(f: &mut impl Write, function: &Function, layout: &Layout, block: BlockId) -> Result {
+    match &function.blocks[block].end {
+        End::Open => f.write_str("open")?,
+        End::Return => f.write_str("return")?,
+        End::Goto(to) => {
+            f.write_str("goto ")?;
+            block_name(f, layout, *to)?;
+        }
+        End::Branch { condition, yes, no } => {
+            f.write_str("branch ")?;
+            input(f, function, layout, *condition)?;
+            for to in [yes, no] {
+                f.write_str(", ")?;
+                block_name(f, layout, *to)?;
+            }
+        }
+        End::Switch { selector, cases, otherwise } => {
+            f.write_str("switch ")?;
+            input(f, function, layout, *selector)?;
+            f.write_str(" [")?;
+            list(f, cases, |f, (number, to)| {
+                write!(f, "{number}: ")?;
+                block_name(f, layout, *to)
+            })?;
+            f.write_str("]")?;
+            if let Some(to) = otherwise {
+                f.write_str(" ")?;
+                block_name(f, layout, *to)?;
+            }
+        }
+    }
+    f.write_str("\n")
+}
