@@ -46,12 +46,12 @@ pub mod structure;
 pub mod types;
 pub mod variables;
 
-use crate::ir::BlockId;
+use crate::ir::{BlockId, Module, ValueId, ValueMap};
 use ir::Op;
-pub use ir::Parameter;
 use ir::dominators::Graph;
+pub use ir::{Callee, Parameter};
 pub use pass::Cache;
-pub use sass::Source;
+pub use sass::{Functions, Source};
 use types::{ParameterType, Types};
 
 /// The reason why a function was not decompiled.
@@ -112,6 +112,10 @@ pub struct Decompiled {
     pub is_reducible: bool,
     /// Whether subnormal floats are flushed to zero, which requires compiling with `-ftz=true`.
     pub flushes: bool,
+    /// How others call it, if it is a device function.
+    pub prototype: Option<Callee>,
+    /// The names in C of the device functions that it calls.
+    pub callees: Vec<String>,
 }
 
 impl Decompiled {
@@ -152,27 +156,42 @@ impl Default for Options {
     }
 }
 
+/// Infers how the device functions among `sources` are called. `sources` are all functions of a program that call device
+/// functions, or are such.
+pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut Cache) -> Functions {
+    let mut functions = Functions::infer(sources, options.budget);
+    for name in functions.order().to_vec() {
+        let Some(source) = sources.iter().find(|source| source.name == name) else { continue };
+        let decompiled = decompile_cached(source, &functions, options, cache).ok();
+        if let Some(prototype) = decompiled.and_then(|decompiled| decompiled.prototype) {
+            functions.insert(prototype);
+        }
+    }
+    functions
+}
+
 /// Decompiles a function.
 ///
 /// # Errors
 ///
 /// Fails if it exceeds the budget, or its control flow cannot be followed.
 pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, DecompileError> {
-    decompile_cached(source, options, &mut Cache::default())
+    decompile_cached(source, &Functions::default(), options, &mut Cache::default())
 }
 
-/// Decompiles one of several functions, sharing a cache of recognised divisions between them. The text is that of
-/// [`decompile`].
+/// Decompiles one of several functions, which may call the device functions in `functions`. The functions of a program
+/// share a cache of recognised divisions.
 ///
 /// # Errors
 ///
 /// Fails as [`decompile`] does.
 pub fn decompile_cached(
     source: &Source<'_>,
+    functions: &Functions,
     options: &Options,
     cache: &mut Cache,
 ) -> Result<Decompiled, DecompileError> {
-    let mut module = sass::lift(source, options.budget)?;
+    let mut module = sass::lift(source, functions, options.budget)?;
     let function = &mut module.function;
     pass::run(function, &module.objects, cache);
     let flushes = !options.explicit_flushes && pass::flush::run(function);
@@ -203,8 +222,30 @@ pub fn decompile_cached(
         .flat_map(|block| &function.blocks[*block].effects)
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
+    let unlifted = unlifted + undefined(&module, &used);
     let printer = c::Printer::new(&module, &schedule, &variables, &types);
-    let c::PrintedFunction { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
+    let c::PrintedFunction { prelude, lines, body, casts, prototype } =
+        printer.run(&statements, gotos, flushes);
     let is_reducible = graph.is_reducible(function);
-    Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes })
+    let callees = function.callees.iter().map(|callee| callee.name.clone()).collect();
+    Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees })
+}
+
+/// Counts the uses of registers that a call has left undefined, or that a device function's caller has not set: the
+/// functions don't keep to the calling convention. Kernels without calls only read registers that their source has not
+/// initialized.
+fn undefined(module: &Module<'_>, used: &ValueMap<bool>) -> usize {
+    let function = &module.function;
+    if !module.has_calls() {
+        return 0;
+    }
+    // What merges values may also merge one that no path uses.
+    let reads = |id: &ValueId| {
+        let merges = matches!(function.op(*id), Op::Phi | Op::Copy | Op::Select | Op::Return);
+        used[*id] && !merges && !function.is_replaced(*id)
+    };
+    let inputs = function.values.keys().filter(reads).flat_map(|id| function.inputs(id));
+    inputs
+        .filter(|input| **input != ValueId::NONE && function.op(function.resolve(**input)) == Op::Undefined)
+        .count()
 }

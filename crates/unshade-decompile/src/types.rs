@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
 pub use crate::ir::ty::{NumberKind, Type};
-use crate::ir::{Function, IdVec, Image, Op, Operand, Sign, Space, SymbolId, ValueId, ValueMap};
+use crate::ir::{Callee, Function, IdVec, Image, Op, Operand, Sign, Space, SymbolId, ValueId, ValueMap};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +105,8 @@ impl Types {
         let mut parameters: FastMap<(u32, u8), ValueId> = FastMap::default();
         // Reads of the same texture have the same type.
         let mut references: FastMap<SymbolId, ValueId> = FastMap::default();
+        // All results of the function have the same type.
+        let mut result = ValueId::NONE;
         for id in function.values.keys() {
             if !used[id] || function.is_replaced(id) {
                 continue;
@@ -121,13 +123,24 @@ impl Types {
                 self.unite(first, id);
             }
             let skip = match value.op {
+                Op::Result(_) if matches!(function.op(function.input(id, 0)), Op::Invoke(_)) => continue,
                 Op::Phi | Op::Copy | Op::Result(_) => 0,
                 Op::Select => 1,
+                Op::Return
+                    if function.inputs(id).len() == 1 && is_joined(function, function.input(id, 0)) =>
+                {
+                    let input = function.input(id, 0);
+                    if result == ValueId::NONE {
+                        result = input;
+                    }
+                    self.unite(result, input);
+                    continue;
+                }
                 _ => continue,
             };
             for index in skip..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != ValueId::NONE && !matches!(function.op(input), Op::Constant(_) | Op::Undefined) {
+                if input != ValueId::NONE && is_joined(function, input) {
                     self.unite(id, input);
                 }
             }
@@ -147,6 +160,10 @@ impl Types {
             let op = function.op(id);
             if let Op::ImageRead(image) | Op::ImageWrite(image) = op {
                 self.image_votes(function, id, &function.images[image]);
+                continue;
+            }
+            if let Op::Invoke(callee) = op {
+                self.call_votes(function, id, &function.callees[callee]);
                 continue;
             }
             if op.gives_float() {
@@ -182,6 +199,23 @@ impl Types {
                 Some(operand) if operand.is_signed() => self.votes_of(input).integer(Sign::Signed),
                 Some(_) => self.votes_of(input).integer(Sign::Any),
                 None => {}
+            }
+        }
+    }
+
+    /// Adds the votes of a call of a device function: those of the types that are known.
+    fn call_votes(&mut self, function: &Function, id: ValueId, callee: &Callee) {
+        let mut vote = |id: ValueId, ty: Type| match ty {
+            Type::Float(_) => self.votes_of(id).float += 1,
+            Type::Pointer(..) => self.votes_of(id).pointer = true,
+            Type::Integer(_, true) => self.votes_of(id).integer(Sign::Signed),
+            _ => {}
+        };
+        vote(id, callee.result_type());
+        for (index, parameter) in callee.parameters.iter().enumerate() {
+            let input = function.input(id, index);
+            if input != ValueId::NONE {
+                vote(input, parameter.ty.unwrap_or(Type::Void));
             }
         }
     }
@@ -349,6 +383,10 @@ impl Types {
                 self.of[id] = found.ty;
                 continue;
             }
+            if let Op::Invoke(callee) = op {
+                self.of[id] = function.callees[callee].result_type();
+                continue;
+            }
             if let Op::ImageRead(image) = op {
                 self.of[id] = element(&function.images[image], votes);
                 continue;
@@ -429,6 +467,11 @@ fn element(image: &Image, votes: Votes) -> Type {
 /// Returns the access with the most votes, and the wider one of equals.
 fn most_usual(accesses: &Accesses) -> Option<(u8, NumberKind)> {
     accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
+}
+
+/// Returns whether a value has the type of what it is merged with: constants take any.
+fn is_joined(function: &Function, id: ValueId) -> bool {
+    !matches!(function.op(id), Op::Constant(_) | Op::Undefined)
 }
 
 /// Returns the address that an operation uses.

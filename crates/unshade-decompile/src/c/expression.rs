@@ -92,6 +92,7 @@ impl Printer<'_> {
             Op::Call(Intrinsic::Shuffle(_)) => self.types.of[id],
             Op::Call(call) => Type::of_operand(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
+            Op::Invoke(callee) => self.function.callees[callee].result_type(),
             Op::Result(_) => self.types.of[a].word(),
             Op::Select => match self.types.of[id] {
                 // A sum without a type of its own has that of its operands.
@@ -183,6 +184,9 @@ impl Printer<'_> {
         let plain = Type::Integer(width.max(32), false);
         match op {
             Op::Constant(number) => constant(number, width, ty, precedence),
+            Op::Undefined if self.module.has_calls() => {
+                format!("/* undefined */ {}", constant(0, width, ty, UNARY))
+            }
             Op::Undefined => constant(0, width, ty, precedence),
             Op::Special(special) => match (special.window(), spelling::special(special)) {
                 (Some(space), _) if width == 64 => {
@@ -332,7 +336,8 @@ impl Printer<'_> {
             Op::Copy => self.value(a, precedence, ty),
             Op::ImageRead(image) => self.image_read(id, image),
             Op::Result(word) => self.image_word(a, word),
-            Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Unlifted(_) => String::from("0"),
+            Op::Invoke(callee) => self.invocation(id, callee),
+            Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Return | Op::Unlifted(_) => String::from("0"),
         }
     }
 

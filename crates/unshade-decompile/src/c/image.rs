@@ -42,10 +42,11 @@ impl Printer<'_> {
         format!("{}<{}>({value}, {arguments})", spelling::image(image, true), element.name())
     }
 
-    /// Returns the n-th word of a read.
+    /// Returns the n-th word of a read, or of the result of a function.
     pub(super) fn image_word(&mut self, read: ValueId, word: u8) -> String {
         let text = self.plain(read, u8::MAX);
         match self.types.of[read] {
+            Type::Vector(5.., _) => format!("{text}.word[{word}]"),
             Type::Vector(..) => {
                 let member = ["x", "y", "z", "w"][usize::from(word & 3)];
                 format!("{text}.{member}")

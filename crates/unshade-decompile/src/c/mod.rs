@@ -2,12 +2,13 @@
 //!
 //! `expression` prints values, `access` memory accesses, `image` textures and surfaces, `structures` the types of
 //! parameters, and `counted` counted loops. `declared` places declarations, and `prelude` has helpers that CUDA
-//! lacks. This module prints the function with its parameters, variables and statements.
+//! lacks. `function` prints parameters, results and calls; this module the variables and statements.
 
 mod access;
 mod counted;
 mod declared;
 mod expression;
+mod function;
 mod image;
 pub mod prelude;
 mod spelling;
@@ -19,12 +20,13 @@ mod wrap;
 use crate::Line;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
-use crate::ir::{BlockId, Function, IdVec, Module, NO_ADDRESS, Op, Parameter, Space, ValueId, ValueMap};
+use crate::ir::{
+    BlockId, Callee, Function, IdVec, Module, NO_ADDRESS, Op, Parameter, Space, ValueId, ValueMap,
+};
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
-use structures::Structures;
 
 /// The state of printing a function.
 pub struct Printer<'a> {
@@ -66,6 +68,8 @@ pub struct Printer<'a> {
     declared: ValueMap<bool>,
     /// Whether the array of shared memory is volatile.
     has_volatile_shared: bool,
+    /// The type of the function's result.
+    result: Type,
     /// Products that are operands of a sum.
     is_summand: ValueMap<bool>,
     /// Number of printed casts.
@@ -96,6 +100,8 @@ pub struct PrintedFunction {
     pub body: usize,
     /// Number of casts.
     pub casts: usize,
+    /// How others call it, if it is a device function.
+    pub prototype: Option<Callee>,
 }
 
 /// Returns the types of the parameter reads; the first of equal reads counts.
@@ -146,35 +152,13 @@ impl<'a> Printer<'a> {
             declared_later: IdVec::filled(false, function.values.len()),
             declared: IdVec::filled(false, function.values.len()),
             has_volatile_shared: has_volatile_shared(function),
+            result: function::result(module, types),
             is_summand: summands(function),
             casts: 0,
         };
         printer.find_parameters();
         printer.find_fields();
         printer
-    }
-
-    /// Derives the parameters from the reads of their bank, if no metadata describes them.
-    fn find_parameters(&mut self) {
-        if self.parameters.is_empty() {
-            let mut reads: Vec<(u32, u32)> = Vec::new();
-            for value in &self.function.values {
-                if let Op::Parameter(offset) = value.op {
-                    reads.push((offset, u32::from(value.width) / 8));
-                }
-            }
-            // Of each offset the widest read.
-            reads.sort_unstable_by_key(|read| (read.0, std::cmp::Reverse(read.1)));
-            reads.dedup_by_key(|read| read.0);
-            let mut end = 0;
-            for (offset, size) in reads {
-                if offset >= end {
-                    self.parameters.push(Parameter { offset, size, ty: None });
-                    end = offset + size;
-                }
-            }
-        }
-        self.parameters.sort_by_key(|parameter| parameter.offset);
     }
 
     /// Prints the function.
@@ -208,35 +192,8 @@ impl<'a> Printer<'a> {
         }
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        PrintedFunction { prelude, lines, body, casts: self.casts }
-    }
-
-    fn signature(&self, structures: &Structures) -> String {
-        let mut list = Vec::new();
-        for index in 0..self.parameters.len() {
-            let name = format!("param_{}", index + 1);
-            list.push(match (self.parameter_type(index), structures.name(index)) {
-                (Some(ty), _) => declaration(ty, &name),
-                (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
-            });
-        }
-        // The name is that of the symbol, which C++ must not mangle again. Device functions whose parameters are not known
-        // stay C++: headers declare some of the same name.
-        let kind = if self.module.is_kernel { "extern \"C\" __global__" } else { "__device__" };
-        format!("{kind} void {}({})", self.module.name, list.join(", "))
-    }
-
-    /// Returns the type of a parameter, or `None` for a structure.
-    fn parameter_type(&self, index: usize) -> Option<Type> {
-        let parameter = &self.parameters[index];
-        if let Some(ty) = parameter.ty {
-            return Some(ty);
-        }
-        let bits = match parameter.size {
-            1 | 2 | 4 | 8 => (parameter.size * 8) as u8,
-            _ => return None,
-        };
-        Some(self.read.get(&(parameter.offset, bits)).copied().unwrap_or(Type::Integer(bits, false)))
+        let prototype = self.prototype();
+        PrintedFunction { prelude, lines, body, casts: self.casts, prototype }
     }
 
     fn regions(&mut self) -> Vec<String> {
@@ -360,6 +317,8 @@ impl<'a> Printer<'a> {
             "float4 ",
             "float2 ",
             "uint4 ",
+            "uint3 ",
+            "words",
             "uint2 ",
             "int4 ",
             "int2 ",
@@ -440,7 +399,9 @@ impl<'a> Printer<'a> {
             }
             Statement::Break => self.line("break;"),
             Statement::Continue => self.line("continue;"),
-            Statement::Return => self.line("return;"),
+            // `Op::Return` has written the statement.
+            Statement::Return if self.result == Type::Void => self.line("return;"),
+            Statement::Return => {}
             Statement::Goto(block) => self.line(&format!("goto {};", self.label(*block))),
             Statement::Set(flag, is_set) => {
                 let name = self.flag(*flag);
@@ -519,6 +480,10 @@ impl<'a> Printer<'a> {
             Op::ImageWrite(image) => {
                 let text = self.image_write(id, image);
                 self.line(&format!("{text};"));
+            }
+            Op::Return => {
+                let text = self.returned(id);
+                self.line(&format!("return {text};"));
             }
             _ if is_used => {
                 let ty = self.types.of[id];

@@ -67,6 +67,11 @@ impl Builder {
         self.values[slot] = value;
     }
 
+    /// Sets the value of a variable at the entry, before anything reads it.
+    pub fn set_entry(&mut self, variable: u32, value: ValueId) {
+        self.entry[variable as usize] = value;
+    }
+
     /// Reads a variable.
     pub fn read(&mut self, block: BlockId, variable: u32) -> ValueId {
         let mut unfilled = Vec::new();

@@ -59,6 +59,8 @@ keys! {
     NoteId
     /// An access of a texture or surface.
     ImageId
+    /// A device function that a function calls.
+    CalleeId
 }
 
 impl BlockId {

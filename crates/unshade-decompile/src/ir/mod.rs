@@ -21,10 +21,10 @@ pub mod text;
 pub mod ty;
 mod vocabulary;
 
-pub use id::{BlockId, BlockMap, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
+pub use id::{BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
-pub use module::{MemoryObject, Module, ObjectSpace, Parameter};
+pub use module::{Callee, MemoryObject, Module, ObjectSpace, Parameter};
 pub use op::{OPERATORS, Sign, Widths};
 pub use special::{Axis, Special};
 
@@ -120,8 +120,12 @@ pub enum Op {
     ImageRead(ImageId),
     /// Writes a surface.
     ImageWrite(ImageId),
-    /// The n-th word of a read.
+    /// The n-th word of a read, or of the result of a function.
     Result(u8),
+    /// Calls a device function.
+    Invoke(CalleeId),
+    /// Ends a device function with a result: a value, or several words.
+    Return,
     /// An instruction that cannot be lifted. The inputs are those of the instruction.
     Unlifted(NoteId),
 }
@@ -132,6 +136,7 @@ impl Op {
         match self {
             Op::Load(space) => !matches!(space, Space::Constant(_)),
             Op::Store(_) | Op::Unlifted(_) | Op::ImageRead(_) | Op::ImageWrite(_) => true,
+            Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => !intrinsic.is_pure(),
             _ => false,
         }
@@ -140,7 +145,7 @@ impl Op {
     /// Returns whether it must stay even if nothing uses it.
     pub fn is_kept(self) -> bool {
         match self {
-            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
+            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
@@ -149,7 +154,7 @@ impl Op {
     /// Returns whether loads must not move across its memory accesses.
     pub fn is_barrier(self) -> bool {
         match self {
-            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
+            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
             _ => false,
         }
@@ -306,6 +311,8 @@ pub struct Function {
     pub symbols: IdVec<SymbolId, String>,
     /// Accesses of textures and surfaces.
     pub images: IdVec<ImageId, Image>,
+    /// The device functions that it calls.
+    pub callees: IdVec<CalleeId, Callee>,
 }
 
 impl Function {
@@ -358,6 +365,12 @@ impl Function {
     pub fn symbol(&mut self, name: &str) -> SymbolId {
         let known = self.symbols.entries().find(|(_, symbol)| *symbol == name).map(|(id, _)| id);
         known.unwrap_or_else(|| self.symbols.push(String::from(name)))
+    }
+
+    /// Returns the callee with the name of another, and adds it if there is none.
+    pub fn callee(&mut self, callee: &Callee) -> CalleeId {
+        let known = self.callees.entries().find(|(_, known)| known.name == callee.name).map(|(id, _)| id);
+        known.unwrap_or_else(|| self.callees.push(callee.clone()))
     }
 
     /// Adds a constant, which belongs to the entry block.

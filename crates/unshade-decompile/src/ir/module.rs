@@ -1,7 +1,7 @@
 //! A function with what surrounds it: its name, its parameters, and the memory that it refers to.
 
 use super::Function;
-use super::ty::Type;
+use super::ty::{NumberKind, Type};
 use std::borrow::Cow;
 
 /// A function and its surroundings: what a front end produces.
@@ -21,8 +21,42 @@ pub struct Module<'a> {
     pub objects: Cow<'a, [MemoryObject<'a>]>,
     /// Known contents of constant banks.
     pub constants: Vec<(u8, Cow<'a, [u8]>)>,
+    /// The type of its result, if it is known; [`Type::Void`] for none.
+    pub result: Option<Type>,
     /// Its values and blocks.
     pub function: Function,
+}
+
+impl Module<'_> {
+    /// Returns whether it is part of a program whose functions call each other.
+    pub fn has_calls(&self) -> bool {
+        !self.is_kernel || !self.function.callees.is_empty()
+    }
+}
+
+/// A device function as its callers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callee {
+    /// Its name, a C identifier.
+    pub name: String,
+    /// Its parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Number of 32-bit words of its result.
+    pub words: u8,
+    /// The type of its result, if it is known.
+    pub result: Option<Type>,
+}
+
+impl Callee {
+    /// Returns the type of its result; [`Type::Void`] for none.
+    pub fn result_type(&self) -> Type {
+        self.result.unwrap_or(match self.words {
+            0 => Type::Void,
+            1 => Type::Integer(32, false),
+            2 => Type::Integer(64, false),
+            words => Type::Vector(words, NumberKind::Unsigned),
+        })
+    }
 }
 
 /// A parameter.

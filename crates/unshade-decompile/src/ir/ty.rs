@@ -15,7 +15,7 @@ pub enum Type {
     Float(u8),
     /// A pointer: bits and kind of the element.
     Pointer(u8, NumberKind),
-    /// Two or four words of a texture or surface.
+    /// Several words: of a texture or surface, or of the result of a function.
     Vector(u8, NumberKind),
 }
 
@@ -79,7 +79,7 @@ impl Type {
             Self::Bool => 1,
             Self::Integer(bits, _) | Self::Float(bits) => bits,
             Self::Pointer(..) => 64,
-            Self::Vector(words, _) => 32 * words,
+            Self::Vector(words, _) => words.saturating_mul(32),
         }
     }
 
@@ -120,7 +120,7 @@ impl Type {
                 "f32" => NumberKind::Float,
                 _ => return None,
             };
-            return Some(Self::Vector(count.parse().ok().filter(|count| matches!(count, 2 | 4))?, kind));
+            return Some(Self::Vector(count.parse().ok().filter(|count| matches!(count, 2..=12))?, kind));
         }
         match name {
             "void" => return Some(Self::Void),

@@ -8,10 +8,11 @@
 //! The targets of an indirect branch are those in the table that its register is loaded from. A call to an address in
 //! a register may call any function in the section.
 
-use super::Code;
 use super::routine::{self, Routine};
+use super::{Code, recursion};
 use crate::DecompileError;
 use crate::ir::hash::FastMap;
+use std::collections::BTreeSet;
 use unshade_sass::Instruction;
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
@@ -53,6 +54,8 @@ pub(super) struct Flow {
     pub nodes: Vec<Node>,
     /// The compiler's routines that are called, by address.
     routines: FastMap<u64, Routine>,
+    /// The addresses of functions that are recursive: calls of them are not followed.
+    recursive: BTreeSet<u64>,
 }
 
 /// The kind of instruction that pushed a stack entry.
@@ -74,6 +77,7 @@ struct FlowBuilder<'a> {
     known_entries: FastMap<(PushKind, usize, u32), u32>,
     nodes: Vec<Node>,
     routines: FastMap<u64, Routine>,
+    recursive: BTreeSet<u64>,
     known: FastMap<(usize, u32), u32>,
     pending: Vec<(u32, u32)>,
     budget: usize,
@@ -89,6 +93,7 @@ impl Flow {
         let mut builder = FlowBuilder {
             code,
             leaders: vec![false; words.len() + 1],
+            recursive: recursion::addresses(code, &words),
             words,
             tables: FastMap::default(),
             entries: Vec::new(),
@@ -107,7 +112,17 @@ impl Flow {
         while let Some((node, stack)) = builder.pending.pop() {
             builder.follow(node, stack)?;
         }
-        Ok(Self { words: builder.words, nodes: builder.nodes, routines: builder.routines })
+        Ok(Self {
+            words: builder.words,
+            nodes: builder.nodes,
+            routines: builder.routines,
+            recursive: builder.recursive,
+        })
+    }
+
+    /// Returns the recursive function that an instruction calls.
+    pub(super) fn recursive_callee(&self, instruction: &Instruction, address: u64) -> Option<u64> {
+        instruction_target(instruction, address).filter(|target| self.recursive.contains(target))
     }
 
     /// Returns the compiler's routine that an instruction calls.
@@ -408,7 +423,8 @@ impl FlowBuilder<'_> {
                 let address = self.address(slot);
                 let is_outside = self.code.relocations.iter().any(|relocation| relocation.address == address);
                 is_last = false;
-                if is_outside || target.is_none() {
+                let is_recursive = target.is_some_and(|slot| self.recursive.contains(&self.address(slot)));
+                if is_outside || is_recursive || target.is_none() {
                     None
                 } else {
                     let stack = self.push(PushKind::Return, slot + 1, stack)?;

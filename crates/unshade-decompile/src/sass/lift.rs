@@ -10,8 +10,9 @@ mod choice;
 mod instruction;
 mod operand;
 
-use super::Code;
+use super::Source;
 use super::flow::{self, Flow, Node};
+use super::functions::Functions;
 use super::lifter::Lifter;
 use crate::DecompileError;
 use crate::ir::{BlockId, End, Function, NoteId};
@@ -20,9 +21,14 @@ use unshade_sass::listing::Word;
 /// Average number of values per instruction.
 const VALUES: usize = 4;
 
-/// Lifts a function.
-pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Function, DecompileError> {
-    let mut lifter = Lifter::new(code, flow, budget);
+/// Lifts a function. Also returns the registers that its instructions write.
+pub(super) fn lift(
+    source: &Source<'_>,
+    functions: &Functions,
+    flow: &Flow,
+    budget: usize,
+) -> Result<(Function, Vec<u32>), DecompileError> {
+    let mut lifter = Lifter::new(source, functions, flow, budget);
     let mut instructions = 0;
     for node in &flow.nodes {
         instructions += node.end - node.start;
@@ -39,8 +45,9 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         lifter.node(node)?;
     }
     let mut function = lifter.builder.finish();
-    Lifter::settle_images(&mut function, &lifter.image, &code.variables);
-    Ok(function)
+    Lifter::settle_images(&mut function, &lifter.image, &source.code.variables);
+    let written = (0..).zip(lifter.written).filter(|register| register.1).map(|register| register.0);
+    Ok((function, written.collect()))
 }
 
 /// Returns the successors of a node, each once.

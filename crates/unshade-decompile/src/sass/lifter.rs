@@ -4,8 +4,9 @@
 
 mod region;
 
-use super::Code;
 use super::flow::Flow;
+use super::functions::Functions;
+use super::{Code, Source};
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
 use crate::ir::hash::FastMap;
@@ -29,6 +30,15 @@ pub(super) const LOCKED: [u32; 2] = [BARRIER + 1, BARRIER + 2];
 pub(super) struct Lifter<'a> {
     pub(super) code: &'a Code<'a>,
     pub(super) flow: &'a Flow,
+    /// The device functions that it may call.
+    pub(super) functions: &'a Functions,
+    /// The function's own name in C.
+    pub(super) name: &'a str,
+    pub(super) is_kernel: bool,
+    /// Number of words of the function's own result.
+    pub(super) result_words: u8,
+    /// Whether an instruction writes a register.
+    pub(super) written: [bool; FIRST_FLAG as usize],
     pub(super) builder: Builder,
     /// The first block of each node.
     pub(super) blocks: Vec<BlockId>,
@@ -84,13 +94,23 @@ pub(super) struct SurfaceAccess {
 
 impl<'a> Lifter<'a> {
     /// Creates the state for a function.
-    pub(super) fn new(code: &'a Code<'a>, flow: &'a Flow, budget: usize) -> Self {
+    pub(super) fn new(
+        source: &'a Source<'a>,
+        functions: &'a Functions,
+        flow: &'a Flow,
+        budget: usize,
+    ) -> Self {
         let mut widths = vec![32; 256];
         widths.extend(FLAGS.iter().map(|_| 1));
         widths.extend([32; 1 + LOCKED.len()]);
-        Self {
-            code,
+        let mut lifter = Self {
+            code: &source.code,
             flow,
+            functions,
+            name: &source.name,
+            is_kernel: source.is_kernel,
+            result_words: functions.get(&source.name).map_or(0, |callee| callee.words),
+            written: [false; FIRST_FLAG as usize],
             builder: Builder::new(widths),
             blocks: vec![BlockId::NONE; flow.nodes.len()],
             missing_edges: vec![0; flow.nodes.len()],
@@ -109,7 +129,11 @@ impl<'a> Lifter<'a> {
             image: PendingImages::default(),
             is_stored: false,
             budget: budget.saturating_mul(24),
+        };
+        if !lifter.is_kernel {
+            lifter.enter_function();
         }
+        lifter
     }
 
     /// Returns a constant, each once.

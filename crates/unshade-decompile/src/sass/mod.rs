@@ -1,22 +1,28 @@
 //! The front end for NVIDIA machine code: words to values and blocks.
 //!
 //! `flow` follows control flow and resolves the reconvergence stack. `routine` recognises the compiler's own routines
-//! as operators by running them on a `machine`. `lift` turns the p-code of [`unshade_sass::semantics`] into values.
+//! as operators by running them on a `machine`; `recursion` finds the functions that call themselves. `functions` infers
+//! the signatures of device functions, and `convention` lifts their calls. `lift` turns the p-code of [`unshade_sass::semantics`] into values.
 //! `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
 //! for textures and surfaces, and `banks` describes constant bank 0. Nothing outside of this module knows registers.
 
 mod banks;
 mod calls;
+mod convention;
 mod flow;
+mod functions;
 mod image;
 mod lift;
 mod lifter;
 mod machine;
+mod recursion;
 mod routine;
 mod runtime_calls;
 
 use crate::DecompileError;
-use crate::ir::{MemoryObject, Module, ObjectSpace, Parameter};
+use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter};
+pub use functions::Functions;
+pub use recursion::recursive_functions;
 use std::borrow::Cow;
 use unshade_sass::table::Isa;
 
@@ -91,6 +97,8 @@ pub struct FunctionSymbol<'a> {
     pub address: u64,
     /// Its name.
     pub name: &'a str,
+    /// Its name in C, if it becomes a function of its own.
+    pub name_in_c: &'a str,
 }
 
 /// A relocation: part of an address that the loader inserts into a word.
@@ -145,21 +153,45 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Lifts a function without its surroundings. Also returns the registers that its instructions write.
+fn lift_raw(
+    source: &Source<'_>,
+    functions: &Functions,
+    budget: usize,
+) -> Result<(ir::Function, Vec<u32>), DecompileError> {
+    let flow = flow::Flow::new(&source.code, budget)?;
+    lift::lift(source, functions, &flow, budget)
+}
+
 /// Lifts a function to values and blocks.
 ///
 /// # Errors
 ///
 /// Fails if it exceeds the budget, or there is no code at the entry point.
-pub fn lift<'a>(source: &'a Source<'_>, budget: usize) -> Result<Module<'a>, DecompileError> {
+pub fn lift<'a>(
+    source: &'a Source<'_>,
+    functions: &Functions,
+    budget: usize,
+) -> Result<Module<'a>, DecompileError> {
     let flow = flow::Flow::new(&source.code, budget)?;
+    let known = functions.get(&source.name).filter(|_| !source.is_kernel);
+    // Parameters without types are words, of which the code may use two as one number.
+    let parameters = match known {
+        Some(callee) if callee.parameters.iter().all(|parameter| parameter.ty.is_some()) => {
+            &callee.parameters[..]
+        }
+        Some(_) => &[],
+        None => &source.parameters,
+    };
     Ok(Module {
         name: source.name.clone(),
         is_kernel: source.is_kernel,
-        parameters: source.parameters.clone(),
+        parameters: parameters.to_vec(),
         shared_size: source.shared_size,
         local_size: source.code.local_size,
         objects: Cow::Borrowed(&source.code.variables),
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
-        function: lift::lift(&source.code, &flow, budget)?,
+        result: known.and_then(|callee| callee.result),
+        function: lift::lift(source, functions, &flow, budget)?.0,
     })
 }

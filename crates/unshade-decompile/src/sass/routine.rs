@@ -478,7 +478,7 @@ mod tests {
         let bytes: Vec<u8> = (0..).zip(text).flat_map(word).collect();
         let name = format!("$kernel${name}");
         let mut code = Code::new(isa, &bytes);
-        code.functions.push(FunctionSymbol { address: 0, name: &name });
+        code.functions.push(FunctionSymbol { address: 0, name: &name, name_in_c: "" });
         find(&code, &words(&code), 0)
     }
 

@@ -200,9 +200,10 @@ impl Loop {
         let mut kernels = Vec::new();
         for (index, function) in texts.functions.iter().enumerate() {
             let Some(kernel) = texts.kernel(&function.name) else { continue };
-            let verdict = self.kernel(&folder.join(index.to_string()), function, &original, &kernel);
+            let functions = with_callees(&texts.functions, index);
+            let verdict = self.kernel(&folder.join(index.to_string()), &functions, &original, &kernel);
             if matches!(verdict, Verdict::Different(_) | Verdict::Rejected(_)) {
-                self.keep(source, options, function)?;
+                self.keep(source, options, &functions)?;
             }
             kernels.push((function.name.clone(), verdict));
         }
@@ -238,20 +239,24 @@ impl Loop {
         fs::read(cubin).map_err(|error| error.to_string())
     }
 
-    fn kernel(&self, folder: &Path, function: &FunctionC, original: &[u8], kernel: &Kernel) -> Verdict {
-        match &function.result {
-            Err(fault) => return Verdict::Incomplete(fault.to_string()),
-            Ok(text) if text.unlifted > 0 => {
-                let comment =
-                    text.lines.iter().find(|line| line.text.contains("/* ")).map(|line| line.text.trim());
-                return Verdict::Incomplete(comment.unwrap_or("without a comment").to_owned());
+    /// Recompiles and runs a kernel, the last of `functions`; the others are those that it calls.
+    fn kernel(&self, folder: &Path, functions: &[FunctionC], original: &[u8], kernel: &Kernel) -> Verdict {
+        for function in functions {
+            match &function.result {
+                Err(fault) => return Verdict::Incomplete(fault.to_string()),
+                Ok(text) if text.unlifted > 0 => {
+                    let comment =
+                        text.lines.iter().find(|line| line.text.contains("/* ")).map(|line| line.text.trim());
+                    return Verdict::Incomplete(comment.unwrap_or("without a comment").to_owned());
+                }
+                Ok(_) => {}
             }
-            Ok(_) => {}
         }
-        let cubin = match self.recompile(folder, "kernel", std::slice::from_ref(function)) {
+        let cubin = match self.recompile(folder, "kernel", functions) {
             Ok(cubin) => cubin,
             Err(error) => return Verdict::Rejected(error),
         };
+        let Some(function) = functions.last() else { return Verdict::NotRun("no function".to_owned()) };
         match kernel.difference(original, &cubin, function) {
             Ok(None) => Verdict::Equal,
             Ok(Some(what)) => Verdict::Different(what),
@@ -259,12 +264,32 @@ impl Loop {
         }
     }
 
-    /// Writes the text of a kernel to the folder of failures.
-    fn keep(&self, source: &Path, options: usize, function: &FunctionC) -> Result<()> {
-        let Some(folder) = &self.failures else { return Ok(()) };
-        let name = format!("{}{}.{}.cu", stem(source), OPTIONS[options].0, super::short(&function.name));
-        fs::write(folder.join(name), decompile::text(std::slice::from_ref(function))).context("the failures")
+    /// Writes the text of a kernel and the functions that it calls to the folder of failures.
+    fn keep(&self, source: &Path, options: usize, functions: &[FunctionC]) -> Result<()> {
+        let (Some(folder), Some(kernel)) = (&self.failures, functions.last()) else { return Ok(()) };
+        let name = format!("{}{}.{}.cu", stem(source), OPTIONS[options].0, super::short(&kernel.name));
+        fs::write(folder.join(name), decompile::text(functions)).context("the failures")
     }
+}
+
+/// Returns the functions that a kernel calls, and the kernel after them.
+fn with_callees(functions: &[FunctionC], kernel: usize) -> Vec<FunctionC> {
+    let mut wanted = vec![kernel];
+    let mut next = 0;
+    while let Some(index) = wanted.get(next).copied() {
+        let Ok(caller) = &functions[index].result else { break };
+        let is_called = |function: &FunctionC| {
+            let prototype = function.result.as_ref().ok().and_then(|function| function.prototype.as_ref());
+            prototype.is_some_and(|prototype| caller.callees.contains(&prototype.name))
+        };
+        for callee in (0..functions.len()).filter(|index| is_called(&functions[*index])) {
+            if !wanted.contains(&callee) {
+                wanted.push(callee);
+            }
+        }
+        next += 1;
+    }
+    wanted.iter().rev().map(|index| functions[*index].clone()).collect()
 }
 
 /// Returns whether some functions need `-ftz=true` and others don't.

@@ -198,6 +198,8 @@ fn operator(f: &mut impl Write, op: Op) -> Result {
         Op::ImageRead(image) => write!(f, "image_read i{}", image.number()),
         Op::ImageWrite(image) => write!(f, "image_write i{}", image.number()),
         Op::Result(word) => write!(f, "result.{word}"),
+        Op::Invoke(callee) => write!(f, "invoke c{}", callee.number()),
+        Op::Return => f.write_str("return_value"),
         Op::Unlifted(note) => write!(f, "unlifted n{}", note.number()),
         op => f.write_str(OPERATORS.iter().find(|row| row.0 == op).map_or("", |row| row.1)),
     }

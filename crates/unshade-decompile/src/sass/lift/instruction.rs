@@ -43,8 +43,11 @@ impl Lifter<'_> {
         if call {
             if let Some((side, _)) = self.enter(instruction, body, false) {
                 self.side = side;
-                let name = self.external_callee();
-                if !name.is_some_and(|name| self.call_runtime(name)) {
+                let is_lifted = match self.callee_name(instruction) {
+                    Some(name) => self.call_function(name) || self.call_runtime(name),
+                    None => false,
+                };
+                if !is_lifted {
                     self.unlifted(0);
                 }
                 self.side = Side::Plain;
@@ -195,17 +198,24 @@ impl Lifter<'_> {
         }
         let side = self.side;
         let block = self.open_side(side);
+        let saved = std::mem::replace(&mut self.block, block);
         let end = match op.code {
-            Pcode::Exit => End::Return,
-            _ if node.taken != flow::NONE => End::Goto(self.node_block(node.taken)),
-            Pcode::Return => End::Return,
-            _ => {
-                let saved = std::mem::replace(&mut self.block, block);
-                let end = self.end_at(node, flow::NONE);
-                self.block = saved;
-                end
+            Pcode::Exit => {
+                if !self.is_kernel {
+                    // It ends the thread, not only the function.
+                    self.unlifted(0);
+                    self.leave_function();
+                }
+                End::Return
             }
+            _ if node.taken != flow::NONE => End::Goto(self.node_block(node.taken)),
+            Pcode::Return => {
+                self.leave_function();
+                End::Return
+            }
+            _ => self.end_at(node, flow::NONE),
         };
+        self.block = saved;
         self.builder.end(block, end);
         if block == self.block {
             self.block = BlockId::NONE;

@@ -120,6 +120,9 @@ impl<'a> Lifter<'a> {
             Pcode::Load(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
+                    if let Some(parameter) = self.stack_parameter(space, address, width) {
+                        return parameter;
+                    }
                     let load = self.make(Op::Load(space), width, &[address]);
                     // The cache operator `.CV` fetches again: `volatile` in the source.
                     let cache = self.instruction.and_then(|instruction| instruction.modifier("cache"));
@@ -132,6 +135,9 @@ impl<'a> Lifter<'a> {
             Pcode::Store(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
+                    if self.saves_register(space, inputs[1]) {
+                        return ValueId::NONE;
+                    }
                     self.make(Op::Store(space), 0, &[address, inputs[1]])
                 }
                 None => self.unlifted(0),
@@ -213,10 +219,19 @@ impl<'a> Lifter<'a> {
         self.make(Op::Load(Space::Constant(0)), width, &[address])
     }
 
-    /// Returns the external function that a relocation inserts into a call.
-    pub(super) fn external_callee(&self) -> Option<&'a str> {
+    /// Returns the function that a call calls: that which a relocation inserts, or a recursive one.
+    pub(super) fn callee_name(&self, instruction: &Instruction) -> Option<&'a str> {
         let address = u64::from(self.address);
-        self.code.relocations.iter().find(|entry| entry.address == address).map(|entry| entry.symbol)
+        let external = self.code.relocations.iter().find(|entry| entry.address == address);
+        if let Some(external) = external {
+            return Some(external.symbol);
+        }
+        let callee = self.flow.recursive_callee(instruction, address)?;
+        if callee == self.code.entry {
+            return Some(self.name);
+        }
+        let mut functions = self.code.functions.iter();
+        functions.find(|function| function.address == callee).map(|function| function.name_in_c)
     }
 
     /// Returns the part of a symbol's address that a relocation inserts into the instruction.

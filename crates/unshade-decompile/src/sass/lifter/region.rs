@@ -52,7 +52,15 @@ impl Lifter<'_> {
         self.builder.read(block, variable)
     }
 
+    /// Writes a variable that the instruction names.
     pub(in crate::sass) fn write_variable(&mut self, variable: u32, value: ValueId) {
+        if let Some(written) = self.written.get_mut(variable as usize) {
+            *written = true;
+        }
+        self.set_variable(variable, value);
+    }
+
+    pub(in crate::sass) fn set_variable(&mut self, variable: u32, value: ValueId) {
         let block = self.block;
         match (&mut self.region, self.side) {
             (Some(region), Side::Plain) => region.overlay.retain(|entry| entry.0 != variable),

@@ -1,0 +1,155 @@
+//! The function as a whole: its parameters and its result; calls of other functions.
+
+use super::structures::Structures;
+use super::{Printer, declaration};
+use crate::ir::{Callee, CalleeId, Module, Op, Parameter, ValueId};
+use crate::types::{Type, Types};
+
+/// Returns the type of a function's result.
+pub(super) fn result(module: &Module<'_>, types: &Types) -> Type {
+    let function = &module.function;
+    let effects = function.blocks.iter().flat_map(|block| &block.effects);
+    let mut ends = effects.filter(|effect| function.op(**effect) == Op::Return);
+    let Some(end) = ends.clone().next() else { return Type::Void };
+    if let Some(result) = module.result {
+        return result;
+    }
+    let words = function.inputs(*end).len() as u8;
+    if words > 1 {
+        return Type::Vector(words, crate::types::NumberKind::Unsigned);
+    }
+    // Constants have no type of their own.
+    let input = |end: &ValueId| function.input(*end, 0);
+    let typed = ends.find(|end| !matches!(function.op(input(end)), Op::Constant(_) | Op::Undefined));
+    match typed {
+        Some(end) => types.of[input(end)],
+        None => Type::Integer(function.width(input(end)), false),
+    }
+}
+
+impl Printer<'_> {
+    pub(super) fn signature(&self, structures: &Structures) -> String {
+        let mut list = Vec::new();
+        for index in 0..self.parameters.len() {
+            let name = format!("param_{}", index + 1);
+            list.push(match (self.parameter_type(index), structures.name(index)) {
+                (Some(ty), _) => declaration(ty, &name),
+                (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
+            });
+        }
+        // The name is that of the symbol, which C++ must not mangle again.
+        let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
+        let head = declaration(self.result, &self.module.name);
+        format!("extern \"C\" {kind} {head}({})", list.join(", "))
+    }
+
+    /// Returns the type of a parameter, or `None` for a structure.
+    pub(super) fn parameter_type(&self, index: usize) -> Option<Type> {
+        let parameter = &self.parameters[index];
+        if let Some(ty) = parameter.ty {
+            return Some(ty);
+        }
+        let bits = match parameter.size {
+            1 | 2 | 4 | 8 => (parameter.size * 8) as u8,
+            _ => return None,
+        };
+        Some(self.read.get(&(parameter.offset, bits)).copied().unwrap_or(Type::Integer(bits, false)))
+    }
+
+    /// Derives the parameters from the reads of their bank, if no metadata describes them.
+    pub(super) fn find_parameters(&mut self) {
+        if self.parameters.is_empty() {
+            let mut reads: Vec<(u32, u32)> = Vec::new();
+            for value in &self.function.values {
+                if let Op::Parameter(offset) = value.op {
+                    reads.push((offset, u32::from(value.width) / 8));
+                }
+            }
+            // Of each offset the widest read.
+            reads.sort_unstable_by_key(|read| (read.0, std::cmp::Reverse(read.1)));
+            reads.dedup_by_key(|read| read.0);
+            let mut end = 0;
+            for (offset, size) in reads {
+                if offset >= end {
+                    // A device function's parameters are words without gaps.
+                    while !self.module.is_kernel && end < offset {
+                        self.parameters.push(Parameter { offset: end, size: 4, ty: None });
+                        end += 4;
+                    }
+                    self.parameters.push(Parameter { offset, size, ty: None });
+                    end = offset + size;
+                }
+            }
+        }
+        self.parameters.sort_by_key(|parameter| parameter.offset);
+    }
+
+    /// Returns how others call the function, if it is a device function.
+    pub(super) fn prototype(&self) -> Option<Callee> {
+        if self.module.is_kernel {
+            return None;
+        }
+        let typed =
+            |index: usize| Parameter { ty: self.parameter_type(index), ..self.parameters[index].clone() };
+        Some(Callee {
+            name: self.module.name.clone(),
+            parameters: (0..self.parameters.len()).map(typed).collect(),
+            words: match self.result {
+                Type::Vector(words, _) => words,
+                ty => ty.bits().div_ceil(32),
+            },
+            result: Some(self.result),
+        })
+    }
+
+    /// Declares the structure of a result that has no type in CUDA.
+    fn declare_result(&mut self, ty: Type) {
+        if let Type::Vector(words @ 5.., _) = ty {
+            let name = ty.name();
+            // A name that sorts before those of functions.
+            self.global(
+                &format!(" {name}"),
+                format!("struct {name} {{\n    unsigned int word[{words}];\n}};"),
+            );
+        }
+    }
+
+    /// Returns the result that a device function ends with.
+    pub(super) fn returned(&mut self, id: ValueId) -> String {
+        let words: Vec<ValueId> =
+            (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index)).collect();
+        self.declare_result(self.result);
+        match words[..] {
+            [value] => self.value(value, 0, self.result),
+            _ => {
+                let words: Vec<String> =
+                    words.into_iter().map(|word| self.value(word, 0, self.result.word())).collect();
+                let (name, words) = (self.result.name(), words.join(", "));
+                if matches!(self.result, Type::Vector(5.., _)) {
+                    format!("{name}{{{{{words}}}}}")
+                } else {
+                    format!("make_{name}({words})")
+                }
+            }
+        }
+    }
+
+    /// Returns a call of a device function, which is declared before.
+    pub(super) fn invocation(&mut self, id: ValueId, callee: CalleeId) -> String {
+        let function = self.function;
+        let callee = &function.callees[callee];
+        let types =
+            |parameter: &Parameter| parameter.ty.unwrap_or(Type::Integer(parameter.size as u8 * 8, false));
+        let types: Vec<Type> = callee.parameters.iter().map(types).collect();
+        let names: Vec<&str> = types.iter().map(|ty| ty.name().trim_end()).collect();
+        let head = declaration(callee.result_type(), &callee.name);
+        self.declare_result(callee.result_type());
+        self.global(&callee.name, format!("extern \"C\" __device__ {head}({});", names.join(", ")));
+        let arguments: Vec<String> = types
+            .iter()
+            .enumerate()
+            .map(|(index, ty)| self.value(function.input(id, index), 0, *ty))
+            .collect();
+        format!("{}({})", callee.name, arguments.join(", "))
+    }
+}

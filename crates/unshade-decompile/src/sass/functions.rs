@@ -1,0 +1,252 @@
+//! The signatures of device functions: what their code reads and writes, as nothing in a cubin describes them.
+//!
+//! Each function is lifted as if every call passed and returned all registers of the calling convention. A word is a
+//! parameter if something that the function must do depends on it. A word is part of the result if a caller's effects
+//! depend on it; if no caller is known, if the function sets it on all paths. Both depend on the signatures of other
+//! functions, recursively, so they grow from nothing up to a fixed point.
+
+use super::{Source, convention};
+use crate::ir::{Callee, Function, IdVec, Op, Parameter, ValueId, ValueMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The device functions of a program, by their name in C.
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    callees: BTreeMap<String, Callee>,
+    /// Their names; callees come before their callers, except in cycles.
+    order: Vec<String>,
+    /// The registers that each changes and does not restore, in order.
+    changed: BTreeMap<String, Vec<u32>>,
+}
+
+/// A function lifted with calls that pass and return everything.
+struct Raw<'a> {
+    source: &'a Source<'a>,
+    function: Function,
+    /// The registers that its own instructions write.
+    written: Vec<u32>,
+}
+
+/// What is known of a function.
+#[derive(Default)]
+struct Words {
+    /// The words of parameters that it needs.
+    needed: BTreeSet<u32>,
+    /// The words of its result that callers need.
+    returned: BTreeSet<u32>,
+}
+
+impl Functions {
+    /// Returns a function.
+    pub fn get(&self, name: &str) -> Option<&Callee> {
+        self.callees.get(name)
+    }
+
+    /// Returns the names of all functions, callees before their callers, except in cycles.
+    pub fn order(&self) -> &[String] {
+        &self.order
+    }
+
+    /// Returns the registers that a function changes. Compilers rely on what they see of a callee: other registers keep
+    /// their values even if the convention does not preserve them.
+    pub(super) fn changed(&self, name: &str) -> Vec<u32> {
+        self.changed.get(name).cloned().unwrap_or_else(|| convention::changed().collect())
+    }
+
+    /// Adds a function, or replaces the one with its name.
+    pub fn insert(&mut self, callee: Callee) {
+        self.callees.insert(callee.name.clone(), callee);
+    }
+
+    /// Infers the signatures of the device functions among `sources`, in words. `sources` are all functions of a
+    /// program that call others or are called. Functions that exceed the budget have none.
+    pub fn infer(sources: &[Source<'_>], budget: usize) -> Self {
+        let mut all = Self::default();
+        for source in sources.iter().filter(|source| !source.is_kernel) {
+            all.insert(convention::unknown_callee(&source.name));
+        }
+        let lift = |all: &Self| -> Vec<Raw<'_>> {
+            let lifted = sources.iter().filter_map(|source| {
+                let (function, written) = super::lift_raw(source, all, budget).ok()?;
+                Some(Raw { source, function, written })
+            });
+            lifted.collect()
+        };
+        let changed = changed(&lift(&all));
+        all.changed = changed;
+        let raw = lift(&all);
+        let words = words(&raw);
+        let mut found = Self { order: order(&raw), changed: all.changed.clone(), ..Self::default() };
+        for raw in raw.iter().filter(|raw| !raw.source.is_kernel) {
+            found.insert(callee(raw.source, &words[raw.source.name.as_str()]));
+        }
+        found
+    }
+}
+
+/// Returns the registers that each function and its callees change.
+fn changed(raw: &[Raw<'_>]) -> BTreeMap<String, Vec<u32>> {
+    let own = |raw: &Raw<'_>| {
+        let written = raw.written.iter().copied().filter(|register| !convention::is_preserved(*register));
+        (raw.source.name.clone(), written.collect::<BTreeSet<u32>>())
+    };
+    let mut changed: BTreeMap<String, BTreeSet<u32>> = raw.iter().map(own).collect();
+    loop {
+        let mut is_final = true;
+        for raw in raw {
+            let callees = raw.function.callees.iter();
+            let all: BTreeSet<u32> = callees
+                .flat_map(|callee| match changed.get(&callee.name) {
+                    Some(registers) => registers.iter().copied().collect(),
+                    None => convention::changed().collect::<Vec<u32>>(),
+                })
+                .collect();
+            let own = changed.entry(raw.source.name.clone()).or_default();
+            let count = own.len();
+            own.extend(all);
+            is_final &= own.len() == count;
+        }
+        if is_final {
+            return changed.into_iter().map(|(name, all)| (name, all.into_iter().collect())).collect();
+        }
+    }
+}
+
+/// Returns the names of the device functions, callees before their callers, except in cycles.
+fn order(raw: &[Raw<'_>]) -> Vec<String> {
+    let by_name: BTreeMap<&str, &Raw<'_>> = raw.iter().map(|raw| (raw.source.name.as_str(), raw)).collect();
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut list: Vec<(&str, bool)> = by_name.keys().rev().map(|name| (*name, false)).collect();
+    while let Some((name, is_left)) = list.pop() {
+        let Some(raw) = by_name.get(name).filter(|raw| !raw.source.is_kernel) else { continue };
+        if is_left {
+            order.push(name.to_owned());
+        } else if seen.insert(name) {
+            list.push((name, true));
+            list.extend(raw.function.callees.iter().map(|callee| (callee.name.as_str(), false)));
+        }
+    }
+    order
+}
+
+/// Returns the words that each function needs and returns.
+fn words<'a>(raw: &[Raw<'a>]) -> BTreeMap<&'a str, Words> {
+    let mut known: BTreeMap<&str, Words> = BTreeMap::new();
+    for raw in raw {
+        known.insert(&raw.source.name, Words::default());
+    }
+    let called: BTreeSet<&str> =
+        raw.iter().flat_map(|raw| raw.function.callees.iter()).map(|callee| callee.name.as_str()).collect();
+    for raw in raw.iter().filter(|raw| !called.contains(raw.source.name.as_str())) {
+        let returned = returned(&raw.function);
+        known.entry(&raw.source.name).or_default().returned = returned;
+    }
+    loop {
+        let mut changed = false;
+        for raw in raw {
+            let found = mark(&raw.function, &raw.source.name, &known);
+            for (name, needed, returned) in found {
+                let Some(words) = known.get_mut(name.as_str()) else { continue };
+                let count = words.needed.len() + words.returned.len();
+                words.needed.extend(needed);
+                words.returned.extend(returned);
+                changed |= words.needed.len() + words.returned.len() > count;
+            }
+        }
+        if !changed {
+            return known;
+        }
+    }
+}
+
+/// Returns the words of its result that a function sets on all paths: the first, and the second if both are halves of
+/// one value.
+fn returned(function: &Function) -> BTreeSet<u32> {
+    let effects = function.blocks.iter().flat_map(|block| &block.effects);
+    let ends: Vec<ValueId> = effects.copied().filter(|effect| function.op(*effect) == Op::Return).collect();
+    let is_set = |word: usize| {
+        let value = |end: &ValueId| function.op(function.input(*end, word));
+        let offset = 4 * word as u32;
+        ends.iter().all(|end| value(end) != Op::Undefined && value(end) != Op::Parameter(offset))
+    };
+    let is_wide = |end: &ValueId| {
+        let (low, high) = (function.input(*end, 0), function.input(*end, 1));
+        let whole = function.input(low, 0);
+        function.op(low) == Op::Low && function.op(high) == Op::High && whole == function.input(high, 0)
+    };
+    match !ends.is_empty() && is_set(0) {
+        false => BTreeSet::new(),
+        true if ends.iter().all(is_wide) => BTreeSet::from([0, 1]),
+        true => BTreeSet::from([0]),
+    }
+}
+
+/// Returns, by name, the words that a function needs of its own parameters and of the results of others.
+fn mark(
+    function: &Function,
+    name: &str,
+    known: &BTreeMap<&str, Words>,
+) -> Vec<(String, BTreeSet<u32>, BTreeSet<u32>)> {
+    let needs = |name: &str, index: usize| {
+        let words = known.get(name);
+        words.is_some_and(|words| words.needed.contains(&(index as u32)))
+    };
+    let returned = &known[name].returned;
+    let mut marked: ValueMap<bool> = IdVec::filled(false, function.values.len());
+    let mut list: Vec<ValueId> = Vec::new();
+    for block in &function.blocks {
+        list.extend(block.effects.iter().copied().filter(|effect| function.is_kept(*effect)));
+        list.extend(block.end.input().map(|input| function.resolve(input)));
+    }
+    let mut found: BTreeMap<&str, (BTreeSet<u32>, BTreeSet<u32>)> = BTreeMap::new();
+    while let Some(id) = list.pop() {
+        if std::mem::replace(&mut marked[id], true) {
+            continue;
+        }
+        match function.op(id) {
+            Op::Parameter(offset) => {
+                found.entry(name).or_default().0.insert(offset / 4);
+                if function.width(id) > 32 {
+                    found.entry(name).or_default().0.insert(offset / 4 + 1);
+                }
+            }
+            Op::Result(word) => {
+                if let Op::Invoke(callee) = function.op(function.input(id, 0)) {
+                    let callee = function.callees[callee].name.as_str();
+                    found.entry(callee).or_default().1.insert(word.into());
+                }
+            }
+            _ => {}
+        }
+        for index in 0..function.inputs(id).len() {
+            let is_needed = match function.op(id) {
+                Op::Invoke(callee) => needs(&function.callees[callee].name, index),
+                Op::Return => returned.contains(&(index as u32)),
+                _ => true,
+            };
+            let input = function.input(id, index);
+            if is_needed && input != ValueId::NONE {
+                list.push(input);
+            }
+        }
+    }
+    found.into_iter().map(|(name, (needed, returned))| (name.to_owned(), needed, returned)).collect()
+}
+
+/// Returns a function with parameters of one word each, or with those that its mangled name states if they are all that it
+/// reads.
+fn callee(source: &Source<'_>, words: &Words) -> Callee {
+    let covers = |word: &u32| {
+        let byte = 4 * word;
+        source.parameters.iter().any(|known| (known.offset..known.offset + known.size).contains(&byte))
+    };
+    let parameters = if words.needed.iter().all(covers) && !source.parameters.is_empty() {
+        source.parameters.clone()
+    } else {
+        let count = words.needed.last().map_or(0, |last| last + 1);
+        (0..count).map(|word| Parameter { offset: 4 * word, size: 4, ty: None }).collect()
+    };
+    let words = words.returned.last().map_or(0, |last| last + 1) as u8;
+    Callee { name: source.name.clone(), parameters, words, result: None }
+}

@@ -1,0 +1,105 @@
+//! The parameters of functions: kernels describe theirs in `.nv.info`; of device functions only a mangled name is known.
+
+use unshade_decompile::Parameter;
+use unshade_decompile::types::{NumberKind, Type};
+use unshade_nv::Cubin;
+use unshade_nv::function::{Function, parameter_base};
+
+/// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them.
+pub(super) fn of(cubin: &Cubin<'_>, function: &Function<'_>, demangled: Option<&str>) -> Vec<Parameter> {
+    if function.symbol.is_kernel() {
+        let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
+        of_kernel(cubin, function, &types)
+    } else {
+        of_device_function(demangled)
+    }
+}
+
+/// Returns the parameters of a device function as the calling convention places them, or none if a type is not known. A
+/// name doesn't tell whether a function is a method with another parameter, `this`: the decompiler checks what is read.
+pub(super) fn of_device_function(demangled: Option<&str>) -> Vec<Parameter> {
+    let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
+    let mut end = 0_u32;
+    let parameter = |name: &&str| {
+        // Narrow integers have a register of their own.
+        let ty = match type_of(name)? {
+            Type::Integer(..32, is_signed) => Type::Integer(32, is_signed),
+            ty => ty,
+        };
+        let size = u32::from(ty.bits()) / 8;
+        let offset = end.next_multiple_of(size);
+        end = offset + size;
+        Some(Parameter { offset, size, ty: Some(ty) })
+    };
+    types.iter().map(parameter).collect::<Option<_>>().unwrap_or_default()
+}
+
+fn of_kernel(cubin: &Cubin<'_>, function: &Function<'_>, types: &[&str]) -> Vec<Parameter> {
+    let base = parameter_base(cubin.arch());
+    let found = function.parameters(cubin);
+    let has_types = types.len() == found.len();
+    found
+        .into_iter()
+        .enumerate()
+        .map(|(index, (offset, parameter))| {
+            let size = u32::from(parameter.size);
+            let ty = if has_types { types.get(index).and_then(|name| type_of(name)) } else { None };
+            Parameter {
+                offset: offset.saturating_sub(base),
+                size,
+                ty: ty.filter(|ty| u32::from(ty.bits()) == size * 8),
+            }
+        })
+        .collect()
+}
+
+/// Returns the types between the last parentheses of a demangled name.
+fn argument_types(name: &str) -> Vec<&str> {
+    let Some(end) = name.rfind(')') else { return Vec::new() };
+    let mut depth = 0_usize;
+    let mut parts = Vec::new();
+    let mut last = end;
+    for (index, byte) in name.bytes().enumerate().take(end).collect::<Vec<_>>().into_iter().rev() {
+        match byte {
+            b')' | b'>' | b']' => depth += 1,
+            b'(' if depth == 0 => {
+                parts.push(name[index + 1..last].trim());
+                parts.reverse();
+                return parts;
+            }
+            b'(' | b'<' | b'[' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                parts.push(name[index + 1..last].trim());
+                last = index;
+            }
+            _ => {}
+        }
+    }
+    Vec::new()
+}
+
+/// Returns the C type with a name in C++; none for classes and for types of unknown size.
+fn type_of(name: &str) -> Option<Type> {
+    let name = name.trim();
+    if let Some(target) = name.strip_suffix('*') {
+        let target = target.trim().trim_end_matches("const").trim().trim_start_matches("const ").trim();
+        return scalar(target.trim_end_matches("volatile").trim()).map(Type::pointer);
+    }
+    scalar(name.trim_start_matches("const ").trim_end_matches(" const"))
+}
+
+fn scalar(name: &str) -> Option<Type> {
+    Some(match name {
+        "float" => Type::of(32, NumberKind::Float),
+        "double" => Type::of(64, NumberKind::Float),
+        "bool" | "unsigned char" => Type::of(8, NumberKind::Unsigned),
+        "char" | "signed char" => Type::of(8, NumberKind::Signed),
+        "short" => Type::of(16, NumberKind::Signed),
+        "unsigned short" => Type::of(16, NumberKind::Unsigned),
+        "int" => Type::of(32, NumberKind::Signed),
+        "unsigned int" | "unsigned" => Type::of(32, NumberKind::Unsigned),
+        "long" | "long long" => Type::of(64, NumberKind::Signed),
+        "unsigned long" | "unsigned long long" => Type::of(64, NumberKind::Unsigned),
+        _ => return None,
+    })
+}

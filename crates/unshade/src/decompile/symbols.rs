@@ -1,0 +1,268 @@
+//! What a cubin says about the surroundings of a function: variables, constants, other functions, relocations.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use unshade_decompile::c;
+use unshade_decompile::ir::{MemoryObject, ObjectSpace};
+use unshade_decompile::sass::{AddressPart, FunctionSymbol, Relocation};
+use unshade_nv::Cubin;
+use unshade_nv::cubin::Role;
+use unshade_nv::elf::Section;
+use unshade_nv::function::{Function, FunctionKind};
+use unshade_nv::link::{self, Layout};
+use unshade_nv::relocation::RelocationType;
+use unshade_nv::symbol::{Binding, Symbol, SymbolType};
+
+/// Returns the name of a function in C. Headers define some that a compiler leaves in the file as well; these are not
+/// mangled, and get a name of their own.
+pub(super) fn name_in_c(symbol: &Symbol<'_>) -> String {
+    let name = c::identifier(&String::from_utf8_lossy(symbol.name));
+    let is_own = symbol.binding == Binding::GLOBAL || symbol.section == Symbol::UNDEFINED;
+    if is_own || symbol.is_kernel() || name.starts_with("_Z") { name } else { name + "_" }
+}
+
+/// Returns the initial bytes of a variable, empty if the file has none.
+fn initial_bytes<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) -> &'a [u8] {
+    let (Ok(start), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return &[] };
+    let Ok(bytes) = cubin.elf().bytes(section) else { return &[] };
+    start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
+}
+
+/// A variable: its name, memory space, offset in that space, size in bytes, and initial bytes.
+type NamedVariable<'a> = (String, ObjectSpace, u64, u64, &'a [u8]);
+
+/// Returns the texture or surface whose handle or descriptor a relocation writes into constant bank 0.
+fn image<'a>(
+    cubin: &Cubin<'a>,
+    section: u32,
+    relocation: &unshade_nv::relocation::Relocation,
+) -> Option<NamedVariable<'a>> {
+    let (place, size) = match relocation.kind {
+        RelocationType::CUDA_TEX_HEADER_INDEX => (ObjectSpace::Texture, 4),
+        RelocationType::CUDA_SURF_HW_DESC => (ObjectSpace::Surface, 32),
+        _ => return None,
+    };
+    let section = cubin.elf().section(section).ok()?;
+    let symbol = cubin.elf().symbols()?.get(relocation.symbol)?;
+    let name = String::from_utf8_lossy(symbol.name).into_owned();
+    (Role::of(&section).0 == Role::Constant(0)).then_some((name, place, relocation.offset, size, &[][..]))
+}
+
+/// Maximum number of variables that are passed to the decompiler.
+const MAX_VARIABLES: usize = 4096;
+
+/// A function in a section.
+pub(super) struct InnerFunction {
+    address: u64,
+    pub(super) size: u64,
+    pub(super) name: String,
+    name_in_c: String,
+}
+
+/// Variables and functions of a cubin. Owns their names, which the decompiler borrows.
+pub(super) struct CubinSymbols<'a> {
+    layout: Layout,
+    /// The constant banks that the functions of a relocatable cubin share.
+    banks: BTreeMap<u8, Vec<u8>>,
+    variables: Vec<NamedVariable<'a>>,
+    /// The functions, by the section of their code.
+    functions: BTreeMap<u32, Vec<InnerFunction>>,
+}
+
+impl<'a> CubinSymbols<'a> {
+    pub(super) fn new(cubin: &Cubin<'a>) -> Self {
+        let layout = Layout::new(cubin);
+        let bank = |bank: u8| Some((bank, layout.bank(cubin, bank)?));
+        let banks = (1..=u8::MAX).filter_map(bank).collect();
+        let mut variables = Vec::new();
+        for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
+            if symbol.size == 0 || variables.len() >= MAX_VARIABLES {
+                continue;
+            }
+            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let place = match Role::of(&section) {
+                // Constants of a function are its literals.
+                (Role::Constant(bank), b"") if bank != 0 => ObjectSpace::Constant(bank),
+                (Role::Global, _) => ObjectSpace::Global,
+                (Role::Shared, _) => ObjectSpace::Shared,
+                _ => continue,
+            };
+            let name = String::from_utf8_lossy(symbol.name).into_owned();
+            let bytes = initial_bytes(cubin, &section, symbol.value, symbol.size);
+            variables.push((name, place, layout.offset(&symbol), symbol.size, bytes));
+        }
+        let mut functions: BTreeMap<u32, Vec<InnerFunction>> = BTreeMap::new();
+        let outer = cubin.functions().filter(|function| function.kind != FunctionKind::Inner);
+        let mut names: BTreeSet<String> = outer.map(|function| name_in_c(&function.symbol)).collect();
+        for function in cubin.functions() {
+            if let Some(section) = &function.section {
+                let name = String::from_utf8_lossy(function.name()).into_owned();
+                let mut name_in_c = name_in_c(&function.symbol);
+                if function.kind == FunctionKind::Inner {
+                    name_in_c = c::identifier(name.rsplit('$').next().unwrap_or_default());
+                    // Several kernels may have a copy of the same function.
+                    while !names.insert(name_in_c.clone()) {
+                        name_in_c.push('_');
+                    }
+                }
+                let (address, size) = (function.symbol.value, function.symbol.size);
+                functions.entry(section.index).or_default().push(InnerFunction {
+                    address,
+                    size,
+                    name,
+                    name_in_c,
+                });
+            }
+        }
+        Self { layout, banks, variables, functions }
+    }
+
+    /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
+    pub(super) fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
+        let mut found: Vec<(u8, &'s [u8])> =
+            self.banks.iter().map(|(bank, bytes)| (*bank, bytes.as_slice())).collect();
+        for section in function.sections(cubin) {
+            if let (Role::Constant(bank), _) = Role::of(&section)
+                && bank != 0
+                && !self.banks.contains_key(&bank)
+                && let Ok(bytes) = cubin.elf().bytes(&section)
+            {
+                found.push((bank, bytes.data()));
+            }
+        }
+        found
+    }
+
+    /// Returns the code of a function with the offsets of constants and of shared variables, which a relocatable cubin
+    /// leaves to the linker. Addresses stay open: the relocations name what they are of.
+    pub(super) fn patched<'b>(
+        &self,
+        cubin: &Cubin<'a>,
+        function: &Function<'a>,
+        code: &'b [u8],
+    ) -> Cow<'b, [u8]> {
+        let section = function.section.as_ref().map_or(0, |section| section.index);
+        let mut bytes = Cow::Borrowed(code);
+        for (_, relocation) in function.relocations(cubin).filter(|(of, _)| *of == section) {
+            let Some(field) = link::field(relocation.kind).filter(|field| !field.is_generic()) else {
+                continue;
+            };
+            let Some(symbol) = cubin.elf().symbol(relocation.symbol) else { continue };
+            let Ok(memory) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let bank = match Role::of(&memory).0 {
+                Role::Constant(bank) => bank,
+                Role::Shared => 0,
+                _ => continue,
+            };
+            let value = self.layout.offset(&symbol).wrapping_add_signed(relocation.addend);
+            field.patch(bytes.to_mut(), relocation.offset, value, bank);
+        }
+        bytes
+    }
+}
+
+/// Symbols that a function's code refers to. Owns their names, which the decompiler borrows.
+pub(super) struct FunctionReferences<'a, 'c> {
+    relocations: Vec<(u64, String, u64, AddressPart)>,
+    has_functions: bool,
+    images: Vec<NamedVariable<'a>>,
+    cubin_symbols: &'c CubinSymbols<'a>,
+    /// The functions in the same section, including the function itself.
+    functions: &'c [InnerFunction],
+    /// Address of the function in its section.
+    entry: u64,
+}
+
+impl<'a, 'c> FunctionReferences<'a, 'c> {
+    pub(super) fn new(
+        cubin: &Cubin<'a>,
+        function: &Function<'_>,
+        cubin_symbols: &'c CubinSymbols<'a>,
+    ) -> Self {
+        let code = function.section.as_ref().map_or(0, |section| section.index);
+        let symbols = cubin.elf().symbols();
+        let mut relocations = Vec::new();
+        let mut images = Vec::new();
+        let mut has_functions = false;
+        for (section, relocation) in function.relocations(cubin) {
+            if section != code {
+                images.extend(image(cubin, section, &relocation));
+                continue;
+            }
+            // Offsets in smaller memories are in the code: see `CubinSymbols::patched`.
+            if link::field(relocation.kind).is_some_and(|field| !field.is_generic()) {
+                continue;
+            }
+            let part = match relocation.kind {
+                RelocationType::CUDA_ABS32_LO_23
+                | RelocationType::CUDA_ABS32_LO_26
+                | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
+                RelocationType::CUDA_ABS32_HI_23
+                | RelocationType::CUDA_ABS32_HI_26
+                | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
+                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => AddressPart::Low,
+                _ => AddressPart::Target,
+            };
+            let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
+            // The encoded target of a call within the section is already final.
+            if part == AddressPart::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
+                continue;
+            }
+            let name = match symbol {
+                Some(symbol) if symbol.kind == SymbolType::FUNCTION => {
+                    has_functions = true;
+                    name_in_c(&symbol)
+                }
+                Some(symbol) => String::from_utf8_lossy(symbol.name).into_owned(),
+                None => String::new(),
+            };
+            relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
+        }
+        let functions = cubin_symbols.functions.get(&code).map_or(&[][..], Vec::as_slice);
+        Self { relocations, has_functions, images, cubin_symbols, functions, entry: function.symbol.value }
+    }
+
+    /// Returns whether the function refers to others outside of its section.
+    pub(super) fn has_functions(&self) -> bool {
+        self.has_functions
+    }
+
+    /// Returns the other functions of the section.
+    pub(super) fn functions(&self) -> Vec<FunctionSymbol<'_>> {
+        let others = self.functions.iter().filter(|function| function.address != self.entry);
+        let symbol = |function: &'c InnerFunction| FunctionSymbol {
+            address: function.address,
+            name: &function.name,
+            name_in_c: &function.name_in_c,
+        };
+        others.map(symbol).collect()
+    }
+
+    /// Returns the function of the section at an address.
+    pub(super) fn function_at(&self, address: u64) -> Option<&InnerFunction> {
+        self.functions.iter().find(|function| function.address == address)
+    }
+
+    pub(super) fn relocations(&self) -> Vec<Relocation<'_>> {
+        let all = self.relocations.iter();
+        all.map(|(address, symbol, addend, part)| Relocation {
+            address: *address,
+            symbol,
+            addend: *addend,
+            part: *part,
+        })
+        .collect()
+    }
+
+    pub(super) fn variables(&self) -> Vec<MemoryObject<'_>> {
+        let all = self.images.iter().chain(&self.cubin_symbols.variables).take(MAX_VARIABLES);
+        all.map(|(name, place, offset, size, bytes)| MemoryObject {
+            name: Cow::Borrowed(name),
+            space: *place,
+            offset: *offset,
+            size: *size,
+            bytes: Cow::Borrowed(bytes),
+        })
+        .collect()
+    }
+}
