@@ -504,6 +504,7 @@ pub fn decompile(data: &[u8]) {
             parameters: Vec::new(),
             code,
             shared_size: 0,
+            is_pointed: false,
         };
         let options = Options { budget: 4_000, ..Options::default() };
         if let Ok(decompiled) = decompile(&source, &options) {

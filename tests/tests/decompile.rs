@@ -24,7 +24,14 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         variables: Vec::new(),
         relocations: Vec::new(),
     };
-    let source = Source { name: String::from(name), is_kernel: true, parameters, code, shared_size: 0 };
+    let source = Source {
+        name: String::from(name),
+        is_kernel: true,
+        parameters,
+        code,
+        shared_size: 0,
+        is_pointed: false,
+    };
     decompile(&source, &Options::default()).unwrap().text()
 }
 

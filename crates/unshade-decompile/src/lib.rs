@@ -193,6 +193,9 @@ pub fn decompile_cached(
 ) -> Result<Decompiled, DecompileError> {
     let mut module = sass::lift(source, functions, options.budget)?;
     let function = &mut module.function;
+    if !module.is_kernel {
+        pass::saves::run(function);
+    }
     pass::run(function, &module.objects, cache);
     let flushes = !options.explicit_flushes && pass::flush::run(function);
     let graph = Graph::new(function);

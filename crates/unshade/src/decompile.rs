@@ -140,6 +140,7 @@ impl<'a, 'c> Input<'a, 'c> {
             parameters: parameters::of_device_function(demangle(function.name_in_c.as_bytes()).as_deref()),
             code: Code { entry: function.address, ..source.code.clone() },
             shared_size: source.shared_size,
+            is_pointed: false,
         });
         inner.collect()
     }
@@ -163,8 +164,10 @@ impl<'a, 'c> Input<'a, 'c> {
             variables: self.references.variables(),
             relocations: self.references.relocations(),
         };
+        let name = symbols::name_in_c(&self.function.symbol);
         Source {
-            name: symbols::name_in_c(&self.function.symbol),
+            is_pointed: self.symbols.pointed.contains(&name),
+            name,
             is_kernel: self.function.symbol.is_kernel(),
             parameters: parameters::of(self.cubin, &self.function, self.demangled.as_deref()),
             code,

@@ -315,6 +315,11 @@ impl Printer<'_> {
         let bytes = u64::from(ty.bits() / 8).max(1);
         let volatile = if self.has_volatile_shared { "volatile " } else { "" };
         Some(match space {
+            // It is that of the kernel, wherever in its code the function is called.
+            Space::Shared if !self.module.is_kernel => {
+                let pointer = pointer_name(ty, self.has_volatile_shared);
+                format!("    {pointer}shared = ({pointer})shared_memory();")
+            }
             Space::Shared if self.module.shared_size == 0 => {
                 let pointer = pointer_name(ty, self.has_volatile_shared);
                 format!("    {pointer}shared = ({pointer})dynamic_shared;")

@@ -189,10 +189,13 @@ impl Printer<'_> {
             }
             Op::Undefined => constant(0, width, ty, precedence),
             Op::Special(special) => match (special.window(), spelling::special(special)) {
-                (Some(space), _) if width == 64 => {
+                // The address of the array keeps it in memory, and at the start of the window.
+                (Some(space), _) => {
                     self.casts += 1;
                     self.region(space, 0);
-                    wrapped(format!("(unsigned long long){}", spelling::array(space)), UNARY, precedence)
+                    let narrow = if width == 64 { "" } else { "(unsigned int)" };
+                    let text = format!("{narrow}(unsigned long long){}", spelling::array(space));
+                    wrapped(text, UNARY, precedence)
                 }
                 (_, Spelling::Cuda(name)) if width == 64 => {
                     self.casts += 1;

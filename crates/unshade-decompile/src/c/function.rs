@@ -1,7 +1,7 @@
 //! The function as a whole: its parameters and its result; calls of other functions.
 
 use super::structures::Structures;
-use super::{Printer, declaration};
+use super::{GlobalKind, Printer, declaration};
 use crate::ir::{Callee, CalleeId, Module, Op, Parameter, ValueId};
 use crate::types::{Type, Types};
 
@@ -106,9 +106,9 @@ impl Printer<'_> {
     fn declare_result(&mut self, ty: Type) {
         if let Type::Vector(words @ 5.., _) = ty {
             let name = ty.name();
-            // A name that sorts before those of functions.
             self.global(
-                &format!(" {name}"),
+                GlobalKind::Type,
+                name,
                 format!("struct {name} {{\n    unsigned int word[{words}];\n}};"),
             );
         }
@@ -134,22 +134,46 @@ impl Printer<'_> {
         }
     }
 
-    /// Returns a call of a device function, which is declared before.
+    /// Declares a device function, and the structure of its result.
+    pub(super) fn declare_function(&mut self, callee: &Callee) {
+        let head = declaration(callee.result_type(), &callee.name);
+        self.declare_result(callee.result_type());
+        let text = format!("extern \"C\" __device__ {head}({});", type_names(callee));
+        self.global(GlobalKind::Function, &callee.name, text);
+    }
+
+    /// Returns a call of a device function, which is declared before, or through a pointer.
     pub(super) fn invocation(&mut self, id: ValueId, callee: CalleeId) -> String {
         let function = self.function;
         let callee = &function.callees[callee];
-        let types =
-            |parameter: &Parameter| parameter.ty.unwrap_or(Type::Integer(parameter.size as u8 * 8, false));
-        let types: Vec<Type> = callee.parameters.iter().map(types).collect();
-        let names: Vec<&str> = types.iter().map(|ty| ty.name().trim_end()).collect();
-        let head = declaration(callee.result_type(), &callee.name);
-        self.declare_result(callee.result_type());
-        self.global(&callee.name, format!("extern \"C\" __device__ {head}({});", names.join(", ")));
-        let arguments: Vec<String> = types
+        let first = usize::from(callee.is_pointer());
+        let arguments: Vec<String> = callee
+            .parameters
             .iter()
             .enumerate()
-            .map(|(index, ty)| self.value(function.input(id, index), 0, *ty))
+            .map(|(index, parameter)| self.value(function.input(id, index + first), 0, type_of(parameter)))
             .collect();
-        format!("{}({})", callee.name, arguments.join(", "))
+        let arguments = arguments.join(", ");
+        if callee.is_pointer() {
+            let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
+            self.declare_result(callee.result_type());
+            self.casts += 1;
+            let head = declaration(callee.result_type(), "(*)");
+            return format!("(({head}({})){pointer})({arguments})", type_names(callee));
+        }
+        self.declare_function(callee);
+        format!("{}({arguments})", callee.name)
     }
+}
+
+/// Returns the type of a parameter; words if it is not known.
+fn type_of(parameter: &Parameter) -> Type {
+    parameter.ty.unwrap_or(Type::Integer(if parameter.size > 4 { 64 } else { 32 }, false))
+}
+
+/// Returns the types of a function's parameters.
+fn type_names(callee: &Callee) -> String {
+    let names: Vec<&str> =
+        callee.parameters.iter().map(|parameter| type_of(parameter).name().trim_end()).collect();
+    names.join(", ")
 }

@@ -82,7 +82,7 @@ impl Printer<'_> {
         } else {
             format!("texture<{}, {}> {name};", element.name(), spelling::image_shape(image))
         };
-        self.global(&name, declaration);
+        self.global(super::GlobalKind::Variable, &name, declaration);
         name
     }
 }

@@ -46,8 +46,8 @@ pub struct Printer<'a> {
     helpers: Vec<&'static str>,
     /// The fields that are read of structure parameters, in order: parameter, offset, type.
     fields: Vec<(usize, u32, Type)>,
-    /// The global variables in use: name and declaration.
-    globals: Vec<(String, String)>,
+    /// The types, functions and variables in use, in this order: kind, name and declaration.
+    globals: Vec<(GlobalKind, String, String)>,
     /// The arrays in use, and the end of the used bytes.
     pub(crate) regions: Vec<(Space, i64)>,
     /// The flags that exits of nested loops set.
@@ -74,6 +74,16 @@ pub struct Printer<'a> {
     is_summand: ValueMap<bool>,
     /// Number of printed casts.
     pub casts: usize,
+}
+
+/// What is declared before functions, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum GlobalKind {
+    Type,
+    Function,
+    Variable,
+    /// A variable whose initial value has addresses.
+    Table,
 }
 
 /// A line of the body.
@@ -170,7 +180,7 @@ impl<'a> Printer<'a> {
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
         self.globals.sort_unstable();
-        prelude.extend(self.globals.iter().map(|global| global.1.clone()));
+        prelude.extend(self.globals.iter().map(|global| global.2.clone()));
         let plain = |text: String| Line { text, addresses: Vec::new() };
         let structures = self.structures();
         let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
@@ -198,12 +208,29 @@ impl<'a> Printer<'a> {
 
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_by_cached_key(|region| spelling::array(region.0));
+        let has_shared = |printer: &Self| printer.regions.iter().any(|region| region.0 == Space::Shared);
+        if !self.module.is_kernel && has_shared(self) {
+            self.helper("shared_memory");
+            return self
+                .regions
+                .iter()
+                .filter_map(|(space, end)| self.region_declaration(*space, *end))
+                .collect();
+        }
+        // Device functions may access shared memory that the kernel itself does not.
+        let is_kept = self.module.shared_size > 0 && !self.function.callees.is_empty() && !has_shared(self);
+        if is_kept {
+            self.region(Space::Shared, 0);
+            self.helper("keep");
+        }
         // Kernels of one file may differ in the type of their dynamic shared memory, but it has one name.
         if self.module.shared_size == 0 && self.regions.iter().any(|region| region.0 == Space::Shared) {
             let declaration = "extern __shared__ __align__(16) unsigned char dynamic_shared[];";
-            self.global("dynamic_shared", declaration.to_owned());
+            self.global(GlobalKind::Variable, "dynamic_shared", declaration.to_owned());
         }
-        self.regions.iter().filter_map(|(space, end)| self.region_declaration(*space, *end)).collect()
+        let declarations =
+            self.regions.iter().filter_map(|(space, end)| self.region_declaration(*space, *end));
+        declarations.chain(is_kept.then(|| String::from("    keep(shared);"))).collect()
     }
 
     fn declarations(&self) -> Vec<String> {
@@ -257,10 +284,10 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Declares a global variable, or replaces its declaration.
-    fn global(&mut self, name: &str, declaration: String) {
-        self.globals.retain(|global| global.0 != name);
-        self.globals.push((name.to_owned(), declaration));
+    /// Declares a type, function or variable, or replaces its declaration.
+    fn global(&mut self, kind: GlobalKind, name: &str, declaration: String) {
+        self.globals.retain(|global| global.1 != name);
+        self.globals.push((kind, name.to_owned(), declaration));
     }
 
     // Statements.

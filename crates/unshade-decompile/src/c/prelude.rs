@@ -86,8 +86,12 @@ static HELPERS: &[(&str, &str, &str)] = &[
     ),
     ("virtual_id", "unsigned int ()", "    return 0;"),
     ("virtual_configuration", "unsigned int ()", "    return 0;"),
-    ("shared_window", "unsigned int ()", "    return 0;"),
-    ("local_window", "unsigned int ()", "    return 0;"),
+    (
+        "shared_memory",
+        "char * ()",
+        "    char *start;\n    asm(\"cvta.shared.u64 %0, %1;\" : \"=l\"(start) : \"l\"(0ull));\n    return start;",
+    ),
+    ("keep", "void (const void *p)", "    asm volatile(\"\" : : \"l\"(p));"),
     ("flush_to_zero", "float (float x)", "    return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x;"),
     (
         "half_to_float",

@@ -198,8 +198,8 @@ pub(super) fn special(special: Special) -> Spelling {
         Special::LaneMask(LaneRelation::LessEqual) => Spelling::Helper("lanemask_le"),
         Special::LaneMask(LaneRelation::Greater) => Spelling::Helper("lanemask_gt"),
         Special::LaneMask(LaneRelation::GreaterEqual) => Spelling::Helper("lanemask_ge"),
-        Special::SharedWindow => Spelling::Helper("shared_window"),
-        Special::LocalWindow => Spelling::Helper("local_window"),
+        // Printed as the address of the array.
+        Special::SharedWindow | Special::LocalWindow => cuda(""),
         // CUDA has no name for it: it is printed only if no variable is known to be there.
         Special::ConstantWindow => cuda("constant_window()"),
         Special::VirtualId => Spelling::Helper("virtual_id"),

@@ -1,6 +1,6 @@
 //! Global variables that code refers to: their declarations and initial values.
 
-use super::{Printer, identifier};
+use super::{GlobalKind, Printer, identifier};
 use crate::ir::{MemoryObject, ObjectSpace, Op, ValueId};
 use crate::types::{NumberKind, Type};
 
@@ -17,37 +17,107 @@ impl Printer<'_> {
     pub(super) fn symbol_type(&self, id: ValueId) -> Type {
         let (_, variable) = self.variable_of(id);
         match self.types.of[id] {
+            _ if variable.is_some_and(|variable| !variable.pointers.is_empty()) => {
+                Type::Pointer(64, NumberKind::Unsigned)
+            }
             ty @ Type::Pointer(..) if !variable.is_some_and(MemoryObject::is_literal) => ty,
             _ => Type::Pointer(8, NumberKind::Unsigned),
         }
     }
 
-    /// Returns the name of a variable, which is declared before the function, or a string literal.
+    /// Returns the name of a variable or function, which is declared before the function, or a string literal.
     pub(super) fn symbol(&mut self, id: ValueId) -> String {
         let (name, variable) = self.variable_of(id);
-        let safe = identifier(name);
         let element = self.symbol_type(id).target().unwrap_or(Type::Integer(8, false));
-        let declaration = match variable {
-            Some(variable) if variable.is_literal() => return quoted(variable.text().unwrap_or("")),
-            Some(variable) => declaration(variable, &safe, element),
-            None => format!("extern __device__ {} {safe}[];", element.name()),
-        };
-        self.global(&safe, declaration);
-        safe
+        if variable.is_none() && self.module.pointed.iter().any(|callee| callee.name == name) {
+            return self.address_of(&name.to_owned(), 0);
+        }
+        let safe = identifier(name);
+        match variable {
+            Some(variable) if variable.is_literal() => quoted(variable.text().unwrap_or("")),
+            Some(_) => {
+                let name = name.to_owned();
+                self.declare_variable(&name, element);
+                safe
+            }
+            None => {
+                let text = format!("extern __device__ {} {safe}[];", element.name());
+                self.global(GlobalKind::Variable, &safe, text);
+                safe
+            }
+        }
+    }
+
+    /// Declares a variable with its initial value, and the variables and functions that this refers to.
+    fn declare_variable(&mut self, name: &str, element: Type) {
+        let module = self.module;
+        let Some(variable) = module.objects.iter().find(|variable| variable.name == name) else { return };
+        let safe = identifier(name);
+        if self.globals.iter().any(|global| global.1 == safe && !variable.pointers.is_empty()) {
+            return;
+        }
+        // Known before what it refers to, which may be itself.
+        self.global(GlobalKind::Variable, &safe, String::new());
+        let mut pointers = Vec::new();
+        for pointer in &variable.pointers {
+            pointers.push((pointer.offset, self.address_of(&pointer.symbol, pointer.addend)));
+        }
+        let text = declaration(variable, &safe, element, &pointers);
+        if pointers.is_empty() {
+            self.global(GlobalKind::Variable, &safe, text);
+        } else {
+            // Tables may refer to each other.
+            let head = text.split(" = ").next().unwrap_or_default();
+            self.global(GlobalKind::Variable, &format!("extern {safe}"), format!("extern {head};"));
+            self.global(GlobalKind::Table, &safe, text);
+        }
+    }
+
+    /// Returns the address of a variable or function as a number.
+    fn address_of(&mut self, name: &str, addend: i64) -> String {
+        let module = self.module;
+        let safe = identifier(name);
+        if let Some(callee) = module.pointed.iter().find(|callee| callee.name == name) {
+            self.declare_function(callee);
+        } else if let Some(variable) = module.objects.iter().find(|variable| variable.name == name) {
+            let is_declared = self.globals.iter().any(|global| global.1 == safe);
+            if !variable.pointers.is_empty() {
+                self.declare_variable(name, Type::Integer(64, false));
+            } else if !is_declared {
+                // Its own use decides on its type; here any will do.
+                let text = declaration(variable, &safe, Type::Integer(8, false), &[]);
+                self.global(GlobalKind::Variable, &safe, text);
+            }
+        }
+        let text = format!("(unsigned long long){safe}");
+        match addend {
+            0 => text,
+            addend => format!("{text} + {addend}"),
+        }
     }
 }
 
-fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type) -> String {
-    let qualifier =
-        if matches!(variable.space, ObjectSpace::Constant(_)) { "__constant__" } else { "__device__" };
+fn qualifier(variable: &MemoryObject<'_>) -> &'static str {
+    if matches!(variable.space, ObjectSpace::Constant(_)) { "__constant__" } else { "__device__" }
+}
+
+/// Returns the declaration of a variable. `pointers` are the offsets and texts of addresses in its initial value.
+fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type, pointers: &[(u64, String)]) -> String {
     let bytes = usize::from(element.bits() / 8).max(1);
     let count = variable.size.div_ceil(bytes as u64);
-    let mut text = format!("{qualifier} {} {name}[{count}]", element.name());
+    let mut text = format!("{} {} {name}[{count}]", qualifier(variable), element.name());
     // Trailing zeros can be omitted.
     let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    let used = variable.bytes.get(..length.next_multiple_of(bytes)).unwrap_or(&variable.bytes);
-    if length > 0 {
-        text.push_str(&format!(" = {{{}}}", numbers(used, element).join(", ")));
+    let end = pointers.iter().map(|pointer| pointer.0 as usize + 8).max().unwrap_or(0).max(length);
+    let used = variable.bytes.get(..end.next_multiple_of(bytes)).unwrap_or(&variable.bytes);
+    if end > 0 {
+        let mut numbers = numbers(used, element);
+        for (offset, text) in pointers {
+            if let Some(number) = numbers.get_mut(*offset as usize / bytes) {
+                number.clone_from(text);
+            }
+        }
+        text.push_str(&format!(" = {{{}}}", numbers.join(", ")));
     }
     text.push(';');
     text
@@ -97,8 +167,9 @@ mod tests {
             offset: 0,
             size: 16,
             bytes: bytes.into(),
+            pointers: Vec::new(),
         };
-        let text = declaration(&variable, "table", Type::Integer(32, true));
+        let text = declaration(&variable, "table", Type::Integer(32, true), &[]);
         assert_eq!(text, "__constant__ int table[4] = {5, -1};");
         assert_eq!(quoted("a\"\n"), "\"a\\\"\\n\"");
     }

@@ -24,7 +24,7 @@ mod vocabulary;
 pub use id::{BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
-pub use module::{Callee, MemoryObject, Module, ObjectSpace, Parameter};
+pub use module::{Callee, InitialPointer, MemoryObject, Module, ObjectSpace, Parameter};
 pub use op::{OPERATORS, Sign, Widths};
 pub use special::{Axis, Special};
 
@@ -367,9 +367,9 @@ impl Function {
         known.unwrap_or_else(|| self.symbols.push(String::from(name)))
     }
 
-    /// Returns the callee with the name of another, and adds it if there is none.
+    /// Returns a callee, and adds it if it is new.
     pub fn callee(&mut self, callee: &Callee) -> CalleeId {
-        let known = self.callees.entries().find(|(_, known)| known.name == callee.name).map(|(id, _)| id);
+        let known = self.callees.entries().find(|(_, known)| **known == *callee).map(|(id, _)| id);
         known.unwrap_or_else(|| self.callees.push(callee.clone()))
     }
 

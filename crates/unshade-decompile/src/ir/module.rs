@@ -23,6 +23,8 @@ pub struct Module<'a> {
     pub constants: Vec<(u8, Cow<'a, [u8]>)>,
     /// The type of its result, if it is known; [`Type::Void`] for none.
     pub result: Option<Type>,
+    /// The device functions whose addresses are in variables or in code.
+    pub pointed: Vec<Callee>,
     /// Its values and blocks.
     pub function: Function,
 }
@@ -48,6 +50,11 @@ pub struct Callee {
 }
 
 impl Callee {
+    /// Returns whether it is any of several functions: the first input of a call is its address.
+    pub fn is_pointer(&self) -> bool {
+        self.name.is_empty()
+    }
+
     /// Returns the type of its result; [`Type::Void`] for none.
     pub fn result_type(&self) -> Type {
         self.result.unwrap_or(match self.words {
@@ -70,6 +77,13 @@ pub struct Parameter {
     pub ty: Option<Type>,
 }
 
+impl Parameter {
+    /// Returns the n-th 32-bit word, of any type.
+    pub fn word(number: u32) -> Self {
+        Self { offset: 4 * number, size: 4, ty: None }
+    }
+}
+
 /// A variable with a place in memory, or a texture or surface.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MemoryObject<'a> {
@@ -83,6 +97,19 @@ pub struct MemoryObject<'a> {
     pub size: u64,
     /// Its initial value; empty if unknown.
     pub bytes: Cow<'a, [u8]>,
+    /// The addresses in its initial value; a loader writes them.
+    pub pointers: Vec<InitialPointer>,
+}
+
+/// The address of a variable or function in the initial value of a variable, 8 bytes long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialPointer {
+    /// Its offset in the variable.
+    pub offset: u64,
+    /// The name of the variable or function.
+    pub symbol: String,
+    /// What is added to the address.
+    pub addend: i64,
 }
 
 /// The memory of a variable.

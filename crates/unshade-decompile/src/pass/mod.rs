@@ -8,6 +8,7 @@ pub mod loops;
 pub mod memory;
 pub mod pairs;
 pub mod quotient;
+pub mod saves;
 pub mod simplify;
 pub mod volatile;
 pub mod windows;

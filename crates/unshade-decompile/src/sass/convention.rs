@@ -13,7 +13,7 @@
 //! values across a call (`-rdc=true`). Functions that are neither recursive nor called from elsewhere have conventions of
 //! their own; `flow` follows their calls.
 
-use super::lifter::Lifter;
+use super::lifter::{BARRIER, FIRST_FLAG, Lifter};
 use crate::ir::{Callee, Op, Parameter, Space, ValueId};
 
 /// The stack pointer.
@@ -45,7 +45,7 @@ pub(super) fn changed() -> impl Iterator<Item = u32> {
 
 /// Returns the callee with parameters and results in all registers that the convention has for them.
 pub(super) fn unknown_callee(name: &str) -> Callee {
-    let parameters = arguments().map(|(_, offset)| Parameter { offset, size: 4, ty: None });
+    let parameters = (0..u32::from(WORDS)).map(Parameter::word);
     Callee { name: name.to_owned(), parameters: parameters.collect(), words: WORDS, result: None }
 }
 
@@ -55,6 +55,11 @@ impl Lifter<'_> {
         for (register, offset) in arguments() {
             let value = self.leaf(Op::Parameter(offset), 32);
             self.builder.set_entry(register, value);
+        }
+        // What the flags hold is only saved and restored.
+        for flag in FIRST_FLAG..BARRIER {
+            let unset = self.number(0, 1);
+            self.builder.set_entry(flag, unset);
         }
         let top = self.number(u64::from(self.code.local_size), 32);
         self.builder.set_entry(STACK_POINTER, top);
@@ -82,26 +87,28 @@ impl Lifter<'_> {
         Some(self.make(Op::Low, width, &[part]))
     }
 
-    /// Returns whether a store only saves a register that the function must preserve.
-    pub(super) fn saves_register(&self, space: Space, value: ValueId) -> bool {
-        let function = &self.builder.function;
-        let is_undefined = |id: ValueId| function.op(function.resolve(id)) == Op::Undefined;
-        let value = function.resolve(value);
-        let is_saved = match function.op(value) {
-            Op::Concat => is_undefined(function.input(value, 0)) && is_undefined(function.input(value, 1)),
-            _ => is_undefined(value),
-        };
-        !self.is_kernel && space == Space::Local && is_saved
-    }
-
     /// Lifts a call of a device function. Returns false if it is unknown.
     pub(super) fn call_function(&mut self, name: &str) -> bool {
         let Some(callee) = self.functions.get(name) else { return false };
-        let inputs: Vec<ValueId> = callee
-            .parameters
-            .iter()
-            .map(|parameter| self.argument(parameter.offset, parameter.size))
-            .collect();
+        self.invoke(callee, &[], &self.functions.changed(name));
+        true
+    }
+
+    /// Lifts a call through a pointer. Returns false if there is no function that it may refer to.
+    pub(super) fn call_pointer(&mut self, pointer: ValueId) -> bool {
+        let Some(callee) = self.functions.pointer() else { return false };
+        let changed: Vec<u32> = changed().collect();
+        self.invoke(&callee, &[pointer], &changed);
+        true
+    }
+
+    /// Lifts a call. `first` are the inputs before the arguments, `changed` the registers that may have other values
+    /// afterwards.
+    fn invoke(&mut self, callee: &Callee, first: &[ValueId], changed: &[u32]) {
+        let mut inputs = first.to_vec();
+        for parameter in &callee.parameters {
+            inputs.push(self.argument(parameter.offset, parameter.size));
+        }
         let id = self.builder.function.callee(callee);
         let width = match callee.words {
             0 => 0,
@@ -118,12 +125,11 @@ impl Lifter<'_> {
         };
         let undefined = self.leaf(Op::Undefined, 32);
         results.resize(usize::from(WORDS), undefined);
-        for register in self.functions.changed(name) {
+        for &register in changed {
             let word = register.checked_sub(FIRST).and_then(|word| results.get(word as usize));
             let value = word.copied().unwrap_or(undefined);
             self.set_variable(register, value);
         }
-        true
     }
 
     /// Returns an argument: 4 or 8 bytes at an offset.

@@ -42,6 +42,8 @@ pub(super) struct Node {
     pub next: u32,
     /// For an indirect branch: the numbers in the table and their targets.
     pub table: Vec<(u64, u32)>,
+    /// Whether the branch at its end is a call through a pointer, which returns to the fall-through successor.
+    pub calls_pointer: bool,
     /// Why the branch at its end could not be followed.
     pub fault: Option<&'static str>,
 }
@@ -192,18 +194,23 @@ impl FlowBuilder<'_> {
         let Some((bank, offset, index, at)) = load else {
             return if base == 0 { self.functions() } else { Vec::new() };
         };
-        let Some(bytes) = self.code.constants.iter().find(|entry| i64::from(entry.0) == bank) else {
-            return Vec::new();
-        };
+        let bank = u64::try_from(bank).unwrap_or(u64::MAX >> 16);
         let count = self.bound(at, index).unwrap_or(MAX_TABLE).min(MAX_TABLE);
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let entries = bytes.1.get(start..).unwrap_or(&[]).chunks_exact(4).take(count);
+        let start = u64::try_from(offset + self.bias(at, index)).unwrap_or(u64::MAX);
         let mut table = Vec::new();
-        for entry in entries {
-            let number = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+        for offset in (start..).step_by(4).take(count) {
+            let Some(number) = self.code.known_constant(bank << 16 | offset, 32) else { break };
+            let number = number as u32;
             let target = base.wrapping_add_signed(i64::from(number.cast_signed()));
             let Some(target) = self.slot(target) else { break };
             table.push((u64::from(number), target));
+        }
+        // Linked code finds the addresses of functions in a bank, among other numbers; pointers are offsets there.
+        if table.is_empty() && base == 0 {
+            let banks = self.code.constants.iter().filter(|entry| u64::from(entry.0) == bank);
+            let words: Vec<u64> = banks.flat_map(|entry| entry.1.chunks_exact(4)).map(word).collect();
+            table = self.functions();
+            table.retain(|entry| words.contains(&entry.0));
         }
         table
     }
@@ -226,8 +233,7 @@ impl FlowBuilder<'_> {
 
     fn is_held(&self, address: u64) -> bool {
         let words = self.code.variables.iter().flat_map(|variable| variable.bytes.chunks_exact(4));
-        let mut words = words.filter_map(|word| <[u8; 4]>::try_from(word).ok());
-        words.any(|word| u64::from(u32::from_le_bytes(word)) == address)
+        words.map(word).any(|word| word == address)
     }
 
     /// Finds the load from a table that last wrote a register: bank, offset, index register, slot.
@@ -248,6 +254,20 @@ impl FlowBuilder<'_> {
             return Some((number(source.bank), number(source.offset), number(source.base), at));
         }
         None
+    }
+
+    /// Returns what the index of a table contains besides the index: relocatable code adds 0x8000, and the offset of the
+    /// load is less by as much.
+    fn bias(&self, slot: usize, index: i64) -> i64 {
+        for at in (slot.saturating_sub(24)..slot).rev() {
+            let Word::Instruction(instruction) = self.words[at] else { continue };
+            if instruction.operand("d").is_some_and(|operand| instruction.number(operand.value) == index) {
+                let added = instruction.operand("b").filter(|operand| operand.kind == OperandKind::Integer);
+                let is_sum = instruction.operation().name == "IADD32I";
+                return added.filter(|_| is_sum).map_or(0, |operand| instruction.number(operand.value));
+            }
+        }
+        0
     }
 
     /// Returns the number of entries of a table: the bound that its index is clamped to or compared with.
@@ -331,6 +351,7 @@ impl FlowBuilder<'_> {
                 taken: NONE,
                 next: NONE,
                 table: Vec::new(),
+                calls_pointer: false,
                 fault: None,
             });
             self.pending.push((node, stack));
@@ -401,6 +422,7 @@ impl FlowBuilder<'_> {
         let target = instruction_target(instruction, self.address(slot)).and_then(|target| self.slot(target));
         let mut table = Vec::new();
         let mut is_last = true;
+        let mut returns = None;
         let mut to = |popped: Option<(usize, u32)>, why| {
             if popped.is_none() {
                 fault = Some(why);
@@ -411,7 +433,10 @@ impl FlowBuilder<'_> {
             Kind::Branch => to(target.map(|target| (target, stack)), "a branch out of the code"),
             Kind::Indirect => {
                 let entries = self.tables.get(&slot).cloned().unwrap_or_default();
-                if entries.is_empty() {
+                if entries.is_empty() && stack != NONE && self.entries[stack as usize].0 == PushKind::Return {
+                    // The address to return to is on the stack.
+                    returns = self.pop(PushKind::Return, stack);
+                } else if entries.is_empty() {
                     to(None, "an indirect branch whose targets are not known");
                 }
                 for (number, target) in entries {
@@ -461,7 +486,12 @@ impl FlowBuilder<'_> {
                 fault = Some("control runs over the end of the code");
             }
         }
+        let calls_pointer = returns.is_some();
+        if let Some((slot, stack)) = returns {
+            next = self.node(slot, stack);
+        }
         let node = &mut self.nodes[node as usize];
+        node.calls_pointer = calls_pointer;
         node.end = slot + 1;
         node.taken = taken;
         node.next = next;
@@ -469,6 +499,11 @@ impl FlowBuilder<'_> {
         node.fault = fault;
         Ok(())
     }
+}
+
+/// Returns the number in up to 8 bytes.
+fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 fn called<'a>(

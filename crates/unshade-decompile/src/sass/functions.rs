@@ -17,6 +17,8 @@ pub struct Functions {
     order: Vec<String>,
     /// The registers that each changes and does not restore, in order.
     changed: BTreeMap<String, Vec<u32>>,
+    /// The names of those whose addresses are in variables or in code.
+    pointed: BTreeSet<String>,
 }
 
 /// A function lifted with calls that pass and return everything.
@@ -42,6 +44,28 @@ impl Functions {
         self.callees.get(name)
     }
 
+    /// Returns the functions that a pointer may refer to.
+    pub(super) fn pointed(&self) -> impl Iterator<Item = &Callee> {
+        self.pointed.iter().filter_map(|name| self.callees.get(name))
+    }
+
+    /// Returns what a call through a pointer passes and returns; `None` if no function has its address taken. If the
+    /// functions differ, it passes as many words as any needs.
+    pub(super) fn pointer(&self) -> Option<Callee> {
+        let first = self.pointed().next()?;
+        let mut callee = Callee { name: String::new(), ..first.clone() };
+        if self.pointed().any(|other| other.parameters != first.parameters) {
+            let end = |callee: &Callee| callee.parameters.last().map_or(0, |last| last.offset + last.size);
+            let words = self.pointed().map(end).max().unwrap_or(0).div_ceil(4);
+            callee.parameters = (0..words).map(Parameter::word).collect();
+        }
+        if self.pointed().any(|other| (other.words, other.result) != (first.words, first.result)) {
+            callee.words = self.pointed().map(|callee| callee.words).max().unwrap_or(0);
+            callee.result = None;
+        }
+        Some(callee)
+    }
+
     /// Returns the names of all functions, callees before their callers, except in cycles.
     pub fn order(&self) -> &[String] {
         &self.order
@@ -64,10 +88,14 @@ impl Functions {
         let mut all = Self::default();
         for source in sources.iter().filter(|source| !source.is_kernel) {
             all.insert(convention::unknown_callee(&source.name));
+            if source.is_pointed {
+                all.pointed.insert(source.name.clone());
+            }
         }
         let lift = |all: &Self| -> Vec<Raw<'_>> {
             let lifted = sources.iter().filter_map(|source| {
-                let (function, written) = super::lift_raw(source, all, budget).ok()?;
+                let (mut function, written) = super::lift_raw(source, all, budget).ok()?;
+                crate::pass::saves::run(&mut function);
                 Some(Raw { source, function, written })
             });
             lifted.collect()
@@ -76,7 +104,12 @@ impl Functions {
         all.changed = changed;
         let raw = lift(&all);
         let words = words(&raw);
-        let mut found = Self { order: order(&raw), changed: all.changed.clone(), ..Self::default() };
+        let mut found = Self {
+            order: order(&raw),
+            changed: all.changed.clone(),
+            pointed: all.pointed.clone(),
+            ..Self::default()
+        };
         for raw in raw.iter().filter(|raw| !raw.source.is_kernel) {
             found.insert(callee(raw.source, &words[raw.source.name.as_str()]));
         }
@@ -131,27 +164,34 @@ fn order(raw: &[Raw<'_>]) -> Vec<String> {
 }
 
 /// Returns the words that each function needs and returns.
-fn words<'a>(raw: &[Raw<'a>]) -> BTreeMap<&'a str, Words> {
+fn words<'a>(raws: &[Raw<'a>]) -> BTreeMap<&'a str, Words> {
     let mut known: BTreeMap<&str, Words> = BTreeMap::new();
-    for raw in raw {
+    for raw in raws {
         known.insert(&raw.source.name, Words::default());
     }
     let called: BTreeSet<&str> =
-        raw.iter().flat_map(|raw| raw.function.callees.iter()).map(|callee| callee.name.as_str()).collect();
-    for raw in raw.iter().filter(|raw| !called.contains(raw.source.name.as_str())) {
+        raws.iter().flat_map(|raw| raw.function.callees.iter()).map(|callee| callee.name.as_str()).collect();
+    for raw in raws.iter().filter(|raw| !called.contains(raw.source.name.as_str())) {
         let returned = returned(&raw.function);
         known.entry(&raw.source.name).or_default().returned = returned;
     }
+    let pointed: Vec<&str> =
+        raws.iter().filter(|raw| raw.source.is_pointed).map(|raw| raw.source.name.as_str()).collect();
     loop {
         let mut changed = false;
-        for raw in raw {
-            let found = mark(&raw.function, &raw.source.name, &known);
+        for raw in raws {
+            let found = mark(&raw.function, &raw.source.name, &known, &pointed);
             for (name, needed, returned) in found {
-                let Some(words) = known.get_mut(name.as_str()) else { continue };
-                let count = words.needed.len() + words.returned.len();
-                words.needed.extend(needed);
-                words.returned.extend(returned);
-                changed |= words.needed.len() + words.returned.len() > count;
+                // What a call through a pointer needs, it needs of all functions.
+                let is_any = name.is_empty();
+                let of_name = |raw: &&Raw<'_>| raw.source.name == name || is_any && raw.source.is_pointed;
+                for raw in raws.iter().filter(of_name) {
+                    let Some(words) = known.get_mut(raw.source.name.as_str()) else { continue };
+                    let count = words.needed.len() + words.returned.len();
+                    words.needed.extend(&needed);
+                    words.returned.extend(&returned);
+                    changed |= words.needed.len() + words.returned.len() > count;
+                }
             }
         }
         if !changed {
@@ -187,10 +227,17 @@ fn mark(
     function: &Function,
     name: &str,
     known: &BTreeMap<&str, Words>,
+    pointed: &[&str],
 ) -> Vec<(String, BTreeSet<u32>, BTreeSet<u32>)> {
-    let needs = |name: &str, index: usize| {
-        let words = known.get(name);
-        words.is_some_and(|words| words.needed.contains(&(index as u32)))
+    let needs = |callee: &Callee, index: usize| {
+        let needs = |name: &str, word: usize| {
+            known.get(name).is_some_and(|words| words.needed.contains(&(word as u32)))
+        };
+        match callee.is_pointer() {
+            // The first input is the pointer.
+            true => index == 0 || pointed.iter().any(|name| needs(name, index - 1)),
+            false => needs(&callee.name, index),
+        }
     };
     let returned = &known[name].returned;
     let mut marked: ValueMap<bool> = IdVec::filled(false, function.values.len());
@@ -221,7 +268,7 @@ fn mark(
         }
         for index in 0..function.inputs(id).len() {
             let is_needed = match function.op(id) {
-                Op::Invoke(callee) => needs(&function.callees[callee].name, index),
+                Op::Invoke(callee) => needs(&function.callees[callee], index),
                 Op::Return => returned.contains(&(index as u32)),
                 _ => true,
             };
@@ -245,7 +292,7 @@ fn callee(source: &Source<'_>, words: &Words) -> Callee {
         source.parameters.clone()
     } else {
         let count = words.needed.last().map_or(0, |last| last + 1);
-        (0..count).map(|word| Parameter { offset: 4 * word, size: 4, ty: None }).collect()
+        (0..count).map(Parameter::word).collect()
     };
     let words = words.returned.last().map_or(0, |last| last + 1) as u8;
     Callee { name: source.name.clone(), parameters, words, result: None }

@@ -21,7 +21,7 @@ use unshade_sass::semantics::table::FLAGS;
 pub(super) const FIRST_FLAG: u32 = 256;
 
 /// The variable for the result of a barrier.
-const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
+pub(super) const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
 
 /// The variables for the lower and upper half of the value that was loaded by the last locking load (`LDSLK`).
 pub(super) const LOCKED: [u32; 2] = [BARRIER + 1, BARRIER + 2];

@@ -81,12 +81,16 @@ impl<'a> Code<'a> {
             || self.variables.iter().any(|variable| variable.space == ObjectSpace::Constant(bank))
     }
 
-    /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset.
+    /// Returns the known contents of a constant bank; the bank number is above 16 bits of offset. A bank may have several
+    /// contents, those of each kernel that calls the function: they must agree.
     fn known_constant(&self, bank_and_offset: u64, width: u8) -> Option<u64> {
-        let bytes = self.constants.iter().find(|entry| u64::from(entry.0) == bank_and_offset >> 16)?.1;
         let start = usize::try_from(bank_and_offset & 0xffff).ok()?;
-        let found = bytes.get(start..start + usize::from(width / 8))?;
-        Some(found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+        let banks = self.constants.iter().filter(|entry| u64::from(entry.0) == bank_and_offset >> 16);
+        let mut found = banks.filter_map(|entry| entry.1.get(start..start + usize::from(width / 8)));
+        let first = found.next()?;
+        found
+            .all(|other| other == first)
+            .then(|| first.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 }
 
@@ -138,6 +142,8 @@ pub struct Source<'a> {
     pub code: Code<'a>,
     /// Bytes of shared memory that it declares statically.
     pub shared_size: u64,
+    /// Whether its address is in a variable or in code.
+    pub is_pointed: bool,
 }
 
 impl<'a> Source<'a> {
@@ -149,7 +155,14 @@ impl<'a> Source<'a> {
             end = end.saturating_add(size);
             Parameter { offset, size, ty: None }
         });
-        Self { name: name.into(), is_kernel: true, parameters: parameters.collect(), code, shared_size: 0 }
+        Self {
+            name: name.into(),
+            is_kernel: true,
+            parameters: parameters.collect(),
+            code,
+            shared_size: 0,
+            is_pointed: false,
+        }
     }
 }
 
@@ -192,6 +205,7 @@ pub fn lift<'a>(
         objects: Cow::Borrowed(&source.code.variables),
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         result: known.and_then(|callee| callee.result),
+        pointed: functions.pointed().cloned().collect(),
         function: lift::lift(source, functions, &flow, budget)?.0,
     })
 }

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use unshade_decompile::c;
-use unshade_decompile::ir::{MemoryObject, ObjectSpace};
+use unshade_decompile::ir::{InitialPointer, MemoryObject, ObjectSpace};
 use unshade_decompile::sass::{AddressPart, FunctionSymbol, Relocation};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind};
 use unshade_nv::link::{self, Layout};
-use unshade_nv::relocation::RelocationType;
+use unshade_nv::relocation::{RelocationType, Relocations};
 use unshade_nv::symbol::{Binding, Symbol, SymbolType};
 
 /// Returns the name of a function in C. Headers define some that a compiler leaves in the file as well; these are not
@@ -28,15 +28,12 @@ fn initial_bytes<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size
     start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
 }
 
-/// A variable: its name, memory space, offset in that space, size in bytes, and initial bytes.
-type NamedVariable<'a> = (String, ObjectSpace, u64, u64, &'a [u8]);
-
 /// Returns the texture or surface whose handle or descriptor a relocation writes into constant bank 0.
 fn image<'a>(
     cubin: &Cubin<'a>,
     section: u32,
     relocation: &unshade_nv::relocation::Relocation,
-) -> Option<NamedVariable<'a>> {
+) -> Option<MemoryObject<'a>> {
     let (place, size) = match relocation.kind {
         RelocationType::CUDA_TEX_HEADER_INDEX => (ObjectSpace::Texture, 4),
         RelocationType::CUDA_SURF_HW_DESC => (ObjectSpace::Surface, 32),
@@ -44,8 +41,14 @@ fn image<'a>(
     };
     let section = cubin.elf().section(section).ok()?;
     let symbol = cubin.elf().symbols()?.get(relocation.symbol)?;
-    let name = String::from_utf8_lossy(symbol.name).into_owned();
-    (Role::of(&section).0 == Role::Constant(0)).then_some((name, place, relocation.offset, size, &[][..]))
+    (Role::of(&section).0 == Role::Constant(0)).then_some(MemoryObject {
+        name: String::from_utf8_lossy(symbol.name),
+        space: place,
+        offset: relocation.offset,
+        size,
+        bytes: Cow::Borrowed(&[]),
+        pointers: Vec::new(),
+    })
 }
 
 /// Maximum number of variables that are passed to the decompiler.
@@ -64,9 +67,13 @@ pub(super) struct CubinSymbols<'a> {
     layout: Layout,
     /// The constant banks that the functions of a relocatable cubin share.
     banks: BTreeMap<u8, Vec<u8>>,
-    variables: Vec<NamedVariable<'a>>,
+    /// The constant banks of the kernels that call a device function, by its name: linked code reads its literals there.
+    banks_of_callers: BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>>,
+    variables: Vec<MemoryObject<'a>>,
     /// The functions, by the section of their code.
     functions: BTreeMap<u32, Vec<InnerFunction>>,
+    /// The names in C of the functions whose addresses are in variables or in code.
+    pub(super) pointed: BTreeSet<String>,
 }
 
 impl<'a> CubinSymbols<'a> {
@@ -74,6 +81,8 @@ impl<'a> CubinSymbols<'a> {
         let layout = Layout::new(cubin);
         let bank = |bank: u8| Some((bank, layout.bank(cubin, bank)?));
         let banks = (1..=u8::MAX).filter_map(bank).collect();
+        let mut pointed = BTreeSet::new();
+        let tables = pointer_tables(cubin, &mut pointed);
         let mut variables = Vec::new();
         for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
             if symbol.size == 0 || variables.len() >= MAX_VARIABLES {
@@ -87,9 +96,21 @@ impl<'a> CubinSymbols<'a> {
                 (Role::Shared, _) => ObjectSpace::Shared,
                 _ => continue,
             };
-            let name = String::from_utf8_lossy(symbol.name).into_owned();
-            let bytes = initial_bytes(cubin, &section, symbol.value, symbol.size);
-            variables.push((name, place, layout.offset(&symbol), symbol.size, bytes));
+            let in_section = symbol.value..symbol.value.saturating_add(symbol.size);
+            let pointers = tables.get(&section.index).into_iter().flatten();
+            let pointers = pointers.filter(|pointer| in_section.contains(&pointer.offset));
+            let inside = |pointer: &InitialPointer| InitialPointer {
+                offset: pointer.offset - symbol.value,
+                ..pointer.clone()
+            };
+            variables.push(MemoryObject {
+                name: String::from_utf8_lossy(symbol.name),
+                space: place,
+                offset: layout.offset(&symbol),
+                size: symbol.size,
+                bytes: Cow::Borrowed(initial_bytes(cubin, &section, symbol.value, symbol.size)),
+                pointers: pointers.map(inside).collect(),
+            });
         }
         let mut functions: BTreeMap<u32, Vec<InnerFunction>> = BTreeMap::new();
         let outer = cubin.functions().filter(|function| function.kind != FunctionKind::Inner);
@@ -114,21 +135,17 @@ impl<'a> CubinSymbols<'a> {
                 });
             }
         }
-        Self { layout, banks, variables, functions }
+        Self { layout, banks, banks_of_callers: banks_of_callers(cubin), variables, functions, pointed }
     }
 
     /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
     pub(super) fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
         let mut found: Vec<(u8, &'s [u8])> =
             self.banks.iter().map(|(bank, bytes)| (*bank, bytes.as_slice())).collect();
-        for section in function.sections(cubin) {
-            if let (Role::Constant(bank), _) = Role::of(&section)
-                && bank != 0
-                && !self.banks.contains_key(&bank)
-                && let Ok(bytes) = cubin.elf().bytes(&section)
-            {
-                found.push((bank, bytes.data()));
-            }
+        let own = own_banks(cubin, function).into_iter();
+        found.extend(own.filter(|(bank, _)| !self.banks.contains_key(bank)));
+        if let Some(banks) = self.banks_of_callers.get(function.name()).filter(|_| self.banks.is_empty()) {
+            found.extend(banks);
         }
         found
     }
@@ -161,11 +178,97 @@ impl<'a> CubinSymbols<'a> {
     }
 }
 
+/// Returns the addresses in the initial values of variables, by section, and adds the names of functions among them, and of
+/// those that code refers to, to `pointed`.
+fn pointer_tables(cubin: &Cubin<'_>, pointed: &mut BTreeSet<String>) -> BTreeMap<u32, Vec<InitialPointer>> {
+    let mut found: BTreeMap<u32, Vec<InitialPointer>> = BTreeMap::new();
+    for table in cubin.elf().sections().filter(|section| section.is_relocations()) {
+        let target = table.info & 0xff_ffff;
+        let Ok(section) = cubin.elf().section(target) else { continue };
+        let Ok(Some(relocations)) = Relocations::of(cubin.elf(), &table) else { continue };
+        for relocation in relocations.iter() {
+            let Some(symbol) = cubin.elf().symbol(relocation.symbol) else { continue };
+            let is_function = symbol.kind == SymbolType::FUNCTION && !symbol.is_kernel();
+            let name = match is_function {
+                true => name_in_c(&symbol),
+                false => String::from_utf8_lossy(symbol.name).into_owned(),
+            };
+            let is_address = match Role::of(&section).0 {
+                Role::Global => true,
+                Role::Constant(_) => Role::of(&section).1.is_empty(),
+                Role::Code => part(relocation.kind) == AddressPart::High,
+                _ => false,
+            };
+            if is_function && is_address {
+                pointed.insert(name.clone());
+            }
+            if is_address && Role::of(&section).0 != Role::Code {
+                let (offset, addend) = (relocation.offset, relocation.addend);
+                found.entry(target).or_default().push(InitialPointer { offset, symbol: name, addend });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the part of an address that a relocation inserts.
+fn part(kind: RelocationType) -> AddressPart {
+    match kind {
+        RelocationType::CUDA_ABS32_LO_23
+        | RelocationType::CUDA_ABS32_LO_26
+        | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
+        RelocationType::CUDA_ABS32_HI_23
+        | RelocationType::CUDA_ABS32_HI_26
+        | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
+        RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => AddressPart::Low,
+        _ => AddressPart::Target,
+    }
+}
+
+/// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
+fn own_banks<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8])> {
+    let bank = |section: Section<'a>| match Role::of(&section).0 {
+        Role::Constant(bank) if bank != 0 => Some((bank, cubin.elf().bytes(&section).ok()?.data())),
+        _ => None,
+    };
+    function.sections(cubin).into_iter().filter_map(bank).collect()
+}
+
+/// Returns the constant banks of the kernels that call each device function, directly or through others.
+fn banks_of_callers<'a>(cubin: &Cubin<'a>) -> BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>> {
+    let mut found: BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>> = BTreeMap::new();
+    if !cubin.functions().any(|function| function.kind == FunctionKind::Device) {
+        return found;
+    }
+    let mut callees: BTreeMap<&'a [u8], BTreeSet<&'a [u8]>> = BTreeMap::new();
+    for function in cubin.functions().filter(|function| function.kind != FunctionKind::Inner) {
+        let symbols = function.relocations(cubin);
+        let symbols = symbols.filter_map(|(_, relocation)| cubin.elf().symbol(relocation.symbol));
+        let functions =
+            symbols.filter(|symbol| symbol.kind == SymbolType::FUNCTION).map(|symbol| symbol.name);
+        callees.entry(function.name()).or_default().extend(functions);
+    }
+    for kernel in cubin.functions().filter(|function| function.kind == FunctionKind::Kernel) {
+        let banks = own_banks(cubin, &kernel);
+        let mut seen = BTreeSet::new();
+        let mut list = vec![kernel.name()];
+        while let Some(caller) = list.pop() {
+            for callee in callees.get(caller).into_iter().flatten() {
+                if seen.insert(*callee) {
+                    found.entry(callee).or_default().extend(&banks);
+                    list.push(callee);
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Symbols that a function's code refers to. Owns their names, which the decompiler borrows.
 pub(super) struct FunctionReferences<'a, 'c> {
     relocations: Vec<(u64, String, u64, AddressPart)>,
     has_functions: bool,
-    images: Vec<NamedVariable<'a>>,
+    images: Vec<MemoryObject<'a>>,
     cubin_symbols: &'c CubinSymbols<'a>,
     /// The functions in the same section, including the function itself.
     functions: &'c [InnerFunction],
@@ -193,16 +296,7 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
             if link::field(relocation.kind).is_some_and(|field| !field.is_generic()) {
                 continue;
             }
-            let part = match relocation.kind {
-                RelocationType::CUDA_ABS32_LO_23
-                | RelocationType::CUDA_ABS32_LO_26
-                | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
-                RelocationType::CUDA_ABS32_HI_23
-                | RelocationType::CUDA_ABS32_HI_26
-                | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
-                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => AddressPart::Low,
-                _ => AddressPart::Target,
-            };
+            let part = part(relocation.kind);
             let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
             // The encoded target of a call within the section is already final.
             if part == AddressPart::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
@@ -256,13 +350,6 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
 
     pub(super) fn variables(&self) -> Vec<MemoryObject<'_>> {
         let all = self.images.iter().chain(&self.cubin_symbols.variables).take(MAX_VARIABLES);
-        all.map(|(name, place, offset, size, bytes)| MemoryObject {
-            name: Cow::Borrowed(name),
-            space: *place,
-            offset: *offset,
-            size: *size,
-            bytes: Cow::Borrowed(bytes),
-        })
-        .collect()
+        all.cloned().collect()
     }
 }

@@ -198,6 +198,17 @@ impl Lifter<'_> {
         }
         let side = self.side;
         let block = self.open_side(side);
+        if op.code == Pcode::Goto && node.calls_pointer {
+            let saved = std::mem::replace(&mut self.block, block);
+            let pointer = self.input(&lifted.inputs(op)[0]);
+            if !self.call_pointer(pointer) {
+                self.unlifted(0);
+            }
+            let end = self.end_at(node, node.next);
+            self.builder.end(block, end);
+            self.block = if saved == block { BlockId::NONE } else { saved };
+            return true;
+        }
         let saved = std::mem::replace(&mut self.block, block);
         let end = match op.code {
             Pcode::Exit => {

@@ -135,9 +135,6 @@ impl<'a> Lifter<'a> {
             Pcode::Store(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
-                    if self.saves_register(space, inputs[1]) {
-                        return ValueId::NONE;
-                    }
                     self.make(Op::Store(space), 0, &[address, inputs[1]])
                 }
                 None => self.unlifted(0),
@@ -204,8 +201,15 @@ impl<'a> Lifter<'a> {
         }
         let offset = function.number(function.input(address, 1));
         if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
-            let (bank, offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
-            let base = function.input(address, 0);
+            let (bank, mut offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
+            let mut base = function.input(address, 0);
+            // Offsets from 0x8000 on are negative; the index has as much more.
+            if let (Op::Add, Some(bias)) = (function.op(base), function.number(function.input(base, 1)))
+                && offset >= 0x8000
+            {
+                offset = offset.wrapping_add(bias) & 0xffff;
+                base = function.input(base, 0);
+            }
             // `pass::constants` finds the variable.
             if bank != 0 && !self.code.has_bank(bank) {
                 return self.unlifted(width);
