@@ -114,7 +114,7 @@ pub struct Decompiled {
     pub flushes: bool,
     /// How others call it, if it is a device function.
     pub prototype: Option<Callee>,
-    /// The names in C of the device functions that it calls.
+    /// The names in C of the device functions that it refers to.
     pub callees: Vec<String>,
 }
 
@@ -195,6 +195,7 @@ pub fn decompile_cached(
     let function = &mut module.function;
     if !module.is_kernel {
         pass::saves::run(function);
+        pass::windows::widen(function);
     }
     pass::run(function, &module.objects, cache);
     let flushes = !options.explicit_flushes && pass::flush::run(function);
@@ -227,10 +228,9 @@ pub fn decompile_cached(
         .count();
     let unlifted = unlifted + undefined(&module, &used);
     let printer = c::Printer::new(&module, &schedule, &variables, &types);
-    let c::PrintedFunction { prelude, lines, body, casts, prototype } =
+    let c::PrintedFunction { prelude, lines, body, casts, prototype, callees } =
         printer.run(&statements, gotos, flushes);
     let is_reducible = graph.is_reducible(function);
-    let callees = function.callees.iter().map(|callee| callee.name.clone()).collect();
     Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees })
 }
 

@@ -112,6 +112,8 @@ pub struct PrintedFunction {
     pub casts: usize,
     /// How others call it, if it is a device function.
     pub prototype: Option<Callee>,
+    /// The names of the device functions that it refers to.
+    pub callees: Vec<String>,
 }
 
 /// Returns the types of the parameter reads; the first of equal reads counts.
@@ -203,7 +205,9 @@ impl<'a> Printer<'a> {
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
         let prototype = self.prototype();
-        PrintedFunction { prelude, lines, body, casts: self.casts, prototype }
+        let functions = self.globals.iter().filter(|global| global.0 == GlobalKind::Function);
+        let callees = functions.map(|function| function.1.clone()).collect();
+        PrintedFunction { prelude, lines, body, casts: self.casts, prototype, callees }
     }
 
     fn regions(&mut self) -> Vec<String> {

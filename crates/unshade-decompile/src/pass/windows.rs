@@ -10,6 +10,42 @@ use crate::ir::{Function, Op, Space, Value, ValueId};
 /// Maximum depth of the sum that is an address.
 const MAX_DEPTH: u32 = 16;
 
+/// The bits of an address in a window.
+const INSIDE: u64 = 0xff_ffff;
+
+/// Turns accesses of local memory at the lower bits of a generic address into accesses through that address. A device
+/// function that knows that its caller passes the address of a local variable accesses local memory directly; but in C its
+/// own local memory is another array.
+pub fn widen(function: &mut Function) {
+    for id in function.values.keys() {
+        let is_local = matches!(function.op(id), Op::Load(Space::Local) | Op::Store(Space::Local));
+        if !is_local || function.is_replaced(id) {
+            continue;
+        }
+        let like = function.values[id];
+        let address = function.input(id, 0);
+        let offset = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
+        let masked = if offset.is_some() { function.input(address, 0) } else { address };
+        if function.op(masked) != Op::And || function.number(function.input(masked, 1)) != Some(INSIDE) {
+            continue;
+        }
+        let whole = function.input(masked, 0);
+        let mut pointer = function.raw(Op::ZeroExtend, 64, like.block, like.address, &[whole]);
+        if let Some(offset) = offset {
+            let offset = function.constant(offset, 64);
+            pointer = function.raw(Op::Add, 64, like.block, like.address, &[pointer, offset]);
+        }
+        let mut inputs = function.inputs(id).to_vec();
+        inputs[0] = pointer;
+        let is_load = matches!(like.op, Op::Load(_));
+        function.set_op(
+            id,
+            if is_load { Op::Load(Space::Generic) } else { Op::Store(Space::Generic) },
+            &inputs,
+        );
+    }
+}
+
 /// Rewrites accesses. Returns whether there were any.
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;

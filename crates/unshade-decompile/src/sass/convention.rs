@@ -107,7 +107,10 @@ impl Lifter<'_> {
     fn invoke(&mut self, callee: &Callee, first: &[ValueId], changed: &[u32]) {
         let mut inputs = first.to_vec();
         for parameter in &callee.parameters {
-            inputs.push(self.argument(parameter.offset, parameter.size));
+            inputs.push(match self.functions.needs(callee, parameter) {
+                true => self.argument(parameter.offset, parameter.size),
+                false => self.number(0, if parameter.size > 4 { 64 } else { 32 }),
+            });
         }
         let id = self.builder.function.callee(callee);
         let width = match callee.words {

@@ -17,6 +17,8 @@ pub struct Functions {
     order: Vec<String>,
     /// The registers that each changes and does not restore, in order.
     changed: BTreeMap<String, Vec<u32>>,
+    /// The words of parameters that each needs; the others are only there because they come before one that is needed.
+    needed: BTreeMap<String, BTreeSet<u32>>,
     /// The names of those whose addresses are in variables or in code.
     pointed: BTreeSet<String>,
 }
@@ -77,6 +79,12 @@ impl Functions {
         self.changed.get(name).cloned().unwrap_or_else(|| convention::changed().collect())
     }
 
+    /// Returns whether a function needs a parameter, or may need it.
+    pub(super) fn needs(&self, callee: &Callee, parameter: &Parameter) -> bool {
+        let words = parameter.offset / 4..(parameter.offset + parameter.size).div_ceil(4);
+        self.needed.get(&callee.name).is_none_or(|needed| needed.range(words).next().is_some())
+    }
+
     /// Adds a function, or replaces the one with its name.
     pub fn insert(&mut self, callee: Callee) {
         self.callees.insert(callee.name.clone(), callee);
@@ -111,7 +119,9 @@ impl Functions {
             ..Self::default()
         };
         for raw in raw.iter().filter(|raw| !raw.source.is_kernel) {
-            found.insert(callee(raw.source, &words[raw.source.name.as_str()]));
+            let words = &words[raw.source.name.as_str()];
+            found.insert(callee(raw.source, words));
+            found.needed.insert(raw.source.name.clone(), words.needed.clone());
         }
         found
     }

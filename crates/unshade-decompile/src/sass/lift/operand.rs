@@ -201,13 +201,14 @@ impl<'a> Lifter<'a> {
         }
         let offset = function.number(function.input(address, 1));
         if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
-            let (bank, mut offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
+            let (mut bank, mut offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
             let mut base = function.input(address, 0);
             // Offsets from 0x8000 on are negative; the index has as much more.
             if let (Op::Add, Some(bias)) = (function.op(base), function.number(function.input(base, 1)))
                 && offset >= 0x8000
             {
-                offset = offset.wrapping_add(bias) & 0xffff;
+                let sum = bank_and_offset.wrapping_add(bias);
+                (bank, offset) = ((sum >> 16) as u8, sum & 0xffff);
                 base = function.input(base, 0);
             }
             // `pass::constants` finds the variable.
