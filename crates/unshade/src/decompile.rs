@@ -86,7 +86,10 @@ fn device_functions(
     if !cubin.functions().any(|function| function.kind != FunctionKind::Kernel) {
         return Functions::default();
     }
-    let functions = cubin.functions().filter(|function| function.kind != FunctionKind::Inner);
+    let has_devices = cubin.functions().any(|function| function.kind == FunctionKind::Device);
+    let functions = cubin.functions().filter(|function| {
+        function.kind != FunctionKind::Inner && (has_devices || symbols.has_inner_functions(function))
+    });
     // Faults are reported when the function itself is decompiled.
     let mut ignored = Diagnostics::new();
     let inputs = functions.filter_map(|function| Input::new(cubin, isa, symbols, function, &mut ignored));

@@ -44,7 +44,12 @@ pub(super) struct Filling {
     pub(super) numbers: Numbers,
     /// The value that a shuffle returns for an inactive lane.
     pub(super) absent: u64,
+    /// Threads per block, unless the kernel requires a block size.
+    pub(super) threads: u32,
 }
+
+/// The usual number of threads per block.
+pub(super) const THREADS: u32 = 64;
 
 /// The numbers in the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +62,11 @@ pub(super) enum Numbers {
 
 /// The fillings, in the order in which they are tried.
 pub(super) const FILLINGS: [Filling; 10] = {
+    const fn of_floats(numbers: Numbers) -> Filling {
+        Filling { floats: true, numbers, absent: 0, threads: THREADS }
+    }
     const fn both(numbers: Numbers) -> [Filling; 2] {
-        [Filling { floats: true, numbers, absent: 0 }, Filling { floats: false, numbers, absent: 0 }]
+        [of_floats(numbers), Filling { floats: false, ..of_floats(numbers) }]
     }
     let [a, b] = both(Numbers::Different);
     let [c, d] = both(Numbers::Same(64));
@@ -246,7 +254,8 @@ impl Loaded {
             Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
         // Kernels with a required block size depend on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
-        outcome.grid = Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([64, 1, 1]), shared };
+        outcome.grid =
+            Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([filling.threads, 1, 1]), shared };
         let copy = |device: &Device| -> Vec<(DevicePointer, Vec<u8>)> {
             device.memory().map(|(pointer, bytes)| (pointer, bytes.to_vec())).collect()
         };

@@ -84,8 +84,16 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "unsigned int ()",
         "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%globaltimer_hi;\" : \"=r\"(r));\n    return r;\n    #else\n    return 0;\n    #endif",
     ),
-    ("virtual_id", "unsigned int ()", "    return 0;"),
-    ("virtual_configuration", "unsigned int ()", "    return 0;"),
+    (
+        "virtual_id",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int warp, multiprocessor;\n    asm volatile(\"mov.u32 %0, %%warpid; mov.u32 %1, %%smid;\" : \"=r\"(warp), \"=r\"(multiprocessor));\n    return multiprocessor << 20 | warp << 8;\n    #else\n    return 0;\n    #endif",
+    ),
+    (
+        "virtual_configuration",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int multiprocessors;\n    asm(\"mov.u32 %0, %%nsmid;\" : \"=r\"(multiprocessors));\n    return multiprocessors << 20;\n    #else\n    return 0;\n    #endif",
+    ),
     (
         "shared_memory",
         "char * ()",

@@ -10,6 +10,9 @@ use crate::ir::{Intrinsic, Op, Space, Special, ValueId};
 /// Maximum number of arguments of `printf`.
 const MAX_PRINTED: usize = 32;
 
+/// Maximum number of zeros in an address.
+const MAX_ZEROS: usize = 8;
+
 impl Lifter<'_> {
     /// Lifts a call of a runtime function by its name. Returns false if the function is unknown.
     pub(super) fn call_runtime(&mut self, name: &str) -> bool {
@@ -89,8 +92,20 @@ impl Lifter<'_> {
     /// Returns the address inside a memory window, from a generic address with the start of that window.
     pub(super) fn inside_window(&self, address: ValueId, window: Special) -> Option<ValueId> {
         let function = &self.builder.function;
-        let is_window = |id: ValueId| function.op(id) == Op::Special(window);
-        let address = function.resolve(address);
+        // Code compiled with -G adds zeros.
+        let plain = |id: ValueId| {
+            let mut id = function.resolve(id);
+            for _ in 0..MAX_ZEROS {
+                let is_sum = matches!(function.op(id), Op::Or | Op::Add);
+                if !is_sum || function.number(function.input(id, 1)) != Some(0) {
+                    break;
+                }
+                id = function.input(id, 0);
+            }
+            id
+        };
+        let is_window = |id: ValueId| function.op(plain(id)) == Op::Special(window);
+        let address = plain(address);
         if !matches!(function.op(address), Op::Or | Op::Add) {
             return None;
         }

@@ -138,6 +138,12 @@ impl<'a> CubinSymbols<'a> {
         Self { layout, banks, banks_of_callers: banks_of_callers(cubin), variables, functions, pointed }
     }
 
+    /// Returns whether there are other functions in the section of one.
+    pub(super) fn has_inner_functions(&self, function: &Function<'a>) -> bool {
+        let section = function.section.as_ref().map_or(0, |section| section.index);
+        self.functions.get(&section).is_some_and(|functions| functions.len() > 1)
+    }
+
     /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
     pub(super) fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
         let mut found: Vec<(u8, &'s [u8])> =

@@ -24,7 +24,7 @@ use unshade_emulate::{Device, Module};
 use unshade_tests::closed_loop::cases::{self, Case};
 use unshade_tests::closed_loop::{compare, emulated};
 
-use super::super::kernel_runs::{FILLINGS, Loaded, fields, kind};
+use super::super::kernel_runs::{FILLINGS, Filling, Loaded, fields, kind};
 use crate::sh;
 
 /// The options of nvcc with which each source is compiled.
@@ -425,7 +425,9 @@ impl Kernel {
         let all = fields(kernel, lines).ok_or("too many parameters")?;
         let mut last = "ended without writing".to_owned();
         // Small numbers first: larger ones may be outside of what the kernel is for.
-        for filling in FILLINGS.iter().rev().copied() {
+        // Some kernels are for one warp.
+        let of_warp = FILLINGS.iter().rev().map(|filling| Filling { threads: 32, ..*filling });
+        for filling in FILLINGS.iter().rev().copied().chain(of_warp) {
             let fields = original.infer(&self.name, &all, filling);
             let expected = original.attempt(&self.name, &fields, filling, false);
             match &expected.result {
