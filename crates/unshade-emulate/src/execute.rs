@@ -60,6 +60,9 @@ pub(crate) struct Scratch {
 /// The number of the general register that holds the stack pointer.
 const STACK_POINTER: usize = 1;
 
+/// The kind of `BPT` that waits for outstanding memory operations (modifier `bpt`).
+const DRAIN: u64 = 5;
+
 /// The reason of a fault, and the lane that caused it.
 pub(crate) type LaneFault = (u32, Reason);
 
@@ -380,6 +383,8 @@ fn call(
         }
         Intrinsic::NoEffect => return Ok(None),
         Intrinsic::Undefined => return Err((first_lane, Reason::Undefined)),
+        // Memory operations are done at once, so there is nothing to wait for.
+        Intrinsic::Debugger if arguments_of(first_lane as usize & 31)[0] == DRAIN => return Ok(None),
         Intrinsic::Debugger => {
             let stack = warp.registers.general(STACK_POINTER, first_lane as usize & 31);
             let is_overflow = warp.env.is_beyond_stack(stack);

@@ -174,7 +174,7 @@ impl<'a, 'c> Input<'a, 'c> {
             is_kernel: self.function.symbol.is_kernel(),
             parameters: parameters::of(self.cubin, &self.function, self.demangled.as_deref()),
             code,
-            shared_size: resources.shared,
+            shared_size: self.symbols.shared_size(self.cubin, &self.function),
         }
     }
 }

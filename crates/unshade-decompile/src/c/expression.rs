@@ -680,6 +680,13 @@ impl Printer<'_> {
         let mut list = Vec::new();
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
+            let has = self.has_type(input);
+            if call == Intrinsic::AssertFail && matches!((index, has), (0 | 1 | 3, Type::Integer(..))) {
+                let text = self.value(input, UNARY, has);
+                self.casts += 1;
+                list.push(format!("(const void *){text}"));
+                continue;
+            }
             let ty = match call.input(index) {
                 Operand::Pointer => {
                     list.push(self.pointed(input, call));

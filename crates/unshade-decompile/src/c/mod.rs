@@ -213,8 +213,10 @@ impl<'a> Printer<'a> {
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_by_cached_key(|region| spelling::array(region.0));
         let has_shared = |printer: &Self| printer.regions.iter().any(|region| region.0 == Space::Shared);
-        if !self.module.is_kernel && has_shared(self) {
-            self.helper("shared_memory");
+        if !self.module.is_kernel {
+            if has_shared(self) {
+                self.helper("shared_memory");
+            }
             return self
                 .regions
                 .iter()

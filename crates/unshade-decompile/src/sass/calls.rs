@@ -7,6 +7,9 @@ use crate::ir::{Intrinsic, Number, Op, Rounding, Space, ValueId};
 /// Rounding modes, by their number in instructions.
 const ROUNDINGS: [Rounding; 4] = [Rounding::Nearest, Rounding::Down, Rounding::Up, Rounding::Zero];
 
+/// The kind of `BPT` that waits for outstanding memory operations, after `MEMBAR.SYS` (modifier `bpt`).
+const DRAIN: u64 = 5;
+
 /// P-code functions that are one intrinsic with the same inputs; further ones have no meaning here.
 const SAME: &[(&str, Intrinsic)] = &[
     ("ballot", Intrinsic::Ballot),
@@ -291,6 +294,8 @@ impl Lifter<'_> {
         let none = CallResult::Value(ValueId::NONE);
         CallResult::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
+            // The fence before it says all of it.
+            "debugger" if self.known(at(0)) == DRAIN => return none,
             _ if IGNORED.contains(&name) => return none,
             _ if name.starts_with("texture_") || name.starts_with("surface_") => {
                 return self.image_function(name, inputs);

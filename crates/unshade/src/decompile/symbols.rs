@@ -144,6 +144,15 @@ impl<'a> CubinSymbols<'a> {
         self.functions.get(&section).is_some_and(|functions| functions.len() > 1)
     }
 
+    /// Returns the bytes of static shared memory of a kernel.
+    pub(super) fn shared_size(&self, cubin: &Cubin<'a>, function: &Function<'a>) -> u64 {
+        let mut sections = function.sections(cubin).into_iter();
+        match sections.find(|section| Role::of(section).0 == Role::Shared) {
+            Some(section) => self.layout.shared_size(section.index, section.size),
+            None => self.layout.common_shared_size(),
+        }
+    }
+
     /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
     pub(super) fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
         let mut found: Vec<(u8, &'s [u8])> =
