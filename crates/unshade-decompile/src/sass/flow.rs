@@ -194,11 +194,11 @@ impl FlowBuilder<'_> {
         let Some((bank, offset, index, at)) = load else {
             return if base == 0 { self.functions() } else { Vec::new() };
         };
-        let bank = u64::try_from(bank).unwrap_or(u64::MAX >> 16);
+        let bank = u64::try_from(bank).unwrap_or(0) & 0xff;
         let count = self.bound(at, index).unwrap_or(MAX_TABLE).min(MAX_TABLE);
-        let start = u64::try_from(offset + self.bias(at, index)).unwrap_or(u64::MAX);
+        let Ok(start) = u16::try_from(offset.saturating_add(self.bias(at, index))) else { return Vec::new() };
         let mut table = Vec::new();
-        for offset in (start..).step_by(4).take(count) {
+        for offset in (u64::from(start)..).step_by(4).take(count) {
             let Some(number) = self.code.known_constant(bank << 16 | offset, 32) else { break };
             let number = number as u32;
             let target = base.wrapping_add_signed(i64::from(number.cast_signed()));

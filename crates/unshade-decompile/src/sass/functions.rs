@@ -110,10 +110,14 @@ impl Functions {
         };
         let changed = changed(&lift(&all));
         all.changed = changed;
-        let raw = lift(&all);
+        let mut raw = lift(&all);
+        let order = order(&raw);
+        // What is needed flows from callees to callers, what is returned the other way.
+        let places: BTreeMap<&str, usize> = order.iter().map(String::as_str).zip(0..).collect();
+        raw.sort_by_key(|raw| places.get(raw.source.name.as_str()).copied().unwrap_or(usize::MAX));
         let words = words(&raw);
         let mut found = Self {
-            order: order(&raw),
+            order: order.clone(),
             changed: all.changed.clone(),
             pointed: all.pointed.clone(),
             ..Self::default()
@@ -189,7 +193,7 @@ fn words<'a>(raws: &[Raw<'a>]) -> BTreeMap<&'a str, Words> {
         raws.iter().filter(|raw| raw.source.is_pointed).map(|raw| raw.source.name.as_str()).collect();
     loop {
         let mut changed = false;
-        for raw in raws {
+        for raw in raws.iter().chain(raws.iter().rev()) {
             let found = mark(&raw.function, &raw.source.name, &known, &pointed);
             for (name, needed, returned) in found {
                 // What a call through a pointer needs, it needs of all functions.
