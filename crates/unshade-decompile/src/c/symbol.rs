@@ -30,7 +30,8 @@ impl Printer<'_> {
         let (name, variable) = self.variable_of(id);
         let element = self.symbol_type(id).target().unwrap_or(Type::Integer(8, false));
         if variable.is_none() && self.module.pointed.iter().any(|callee| callee.name == name) {
-            return self.address_of(&name.to_owned(), 0);
+            let name = name.to_owned();
+            return self.address_of(&name, 0);
         }
         let safe = identifier(name);
         match variable {
