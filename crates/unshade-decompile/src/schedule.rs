@@ -13,6 +13,9 @@ use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, ValueId, ValueMap};
 /// Maximum number of operators in an expression.
 const MAX_SIZE: u32 = 24;
 
+/// Maximum number of operators in the text of an expression, which repeats operands of carries.
+const MAX_PRINTED: u32 = 4 * MAX_SIZE;
+
 /// The statements of a function.
 #[derive(Debug, Default)]
 pub struct Schedule {
@@ -64,22 +67,28 @@ impl Schedule {
 
     /// Counts the operators of each value, assuming that every value with a single use is inlined.
     fn measure(&mut self, function: &Function, order: &[ValueId]) {
+        // The number of operators in the text: that of a carry, `a + b < a`, has its first operand twice.
+        let mut printed = IdVec::filled(1_u32, function.values.len());
         for &id in order {
             let op = function.op(id);
             if op == Op::Phi || is_leaf(function, id) {
                 continue;
             }
-            let mut size = 1_u32;
+            let (mut size, mut text) = (1_u32, 1_u32);
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
                 if input != ValueId::NONE && (self.uses[input] == 1 || is_cheap(function, input)) {
                     size = size.saturating_add(self.size[input]);
+                    let copies = if op == Op::Carry && index == 0 { 2 } else { 1 };
+                    text = text.saturating_add(copies * printed[input]);
                 }
             }
             // An expression that grows too large gets a variable, and counts as one operand from there on.
             self.size[id] = size.min(MAX_SIZE + 1);
-            if size > MAX_SIZE && !op.is_effect() {
+            printed[id] = text.min(MAX_PRINTED + 1);
+            if (size > MAX_SIZE || text > MAX_PRINTED) && !op.is_effect() {
                 self.size[id] = 1;
+                printed[id] = 1;
                 self.uses[id] = self.uses[id].max(2) | 1 << 31;
             }
         }

@@ -49,6 +49,9 @@ impl Variables {
                 }
             }
         }
+        for id in function.values.keys() {
+            variables.class[id] = variables.find(id);
+        }
         for &block in &graph.order {
             for &phi in &function.blocks[block].phis {
                 for (index, &predecessor) in function.blocks[block].predecessors.iter().enumerate() {
@@ -67,8 +70,14 @@ impl Variables {
 
     /// Returns the representative of the values that share a variable.
     pub fn of(&self, id: ValueId) -> ValueId {
+        self.class[id]
+    }
+
+    /// Returns the representative while classes are united, and shortens the path to it.
+    fn find(&mut self, id: ValueId) -> ValueId {
         let mut at = id;
         while self.class[at] != at {
+            self.class[at] = self.class[self.class[at]];
             at = self.class[at];
         }
         at
@@ -83,12 +92,12 @@ impl Variables {
     }
 
     fn unite(&mut self, a: ValueId, b: ValueId, live: &mut ValueMap<Ranges>) {
-        let (a, b) = (self.of(a), self.of(b));
+        let (a, b) = (self.find(a), self.find(b));
         if a == b || meet(&live[a], &live[b]) {
             return;
         }
         let (one, other) = (std::mem::take(&mut live[a]), std::mem::take(&mut live[b]));
-        live[a] = joined(&one, &other);
+        live[a] = joined(one, other);
         self.class[b] = a;
         self.is_shared[a] = true;
     }
@@ -100,36 +109,32 @@ fn can_share(a: Type, b: Type) -> bool {
     a == b || matches!((a, b), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
 }
 
-/// Merges two lists of ranges.
-fn joined(a: &Ranges, b: &Ranges) -> Ranges {
-    let mut all = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        if j == b.len() || i < a.len() && a[i] < b[j] {
-            all.push(a[i]);
-            i += 1;
-        } else {
-            all.push(b[j]);
-            j += 1;
+/// Merges two lists of ranges that do not overlap: those of the shorter list are inserted into the longer one. Ranges
+/// that touch become one.
+fn joined(a: Ranges, b: Ranges) -> Ranges {
+    let (mut all, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    for (start, end) in few {
+        let at = all.partition_point(|range| range.1 < start);
+        let is_before = all.get(at).is_some_and(|range| range.1 == start);
+        let after = at + usize::from(is_before);
+        let is_after = all.get(after).is_some_and(|range| range.0 == end);
+        match (is_before, is_after) {
+            (true, true) => all[at].1 = all.remove(after).1,
+            (true, false) => all[at].1 = end,
+            (false, true) => all[after].0 = start,
+            (false, false) => all.insert(at, (start, end)),
         }
     }
     all
 }
 
-/// Returns whether two lists of ranges overlap.
+/// Returns whether two lists of ranges overlap: searches for those of the shorter list in the longer one.
 fn meet(a: &Ranges, b: &Ranges) -> bool {
-    let (mut i, mut j) = (0, 0);
-    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        if x.0 < y.1 && y.0 < x.1 {
-            return true;
-        }
-        if x.1 <= y.1 {
-            i += 1;
-        } else {
-            j += 1;
-        }
-    }
-    false
+    let (all, few) = if a.len() < b.len() { (b, a) } else { (a, b) };
+    few.iter().any(|range| {
+        let at = all.partition_point(|other| other.1 <= range.0);
+        all.get(at).is_some_and(|other| other.0 < range.1)
+    })
 }
 
 struct Finder<'a> {

@@ -182,8 +182,13 @@ fn remove_by_users(function: &mut Function, phis: Vec<ValueId>) {
     let users = phis_of_phis(function, &phis);
     // The users of phis that were replaced by another.
     let mut taken: ValueMap<Vec<ValueId>> = IdVec::filled(Vec::new(), function.values.len());
+    let mut is_waiting = IdVec::filled(false, function.values.len());
+    for &phi in &phis {
+        is_waiting[phi] = true;
+    }
     let mut list = phis;
     while let Some(phi) = list.pop() {
+        is_waiting[phi] = false;
         if function.is_replaced(phi) {
             continue;
         }
@@ -191,7 +196,7 @@ fn remove_by_users(function: &mut Function, phis: Vec<ValueId>) {
         let mut again = std::mem::take(&mut taken[phi]);
         again.extend_from_slice(users.of(phi));
         again.retain(|user| !function.is_replaced(*user));
-        list.extend_from_slice(&again);
+        list.extend(again.iter().filter(|user| !std::mem::replace(&mut is_waiting[**user], true)));
         if matches!(function.op(same), Op::Phi) {
             taken[same].append(&mut again);
         }

@@ -23,6 +23,8 @@ pub struct Graph {
     pub loops: BlockMap<u32>,
     /// The header of the loop around the loop of a header.
     pub outer: BlockMap<BlockId>,
+    /// By header: the number of its loop and of the last loop inside it, in an order where inner loops follow.
+    spans: BlockMap<(u32, u32)>,
     dominators: graph::Dominators,
 }
 
@@ -42,6 +44,7 @@ impl Graph {
             header: IdVec::filled(BlockId::NONE, count),
             loops: IdVec::filled(0, count),
             outer: IdVec::filled(BlockId::NONE, count),
+            spans: IdVec::filled((0, 0), count),
             dominators,
         };
         for (position, &block) in found.order.iter().enumerate() {
@@ -59,7 +62,29 @@ impl Graph {
                 found.outer[id(inner.header)] = id(loops.all()[outer as usize].header);
             }
         }
+        found.number_loops(loops.all());
         found
+    }
+
+    /// Numbers the loops so that those inside a loop have the numbers after it.
+    fn number_loops(&mut self, loops: &[graph::Loop]) {
+        // The number of loops in each, with itself.
+        let mut sizes = vec![1_u32; loops.len()];
+        for (index, inner) in loops.iter().enumerate().rev() {
+            if let Some(outer) = inner.parent {
+                sizes[outer as usize] += sizes[index];
+            }
+        }
+        // The number of the next loop inside each, and outside of all.
+        let mut next = vec![0; loops.len()];
+        let mut outermost = 1;
+        for (index, one) in loops.iter().enumerate() {
+            let place = one.parent.map_or(&mut outermost, |outer| &mut next[outer as usize]);
+            let first = *place;
+            *place += sizes[index];
+            next[index] = first + 1;
+            self.spans[BlockId::new(one.header)] = (first, first + sizes[index] - 1);
+        }
     }
 
     /// Returns whether a block is reachable.
@@ -89,14 +114,9 @@ impl Graph {
 
     /// Returns whether a block is in the loop of a header.
     pub fn is_in_loop(&self, block: BlockId, header: BlockId) -> bool {
-        let mut at = self.header[block];
-        while at != BlockId::NONE {
-            if at == header {
-                return true;
-            }
-            at = self.outer[at];
-        }
-        false
+        let inner = self.header[block];
+        let (first, last) = self.spans.get(header).copied().unwrap_or_default();
+        first > 0 && inner != BlockId::NONE && (first..=last).contains(&self.spans[inner].0)
     }
 }
 

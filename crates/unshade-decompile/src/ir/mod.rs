@@ -174,6 +174,8 @@ pub struct Value {
     pub address: u32,
     start: u32,
     count: u32,
+    /// The number of inputs for which the list has room.
+    room: u32,
     /// Whether it, an input or its block changed since passes last visited it.
     pub is_changed: bool,
     /// Whether it is an access of memory that must happen as often and in the order that the code says.
@@ -303,6 +305,8 @@ pub struct Function {
     forward: ValueMap<ValueId>,
     /// Whether a value was replaced since the last settling.
     is_unsettled: bool,
+    /// The number of values from which passes make no more; they set it when they begin.
+    pub(crate) limit: Option<usize>,
     /// All blocks; the first is the entry. Unreachable ones have no predecessors.
     pub blocks: BlockMap<Block>,
     /// Comments for instructions that could not be lifted.
@@ -345,6 +349,7 @@ impl Function {
             address,
             start,
             count: inputs.len() as u32,
+            room: inputs.len() as u32,
             is_changed: true,
             is_volatile: false,
         });
@@ -478,6 +483,7 @@ impl Function {
         for value in &mut self.values {
             let old = value.range();
             value.start = inputs.len() as u32;
+            value.room = value.count;
             for &input in &self.inputs[old] {
                 let target = resolve(input);
                 value.is_changed |= target != input;
@@ -548,11 +554,32 @@ impl Function {
 
     /// Sets all inputs of a value.
     pub fn set_inputs(&mut self, id: ValueId, inputs: &[ValueId]) {
-        let start = self.inputs.len() as u32;
-        self.inputs.extend_from_slice(inputs);
         let value = &mut self.values[id];
-        value.start = start;
-        value.count = inputs.len() as u32;
+        let count = inputs.len() as u32;
+        if count <= value.room {
+            let start = value.start as usize;
+            self.inputs[start..start + inputs.len()].copy_from_slice(inputs);
+        } else {
+            value.start = self.inputs.len() as u32;
+            value.room = count;
+            self.inputs.extend_from_slice(inputs);
+        }
+        value.count = count;
+        value.is_changed = true;
+    }
+
+    /// Appends an input to a value.
+    pub fn push_input(&mut self, id: ValueId, input: ValueId) {
+        let value = &mut self.values[id];
+        if value.count == value.room {
+            let old = value.range();
+            value.start = self.inputs.len() as u32;
+            value.room = 2 * value.count + 2;
+            self.inputs.extend_from_within(old);
+            self.inputs.resize((value.start + value.room) as usize, ValueId::NONE);
+        }
+        self.inputs[(value.start + value.count) as usize] = input;
+        value.count += 1;
         value.is_changed = true;
     }
 

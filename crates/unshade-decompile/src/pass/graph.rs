@@ -278,9 +278,7 @@ fn skip_empty(function: &mut Function) -> bool {
                 function.blocks[to].predecessors.push(predecessor);
                 for index in 0..function.blocks[to].phis.len() {
                     let phi = function.blocks[to].phis[index];
-                    let mut inputs = function.inputs(phi).to_vec();
-                    inputs.push(inputs[edge]);
-                    function.set_inputs(phi, &inputs);
+                    function.push_input(phi, function.inputs(phi)[edge]);
                 }
             }
             function.blocks[predecessor].end.redirect(block, to);

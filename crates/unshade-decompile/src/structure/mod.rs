@@ -13,8 +13,10 @@ mod statement;
 pub use statement::{Condition, LoopKind, Statement, continues};
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, ValueId};
+use crate::ir::hash::FastMap;
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Key, Op, ValueId};
 use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
+use std::cmp::Reverse;
 
 /// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`.
 const MAX_NESTING: usize = 60;
@@ -133,47 +135,55 @@ impl<'a> Structurer<'a> {
 
     /// Turns exits of several nested `if` to the statement after them into a loop that runs once, left by `break`.
     fn leave_by_break(&mut self, list: &mut Vec<Statement>) {
-        let mut targets = Gotos::Breaks.targets(list);
-        let mut at = 0;
-        while at < list.len() {
-            let Statement::Label(block) = list[at] else {
-                at += 1;
+        let mut done = Vec::with_capacity(list.len());
+        // The positions in `done` of the `goto` statements to each block, and of statements that leave an enclosing
+        // loop; both ascending.
+        let mut sources: FastMap<BlockId, Vec<usize>> = FastMap::default();
+        let mut leaving: Vec<usize> = Vec::new();
+        for statement in std::mem::take(list) {
+            let Statement::Label(block) = statement else {
+                Gotos::Breaks.each(&statement, &mut |to| sources.entry(to).or_default().push(done.len()));
+                if leaves(&statement) {
+                    leaving.push(done.len());
+                }
+                done.push(statement);
                 continue;
             };
-            if self.preset(list, at, block) {
-                targets = Gotos::Breaks.targets(list);
-                at -= 1;
+            if self.preset(&mut done, block) {
                 continue;
             }
-            let found = targets.all_before(block, self.goto_counts[block], at);
-            let Some((start, inside)) = found.filter(|found| !list[found.0..at].iter().any(leaves)) else {
-                at += 1;
+            let all = sources.get(&block).filter(|all| all.len() == self.goto_counts[block]);
+            let start = all.and_then(|all| all.first().copied());
+            let start = start.filter(|start| leaving.last().is_none_or(|last| last < start));
+            let Some(start) = start else {
+                done.push(statement);
                 continue;
             };
-            let mut body: Vec<Statement> = list.drain(start..=at).collect();
-            body.pop();
-            for statement in &mut body {
-                into_breaks(statement, block);
+            let mut body = done.split_off(start);
+            for inner in &mut body {
+                Gotos::Breaks.each(inner, &mut |to| {
+                    if let Some(all) = sources.get_mut(&to) {
+                        all.truncate(all.partition_point(|at| *at < start));
+                    }
+                });
+                into_breaks(inner, block);
             }
             if body.last() == Some(&Statement::Break) {
                 body.pop();
             }
-            self.gotos -= inside;
-            self.goto_counts[block] = 0;
-            list.insert(start, Statement::Loop { kind: LoopKind::Once, body });
-            targets = Gotos::Breaks.targets(list);
-            at = start + 1;
+            self.gotos -= std::mem::take(&mut self.goto_counts[block]);
+            done.push(Statement::Loop { kind: LoopKind::Once, body });
         }
+        *list = done;
         for statement in list {
             statement.each_body(&mut |body| self.leave_by_break(body));
         }
     }
 
-    /// If a `goto` leaves a loop to skip the assignments after it, moves them before the loop, and leaves the loop by
-    /// `break`.
-    fn preset(&mut self, list: &mut Vec<Statement>, at: usize, block: BlockId) -> bool {
-        let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list[..at].last_chunk_mut::<2>()
-        else {
+    /// If a `goto` leaves the loop at the end of a list to skip the assignments after it, moves them before the loop,
+    /// and leaves the loop by `break`. `block` follows the list.
+    fn preset(&mut self, list: &mut [Statement], block: BlockId) -> bool {
+        let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list.last_chunk_mut::<2>() else {
             return false;
         };
         if !(self.is_preset)(*set) {
@@ -188,8 +198,8 @@ impl<'a> Structurer<'a> {
         }
         self.gotos -= inside;
         self.goto_counts[block] = 0;
-        list.remove(at);
-        list.swap(at - 2, at - 1);
+        let last = list.len() - 1;
+        list.swap(last - 1, last);
         true
     }
 
@@ -244,26 +254,26 @@ impl<'a> Structurer<'a> {
                 levels += 1;
             }
         }
-        for (header, exits) in exits.entries() {
-            if exits.is_empty() {
+        for (header, exits) in exits.iter_mut().enumerate() {
+            let header = BlockId::from_index(header);
+            exits.sort_unstable_by_key(|exit| exit.1);
+            let is_control =
+                |exit: &(BlockId, BlockId)| exit.0 == header || self.successors(exit.0).contains(&header);
+            let mut keyed: Vec<_> = exits
+                .chunk_by(|one, other| one.1 == other.1)
+                .map(|same| {
+                    let target = same[0].1;
+                    let weight = same.len().min(2) + usize::from(same.iter().any(is_control));
+                    let position = self.graph.position[target];
+                    (self.is_return(target), Reverse(weight), Reverse(position), target)
+                })
+                .collect();
+            if keyed.is_empty() {
                 continue;
             }
-            let mut targets: Vec<BlockId> = exits.iter().map(|exit| exit.1).collect();
-            targets.sort_unstable();
-            targets.dedup();
+            keyed.sort_unstable();
+            let mut targets: Vec<BlockId> = keyed.into_iter().map(|key| key.3).collect();
             let index = |block: BlockId| self.graph.position[block];
-            targets.sort_by_key(|target| {
-                let count = exits.iter().filter(|exit| exit.1 == *target).count();
-                let is_return = self.is_return(*target);
-                let is_control = exits.iter().any(|exit| {
-                    exit.1 == *target && (exit.0 == header || self.successors(exit.0).contains(&(header)))
-                });
-                (
-                    is_return,
-                    std::cmp::Reverse(count.min(2) + usize::from(is_control)),
-                    std::cmp::Reverse(index(*target)),
-                )
-            });
             // The block that the other exits lead to comes last.
             if let Some(last) =
                 targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| index(*t))
@@ -359,65 +369,54 @@ impl<'a> Structurer<'a> {
             self.deferred.push(block);
             return out.push(Statement::Goto(block));
         }
-        if self.is_header(block) && !self.in_loop[block] {
-            return self.loop_and_followers(block, context, out);
-        }
-        let inside =
-            |this: &Self, other: BlockId| !this.is_header(block) || this.graph.is_in_loop(other, block);
-        let mut followers: Vec<BlockId> =
-            self.followers[block].iter().copied().filter(|other| inside(self, *other)).collect();
-        followers.retain(|other| !self.done[*other] && *other != context.fallthrough);
-        followers.sort_by_key(|other| self.graph.position[*other]);
-        self.sequence(block, &followers, context, out, true);
-    }
-
-    /// Writes the contents of a block (or its loop), then the blocks placed after it, each falling through to the
-    /// next.
-    fn sequence(
-        &mut self,
-        block: BlockId,
-        followers: &[BlockId],
-        context: Context,
-        out: &mut Vec<Statement>,
-        is_content: bool,
-    ) {
-        let first = followers.first().copied().unwrap_or(context.fallthrough);
-        let inner = Context { fallthrough: first, ..context };
-        if is_content {
-            self.done[block] = true;
-            out.push(Statement::Label(block));
-            out.push(Statement::Block(block));
-            self.ending(block, inner, out);
-        } else {
-            self.loop_of(block, inner, out);
-        }
-        for (index, &other) in followers.iter().enumerate() {
-            if self.done[other] {
+        // The blocks to write, last first, and what each falls through to.
+        let mut waiting = vec![(block, context.fallthrough)];
+        while let Some((block, fallthrough)) = waiting.pop() {
+            if self.done[block] {
                 continue;
             }
-            let next = followers.get(index + 1).copied().unwrap_or(context.fallthrough);
-            self.block(other, Context { fallthrough: next, ..context }, out);
+            let is_loop = self.is_header(block) && !self.in_loop[block];
+            let followers = self.followers_of(block, fallthrough, is_loop);
+            let first = followers.first().copied().unwrap_or(fallthrough);
+            let inner = Context { fallthrough: first, ..context };
+            if is_loop {
+                self.loop_of(block, inner, out);
+            } else {
+                self.done[block] = true;
+                out.push(Statement::Label(block));
+                out.push(Statement::Block(block));
+                self.ending(block, inner, out);
+            }
+            // Each falls through to the next.
+            let mut next = fallthrough;
+            for &other in followers.iter().rev() {
+                waiting.push((other, next));
+                next = other;
+            }
         }
     }
 
-    /// Writes a loop and its successors.
-    fn loop_and_followers(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
-        let mut followers: Vec<BlockId> = self.followers[header]
+    /// Returns the blocks to write after a block or its loop, in order.
+    fn followers_of(&self, block: BlockId, fallthrough: BlockId, is_loop: bool) -> Vec<BlockId> {
+        let is_header = self.is_header(block);
+        let belongs = |other: BlockId| !is_header || self.graph.is_in_loop(other, block) != is_loop;
+        let mut followers: Vec<BlockId> = self.followers[block]
             .iter()
             .copied()
-            .filter(|other| !self.graph.is_in_loop(*other, header))
+            .filter(|other| belongs(*other) && !self.done[*other] && *other != fallthrough)
             .collect();
-        followers.retain(|other| !self.done[*other] && *other != context.fallthrough);
         followers.sort_by_key(|other| self.graph.position[*other]);
-        if let Some(&exit) = self.exits[header].first()
+        if is_loop
+            && let Some(&exit) = self.exits[block].first()
             && let Some(index) = followers.iter().position(|other| *other == exit)
         {
             followers.remove(index);
             followers.insert(0, exit);
         }
-        self.sequence(header, &followers, context, out, false);
+        followers
     }
 
+    /// Writes a loop and its successors.
     fn loop_of(&mut self, header: BlockId, context: Context, out: &mut Vec<Statement>) {
         self.in_loop[header] = true;
         let exit = self.exits[header].first().copied().unwrap_or(BlockId::NONE);

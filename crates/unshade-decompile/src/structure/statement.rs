@@ -92,7 +92,7 @@ pub(super) enum Gotos {
 
 impl Gotos {
     /// Visits the target of each one in a statement.
-    fn each(self, statement: &Statement, take: &mut dyn FnMut(BlockId)) {
+    pub(super) fn each(self, statement: &Statement, take: &mut dyn FnMut(BlockId)) {
         let all = |list: &[Statement], take: &mut dyn FnMut(BlockId)| {
             list.iter().for_each(|inner| self.each(inner, take));
         };
@@ -278,28 +278,24 @@ fn take_side(list: &mut Vec<Statement>, known: (Condition, bool)) {
 /// Merges consecutive `if` statements with the same condition: only empty blocks may be between them.
 pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) {
     list.retain(|statement| !matches!(statement, Statement::Block(block) if weight(*block) == 0));
-    let mut at = 0;
-    while at + 1 < list.len() {
-        let is_same = matches!((&list[at], &list[at + 1]),
+    let mut merged: Vec<Statement> = Vec::with_capacity(list.len());
+    for statement in std::mem::take(list) {
+        match (merged.last_mut(), statement) {
             (
-                Statement::If { condition: (Condition::Value(a), _), .. },
-                Statement::If { condition: (Condition::Value(b), _), .. },
-            ) if a == b);
-        if !is_same {
-            at += 1;
-            continue;
-        }
-        if let Statement::If { condition: (_, second), then: yes, otherwise: no } = list.remove(at + 1)
-            && let Statement::If { condition: (_, first), then, otherwise } = &mut list[at]
-        {
-            let (yes, no) = if *first == second { (yes, no) } else { (no, yes) };
-            for (side, more) in [(then, yes), (otherwise, no)] {
-                if !ends(side) {
-                    side.extend(more);
+                Some(Statement::If { condition: (Condition::Value(a), first), then, otherwise }),
+                Statement::If { condition: (Condition::Value(b), second), then: yes, otherwise: no },
+            ) if *a == b => {
+                let (yes, no) = if *first == second { (yes, no) } else { (no, yes) };
+                for (side, more) in [(then, yes), (otherwise, no)] {
+                    if !ends(side) {
+                        side.extend(more);
+                    }
                 }
             }
+            (_, statement) => merged.push(statement),
         }
     }
+    *list = merged;
     for statement in list {
         if let Statement::If { condition, then, otherwise } = statement {
             take_side(then, *condition);

@@ -13,8 +13,23 @@ mod value_table;
 
 use crate::ir::dominators::{Graph, UNREACHED};
 use crate::ir::fold::fold;
+use crate::ir::hash::FastMap;
 use crate::ir::{Function, Intrinsic, Key, Number, Op, ValueId, ValueMap};
 use value_table::ValueTable;
+
+/// Number of new values per old one from which halves that were joined once are not joined again.
+///
+/// Joining halves makes pairs of the halves that they are computed from. Where these share subexpressions, the same
+/// pairs are made again and again, as often as there are paths to them. Copies are merged in the next round, so most
+/// functions do not need this.
+const MAX_COPIES: usize = 4;
+
+/// Number of values per value of the original function from which nothing is simplified any more: a bound for time and
+/// memory. Functions of compilers need less than half of it.
+const MAX_GROWTH: usize = 16;
+
+/// The part of this limit that does not depend on the function.
+const MIN_LIMIT: usize = 1 << 14;
 
 /// Visits all values in an order, and then the new ones. Returns whether anything changed. Values that are not due
 /// are only numbered. Sums are reassociated only if `reassociate` is set. All values must be used: see
@@ -30,6 +45,9 @@ pub fn run(
         return false;
     }
     let old = function.values.len();
+    let limit = *function.limit.get_or_insert(MAX_GROWTH * old + MIN_LIMIT);
+    let copied = (1 + MAX_COPIES) * old;
+    let mut joined: FastMap<[ValueId; 2], ValueId> = FastMap::default();
     let mut known = ValueTable::new(old);
     let mut changed = false;
     let mut order = order.iter().copied();
@@ -43,15 +61,24 @@ pub fn run(
         {
             continue;
         }
-        if is_due.get(at) != Some(&false) {
+        if is_due.get(at) != Some(&false) && function.values.len() < limit {
             // Replaced inputs mark a value as changed again: its users may have been visited before.
             function.values[at].is_changed = false;
-            let is_select = function.op(at) == Op::Select;
-            let replacement = if is_select { choice::select_of_phi(function, graph, at) } else { None };
+            let halves = match function.op(at) {
+                Op::Concat if at.index() >= copied => Some([function.input(at, 0), function.input(at, 1)]),
+                _ => None,
+            };
+            let replacement = match function.op(at) {
+                Op::Select => choice::select_of_phi(function, graph, at),
+                _ => halves.and_then(|halves| joined.get(&halves).copied()),
+            };
             if let Some(other) = replacement.or_else(|| rewrite(function, at, reassociate))
                 && function.resolve(other) != at
             {
                 function.replace(at, other);
+                if let Some(halves) = halves {
+                    joined.insert(halves, other);
+                }
                 changed = true;
                 continue;
             }
