@@ -140,7 +140,7 @@ fn verdict(pair: &Pair, name: &str) -> Verdict {
         let older = pair.older.attempt(name, &fields, filling, false);
         let newer = pair.newer.attempt(name, &fields, filling, false);
         match (&older.result, &newer.result) {
-            (Ok(()), Ok(())) if older.buffers() != newer.buffers() => {
+            (Ok(()), Ok(())) if !older.contents().eq(newer.contents()) => {
                 return Verdict::Differ(first_difference(older.buffers(), newer.buffers()));
             }
             (Ok(()), Ok(())) if older.changed => return Verdict::Agree(older.steps + newer.steps),

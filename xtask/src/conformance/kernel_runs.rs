@@ -303,6 +303,11 @@ impl Outcome {
     pub(super) fn buffers(&self) -> &[(DevicePointer, Vec<u8>)] {
         self.after.get(self.variables..).unwrap_or(&[])
     }
+
+    /// Returns the contents of these buffers. Their addresses depend on the size of the program's variables.
+    pub(super) fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.buffers().iter().map(|(_, bytes)| bytes.as_slice())
+    }
 }
 
 /// Summarises a reason.
