@@ -36,6 +36,7 @@
 #![deny(missing_docs)]
 
 pub mod address;
+pub mod alignment;
 pub mod c;
 pub mod edges;
 pub mod ir;

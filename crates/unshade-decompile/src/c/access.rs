@@ -2,6 +2,7 @@
 
 use super::{Printer, spelling};
 use crate::address::Address;
+use crate::alignment::Alignment;
 use crate::ir::id_lists::entry;
 use crate::ir::{Intrinsic, Op, Space, ValueId};
 use crate::types::Type;
@@ -124,8 +125,6 @@ impl Printer<'_> {
         };
         let has = self.base_type(base);
         let bytes = i64::from(ty.bits() / 8).max(1);
-        let fits =
-            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
         let mut text = match has {
             Type::Pointer(..) => self.base_text(base, has),
             _ => {
@@ -134,7 +133,7 @@ impl Printer<'_> {
                 format!("(({pointer}){inner})")
             }
         };
-        if fits {
+        if self.fits(found, bytes) {
             if (has != ty.pointer() || is_volatile) && matches!(has, Type::Pointer(..)) {
                 self.casts += 1;
                 text = format!("(({pointer}){text})");
@@ -159,6 +158,21 @@ impl Printer<'_> {
         }
     }
 
+    /// Returns whether an address is a multiple of a number of bytes, apart from its base.
+    fn fits(&mut self, found: &Address, bytes: i64) -> bool {
+        let bytes = bytes.cast_unsigned();
+        let function = self.function;
+        found.offset.cast_unsigned().is_multiple_of(bytes)
+            && found.terms.iter().all(|(id, scale)| {
+                scale.is_multiple_of(bytes)
+                    || bytes.is_multiple_of(*scale)
+                        && self
+                            .alignment
+                            .get_or_insert_with(|| Alignment::new(function))
+                            .is_multiple(*id, bytes / scale)
+            })
+    }
+
     /// Returns an index in elements of `bytes` bytes.
     fn index(&mut self, found: &Address, bytes: i64) -> String {
         self.index_within(found, bytes, 0)
@@ -169,21 +183,33 @@ impl Printer<'_> {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
-            let factor = scale / bytes.cast_unsigned();
-            let precedence = if factor != 1 {
+            // A term that is a multiple by itself is divided.
+            let (factor, divisor) = match scale / bytes.cast_unsigned() {
+                0 => (1, bytes.cast_unsigned() / scale.max(1)),
+                factor => (factor, 1),
+            };
+            let precedence = if factor != divisor {
                 13
             } else if count > 1 {
                 12
             } else {
                 least
             };
-            let part = self.index_part(id, precedence);
+            // A sum wraps around where it adds a negative number, which is divided as such.
+            let width = self.function.width(id);
+            let is_wide = matches!(self.function.op(id), Op::ZeroExtend | Op::SignExtend);
+            let part = match divisor > 1 && !is_wide && (count > 1 || width == 64) {
+                true => self.value(id, precedence, Type::Integer(width, true)),
+                false => self.index_part(id, precedence),
+            };
             if !text.is_empty() {
                 text.push_str(" + ");
             }
             text.push_str(&part);
-            if factor != 1 {
-                text.push_str(&format!(" * {factor}"));
+            match (factor, divisor) {
+                (1, 1) => {}
+                (1, _) => text.push_str(&format!(" / {divisor}")),
+                _ => text.push_str(&format!(" * {factor}")),
             }
         }
         let offset = found.offset / bytes;
@@ -226,11 +252,9 @@ impl Printer<'_> {
             return super::expression_wrapped(format!("({})({text})", ty.name()), 15, precedence);
         };
         let bytes = i64::from(target.bits() / 8).max(1);
-        let fits =
-            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
         let has = self.base_type(base);
         let text = self.base_text(base, has);
-        if fits && has == ty {
+        if has == ty && self.fits(&found, bytes) {
             let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
                 return super::expression_wrapped(format!("{text} - {back}"), 12, precedence);
@@ -238,6 +262,14 @@ impl Printer<'_> {
             let index =
                 if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
             return super::expression_wrapped(format!("{text} + {index}"), 12, precedence);
+        }
+        if let Some(step) = has.target().map(|target| i64::from(target.bits() / 8).max(1))
+            && step > 1
+            && self.fits(&found, step)
+        {
+            let index = bracketed(self.index(&found, step));
+            self.casts += 1;
+            return super::expression_wrapped(format!("({})({text} + {index})", ty.name()), 15, precedence);
         }
         let index = bracketed(self.index(&found, 1));
         self.casts += 2;
@@ -284,20 +316,22 @@ impl Printer<'_> {
         self.region(space, end);
         let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = i64::from(ty.bits() / 8).max(1);
-        let fits =
-            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
         let is_same =
             matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
-        if fits && is_same {
+        if is_same && self.fits(found, bytes) {
             let index = self.index(found, bytes);
             return format!("{name}[{index}]");
         }
+        let pointer = pointer_name(ty, space == Space::Shared && self.has_volatile_shared);
+        let step = i64::from(element.bits() / 8).max(1);
+        if self.fits(found, step) {
+            self.casts += 1;
+            let index = self.index(found, step);
+            let place = if index == "0" { name.to_string() } else { format!("&{name}[{index}]") };
+            return format!("*({pointer}){place}");
+        }
         let index = bracketed(self.index(found, 1));
         self.casts += 2;
-        let pointer = pointer_name(ty, space == Space::Shared && self.has_volatile_shared);
-        if index == "0" {
-            return format!("*({pointer}){name}");
-        }
         format!("*({pointer})((char *){name} + {index})")
     }
 

@@ -18,6 +18,7 @@ mod type_name;
 mod wrap;
 
 use crate::Line;
+use crate::alignment::Alignment;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
 use crate::ir::{
@@ -66,6 +67,8 @@ pub struct Printer<'a> {
     /// Variables that are declared where they are first set.
     declared_later: ValueMap<bool>,
     declared: ValueMap<bool>,
+    /// Which values are multiples of the size of an element, if that was asked.
+    alignment: Option<Alignment>,
     /// Whether the array of shared memory is volatile.
     has_volatile_shared: bool,
     /// The type of the function's result.
@@ -163,6 +166,7 @@ impl<'a> Printer<'a> {
             indent: 1,
             declared_later: IdVec::filled(false, function.values.len()),
             declared: IdVec::filled(false, function.values.len()),
+            alignment: None,
             has_volatile_shared: has_volatile_shared(function),
             result: function::result(module, types),
             is_summand: summands(function),

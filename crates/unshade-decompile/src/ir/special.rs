@@ -65,6 +65,17 @@ impl Special {
         matches!(self, Self::ThreadIndex(_) | Self::BlockIndex(_) | Self::BlockSize(_) | Self::GridSize(_))
     }
 
+    /// Returns the bits that may be set, where a block has at most 1024 threads; `None` if all may.
+    pub fn most(self) -> Option<u64> {
+        Some(match self {
+            Self::ThreadIndex(_) => 0x3ff,
+            Self::BlockSize(_) => 0x7ff,
+            Self::BlockIndex(_) | Self::GridSize(_) => 0x7fff_ffff,
+            Self::Lane => 0x1f,
+            _ => return None,
+        })
+    }
+
     /// Returns the memory of which it is the start in the generic address space.
     pub fn window(self) -> Option<Space> {
         match self {

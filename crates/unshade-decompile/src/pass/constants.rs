@@ -115,15 +115,22 @@ fn with_base(function: &mut Function, sum: ValueId, old: ValueId, new: ValueId, 
     function.raw(Op::Add, value.width, value.block, value.address, &inputs)
 }
 
-/// Makes a load read from a variable: its address is the variable's, and the offset without the variable's.
+/// Makes a load read from a variable: its address is the variable's plus the scaled terms of the offset, without the
+/// variable's offset. Offsets have 32 bits; one that wraps around is not inside the variable.
 fn point_into(function: &mut Function, load: ValueId, offset: ValueId, object: &MemoryObject<'_>) {
     let value = function.values[load];
     let symbol = function.symbol(&object.name);
     let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
-    let start = function.constant(object.offset.wrapping_neg(), 32);
-    let inside = function.raw(Op::Add, 32, value.block, value.address, &[offset, start]);
-    let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[inside]);
-    let address = function.raw(Op::Add, 64, value.block, value.address, &[symbol, wide]);
+    let found = Address::new(function, offset);
+    let start = found.offset.wrapping_sub(object.offset.cast_signed()).cast_unsigned();
+    let start = function.constant(start, 64);
+    let mut address = function.raw(Op::Add, 64, value.block, value.address, &[symbol, start]);
+    for (term, scale) in found.terms {
+        let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[term]);
+        let scale = function.constant(scale, 64);
+        let scaled = function.raw(Op::Mul, 64, value.block, value.address, &[wide, scale]);
+        address = function.raw(Op::Add, 64, value.block, value.address, &[address, scaled]);
+    }
     function.set_input(load, 0, address);
 }
 

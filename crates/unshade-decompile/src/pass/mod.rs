@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod constants;
 pub mod flush;
 pub mod graph;
+pub mod induction;
 pub mod loops;
 pub mod memory;
 pub mod pairs;
@@ -50,6 +51,9 @@ pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut Ca
         found = rounds(function, 2);
     }
     if atomic::run(function) {
+        found = rounds(function, 2);
+    }
+    if induction::run(function, &found) {
         found = rounds(function, 2);
     }
     // All values are final now, so the conditions of loops can be compared.

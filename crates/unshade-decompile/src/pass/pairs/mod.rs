@@ -79,9 +79,7 @@ impl Pairs<'_> {
         if self.is_sign(high, low) {
             return Some(self.make(like, Op::SignExtend, 64, &[low]));
         }
-        if let Some(extension) = self.is_lost(high, low)
-            && let Some((source, shift)) = self.scaled(low)
-        {
+        if let Some((extension, source, shift)) = self.lost(high, low) {
             let wide = self.make(like, extension, 64, &[source]);
             let factor = self.function.constant(1 << shift, 64);
             return Some(self.make(like, Op::Mul, 64, &[wide, factor]));
@@ -115,7 +113,7 @@ impl Pairs<'_> {
             (Op::Parameter(h), Op::Parameter(l)) => h == l.wrapping_add(4),
             (Op::Constant(_), Op::Constant(_)) => true,
             (Op::High, _) if self.is_low_of(source, low) => true,
-            _ => self.is_sign(high, low) || self.is_lost(high, low).is_some(),
+            _ => self.is_sign(high, low) || self.lost(high, low).is_some(),
         }
     }
 

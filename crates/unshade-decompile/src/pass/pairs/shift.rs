@@ -3,6 +3,9 @@
 use super::{LowPart, Pairs};
 use crate::ir::{Op, Value, ValueId};
 
+/// Maximum depth of sums that are compared.
+const MAX_DEPTH: u32 = 4;
+
 impl Pairs<'_> {
     /// Recognises the halves of a shifted value: for a left shift `high(x << n)` and `low(x) << n`; for a right shift
     /// `high(x) >> n` and `low(x >> n)`.
@@ -62,17 +65,54 @@ impl Pairs<'_> {
         (1..32).contains(&shift).then(|| (self.input(id, 0), shift))
     }
 
-    /// Returns whether the upper half has the bits that a shifted lower half loses, and with which extension.
-    pub fn is_lost(&self, high: ValueId, low: ValueId) -> Option<Op> {
-        let (source, shift) = self.scaled(low)?;
-        let op = match self.op(high) {
+    /// If the upper half has the bits that a shifted lower half loses, returns with which extension, the value before
+    /// the shift, and by how much it is shifted: `x >> 30` above and `x << 2` below are the halves of `zext(x) << 2`.
+    pub fn lost(&self, high: ValueId, low: ValueId) -> Option<(Op, ValueId, u64)> {
+        let source = self.input(high, 0);
+        let extension = match self.op(high) {
             Op::Shr => Op::ZeroExtend,
             Op::Sar => Op::SignExtend,
-            Op::Select if shift == 1 && self.is_sign(high, source) => return Some(Op::SignExtend),
+            Op::Select => {
+                let (source, shift) = self.scaled(low).filter(|scaled| scaled.1 == 1)?;
+                return self.is_sign(high, source).then_some((Op::SignExtend, source, shift));
+            }
             _ => return None,
         };
-        let is_rest = self.input(high, 0) == source && self.number(self.input(high, 1)) == Some(32 - shift);
-        is_rest.then_some(op)
+        let kept = self.number(self.input(high, 1)).filter(|kept| (1..32).contains(kept))?;
+        let shift = 32 - kept;
+        self.is_shifted(low, source, shift, MAX_DEPTH).then_some((extension, source, shift))
+    }
+
+    /// Returns whether a 32-bit value is another one shifted to the left, where both may be simplified: `x << 5` is
+    /// `(x << 3) << 2`.
+    fn is_shifted(&self, id: ValueId, source: ValueId, shift: u64, depth: u32) -> bool {
+        if self.width(id) != 32 || self.width(source) != 32 || depth == 0 {
+            return false;
+        }
+        if let (Some(number), Some(source)) = (self.number(id), self.number(source)) {
+            return number == source << shift & 0xffff_ffff;
+        }
+        let (base, factor) = self.multiple(id);
+        let (source_base, source_factor) = self.multiple(source);
+        let shifted = source_factor << shift & 0xffff_ffff;
+        if factor == shifted && base == source_base || factor == 1 << shift && base == source {
+            return true;
+        }
+        let is_sum = self.op(id) == Op::Add && self.op(source) == Op::Add;
+        is_sum
+            && [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+                self.is_shifted(self.input(id, 0), self.input(source, one), shift, depth - 1)
+                    && self.is_shifted(self.input(id, 1), self.input(source, other), shift, depth - 1)
+            })
+    }
+
+    /// Returns what a value is a constant multiple of, and the factor.
+    fn multiple(&self, id: ValueId) -> (ValueId, u64) {
+        match (self.op(id), self.number(self.input(id, 1))) {
+            (Op::Shl, Some(shift)) if shift < 32 => (self.input(id, 0), 1 << shift),
+            (Op::Mul, Some(factor)) => (self.input(id, 0), factor),
+            _ => (id, 1),
+        }
     }
 
     /// Recognises left shifts by a constant: `(h << n) + (l >> 32 - n)` above, `l << n` below.
@@ -84,7 +124,7 @@ impl Pairs<'_> {
         for (one, other) in [(0, 1), (1, 0)] {
             let (upper, lost) = (self.input(high, one), self.input(high, other));
             let Some((upper, same)) = self.scaled(upper) else { continue };
-            if same == shift && self.is_lost(lost, low) == Some(Op::ZeroExtend) {
+            if same == shift && self.lost(lost, low) == Some((Op::ZeroExtend, source, shift)) {
                 let whole = self.make(like, Op::Concat, 64, &[upper, source]);
                 let amount = self.function.constant(shift, 32);
                 return Some(self.make(like, Op::Shl, 64, &[whole, amount]));

@@ -1,6 +1,7 @@
 //! Extensions and halves.
 
 use super::Rewriter;
+use super::integer::DEPTH;
 use crate::ir::{Op, ValueId};
 use crate::pass::pairs::Pairs;
 
@@ -25,6 +26,9 @@ impl Rewriter<'_> {
             }
             Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
                 return Some(self.make(Op::ZeroExtend, width, &[a]));
+            }
+            Op::ZeroExtend | Op::SignExtend if width == 64 && matches!(inner_op, Op::Shl | Op::Mul) => {
+                return self.wide_product(inner_op, inner, self.input(a, 1));
             }
             Op::ZeroExtend | Op::SignExtend if inner_op == Op::ZeroExtend => {
                 return Some(self.make(Op::ZeroExtend, width, &[inner]));
@@ -90,6 +94,22 @@ impl Rewriter<'_> {
         }
         let _ = b;
         None
+    }
+
+    /// Returns the 64-bit form of a 32-bit product with a constant, or of a shift, that loses no bits and has no sign.
+    fn wide_product(&mut self, op: Op, source: ValueId, number: ValueId) -> Option<ValueId> {
+        let factor = match self.num(number)? {
+            shift @ 0..31 if op == Op::Shl => 1 << shift,
+            factor if op == Op::Mul => factor,
+            _ => return None,
+        };
+        let most = self.possible(source, DEPTH).checked_mul(factor)?;
+        if self.width(source) != 32 || most > i32::MAX as u64 {
+            return None;
+        }
+        let wide = self.make(Op::ZeroExtend, 64, &[source]);
+        let factor = self.constant(factor, 64);
+        Some(self.make(Op::Mul, 64, &[wide, factor]))
     }
 
     /// Moves taking the lower half into a select whose sides are plainly made of halves.

@@ -1,7 +1,7 @@
 //! Sums, products, bitwise operations, shifts.
 
 use super::Rewriter;
-use crate::ir::fold::{fold, masked};
+use crate::ir::fold::{fold, masked, signed};
 use crate::ir::{Intrinsic, Number, Op, ValueId};
 use crate::pass::pairs::Pairs;
 
@@ -9,7 +9,7 @@ use crate::pass::pairs::Pairs;
 pub(super) const WINDOW: u64 = 1 << 24;
 
 /// Maximum depth of the search for possible bits.
-const DEPTH: u32 = 8;
+pub(super) const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
     /// Returns whether it is the start of the local or shared window in the generic address space.
@@ -46,8 +46,7 @@ impl Rewriter<'_> {
             return None;
         }
         let pairs = Pairs { function: self.function };
-        let extension = pairs.is_lost(high, low)?;
-        let (source, shift) = pairs.scaled(low)?;
+        let (extension, source, shift) = pairs.lost(high, low)?;
         let source = self.make(extension, 64, &[source]);
         let factor = self.constant(1 << shift, 64);
         let whole = self.make(Op::Mul, 64, &[source, factor]);
@@ -99,14 +98,6 @@ impl Rewriter<'_> {
             // Windows are aligned to their size, so the low bits are the address inside.
             Op::And if y.is_some_and(|y| y < WINDOW) && self.is_window(a) => {
                 return Some(self.constant(0, width));
-            }
-            Op::And if y.is_some_and(|y| y < WINDOW) && self.op(a) == Op::Add => {
-                let (one, other) = (self.input(a, 0), self.input(a, 1));
-                for (window, rest) in [(one, other), (other, one)] {
-                    if self.is_window(window) {
-                        return Some(self.make(Op::And, width, &[rest, b]));
-                    }
-                }
             }
             Op::Or if y.is_some_and(|y| y < WINDOW) && self.is_in_window(a) => {
                 let (window, offset) = (self.input(a, 0), self.num(self.input(a, 1))?);
@@ -160,7 +151,7 @@ impl Rewriter<'_> {
                 let inner = self.input(a, 0);
                 return Some(self.make(Op::Sub, width, &[b, inner]));
             }
-            Op::And | Op::Or | Op::Xor if is_double(self, op) && y.is_some() => {
+            Op::And | Op::Or | Op::Xor | Op::Mul if is_double(self, op) && y.is_some() => {
                 let inner = self.input(a, 0);
                 let both = fold(op, &[self.num(self.input(a, 1))?, y?], width, width)?;
                 let both = self.constant(both, width);
@@ -168,8 +159,14 @@ impl Rewriter<'_> {
             }
             Op::And if y.is_some() => {
                 let number = y?;
-                let masked = self.masked(width, a, b, number);
-                return masked.or_else(|| self.masked_quotient(width, a, number));
+                return self
+                    .without_window(width, a, b)
+                    .or_else(|| self.masked(width, a, b, number))
+                    .or_else(|| self.masked_quotient(width, a, number));
+            }
+            // Without a sign.
+            Op::Sar if self.possible(a, DEPTH) <= ones >> 1 => {
+                return Some(self.make(Op::Shr, width, &[a, b]));
             }
             Op::Sar if y.is_some() => return self.shifted_quotient(width, a, y?),
             Op::Shl | Op::Shr => return self.shift(op, width, a, b, reassociate),
@@ -204,6 +201,9 @@ impl Rewriter<'_> {
             return Some(self.make(op, width, &[a, amount]));
         }
         let amount = self.num(b)?;
+        if op == Op::Shr && self.possible(a, DEPTH).checked_shr(amount as u32).unwrap_or(0) == 0 {
+            return Some(self.constant(0, width));
+        }
         if op == Op::Shr
             && reassociate
             && let Some(found) = self.divided(a, amount)
@@ -235,20 +235,46 @@ impl Rewriter<'_> {
         let inner = |id| self.possible(id, depth - 1);
         match (self.op(id), self.num(b)) {
             (Op::Constant(number), _) => number,
+            (Op::Special(special), _) => special.most().unwrap_or(all),
             (Op::ZeroExtend, _) => inner(a),
             (Op::And, _) => inner(a) & inner(b),
             (Op::Or | Op::Xor, _) => inner(a) | inner(b),
             (Op::Shl, Some(shift)) if shift < 64 => inner(a) << shift & all,
             (Op::Shr, Some(shift)) if shift < 64 => inner(a) >> shift,
+            // Multiples have the lowest bits of the factor, and no bits above the product of the largest numbers.
+            (Op::Mul, Some(factor)) if factor > 0 => match inner(a).checked_mul(factor) {
+                Some(most) if most <= all => filled(most) & u64::MAX << factor.trailing_zeros(),
+                _ => all & u64::MAX << factor.trailing_zeros(),
+            },
             (Op::Low, _) => inner(a) & all,
             _ => all,
         }
+    }
+
+    /// Returns the offset in a memory window for the low bits of an address in it: windows are aligned to their size.
+    fn without_window(&mut self, width: u8, address: ValueId, mask: ValueId) -> Option<ValueId> {
+        if self.op(address) != Op::Add || self.num(mask).is_none_or(|mask| mask >= WINDOW) {
+            return None;
+        }
+        let (one, other) = (self.input(address, 0), self.input(address, 1));
+        let offset = match (self.is_window(one), self.is_window(other)) {
+            (true, _) => other,
+            (_, true) => one,
+            _ => return None,
+        };
+        Some(self.make(Op::And, width, &[offset, mask]))
     }
 
     /// Simplifies a masked value: removes parts without any masked bits, and the mask if it keeps all bits.
     fn masked(&mut self, width: u8, a: ValueId, mask: ValueId, bits: u64) -> Option<ValueId> {
         if self.possible(a, DEPTH) & !bits == 0 {
             return Some(a);
+        }
+        if let Some((source, shift)) = self.unshifted(width, a, bits) {
+            let kept = self.constant(bits >> shift, width);
+            let inner = self.make(Op::And, width, &[source, kept]);
+            let amount = self.constant(shift, 32);
+            return Some(self.make(Op::Shl, width, &[inner, amount]));
         }
         if !matches!(self.op(a), Op::Or | Op::Xor) {
             return None;
@@ -261,4 +287,37 @@ impl Rewriter<'_> {
         }
         None
     }
+
+    /// Returns a value and a shift whose result is a value as far as its bits are kept: `x - 1` and 2 of `(x << 2) - 4`
+    /// if the two lowest bits are not kept.
+    fn unshifted(&mut self, width: u8, id: ValueId, kept: u64) -> Option<(ValueId, u64)> {
+        let (a, b) = (self.input(id, 0), self.num(self.input(id, 1))?);
+        match self.op(id) {
+            Op::Shl if (1..u64::from(width)).contains(&b) => Some((a, b)),
+            Op::Mul if b != 0 && b.is_multiple_of(2) => {
+                let shift = b.trailing_zeros();
+                let factor = signed(b, width) >> shift;
+                let factor = self.constant(masked(factor.cast_unsigned(), width), width);
+                Some((self.make(Op::Mul, width, &[a, factor]), shift.into()))
+            }
+            Op::Add if self.op(a) == Op::Shl => {
+                let shift =
+                    self.num(self.input(a, 1)).filter(|shift| (1..u64::from(width)).contains(shift))?;
+                if (b | kept).trailing_zeros() < shift as u32 {
+                    return None;
+                }
+                // The upper bits of the quotient are shifted out.
+                let offset = signed(b, width) >> shift;
+                let offset = self.constant(masked(offset.cast_unsigned(), width), width);
+                let source = self.input(a, 0);
+                Some((self.make(Op::Add, width, &[source, offset]), shift))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns a number with all bits below the highest one of another number.
+fn filled(number: u64) -> u64 {
+    u64::MAX.checked_shr(number.leading_zeros()).unwrap_or(0)
 }

@@ -9,6 +9,7 @@ mod divide;
 mod extension;
 mod float;
 mod integer;
+mod permute;
 mod value_table;
 
 use crate::ir::dominators::{Graph, UNREACHED};
@@ -157,6 +158,7 @@ fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<Va
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
         Op::Call(Intrinsic::Min(Number::U32)) if at.is_below(a, y) => Some(a),
+        Op::Call(Intrinsic::PermuteBytes) => at.permuted(a, b, at.num(c)?),
         Op::Call(Intrinsic::FlushToZero) => at.flushed(a).or_else(|| at.floats(value.op)),
         op => at.floats(op),
     }
@@ -217,7 +219,7 @@ mod tests {
     use crate::ir::{BlockId, End, NO_ADDRESS, Space};
 
     /// Returns what is stored after `make` derives a value from a parameter.
-    fn stored(make: impl FnOnce(&mut Function, ValueId) -> ValueId) -> (Function, ValueId) {
+    pub(super) fn stored(make: impl FnOnce(&mut Function, ValueId) -> ValueId) -> (Function, ValueId) {
         let mut function = Function::default();
         let block = function.block(0);
         let parameter = function.raw(Op::Parameter(0), 32, block, NO_ADDRESS, &[]);
