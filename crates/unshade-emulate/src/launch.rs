@@ -30,6 +30,9 @@ const MAX_THREADS: u32 = 1024;
 /// Maximum number of bytes of shared memory per block.
 pub(crate) const MAX_SHARED: u64 = 48 << 10;
 
+/// The size of a constant bank in bytes.
+const BANK: u64 = 64 << 10;
+
 /// Where constant bank 0 has the address of constant bank 3.
 const CONSTANTS_POINTER: usize = 0xf0;
 
@@ -180,8 +183,15 @@ impl Module {
             }
         }
         let Some(first) = banks.first_mut() else { return Ok(banks) };
-        let end =
-            kernel.parameters.iter().map(|(at, parameter)| at.saturating_add(parameter.size.into())).max();
+        let parameters = kernel
+            .parameters
+            .iter()
+            .map(|(at, parameter)| u64::from(at.saturating_add(parameter.size.into())));
+        let textures = kernel.textures.iter().chain(&self.textures);
+        let surfaces = kernel.surfaces.iter().chain(&self.surfaces);
+        let images = textures.clone().chain(surfaces.clone()).map(|(at, _)| *at);
+        let images = images.filter(|at| *at < BANK).map(|at| at.saturating_add(DESCRIPTOR as u64));
+        let end = parameters.chain(images).max();
         let size = usize::try_from(end.unwrap_or(0).max(0x140)).unwrap_or(0).next_multiple_of(4);
         if first.len() < size {
             first.resize(size, 0);
@@ -225,12 +235,12 @@ impl Module {
             }
             put(first, usize::try_from(*offset).unwrap_or(usize::MAX), &argument.0);
         }
-        for (offset, name) in &kernel.textures {
+        for (offset, name) in textures {
             let handle = self.bound_handle(name).unwrap_or(0);
             let handle = u32::try_from(handle).unwrap_or(0);
             put(first, usize::try_from(*offset).unwrap_or(usize::MAX), &handle.to_le_bytes());
         }
-        for (offset, name) in &kernel.surfaces {
+        for (offset, name) in surfaces {
             let Some(handle) = self.bound_handle(name) else { continue };
             let descriptor = device.read(DevicePointer(handle), DESCRIPTOR)?;
             put(first, usize::try_from(*offset).unwrap_or(usize::MAX), &descriptor);

@@ -84,6 +84,10 @@ pub struct Module {
     pub(crate) kernels: Vec<Kernel>,
     /// Constant banks shared by all kernels.
     pub(crate) constants: BTreeMap<u8, Vec<u8>>,
+    /// References to textures and surfaces of a relocatable cubin, which all kernels see at the same place: as those of
+    /// [`Kernel`].
+    pub(crate) textures: Vec<(u64, String)>,
+    pub(crate) surfaces: Vec<(u64, String)>,
     /// Where generic addresses find the constant bank of the program's variables.
     pub(crate) user_bank: Option<DevicePointer>,
     /// Sorted by section and start.
@@ -127,6 +131,8 @@ impl Module {
             codes: Vec::new(),
             kernels: Vec::new(),
             constants: BTreeMap::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
             user_bank: None,
             functions: FunctionRange::all(&cubin),
             variables: BTreeMap::new(),
@@ -185,6 +191,8 @@ impl Module {
             codes: vec![Code { section: 0, address: OTHER_CODE, bytes: code.to_vec() }],
             kernels: vec![kernel],
             constants: BTreeMap::new(),
+            textures: Vec::new(),
+            surfaces: Vec::new(),
             user_bank: None,
             functions: Vec::new(),
             variables: BTreeMap::new(),
@@ -327,6 +335,12 @@ impl Module {
             if let Some(bytes) = layout.bank(cubin, bank) {
                 self.constants.insert(bank, bytes);
             }
+        }
+        for (index, offset) in layout.images() {
+            let Some(symbol) = cubin.elf().symbol(index) else { continue };
+            let is_texture = symbol.kind == SymbolType::CUDA_TEXTURE;
+            let references = if is_texture { &mut self.textures } else { &mut self.surfaces };
+            references.push((offset, String::from_utf8_lossy(symbol.name).into_owned()));
         }
         Ok(Places { layout, globals })
     }
@@ -514,6 +528,9 @@ struct Places {
 impl Places {
     /// Returns the address of a variable, or its offset in a smaller memory and the number of its constant bank.
     fn of(&self, cubin: &Cubin<'_>, symbol: &Symbol<'_>, is_generic: bool) -> Option<(u64, u8)> {
+        if let Some(offset) = self.layout.image_at(symbol) {
+            return Some((offset, 0));
+        }
         let index = u32::from(symbol.section);
         let section = cubin.elf().section(index).ok()?;
         let role = if section.kind == SectionType::CUDA_SHARED { Role::Shared } else { Role::of(&section).0 };

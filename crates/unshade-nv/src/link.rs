@@ -10,9 +10,13 @@
 //!   literals. nvlink appends those of callees to that of the kernel; [`Layout`] appends those of all functions.
 //!   Instructions have relocations for their bank and offset.
 //!
+//! - References to textures and surfaces are undefined symbols. nvlink appends a handle (textures) or a descriptor
+//!   (surfaces) to constant bank 0 of each kernel that needs it. Here all are after the largest of these banks, at the same
+//!   place for all kernels.
+//!
 //! A relocation adds an address to some bits of a word; the names say to which. `ABS32_HI_23` adds the upper half of an
 //! address at bit 23. `CONST_FIELD19_23` adds an offset in 14 bits, in units of 4 bytes, at bit 23, and above it the
-//! number of a constant bank in 5 bits.
+//! number of a constant bank in 5 bits. `TEX_BINDLESSOFF13_47` adds an offset in bank 0, in units of 4 bytes, at bit 47.
 //!
 //! Source: nvlink 11.2's output for cubins of our own kernels, compared word by word.
 
@@ -29,6 +33,9 @@ use core::cmp::Reverse;
 /// The size of a constant bank in bytes.
 const BANK: u64 = 64 << 10;
 
+/// The size of a surface's descriptor in bytes. A texture's handle has 4.
+const DESCRIPTOR: u64 = 32;
+
 /// The offsets of variables and literals.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -42,6 +49,8 @@ pub struct Layout {
     constants: BTreeMap<u32, u64>,
     /// The size of the banks that have such parts.
     banks: BTreeMap<u8, u64>,
+    /// The offset in constant bank 0 of each texture or surface of a relocatable cubin, by the index of its symbol.
+    images: BTreeMap<u32, u64>,
 }
 
 impl Layout {
@@ -51,6 +60,7 @@ impl Layout {
         if cubin.elf().header().file_type == FileType::RELOCATABLE {
             layout.place_shared(cubin);
             layout.place_constants(cubin);
+            layout.place_images(cubin);
         }
         layout
     }
@@ -96,6 +106,29 @@ impl Layout {
                 *end = next;
             }
         }
+    }
+
+    fn place_images(&mut self, cubin: &Cubin<'_>) {
+        let banks = cubin.elf().sections().filter(|section| Role::of(section).0 == Role::Constant(0));
+        let end = banks.map(|section| section.size).max().unwrap_or(0);
+        let mut next = end.checked_next_multiple_of(DESCRIPTOR).unwrap_or(BANK);
+        for symbol in cubin.elf().symbols().into_iter().flat_map(|symbols| symbols.iter()) {
+            let is_image = matches!(symbol.kind, SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SURFACE);
+            if is_image && next < BANK {
+                self.images.insert(symbol.index, next);
+                next = next.saturating_add(DESCRIPTOR);
+            }
+        }
+    }
+
+    /// Returns the offset in constant bank 0 of the handle of a texture or the descriptor of a surface.
+    pub fn image_at(&self, symbol: &Symbol<'_>) -> Option<u64> {
+        self.images.get(&symbol.index).copied()
+    }
+
+    /// Returns the indices of the symbols of all textures and surfaces, with their offsets in constant bank 0.
+    pub fn images(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.images.iter().map(|(symbol, offset)| (*symbol, *offset))
     }
 
     /// Returns the offset of a symbol in its memory: a constant bank, the shared memory of its kernel, its section.
@@ -199,6 +232,10 @@ const FIELDS: &[(RelocationType, Field)] = &[
     (RelocationType::CUDA_ABS16_20, address(20, 16, 0)),
     (RelocationType::CUDA_ABS16_23, address(23, 16, 0)),
     (RelocationType::CUDA_ABS16_26, address(26, 16, 0)),
+    (RelocationType::CUDA_TEX_BINDLESSOFF13_32, address(32, 13, 2)),
+    (RelocationType::CUDA_TEX_BINDLESSOFF13_41, address(41, 13, 2)),
+    (RelocationType::CUDA_TEX_BINDLESSOFF13_45, address(45, 13, 2)),
+    (RelocationType::CUDA_TEX_BINDLESSOFF13_47, address(47, 13, 2)),
     (RelocationType::CUDA_CONST_FIELD19_20, constant(20, 14)),
     (RelocationType::CUDA_CONST_FIELD19_23, constant(23, 14)),
     (RelocationType::CUDA_CONST_FIELD19_26, constant(26, 14)),

@@ -34,21 +34,28 @@ fn image<'a>(
     section: u32,
     relocation: &unshade_nv::relocation::Relocation,
 ) -> Option<MemoryObject<'a>> {
-    let (place, size) = match relocation.kind {
-        RelocationType::CUDA_TEX_HEADER_INDEX => (ObjectSpace::Texture, 4),
-        RelocationType::CUDA_SURF_HW_DESC => (ObjectSpace::Surface, 32),
+    let is_texture = match relocation.kind {
+        RelocationType::CUDA_TEX_HEADER_INDEX => true,
+        RelocationType::CUDA_SURF_HW_DESC => false,
         _ => return None,
     };
     let section = cubin.elf().section(section).ok()?;
     let symbol = cubin.elf().symbols()?.get(relocation.symbol)?;
-    (Role::of(&section).0 == Role::Constant(0)).then_some(MemoryObject {
+    let is_bank = Role::of(&section).0 == Role::Constant(0);
+    is_bank.then(|| image_object(&symbol, is_texture, relocation.offset))
+}
+
+/// Returns the handle of a texture or the descriptor of a surface in constant bank 0.
+fn image_object<'a>(symbol: &Symbol<'a>, is_texture: bool, offset: u64) -> MemoryObject<'a> {
+    let (space, size) = if is_texture { (ObjectSpace::Texture, 4) } else { (ObjectSpace::Surface, 32) };
+    MemoryObject {
         name: String::from_utf8_lossy(symbol.name),
-        space: place,
-        offset: relocation.offset,
+        space,
+        offset,
         size,
         bytes: Cow::Borrowed(&[]),
         pointers: Vec::new(),
-    })
+    }
 }
 
 /// Maximum number of variables that are passed to the decompiler.
@@ -181,12 +188,13 @@ impl<'a> CubinSymbols<'a> {
             };
             let Some(symbol) = cubin.elf().symbol(relocation.symbol) else { continue };
             let Ok(memory) = cubin.elf().section(u32::from(symbol.section)) else { continue };
-            let bank = match Role::of(&memory).0 {
-                Role::Constant(bank) => bank,
-                Role::Shared => 0,
+            let (offset, bank) = match (self.layout.image_at(&symbol), Role::of(&memory).0) {
+                (Some(offset), _) => (offset, 0),
+                (None, Role::Constant(bank)) => (self.layout.offset(&symbol), bank),
+                (None, Role::Shared) => (self.layout.offset(&symbol), 0),
                 _ => continue,
             };
-            let value = self.layout.offset(&symbol).wrapping_add_signed(relocation.addend);
+            let value = offset.wrapping_add_signed(relocation.addend);
             field.patch(bytes.to_mut(), relocation.offset, value, bank);
         }
         bytes
@@ -300,19 +308,25 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
-        let mut images = Vec::new();
+        let (mut images, mut placed) = (Vec::new(), BTreeSet::new());
         let mut has_functions = false;
         for (section, relocation) in function.relocations(cubin) {
             if section != code {
                 images.extend(image(cubin, section, &relocation));
                 continue;
             }
+            let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
+            if let Some(symbol) = &symbol
+                && let Some(offset) = cubin_symbols.layout.image_at(symbol)
+                && placed.insert(offset)
+            {
+                images.push(image_object(symbol, symbol.kind == SymbolType::CUDA_TEXTURE, offset));
+            }
             // Offsets in smaller memories are in the code: see `CubinSymbols::patched`.
             if link::field(relocation.kind).is_some_and(|field| !field.is_generic()) {
                 continue;
             }
             let part = part(relocation.kind);
-            let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
             // The encoded target of a call within the section is already final.
             if part == AddressPart::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
                 continue;

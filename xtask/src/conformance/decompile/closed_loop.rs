@@ -425,9 +425,11 @@ impl Kernel {
         let all = fields(kernel, lines).ok_or("too many parameters")?;
         let mut last = "ended without writing".to_owned();
         // Small numbers first: larger ones may be outside of what the kernel is for.
-        // Some kernels are for one warp.
-        let of_warp = FILLINGS.iter().rev().map(|filling| Filling { threads: 32, ..*filling });
-        for filling in FILLINGS.iter().rev().copied().chain(of_warp) {
+        // Some kernels are for one warp, and some need more memory per thread than a buffer has for many.
+        let fewer = [32, 8]
+            .into_iter()
+            .flat_map(|threads| FILLINGS.iter().rev().map(move |filling| Filling { threads, ..*filling }));
+        for filling in FILLINGS.iter().rev().copied().chain(fewer) {
             let fields = original.infer(&self.name, &all, filling);
             let expected = original.attempt(&self.name, &fields, filling, false);
             match &expected.result {
