@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Check these sources or folders of sources (decompile-loop) [default: those of the corpus].
     #[arg(long, value_name = "PATH")]
     kernels: Vec<std::path::PathBuf>,
+    /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
+    #[arg(long, value_name = "NAME")]
+    options: Vec<String>,
     /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
@@ -83,7 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
-        Format::DecompileLoop => decompile::closed_loop::run(&args.kernels, args.failures.as_deref()),
+        Format::DecompileLoop => {
+            decompile::closed_loop::run(&args.kernels, &args.options, args.failures.as_deref())
+        }
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::{self, FunctionC};
@@ -85,11 +85,20 @@ struct Checked {
     kernels: Vec<(String, Verdict)>,
 }
 
-pub(in super::super) fn run(sources: &[PathBuf], failures: Option<&Path>) -> Result<()> {
+/// Checks sources, compiled with the named sets of options, or with all.
+pub(in super::super) fn run(sources: &[PathBuf], names: &[String], failures: Option<&Path>) -> Result<()> {
     let Some(nvcc) = sh::env_path("UNSHADE_NVCC") else {
         println!("skipped: UNSHADE_NVCC does not name nvcc 11.2 (package nvidia-cuda-toolkit 11.2.2)");
         return Ok(());
     };
+    let known = |name: &String| OPTIONS.iter().any(|options| options.0 == name);
+    if let Some(name) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = OPTIONS.iter().map(|options| options.0).collect();
+        bail!("no options are named {name}: use one of {}", all.join(", "));
+    }
+    let chosen: Vec<usize> = (0..OPTIONS.len())
+        .filter(|index| names.is_empty() || names.iter().any(|name| OPTIONS[*index].0 == name))
+        .collect();
     let sources = all_sources(sources)?;
     ensure!(!sources.is_empty(), "there are no sources: set UNSHADE_CORPUS or use --kernels");
     if let Some(folder) = failures {
@@ -97,8 +106,11 @@ pub(in super::super) fn run(sources: &[PathBuf], failures: Option<&Path>) -> Res
     }
     let scratch = std::env::temp_dir().join(format!("unshade-decompile-loop-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
-    let result =
-        run_in(&Loop { nvcc, scratch: scratch.clone(), failures: failures.map(Path::to_owned) }, &sources);
+    let result = run_in(
+        &Loop { nvcc, scratch: scratch.clone(), failures: failures.map(Path::to_owned) },
+        &sources,
+        &chosen,
+    );
     let _ = fs::remove_dir_all(&scratch);
     result
 }
@@ -124,9 +136,9 @@ fn all_sources(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn run_in(this: &Loop, sources: &[PathBuf]) -> Result<()> {
+fn run_in(this: &Loop, sources: &[PathBuf], chosen: &[usize]) -> Result<()> {
     let jobs: Vec<(usize, &PathBuf)> =
-        sources.iter().flat_map(|source| (0..OPTIONS.len()).map(move |options| (options, source))).collect();
+        sources.iter().flat_map(|source| chosen.iter().map(move |options| (*options, source))).collect();
     let checked: Vec<Result<Checked, String>> = jobs
         .par_iter()
         .with_max_len(1)
@@ -135,7 +147,7 @@ fn run_in(this: &Loop, sources: &[PathBuf]) -> Result<()> {
     let mut table = [[0_usize; 5]; OPTIONS.len()];
     let mut whole = [[0_usize; 2]; OPTIONS.len()];
     for ((options, source), checked) in jobs.iter().zip(checked) {
-        let name = format!("{} {}", stem(source), OPTIONS[*options].0);
+        let name = format!("{} {}", label(source), OPTIONS[*options].0);
         let checked = match checked {
             Ok(checked) => checked,
             Err(error) => {
@@ -158,7 +170,8 @@ fn run_in(this: &Loop, sources: &[PathBuf]) -> Result<()> {
         "\n{:<18}{:>8}{:>11}{:>10}{:>12}{:>9}   files compiled as a whole",
         "kernels", "equal", "different", "rejected", "incomplete", "not run"
     );
-    for ((name, _), (counts, files)) in OPTIONS.iter().zip(table.iter().zip(whole)) {
+    for &index in chosen {
+        let (name, counts, files) = (OPTIONS[index].0, table[index], whole[index]);
         let [equal, different, rejected, incomplete, skipped] = counts;
         println!(
             "{name:<18}{equal:>8}{different:>11}{rejected:>10}{incomplete:>12}{skipped:>9}   {} of {}",
@@ -169,6 +182,12 @@ fn run_in(this: &Loop, sources: &[PathBuf]) -> Result<()> {
     let wrong: usize = table.iter().map(|counts| counts[1] + counts[2]).sum();
     ensure!(wrong == 0, "{wrong} kernels differ or are rejected");
     Ok(())
+}
+
+/// Returns the name of a source with that of its folder: many are called `main`.
+fn label(path: &Path) -> String {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    format!("{}.{}", folder.to_string_lossy(), stem(path))
 }
 
 fn stem(path: &Path) -> String {
@@ -185,7 +204,7 @@ struct Loop {
 impl Loop {
     /// Compiles a source, decompiles and recompiles each kernel, and compares their runs.
     fn check(&self, source: &Path, options: usize) -> Result<Checked> {
-        let folder = self.scratch.join(format!("{}-{options}", stem(source)));
+        let folder = self.scratch.join(format!("{}-{options}", label(source)));
         fs::create_dir_all(&folder)?;
         let original = folder.join("original.cubin");
         let mut arguments = vec!["-std=c++14"];
@@ -267,7 +286,7 @@ impl Loop {
     /// Writes the text of a kernel and the functions that it calls to the folder of failures.
     fn keep(&self, source: &Path, options: usize, functions: &[FunctionC]) -> Result<()> {
         let (Some(folder), Some(kernel)) = (&self.failures, functions.last()) else { return Ok(()) };
-        let name = format!("{}{}.{}.cu", stem(source), OPTIONS[options].0, super::short(&kernel.name));
+        let name = format!("{}{}.{}.cu", label(source), OPTIONS[options].0, super::short(&kernel.name));
         fs::write(folder.join(name), decompile::text(functions)).context("the failures")
     }
 }
