@@ -36,8 +36,19 @@ pub struct Context<'a> {
     pub symbols: &'a [(u64, &'a str)],
     /// Parameters: byte ranges in constant bank 0, and names, in ascending order.
     pub parameters: &'a [(Range<u64>, &'a str)],
+    /// What a linker or loader inserts: addresses of instructions, and names of symbols, in ascending order.
+    pub relocations: &'a [(u64, &'a str)],
     /// Whether to print the scheduling code after each instruction.
     pub control: bool,
+}
+
+impl<'a> Context<'a> {
+    /// Returns the symbols whose addresses are inserted into an instruction.
+    fn relocated(&self, address: u64) -> impl Iterator<Item = &'a str> + use<'a> {
+        let start = self.relocations.partition_point(|relocation| relocation.0 < address);
+        let rest = self.relocations.get(start..).unwrap_or_default();
+        rest.iter().take_while(move |relocation| relocation.0 == address).map(|relocation| relocation.1)
+    }
 }
 
 /// A word that is not a valid instruction.
@@ -204,9 +215,9 @@ impl<'a> Function<'a> {
         sink.put(TokenKind::Space, "\n");
     }
 
-    /// Prints an annotated listing: labels at branch targets, names of parameters.
+    /// Prints an annotated listing: labels at branch targets, names of parameters and of relocated symbols.
     pub fn annotated<S: TokenSink + ?Sized>(&self, context: &Context<'_>, sink: &mut S) {
-        let targets = self.targets();
+        let targets = self.targets_but(|address| context.relocated(address).next().is_some());
         let mut codes: [Option<Code>; 32] = [None; 32];
         for (index, (address, word)) in self.words().enumerate() {
             self.source(address, sink);
@@ -241,8 +252,13 @@ impl<'a> Function<'a> {
 
     /// Returns the targets of direct branches and pushes.
     pub fn targets(&self) -> BTreeSet<u64> {
+        self.targets_but(|_| false)
+    }
+
+    /// Returns the targets of direct branches and pushes, except of those whose target is not known yet.
+    fn targets_but(&self, is_open: impl Fn(u64) -> bool) -> BTreeSet<u64> {
         let words = self.words().filter_map(|(address, word)| match word {
-            Word::Instruction(instruction) => instruction_target(&instruction, address),
+            Word::Instruction(instruction) if !is_open(address) => instruction_target(&instruction, address),
             _ => None,
         });
         words.collect()
@@ -360,7 +376,7 @@ fn label_name(address: u64) -> ShortText {
     text
 }
 
-/// Prints the comment after an instruction: the target's name, parameters, scheduling code.
+/// Prints the comment after an instruction: the target's name or relocated symbols, parameters, scheduling code.
 fn notes<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     address: u64,
@@ -369,7 +385,14 @@ fn notes<S: TokenSink + ?Sized>(
     sink: &mut S,
 ) {
     let mut separator = "  // ";
-    if let Some(target) = instruction_target(instruction, address) {
+    for symbol in context.relocated(address) {
+        sink.put(TokenKind::Comment, separator);
+        separator = ", ";
+        sink.put(TokenKind::Comment, symbol);
+    }
+    // Before it is relocated, the target of a branch means nothing.
+    let target = instruction_target(instruction, address);
+    if let Some(target) = target.filter(|_| context.relocated(address).next().is_none()) {
         sink.put(TokenKind::Comment, separator);
         separator = ", ";
         let found = context.symbols.binary_search_by_key(&target, |symbol| symbol.0).ok();

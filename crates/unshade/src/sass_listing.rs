@@ -11,7 +11,9 @@ use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::fatbin::{Entry, EntryKind, Flags};
-use unshade_nv::function::Function;
+use unshade_nv::function::{Function, FunctionKind};
+use unshade_nv::relocation::Relocation;
+use unshade_nv::symbol::Symbol;
 use unshade_sass::isa;
 use unshade_sass::listing::{self, Context};
 use unshade_sass::table::Isa;
@@ -83,11 +85,19 @@ fn print_section<S: TokenSink>(
     } else {
         let names = symbols(inside);
         let parameters = parameters(cubin, inside);
+        let relocations = relocations(cubin, section, inside);
         let symbols: Vec<(u64, &str)> =
             names.iter().map(|(address, name)| (*address, name.as_str())).collect();
         let parameters: Vec<(Range<u64>, &str)> =
             parameters.iter().map(|(range, name)| (range.clone(), name.as_str())).collect();
-        let context = Context { symbols: &symbols, parameters: &parameters, control: options.control };
+        let relocations: Vec<(u64, &str)> =
+            relocations.iter().map(|(address, name)| (*address, name.as_str())).collect();
+        let context = Context {
+            symbols: &symbols,
+            parameters: &parameters,
+            relocations: &relocations,
+            control: options.control,
+        };
         sink.put(
             TokenKind::Comment,
             &format!("// {name}, sm_{}, {} bytes\n", cubin.arch(), bytes.data().len()),
@@ -106,6 +116,44 @@ fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
     symbols.sort();
     symbols.dedup_by_key(|symbol| symbol.0);
     symbols
+}
+
+/// Returns what relocations insert into the instructions of a section, by address: `free`, `lo(table+0x10)`. Targets within
+/// the section are final, so their relocations are left out.
+fn relocations(cubin: &Cubin<'_>, section: &Section<'_>, inside: &[&Function<'_>]) -> Vec<(u64, String)> {
+    let outer = inside.iter().find(|function| function.kind != FunctionKind::Inner);
+    let all = outer.into_iter().flat_map(|function| function.relocations(cubin));
+    let of_code = all.filter(|(of, _)| *of == section.index);
+    let mut found: Vec<(u64, String)> = of_code
+        .filter_map(|(_, relocation)| {
+            let symbol = cubin.elf().symbol(relocation.symbol)?;
+            let is_final = u32::from(symbol.section) == section.index;
+            (!is_final).then(|| (relocation.offset, relocated_text(cubin, &relocation, &symbol)))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Returns the name of a relocation's symbol with its addend and the part of the address. A symbol of a section has the
+/// section's name.
+fn relocated_text(cubin: &Cubin<'_>, relocation: &Relocation, symbol: &Symbol<'_>) -> String {
+    let mut name = Escaped(symbol.name).to_string();
+    if symbol.name.is_empty()
+        && let Ok(section) = cubin.elf().section(u32::from(symbol.section))
+    {
+        name = Escaped(section.name).to_string();
+    }
+    if relocation.addend != 0 {
+        let sign = if relocation.addend < 0 { '-' } else { '+' };
+        name.push_str(&format!("{sign}{:#x}", relocation.addend.unsigned_abs()));
+    }
+    let kind = relocation.kind.to_string();
+    match () {
+        () if kind.contains("_LO_") => format!("lo({name})"),
+        () if kind.contains("_HI_") => format!("hi({name})"),
+        () => name,
+    }
 }
 
 /// Returns the parameters of the section's kernel, by their range in constant bank 0.
