@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use unshade::decompiler::Line;
 use unshade_emulate::module::Kernel;
+use unshade_emulate::sanitize::{self, Tool};
 use unshade_emulate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
 
 /// The limits of a run.
@@ -157,6 +158,14 @@ pub(super) struct Outcome {
     pub(super) variables: usize,
 }
 
+/// What a kernel is started with.
+struct Launch {
+    device: Device,
+    arguments: Vec<Argument>,
+    grid: Grid,
+    limits: Limits,
+}
+
 /// A cubin loaded into the memory of a device, which is copied for each run.
 pub(super) struct Loaded {
     device: Device,
@@ -222,14 +231,14 @@ impl Loaded {
         outcome
     }
 
-    fn run(
+    /// Prepares a launch: memory and arguments.
+    fn launch(
         &self,
         name: &str,
         fields: &[Field],
         filling: Filling,
         ordered: bool,
-        outcome: &mut Outcome,
-    ) -> Result<(), Reason> {
+    ) -> Result<Launch, Reason> {
         let mut device = self.device.clone();
         let kernel = self.module.kernel(name).ok_or(Reason::Launch("no such kernel".into()))?;
         let mut state = hash(name) | 1;
@@ -249,13 +258,34 @@ impl Loaded {
                 place.iter_mut().zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
             }
         }
-        outcome.arguments = arguments.into_iter().map(Argument).collect();
+        let arguments = arguments.into_iter().map(Argument).collect();
         let limits =
             Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
         // Kernels with a required block size depend on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
-        outcome.grid =
+        let grid =
             Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([filling.threads, 1, 1]), shared };
+        Ok(Launch { device, arguments, grid, limits })
+    }
+
+    /// Returns why a kernel's results may depend on the order of its threads, or on memory that it never wrote.
+    pub(super) fn is_undefined(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
+        let Launch { mut device, arguments, grid, limits } = self.launch(name, fields, filling, false).ok()?;
+        let options = sanitize::Options { tools: vec![Tool::Races, Tool::Init], ..Default::default() };
+        let report = self.module.sanitize(&mut device, name, grid, &arguments, limits, &options).ok()?;
+        report.findings.first().map(|finding| finding.fault.reason.to_string())
+    }
+
+    fn run(
+        &self,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+        ordered: bool,
+        outcome: &mut Outcome,
+    ) -> Result<(), Reason> {
+        let Launch { mut device, arguments, grid, limits } = self.launch(name, fields, filling, ordered)?;
+        (outcome.arguments, outcome.grid) = (arguments, grid);
         let copy = |device: &Device| -> Vec<(DevicePointer, Vec<u8>)> {
             device.memory().map(|(pointer, bytes)| (pointer, bytes.to_vec())).collect()
         };

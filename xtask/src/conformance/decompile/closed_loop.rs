@@ -459,7 +459,11 @@ impl Kernel {
                     }
                     let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
                     let is_equal = expected.buffers().iter().zip(found.buffers()).all(equal);
-                    return Ok((!is_equal).then(|| "other contents of a buffer".to_owned()));
+                    let why = || match original.is_undefined(&self.name, &fields, filling) {
+                        Some(why) => format!("other contents of a buffer; in the original, {why}"),
+                        None => "other contents of a buffer".to_owned(),
+                    };
+                    return Ok((!is_equal).then(why));
                 }
                 Ok(()) => {}
                 Err(reason) => last = kind(reason),
