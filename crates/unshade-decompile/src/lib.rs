@@ -47,13 +47,13 @@ pub mod structure;
 pub mod types;
 pub mod variables;
 
+use crate::ir::hash::FastMap;
 use crate::ir::{BlockId, Module, ValueId, ValueMap};
 use ir::Op;
 use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
-pub use pass::Cache;
 pub use sass::{Functions, Source};
-use types::{ParameterType, Types};
+use types::{ParameterType, Type, Types};
 
 /// The reason why a function was not decompiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +171,15 @@ pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut C
     functions
 }
 
+/// What the functions of a program share.
+#[derive(Debug, Default)]
+pub struct Cache {
+    /// The divisions that expressions equal.
+    quotients: pass::quotient::Cache,
+    /// The elements of variables, by name in C. The first function that refers to a variable decides.
+    elements: FastMap<String, Type>,
+}
+
 /// Decompiles a function.
 ///
 /// # Errors
@@ -181,7 +190,7 @@ pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, D
 }
 
 /// Decompiles one of several functions, which may call the device functions in `functions`. The functions of a program
-/// share a cache of recognised divisions.
+/// share a cache.
 ///
 /// # Errors
 ///
@@ -198,7 +207,7 @@ pub fn decompile_cached(
         pass::saves::run(function);
         pass::windows::widen(function);
     }
-    pass::run(function, &module.objects, cache);
+    pass::run(function, &module.objects, &mut cache.quotients);
     let flushes = !options.explicit_flushes && pass::flush::run(function);
     let graph = Graph::new(function);
     edges::merge_edges(function, &graph);
@@ -228,9 +237,12 @@ pub fn decompile_cached(
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let unlifted = unlifted + undefined(&module, &used);
-    let printer = c::Printer::new(&module, &schedule, &variables, &types);
-    let c::PrintedFunction { prelude, lines, body, casts, prototype, callees } =
+    let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements);
+    let c::PrintedFunction { prelude, lines, body, casts, prototype, callees, elements } =
         printer.run(&statements, gotos, flushes);
+    for (name, element) in elements {
+        cache.elements.entry(name).or_insert(element);
+    }
     let is_reducible = graph.is_reducible(function);
     Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees })
 }

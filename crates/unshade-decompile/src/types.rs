@@ -168,6 +168,8 @@ impl Types {
             }
             if op.gives_float() {
                 self.votes_of(id).float += 1;
+            } else if matches!(op, Op::Call(call) if call.result() == Operand::Pointer) {
+                self.votes_of(id).pointer = true;
             } else if op.is_integer() {
                 self.votes_of(id).integer(op.result_sign());
             }

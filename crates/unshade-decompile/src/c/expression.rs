@@ -89,7 +89,7 @@ impl Printer<'_> {
             Op::SignExtend => Type::Integer(width.max(32), true),
             Op::Low => Type::Integer(width, false),
             Op::PopCount | Op::LeadingZeros => INT,
-            Op::Call(Intrinsic::Shuffle(_)) => self.types.of[id],
+            Op::Call(Intrinsic::Shuffle(_) | Intrinsic::Malloc) => self.types.of[id],
             Op::Call(call) => Type::of_operand(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
             Op::Invoke(callee) => self.function.callees[callee].result_type(),
@@ -676,15 +676,17 @@ impl Printer<'_> {
             }
         };
         let is_shuffle = matches!(call, Intrinsic::Shuffle(_));
-        let is_overloaded = matches!(call, Intrinsic::Min(_) | Intrinsic::Max(_));
+        let is_overloaded = matches!(call, Intrinsic::Min(_) | Intrinsic::Max(_) | Intrinsic::Abs(_));
         let mut list = Vec::new();
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
             let has = self.has_type(input);
-            if call == Intrinsic::AssertFail && matches!((index, has), (0 | 1 | 3, Type::Integer(..))) {
+            let wants_pointer = matches!((call, index), (Intrinsic::AssertFail, 0 | 1 | 3) | (Intrinsic::Free, 0));
+            if wants_pointer && matches!(has, Type::Integer(..)) {
                 let text = self.value(input, UNARY, has);
                 self.casts += 1;
-                list.push(format!("(const void *){text}"));
+                let pointer = if call == Intrinsic::Free { "void *" } else { "const void *" };
+                list.push(format!("({pointer}){text}"));
                 continue;
             }
             let ty = match call.input(index) {
@@ -708,7 +710,15 @@ impl Printer<'_> {
                 ty => self.value(input, 0, ty),
             });
         }
-        format!("{name}({})", list.join(", "))
+        let text = format!("{name}({})", list.join(", "));
+        match self.types.of[id] {
+            Type::Void => text,
+            ty if call == Intrinsic::Malloc => {
+                self.casts += 1;
+                format!("({}){text}", ty.name())
+            }
+            _ => text,
+        }
     }
 }
 

@@ -49,6 +49,10 @@ pub struct Printer<'a> {
     fields: Vec<(usize, u32, Type)>,
     /// The types, functions and variables in use, in this order: kind, name and declaration.
     globals: Vec<(GlobalKind, String, String)>,
+    /// The elements of variables that earlier functions have declared, by name in C.
+    known_elements: &'a FastMap<String, Type>,
+    /// The same of the variables that this function has declared.
+    elements: FastMap<String, Type>,
     /// The arrays in use, and the end of the used bytes.
     pub(crate) regions: Vec<(Space, i64)>,
     /// The flags that exits of nested loops set.
@@ -117,6 +121,8 @@ pub struct PrintedFunction {
     pub prototype: Option<Callee>,
     /// The names of the device functions that it refers to.
     pub callees: Vec<String>,
+    /// The elements of the variables that it declares, by name in C.
+    pub elements: FastMap<String, Type>,
 }
 
 /// Returns the types of the parameter reads; the first of equal reads counts.
@@ -139,6 +145,7 @@ impl<'a> Printer<'a> {
         schedule: &'a Schedule,
         variables: &'a Variables,
         types: &'a Types,
+        known_elements: &'a FastMap<String, Type>,
     ) -> Self {
         let function = &module.function;
         let mut printer = Self {
@@ -154,6 +161,8 @@ impl<'a> Printer<'a> {
             helpers: Vec::new(),
             fields: Vec::new(),
             globals: Vec::new(),
+            known_elements,
+            elements: FastMap::default(),
             regions: Vec::new(),
             flags: Vec::new(),
             lines: Vec::new(),
@@ -211,7 +220,8 @@ impl<'a> Printer<'a> {
         let prototype = self.prototype();
         let functions = self.globals.iter().filter(|global| global.0 == GlobalKind::Function);
         let callees = functions.map(|function| function.1.clone()).collect();
-        PrintedFunction { prelude, lines, body, casts: self.casts, prototype, callees }
+        let elements = self.elements;
+        PrintedFunction { prelude, lines, body, casts: self.casts, prototype, callees, elements }
     }
 
     fn regions(&mut self) -> Vec<String> {

@@ -15,14 +15,23 @@ impl Printer<'_> {
 
     /// Returns the type of a variable as a pointer to its accesses.
     pub(super) fn symbol_type(&self, id: ValueId) -> Type {
-        let (_, variable) = self.variable_of(id);
-        match self.types.of[id] {
-            _ if variable.is_some_and(|variable| !variable.pointers.is_empty()) => {
-                Type::Pointer(64, NumberKind::Unsigned)
-            }
-            ty @ Type::Pointer(..) if !variable.is_some_and(MemoryObject::is_literal) => ty,
+        let (name, variable) = self.variable_of(id);
+        if variable.is_some_and(|variable| !variable.pointers.is_empty()) {
+            return Type::Pointer(64, NumberKind::Unsigned);
+        }
+        if variable.is_some_and(MemoryObject::is_literal) {
+            return Type::Pointer(8, NumberKind::Unsigned);
+        }
+        match (self.known_element(&identifier(name)), self.types.of[id]) {
+            (Some(element), _) => element.pointer(),
+            (None, ty @ Type::Pointer(..)) => ty,
             _ => Type::Pointer(8, NumberKind::Unsigned),
         }
+    }
+
+    /// Returns the type of a declared variable's elements.
+    fn known_element(&self, safe: &str) -> Option<Type> {
+        self.elements.get(safe).or_else(|| self.known_elements.get(safe)).copied()
     }
 
     /// Returns the name of a variable or function, which is declared before the function, or a string literal.
@@ -42,6 +51,7 @@ impl Printer<'_> {
                 safe
             }
             None => {
+                self.elements.insert(safe.clone(), element);
                 let text = format!("extern __device__ {} {safe}[];", element.name());
                 self.global(GlobalKind::Variable, &safe, text);
                 safe
@@ -57,6 +67,7 @@ impl Printer<'_> {
         if self.globals.iter().any(|global| global.1 == safe && !variable.pointers.is_empty()) {
             return;
         }
+        self.elements.insert(safe.clone(), element);
         // Known before what it refers to, which may be itself.
         self.global(GlobalKind::Variable, &safe, String::new());
         let mut pointers = Vec::new();
@@ -85,8 +96,9 @@ impl Printer<'_> {
             if !variable.pointers.is_empty() {
                 self.declare_variable(name, Type::Integer(64, false));
             } else if !is_declared {
-                // Its own use decides on its type; here any will do.
-                let text = declaration(variable, &safe, Type::Integer(8, false), &[]);
+                let element = self.known_element(&safe).unwrap_or(Type::Integer(8, false));
+                let text = declaration(variable, &safe, element, &[]);
+                self.elements.insert(safe.clone(), element);
                 self.global(GlobalKind::Variable, &safe, text);
             }
         }

@@ -374,7 +374,7 @@ intrinsics! {
     /// Prints a format with arguments, of which there may be any number.
     Printf "printf", Changes I32, [ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY];
     /// Allocates memory.
-    Malloc "malloc", Changes U64, [U64];
+    Malloc "malloc", Changes PTR, [U64];
     /// Frees memory.
     Free "free", Changes NOTHING, [ANY];
     /// Reports a condition that does not hold: condition, file, line, function, size of a character.

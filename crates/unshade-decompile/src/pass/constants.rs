@@ -2,9 +2,10 @@
 //!
 //! Code states an offset in the bank, not a variable: `LDC R5, c[0x3][R6]`, where R6 starts at 0x100 and grows in a loop,
 //! reads the variable that contains byte 0x100. So the constant part of the offset decides, as far as it can be
-//! followed through sums, phis and selects; an offset without one starts at 0. Where the parts of a phi or select are in
-//! different variables, or in none, the load is not expressible. Code compiled with -G adds the offset to the address of
-//! the bank.
+//! followed through sums, phis and selects; an offset without one starts at 0. `table[i - 1]` starts below its variable,
+//! which is the last element of the one before: the growing index leaves that at once. Where the parts of a phi or
+//! select are in different variables, the load is not expressible. Code compiled with -G adds the offset to the address
+//! of the bank.
 
 use crate::address::Address;
 use crate::ir::hash::FastMap;
@@ -18,6 +19,9 @@ const MAX_DEPTH: u32 = 16;
 
 /// Maximum number of values that are followed for one offset.
 const MAX_FOLLOWED: usize = 64;
+
+/// Maximum number of bytes that an index starts below its variable.
+const MAX_BELOW: i64 = 256;
 
 /// The constant part of an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +47,8 @@ pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
         {
             continue;
         }
-        let in_object = |start: u64| objects.iter().position(|object| contains(object, bank, start));
+        let step = least_step(function, address);
+        let in_object = |start: u64| variable_at(objects, bank, start, step);
         let mut search = Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 };
         let start = match search.start(address) {
             Start::None => Some(0),
@@ -64,6 +69,35 @@ pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
         changed = true;
     }
     changed
+}
+
+/// Returns the smallest factor of an index in an offset, if all indices are added; 0 if one is subtracted.
+fn least_step(function: &Function, offset: ValueId) -> u64 {
+    let terms = Address::new(function, offset).terms;
+    let is_added = |scale: u64| (scale as u32).cast_signed() > 0;
+    if !terms.iter().all(|term| is_added(term.1)) {
+        return 0;
+    }
+    terms.iter().map(|term| term.1).min().unwrap_or(0)
+}
+
+/// Returns the variable that an index reads from a byte of a constant bank on, in steps of `step` bytes.
+fn variable_at(objects: &[MemoryObject<'_>], bank: u8, start: u64, step: u64) -> Option<usize> {
+    let inside = objects.iter().position(|object| contains(object, bank, start));
+    // An index that may only be 0 is none, except of an array of one element.
+    let stays = |object: &MemoryObject<'_>| {
+        object.size <= step || object.offset.saturating_add(object.size) - start > step
+    };
+    if step == 0 || inside.is_some_and(|index| stays(&objects[index])) {
+        return inside;
+    }
+    let start = i64::from((start as u32).cast_signed());
+    let in_bank = |object: &MemoryObject<'_>| object.space == ObjectSpace::Constant(bank);
+    let above = |object: &MemoryObject<'_>| object.offset.cast_signed() > start;
+    let next = (0..objects.len()).filter(|index| in_bank(&objects[*index]) && above(&objects[*index]));
+    let next = next.min_by_key(|index| objects[*index].offset);
+    let is_near = |index: usize| objects[index].offset.cast_signed() - start <= MAX_BELOW;
+    next.filter(|index| is_near(*index)).or(inside)
 }
 
 /// Returns whether a variable contains a byte of a constant bank.
@@ -212,5 +246,27 @@ impl Search<'_> {
             Start::Several => false,
         });
         if is_one { Start::At(first) } else { Start::Several }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(offset: u64, size: u64) -> MemoryObject<'static> {
+        let (name, space) = (format!("at_{offset}").into(), ObjectSpace::Constant(3));
+        MemoryObject { name, space, offset, size, bytes: Vec::new().into(), pointers: Vec::new() }
+    }
+
+    #[test]
+    fn an_index_may_start_below_its_variable() {
+        let objects = [array(0, 64), array(64, 64), array(128, 16), array(256, 16)];
+        let found = |start: u64, step: u64| variable_at(&objects, 3, start, step);
+        assert_eq!((found(0, 4), found(32, 4), found(64, 4)), (Some(0), Some(0), Some(1)));
+        // `at_0[i - 1]` and `at_64[i - 1]`; `at_0[15 - i]` subtracts the index.
+        assert_eq!((found(0xffff_fffc, 4), found(60, 4), found(60, 0)), (Some(0), Some(1), Some(0)));
+        // A member of the only element, and padding before a variable.
+        assert_eq!((found(140, 16), found(252, 4)), (Some(2), Some(3)));
+        assert_eq!((found(272, 4), found(4096, 4)), (None, None));
     }
 }

@@ -16,7 +16,6 @@ pub mod windows;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, Function, IdVec, MemoryObject, Op, ValueId, ValueMap};
-pub use quotient::Cache;
 
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = 32;
@@ -36,7 +35,7 @@ const MAX_NESTED: usize = 4;
 const MAX_QUOTIENTS: usize = 4;
 
 /// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables that it may refer to.
-pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut Cache) {
+pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut quotient::Cache) {
     graph::clean(function);
     let mut found = rounds(function, 0);
     let has_objects = constants::run(function, objects);

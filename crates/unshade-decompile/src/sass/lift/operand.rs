@@ -7,6 +7,7 @@ use crate::ir::{Intrinsic, ObjectSpace, Op, Space, Special, ValueId};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
+use unshade_sass::table::Kind as OperandKind;
 
 impl<'a> Lifter<'a> {
     pub(super) fn step(&mut self, op: &Step, lifted: &Lifted) {
@@ -201,27 +202,29 @@ impl<'a> Lifter<'a> {
         }
         let offset = function.number(function.input(address, 1));
         if let (Op::Add, Some(bank_and_offset)) = (function.op(address), offset) {
-            let (mut bank, mut offset) = ((bank_and_offset >> 16) as u8, bank_and_offset & 0xffff);
-            let mut base = function.input(address, 0);
-            // Offsets from 0x8000 on are negative; the index has as much more.
-            if let (Op::Add, Some(bias)) = (function.op(base), function.number(function.input(base, 1)))
-                && offset >= 0x8000
-            {
-                let sum = bank_and_offset.wrapping_add(bias);
-                (bank, offset) = ((sum >> 16) as u8, sum & 0xffff);
-                base = function.input(base, 0);
-            }
+            let base = function.input(address, 0);
+            // A negative offset borrows from the bank's number above it.
+            let bank = self.indexed_bank().unwrap_or((bank_and_offset >> 16) as u8);
+            let offset = bank_and_offset.wrapping_sub(u64::from(bank) << 16);
             // `pass::constants` finds the variable.
             if bank != 0 && !self.code.has_bank(bank) {
                 return self.unlifted(width);
             }
-            let offset = self.number(inside(bank, offset), 32);
+            let offset = self.number(inside(bank, offset) & 0xffff_ffff, 32);
             let address = self.make(Op::Add, 32, &[base, offset]);
             return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
         }
         let offset = self.number(inside(0, 0), 32);
         let address = self.make(Op::Add, 32, &[address, offset]);
         self.make(Op::Load(Space::Constant(0)), width, &[address])
+    }
+
+    /// Returns the bank that the instruction reads at a computed offset.
+    fn indexed_bank(&self) -> Option<u8> {
+        let instruction = self.instruction.as_ref()?;
+        let is_indexed = |kind| matches!(kind, OperandKind::ConstantIndexed | OperandKind::ConstantBranch);
+        let operand = instruction.operands().find(|operand| is_indexed(operand.kind))?;
+        u8::try_from(instruction.number(operand.bank)).ok()
     }
 
     /// Returns the function that a call calls: that which a relocation inserts, or a recursive one.
