@@ -201,19 +201,53 @@ pub fn decompile_cached(
     options: &Options,
     cache: &mut Cache,
 ) -> Result<Decompiled, DecompileError> {
-    let mut module = sass::lift(source, functions, options.budget)?;
-    let function = &mut module.function;
-    if !module.is_kernel {
-        pass::saves::run(function);
-        pass::windows::widen(function);
-    }
-    pass::run(function, &module.objects, &mut cache.quotients);
-    let flushes = !options.explicit_flushes && pass::flush::run(function);
-    let graph = Graph::new(function);
-    edges::merge_edges(function, &graph);
-    edges::split_critical_edges(function);
-    let graph = Graph::new(function);
-    pass::hoist(function, &graph);
+    decompile_observed(source, functions, options, cache, &mut |_, _| {})
+}
+
+/// Decompiles as [`decompile_cached`] does, and calls `observe` after each pass, with its name in [`pass::PASSES`].
+///
+/// # Errors
+///
+/// Fails as [`decompile`] does.
+pub fn decompile_observed(
+    source: &Source<'_>,
+    functions: &Functions,
+    options: &Options,
+    cache: &mut Cache,
+    observe: &mut pass::Observer<'_>,
+) -> Result<Decompiled, DecompileError> {
+    let module = sass::lift(source, functions, options.budget)?;
+    Ok(decompile_module(module, options, cache, observe))
+}
+
+/// Decompiles what a front end produced, or [`ir::text::parse`] read. `observe` is called after each pass.
+///
+/// ```
+/// use unshade_decompile::{Cache, Options, decompile_module, ir::text};
+///
+/// let text = "kernel \"count\" shared 0 local 0\nparameter 0 size 8\nb0 @0x0:\n    v0:64 = parameter 0\n    \
+///             v1:32 = call atomic.add.u32 v0, 1:32\n    return\n";
+/// let decompiled = decompile_module(text::parse(text)?, &Options::default(), &mut Cache::default(), &mut |_, _| {});
+/// assert!(decompiled.text().contains("atomicAdd(param_1, 1);"));
+/// # Ok::<(), text::TextError>(())
+/// ```
+pub fn decompile_module(
+    mut module: Module<'_>,
+    options: &Options,
+    cache: &mut Cache,
+    observe: &mut pass::Observer<'_>,
+) -> Decompiled {
+    observe("lift", &module);
+    pass::run(&mut module, &mut cache.quotients, observe);
+    let flushes = !options.explicit_flushes && pass::flush::run(&mut module.function);
+    observe("flush", &module);
+    let graph = Graph::new(&module.function);
+    edges::merge_edges(&mut module.function, &graph);
+    edges::split_critical_edges(&mut module.function);
+    observe("edges", &module);
+    let graph = Graph::new(&module.function);
+    pass::hoist(&mut module.function, &graph);
+    observe("hoist", &module);
     let function = &module.function;
     let used = pass::used(function);
     let known: Vec<ParameterType> = module
@@ -244,7 +278,7 @@ pub fn decompile_cached(
         cache.elements.entry(name).or_insert(element);
     }
     let is_reducible = graph.is_reducible(function);
-    Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees })
+    Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees }
 }
 
 /// Counts the uses of registers that a call has left undefined, or that a device function's caller has not set: the

@@ -10,8 +10,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use symbols::{CubinSymbols, FunctionReferences};
 use unshade_core::Diagnostics;
+pub use unshade_decompile::pass::{Observer, PASSES};
 use unshade_decompile::sass::{self, Code};
-use unshade_decompile::{Cache, DecompileError, Decompiled, Functions, Line, Options, Source};
+use unshade_decompile::{
+    Cache, DecompileError, Decompiled, Functions, Line, Options, Source, decompile_observed,
+};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, FunctionKind, Resources};
 use unshade_sass::control::is_scheduling;
@@ -44,6 +47,19 @@ pub fn cubin(
     diagnostics: &mut Diagnostics,
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
+    cubin_observed(cubin, wanted, options, diagnostics, &mut |_, _| {}, take)
+}
+
+/// Decompiles as [`cubin`] does, and calls `observe` after each pass of each function, with the name of the pass in
+/// [`PASSES`].
+pub fn cubin_observed(
+    cubin: &Cubin<'_>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+    observe: &mut Observer<'_>,
+    take: &mut dyn FnMut(FunctionC),
+) -> usize {
     let Some(isa) = isa::by_architecture(cubin.arch()) else {
         crate::nv_units::report_unknown_chips(vec![cubin.arch()], diagnostics);
         return 0;
@@ -59,14 +75,14 @@ pub fn cubin(
         let Some(input) = Input::new(cubin, isa, &symbols, function, diagnostics) else { continue };
         let source = input.source();
         for inner in Input::recursive(&source) {
-            let result = unshade_decompile::decompile_cached(&inner, &functions, options, &mut cache);
+            let result = decompile_observed(&inner, &functions, options, &mut cache, observe);
             let Some(symbol) = input.references.function_at(inner.code.entry) else { continue };
             let instructions = instruction_count(isa, input.code_of(inner.code.entry, symbol.size));
             let demangled = demangle(symbol.name.rsplit('$').next().unwrap_or_default().as_bytes());
             take(FunctionC { name: symbol.name.clone(), demangled, instructions, result });
             count += 1;
         }
-        let result = unshade_decompile::decompile_cached(&source, &functions, options, &mut cache);
+        let result = decompile_observed(&source, &functions, options, &mut cache, observe);
         let name = String::from_utf8_lossy(input.function.name()).into_owned();
         let instructions = instruction_count(isa, &input.bytes);
         take(FunctionC { name, demangled: input.demangled.clone(), instructions, result });

@@ -270,7 +270,8 @@ impl Loaded {
 
     /// Returns why a kernel's results may depend on the order of its threads, or on memory that it never wrote.
     pub(super) fn is_undefined(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
-        let Launch { mut device, arguments, grid, limits } = self.launch(name, fields, filling, false).ok()?;
+        let Launch { mut device, arguments, grid, limits } =
+            self.launch(name, fields, filling, false).ok()?;
         let options = sanitize::Options { tools: vec![Tool::Races, Tool::Init], ..Default::default() };
         let report = self.module.sanitize(&mut device, name, grid, &arguments, limits, &options).ok()?;
         report.findings.first().map(|finding| finding.fault.reason.to_string())

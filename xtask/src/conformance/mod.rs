@@ -64,6 +64,8 @@ enum Format {
     DecompileRun,
     /// Decompile kernels of TensorFlow and CNTK and compile the C with NVRTC.
     DecompileNvrtc,
+    /// Check the functions of the decompiler, and their text, after every pass.
+    DecompilePasses,
     /// Compile, decompile and recompile kernels with nvcc, and run both cubins in the emulator.
     DecompileLoop,
     /// Run random kernels in the emulator and as C.
@@ -89,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::DecompileLoop => {
             decompile::closed_loop::run(&args.kernels, &args.options, args.failures.as_deref())
         }
+        Format::DecompilePasses => decompile::passes::run(args.sample),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),

@@ -2,6 +2,7 @@
 
 use super::{FolderArgs, SelectionArgs, TargetArgs, part_name, split_targets};
 use anyhow::Result;
+use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -139,12 +140,25 @@ pub(crate) struct DecompileArgs {
     /// Show each flush of a subnormal float as a call, even if `-ftz=true` applies to the whole function
     #[arg(long)]
     pub(crate) explicit_ftz: bool,
+    /// Show the functions, and below each those that it calls or refers to
+    #[arg(long, conflicts_with = "lines")]
+    pub(crate) calls: bool,
+    /// Show the values and blocks after each run of a pass, in place of C
+    #[arg(long, value_name = "PASS", value_parser = pass_names(), conflicts_with_all = ["lines", "calls"])]
+    pub(crate) print_after: Option<String>,
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// Returns the passes of the decompiler, with what they do.
+fn pass_names() -> Vec<PossibleValue> {
+    let every = PossibleValue::new("all").help("every pass");
+    let passes = unshade::decompile::PASSES.iter().map(|pass| PossibleValue::new(pass.0).help(pass.1));
+    std::iter::once(every).chain(passes).collect()
 }
 
 #[derive(Debug, ClapArgs)]

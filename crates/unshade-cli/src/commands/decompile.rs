@@ -7,9 +7,11 @@ use crate::output::{Stdout, write_file};
 use crate::paint;
 use anyhow::Result;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::io::Write;
 use unshade::decompile::{self, FunctionC};
 use unshade::decompiler::Options;
+use unshade::decompiler::ir::Module;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
@@ -34,6 +36,8 @@ struct FunctionView {
     unlifted: usize,
     gotos: usize,
     casts: usize,
+    /// The names in C of the device functions that it calls or refers to.
+    callees: Vec<String>,
     /// Whether the function needs the compiler option `-ftz=true`.
     flushes: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +60,12 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     require_selected(&inputs, &selection, Verb::Decompile, &limits)?;
     let mut functions: Vec<FunctionC> = Vec::new();
     let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz };
+    let mut passes = String::new();
+    let mut observe = |pass: &str, module: &Module<'_>| {
+        if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
+            let _ = write!(passes, "; {} after {pass}\n{module}\n", module.name.escape_debug());
+        }
+    };
     let visited = each_input(&inputs, |input| {
         let before = functions.len();
         each_program(input, Verb::Decompile, &limits, |visited| {
@@ -68,9 +78,8 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
                 let wanted =
                     |function: &Function<'_>| selection.matches_name(function.index, function.name());
                 each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
-                    decompile::cubin(cubin, &wanted, &options, diagnostics, &mut |function| {
-                        functions.push(function);
-                    });
+                    let mut take = |function| functions.push(function);
+                    decompile::cubin_observed(cubin, &wanted, &options, diagnostics, &mut observe, &mut take);
                 });
             }
             print_diagnostics(&path, &diagnostics);
@@ -91,12 +100,27 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         return Ok(outcome.and(Outcome::Finding));
     }
     for function in &functions {
-        if let Err(fault) = &function.result {
-            anstream::eprintln!("{}: {}: {fault}", paint::error("unshade"), function.name.escape_debug());
-            outcome = outcome.and(Outcome::Finding);
+        let name = function.name.escape_debug();
+        match &function.result {
+            Err(fault) => anstream::eprintln!("{}: {name}: {fault}", paint::error("unshade")),
+            Ok(decompiled) if decompiled.unlifted > 0 => anstream::eprintln!(
+                "{}: {name}: no C for {}",
+                paint::error("unshade"),
+                match decompiled.unlifted {
+                    1 => String::from("1 operation; a comment marks it"),
+                    count => format!("{count} operations; comments mark them"),
+                }
+            ),
+            Ok(_) => continue,
         }
+        outcome = outcome.and(Outcome::Finding);
     }
-    let text = if global.json { json(functions)? } else { decompile::text_with(&functions, args.lines) };
+    let text = match () {
+        () if args.print_after.is_some() => passes,
+        () if global.json => json(functions)?,
+        () if args.calls => calls(&functions),
+        () => decompile::text_with(&functions, args.lines),
+    };
     match &args.output {
         Some(path) => write_file(path, args.force, text.as_bytes())?,
         None => {
@@ -106,6 +130,20 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         }
     }
     Ok(outcome)
+}
+
+/// Returns each function, and below it those that it calls or refers to.
+fn calls(functions: &[FunctionC]) -> String {
+    let mut text = String::new();
+    for function in functions {
+        let readable = function.demangled.as_deref().unwrap_or(&function.name);
+        let _ = writeln!(text, "{}", readable.escape_debug());
+        for callee in function.result.iter().flat_map(|decompiled| &decompiled.callees) {
+            let readable = unshade::demangle(callee.as_bytes()).unwrap_or_else(|| callee.clone());
+            let _ = writeln!(text, "    {}", readable.escape_debug());
+        }
+    }
+    text
 }
 
 fn json(functions: Vec<FunctionC>) -> Result<String> {
@@ -121,6 +159,7 @@ fn json(functions: Vec<FunctionC>) -> Result<String> {
             unlifted: decompiled.unlifted,
             gotos: decompiled.gotos,
             casts: decompiled.casts,
+            callees: decompiled.callees,
             flushes: decompiled.flushes,
             error,
             lines: decompiled

@@ -7,7 +7,7 @@ use crate::ir::id_lists::entry;
 use crate::ir::{Intrinsic, Op, Space, ValueId};
 use crate::types::Type;
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Returns the type of the text of a load.
     pub(super) fn loaded_type(&self, space: Space, id: ValueId) -> Type {
         let width = self.function.width(id);

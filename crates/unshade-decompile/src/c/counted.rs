@@ -4,7 +4,7 @@ use super::{Printer, wrap};
 use crate::ir::ValueId;
 use crate::structure::{Condition, Statement, continues as structure_continues};
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Prints a loop with its condition at the top: `for` if its last statement sets a variable of the condition,
     /// else `while`.
     pub(super) fn counted(&mut self, condition: (Condition, bool), body: &[Statement]) {

@@ -23,7 +23,7 @@ struct Clock {
     loop_ends: Vec<u32>,
 }
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     pub(super) fn find_occurrences(&mut self, statements: &[Statement], gotos: usize) {
         if gotos > 0 {
             return;

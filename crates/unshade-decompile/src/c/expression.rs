@@ -23,7 +23,7 @@ const CHOICE: u8 = 3;
 const INT: Type = Type::Integer(32, true);
 const UNSIGNED: Type = Type::Integer(32, false);
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Returns the text of a value where a type is wanted, in parentheses if its precedence is lower than `precedence`.
     pub(super) fn value(&mut self, id: ValueId, precedence: u8, wanted: Type) -> String {
         if id == ValueId::NONE {
@@ -681,7 +681,8 @@ impl Printer<'_> {
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
             let has = self.has_type(input);
-            let wants_pointer = matches!((call, index), (Intrinsic::AssertFail, 0 | 1 | 3) | (Intrinsic::Free, 0));
+            let wants_pointer =
+                matches!((call, index), (Intrinsic::AssertFail, 0 | 1 | 3) | (Intrinsic::Free, 0));
             if wants_pointer && matches!(has, Type::Integer(..)) {
                 let text = self.value(input, UNARY, has);
                 self.casts += 1;

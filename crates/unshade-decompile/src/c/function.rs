@@ -27,7 +27,7 @@ pub(super) fn result(module: &Module<'_>, types: &Types) -> Type {
     }
 }
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     pub(super) fn signature(&self, structures: &Structures) -> String {
         let mut list = Vec::new();
         for index in 0..self.parameters.len() {

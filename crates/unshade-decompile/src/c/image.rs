@@ -4,7 +4,7 @@ use super::{Printer, identifier, spelling};
 use crate::ir::{Image, ImageId, SymbolId, ValueId};
 use crate::types::Type;
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Returns `tex2D(picture, x, y)`, or for an object `tex2D<float4>(param_1, x, y)`.
     pub(super) fn image_read(&mut self, id: ValueId, image: ImageId) -> String {
         let image = &self.function.images[image];

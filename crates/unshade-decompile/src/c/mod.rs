@@ -30,12 +30,12 @@ use crate::types::{Type, Types};
 use crate::variables::Variables;
 
 /// The state of printing a function.
-pub struct Printer<'a> {
+pub struct Printer<'a, 'm> {
     pub(crate) function: &'a Function,
     pub(crate) schedule: &'a Schedule,
     pub(crate) variables: &'a Variables,
     pub(crate) types: &'a Types,
-    pub(crate) module: &'a Module<'a>,
+    pub(crate) module: &'a Module<'m>,
     parameters: Vec<Parameter>,
     /// The type of the first read of each offset and width of the parameters.
     read: FastMap<(u32, u8), Type>,
@@ -138,10 +138,10 @@ fn reads(function: &Function, types: &Types) -> FastMap<(u32, u8), Type> {
     reads
 }
 
-impl<'a> Printer<'a> {
+impl<'a, 'm> Printer<'a, 'm> {
     /// Creates the printer.
     pub fn new(
-        module: &'a Module<'a>,
+        module: &'a Module<'m>,
         schedule: &'a Schedule,
         variables: &'a Variables,
         types: &'a Types,

@@ -21,7 +21,7 @@ impl Structures {
     }
 }
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     /// Returns the structure types of the parameters.
     pub(super) fn structures(&self) -> Structures {
         let mut structures = Structures::default();

@@ -4,7 +4,7 @@ use super::{GlobalKind, Printer, identifier};
 use crate::ir::{MemoryObject, ObjectSpace, Op, ValueId};
 use crate::types::{NumberKind, Type};
 
-impl Printer<'_> {
+impl Printer<'_, '_> {
     fn variable_of(&self, id: ValueId) -> (&str, Option<&MemoryObject<'_>>) {
         let name = match self.function.op(id) {
             Op::Symbol(symbol) => self.function.symbols.get(symbol).map_or("", String::as_str),

@@ -378,7 +378,7 @@ intrinsics! {
     /// Frees memory.
     Free "free", Changes NOTHING, [ANY];
     /// Reports a condition that does not hold: condition, file, line, function, size of a character.
-    AssertFail "assert_fail", Changes NOTHING, [ANY, ANY, I64, ANY, I64];
+    AssertFail "assert_fail", Changes NOTHING, [ANY, ANY, U32, ANY, U64];
     /// Stops the program.
     Trap "trap", Changes NOTHING, [];
 }

@@ -19,6 +19,7 @@ mod op;
 pub mod special;
 pub mod text;
 pub mod ty;
+pub mod verify;
 mod vocabulary;
 
 pub use id::{BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};

@@ -9,13 +9,12 @@ pub mod loops;
 pub mod memory;
 pub mod pairs;
 pub mod quotient;
-pub mod saves;
 pub mod simplify;
 pub mod volatile;
 pub mod windows;
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, Function, IdVec, MemoryObject, Op, ValueId, ValueMap};
+use crate::ir::{BlockId, Function, IdVec, Module, Op, ValueId, ValueMap};
 
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = 32;
@@ -34,44 +33,80 @@ const MAX_NESTED: usize = 4;
 /// Maximum number of searches for quotients.
 const MAX_QUOTIENTS: usize = 4;
 
-/// Runs all passes up to a fixed point, and removes unused values. `objects` are the variables that it may refer to.
-pub fn run(function: &mut Function, objects: &[MemoryObject<'_>], cache: &mut quotient::Cache) {
-    graph::clean(function);
-    let mut found = rounds(function, 0);
-    let has_objects = constants::run(function, objects);
-    if windows::run(function) || has_objects {
-        found = rounds(function, 2);
+/// The passes in the order in which they first run: name, and what the pass does. The front end comes first; `flush`,
+/// `edges` and `hoist` prepare for printing.
+#[rustfmt::skip]
+pub const PASSES: &[(&str, &str)] = &[
+    ("lift", "what the front end produced"),
+    ("clean", "blocks without a purpose are removed"),
+    ("simplify", "algebra, joined halves, forwarded loads and stores, until nothing changes"),
+    ("constants", "loads from constant banks read variables"),
+    ("windows", "addresses in windows of generic memory become those of shared and local memory"),
+    ("quotient", "inlined divisions and roots become operators"),
+    ("atomic", "loops of locked loads and stores become atomic operations"),
+    ("induction", "running addresses become indices"),
+    ("loops", "conditions move to where C has them"),
+    ("memory", "loads and stores of neighbours are joined"),
+    ("volatile", "accesses that must stay are marked"),
+    ("sweep", "unused values are removed"),
+    ("flush", "flushes of subnormal floats become an option of the compiler"),
+    ("edges", "edges that need copies get blocks"),
+    ("hoist", "values move to the first block where they can be computed"),
+];
+
+/// Called after each pass, with its name in [`PASSES`].
+pub type Observer<'o> = dyn FnMut(&str, &Module<'_>) + 'o;
+
+/// Runs all passes up to a fixed point, and removes unused values.
+pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut Observer<'_>) {
+    graph::clean(&mut module.function);
+    observe("clean", module);
+    let mut found = rounds(module, 0, observe);
+    let has_objects = constants::run(&mut module.function, &module.objects);
+    observe("constants", module);
+    let has_windows = windows::run(&mut module.function);
+    observe("windows", module);
+    if has_windows || has_objects {
+        found = rounds(module, 2, observe);
     }
     // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.
     for _ in 0..MAX_QUOTIENTS {
-        if !quotient::run(function, &found, cache) {
+        if !quotient::run(&mut module.function, &found, cache) {
             break;
         }
-        found = rounds(function, 2);
+        observe("quotient", module);
+        found = rounds(module, 2, observe);
     }
-    if atomic::run(function) {
-        found = rounds(function, 2);
+    if atomic::run(&mut module.function) {
+        observe("atomic", module);
+        found = rounds(module, 2, observe);
     }
-    if induction::run(function, &found) {
-        found = rounds(function, 2);
+    if induction::run(&mut module.function, &found) {
+        observe("induction", module);
+        found = rounds(module, 2, observe);
     }
     // All values are final now, so the conditions of loops can be compared.
     for _ in 0..MAX_NESTED {
-        if !loops::run(function, &found) {
+        if !loops::run(&mut module.function, &found) {
             break;
         }
-        found = rounds(function, 2);
+        observe("loops", module);
+        found = rounds(module, 2, observe);
     }
-    memory::join(function);
-    volatile::run(function);
-    sweep(function);
+    memory::join(&mut module.function);
+    observe("memory", module);
+    volatile::run(&mut module.function);
+    observe("volatile", module);
+    sweep(&mut module.function);
+    observe("sweep", module);
 }
 
 /// Runs rounds of all passes until one changes nothing. Returns the graph.
 ///
 /// Each round visits only values that changed since their last visit: rewriting a value depends only on the values
 /// that it is computed from.
-fn rounds(function: &mut Function, first: usize) -> Graph {
+fn rounds(module: &mut Module<'_>, first: usize, observe: &mut Observer<'_>) -> Graph {
+    let function = &mut module.function;
     let mut reassociate = first >= REASSOCIATED;
     let mut was_reassociated = reassociate;
     let mut graph = None;
@@ -112,7 +147,9 @@ fn rounds(function: &mut Function, first: usize) -> Graph {
     if !is_swept {
         sweep(function);
     }
-    graph.unwrap_or_else(|| Graph::new(function))
+    let graph = graph.unwrap_or_else(|| Graph::new(function));
+    observe("simplify", module);
+    graph
 }
 
 /// The result of [`hoist`].
@@ -233,4 +270,12 @@ pub fn used(function: &Function) -> ValueMap<bool> {
 pub fn sweep(function: &mut Function) {
     let used = used(function);
     function.compact(&used);
+}
+
+/// Runs all passes on a function without surroundings.
+#[cfg(test)]
+pub(crate) fn after_all(function: Function) -> Function {
+    let mut module = Module { function, ..Module::default() };
+    run(&mut module, &mut quotient::Cache::default(), &mut |_, _| {});
+    module.function
 }

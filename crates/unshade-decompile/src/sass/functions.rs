@@ -103,7 +103,7 @@ impl Functions {
         let lift = |all: &Self| -> Vec<Raw<'_>> {
             let lifted = sources.iter().filter_map(|source| {
                 let (mut function, written) = super::lift_raw(source, all, budget).ok()?;
-                crate::pass::saves::run(&mut function);
+                super::saves::run(&mut function);
                 Some(Raw { source, function, written })
             });
             lifted.collect()

@@ -226,7 +226,11 @@ impl<'a> Lifter<'a> {
     /// Returns the comment for the current instruction.
     pub(super) fn instruction_note(&mut self) -> NoteId {
         if self.note == NoteId::NONE {
-            let text = self.instruction.map_or(String::new(), |found| found.text(u64::from(self.address)));
+            let address = u64::from(self.address);
+            let mut text = self.instruction.map_or(String::new(), |found| found.text(address));
+            if let Some(relocation) = self.code.relocations.iter().find(|entry| entry.address == address) {
+                text.push_str(&format!(" of {}", relocation.symbol));
+            }
             self.note_text(text);
         }
         self.note

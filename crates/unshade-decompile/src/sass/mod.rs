@@ -2,8 +2,8 @@
 //!
 //! `flow` follows control flow and resolves the reconvergence stack. `routine` recognises the compiler's own routines
 //! as operators by running them on a `machine`; `recursion` finds the functions that call themselves. `functions` infers
-//! the signatures of device functions, and `convention` lifts their calls. `lift` turns the p-code of [`unshade_sass::semantics`] into values.
-//! `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
+//! the signatures of device functions, `convention` lifts their calls, and `saves` removes what they only save. `lift`
+//! turns the p-code of [`unshade_sass::semantics`] into values. `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
 //! for textures and surfaces, and `banks` describes constant bank 0. Nothing outside of this module knows registers.
 
 mod banks;
@@ -18,9 +18,11 @@ mod machine;
 mod recursion;
 mod routine;
 mod runtime_calls;
+mod saves;
 
 use crate::DecompileError;
 use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter};
+use crate::pass::windows;
 pub use functions::Functions;
 pub use recursion::recursive_functions;
 use std::borrow::Cow;
@@ -196,6 +198,11 @@ pub fn lift<'a>(
         Some(_) => &[],
         None => &source.parameters,
     };
+    let mut function = lift::lift(source, functions, &flow, budget)?.0;
+    if !source.is_kernel {
+        saves::run(&mut function);
+        windows::widen(&mut function);
+    }
     Ok(Module {
         name: source.name.clone(),
         is_kernel: source.is_kernel,
@@ -206,6 +213,6 @@ pub fn lift<'a>(
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         result: known.and_then(|callee| callee.result),
         pointed: functions.pointed().cloned().collect(),
-        function: lift::lift(source, functions, &flow, budget)?.0,
+        function,
     })
 }

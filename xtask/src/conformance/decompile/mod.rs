@@ -10,6 +10,7 @@ mod batches;
 pub(super) mod closed_loop;
 pub(super) mod nvrtc;
 mod packages;
+pub(super) mod passes;
 pub(super) mod random;
 mod reading;
 

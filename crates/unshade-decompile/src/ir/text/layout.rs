@@ -11,7 +11,7 @@ pub(super) struct Layout {
     pub(super) blocks: Vec<(BlockId, Vec<ValueId>)>,
     /// The number of each block.
     pub(super) block_number: BlockMap<u32>,
-    /// The number of each value.
+    /// The number of each value that has a result.
     pub(super) value_number: ValueMap<u32>,
 }
 
@@ -60,7 +60,9 @@ impl Layout {
             }
             layout.blocks[index].1 = list;
         }
-        for (number, &id) in (0..).zip(layout.blocks.iter().flat_map(|block| &block.1)) {
+        let listed = layout.blocks.iter().flat_map(|block| &block.1);
+        let with_result = listed.filter(|id| function.width(**id) != 0);
+        for (number, &id) in (0..).zip(with_result) {
             layout.value_number[id] = number;
         }
         layout

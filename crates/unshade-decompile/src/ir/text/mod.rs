@@ -13,32 +13,43 @@
 //!     return
 //! ```
 //!
-//! The first line has the name and the bytes of memory. Then come parameters (offset, size, type if known), memory
-//! objects (name, memory, offset, size, bytes if known), symbols, notes and images; then the blocks. A block has its
-//! address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
-//! its inputs, and the address of its instruction. Constants are written where they are used, with their width: `5:32`.
+//! The first line has the name and the bytes of memory. Then come the type of the result if known, parameters (offset,
+//! size, type if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
+//! constant banks, functions whose addresses are taken, symbols, notes, images and callees; then the blocks. A block has
+//! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
+//! its inputs, and the address of its instruction; one without a result has no number. Constants are written where they are used, with their width: `5:32`.
 //! Values with effects are in their order; others have none, and precede their uses where they can. Numbers of blocks
 //! and values are those of the text: a block that was removed and a value that nothing uses have none.
 
+mod cursor;
 mod layout;
+mod parse;
 mod print;
 
+pub use cursor::TextError;
+pub use parse::parse;
 pub use print::describe;
 
-// They need `parse`, which is not written yet.
-#[cfg(any())]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     const TEXT: &str = r#"kernel "loop" shared 64 local 8
+result f32
 parameter 0 size 8 f32*
 parameter 8 size 4
 object "table" constant.3 offset 16 size 8 bytes 0100ff
+object "places" global offset 0 size 16 pointers [0 "table" 4, 8 "twice" -8]
 object "picture" texture offset 32 size 4
+constants 2 0000803f
+pointed "twice" words 1 f32 (0 size 4 f32)
 symbol s0 "a \"name\"\n"
 note n0 "BAR.SCAN"
 image i0 sample 2d s0 4x32 trap
 image i1 surface 1d_array 1x8 signed clamp
+callee c0 "twice" words 1 f32 (0 size 4 f32)
+callee c1 "" words 0 (0 size 8, 8 size 4 i32)
+callee c2 "none" words 2 ()
 b0 @0x0:
     v0:32 = special thread_index.x
     v1:64 = parameter 0 @0x8
@@ -61,7 +72,9 @@ b3 @0x40 <- b1:
     switch v0 [0: b4, 1: b5] b4
 b4 @0x48 <- b3:
     v10:32 = load.constant.3 16:32
-    store.generic v1, v10
+    volatile store.generic v1, v10
+    v11:32 = invoke c0 v10 @0x50
+    return_value v11
     return
 b5 @0x50 <- b3:
     return
@@ -90,7 +103,7 @@ b5 @0x50 <- b3:
         assert_eq!(body("v0:32 = ad 1:32"), "line 3, column 13: unknown operator `ad`");
         assert_eq!(body("return\n    return"), "line 4, column 5: the block has ended");
         assert_eq!(body("v0:32 = neg v1\n    return"), "line 3, column 17: there is no v1");
-        assert_eq!(body("v0:300 = neg 1:32"), "line 3, column 8: expected a width of at most 128");
+        assert_eq!(body("v0:300 = neg 1:32"), "line 3, column 8: expected a width from 1 to 128");
         assert_eq!(body("goto b1"), "line 3, column 10: there is no b1");
         assert_eq!(body("store.shared 1:32, v0 @5"), "line 3, column 28: expected a number in hexadecimal");
     }

@@ -2,7 +2,8 @@
 
 use super::layout::{HIDDEN, Layout};
 use crate::ir::{
-    BlockId, End, Function, Image, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Space, ValueId,
+    BlockId, Callee, End, Function, Image, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Parameter, Space,
+    ValueId,
 };
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -11,19 +12,33 @@ impl Display for Module<'_> {
         let kind = if self.is_kernel { "kernel" } else { "function" };
         write!(f, "{kind} {} shared {} local {}", Quoted(&self.name), self.shared_size, self.local_size)?;
         writeln!(f)?;
+        self.result.map_or(Ok(()), |ty| writeln!(f, "result {ty}"))?;
         for parameter in &self.parameters {
-            write!(f, "parameter {} size {}", parameter.offset, parameter.size)?;
-            parameter.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
-            writeln!(f)?;
+            writeln!(f, "parameter {parameter}")?;
         }
         for object in self.objects.iter() {
             write!(f, "object {} {}", Quoted(&object.name), object.space)?;
             write!(f, " offset {} size {}", object.offset, object.size)?;
             if !object.bytes.is_empty() {
                 f.write_str(" bytes ")?;
-                object.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                digits(f, &object.bytes)?;
+            }
+            if !object.pointers.is_empty() {
+                f.write_str(" pointers [")?;
+                list(f, &object.pointers, |f, pointer| {
+                    write!(f, "{} {} {}", pointer.offset, Quoted(&pointer.symbol), pointer.addend)
+                })?;
+                f.write_char(']')?;
             }
             writeln!(f)?;
+        }
+        for (bank, bytes) in &self.constants {
+            write!(f, "constants {bank} ")?;
+            digits(f, bytes)?;
+            writeln!(f)?;
+        }
+        for callee in &self.pointed {
+            writeln!(f, "pointed {callee}")?;
         }
         self.function.fmt(f)
     }
@@ -40,6 +55,9 @@ impl Display for Function {
         for (id, image) in self.images.entries() {
             writeln!(f, "image i{} {image}", id.number())?;
         }
+        for (id, callee) in self.callees.entries() {
+            writeln!(f, "callee c{} {callee}", id.number())?;
+        }
         let layout = Layout::new(self);
         for (block, values) in &layout.blocks {
             block_head(f, self, &layout, *block)?;
@@ -52,6 +70,23 @@ impl Display for Function {
             end(f, self, &layout, *block)?;
         }
         Ok(())
+    }
+}
+
+impl Display for Parameter {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} size {}", self.offset, self.size)?;
+        self.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))
+    }
+}
+
+impl Display for Callee {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} words {} ", Quoted(&self.name), self.words)?;
+        self.result.map_or(Ok(()), |ty| write!(f, "{ty} "))?;
+        f.write_char('(')?;
+        list(f, &self.parameters, |f, parameter| parameter.fmt(f))?;
+        f.write_char(')')
     }
 }
 
@@ -86,6 +121,10 @@ impl Display for ObjectSpace {
             Self::Surface => f.write_str("surface"),
         }
     }
+}
+
+fn digits(f: &mut Formatter<'_>, bytes: &[u8]) -> Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
 /// Text in quotation marks.
@@ -179,6 +218,7 @@ fn value(f: &mut impl Write, function: &Function, layout: &Layout, id: ValueId) 
     if value.width != 0 && number != HIDDEN {
         write!(f, "v{number}:{} = ", value.width)?;
     }
+    f.write_str(if value.is_volatile { "volatile " } else { "" })?;
     operator(f, value.op)?;
     let inputs = function.inputs(id);
     f.write_str(if inputs.is_empty() { "" } else { " " })?;

@@ -489,7 +489,7 @@ mod tests {
         let whole = function.raw(Op::Concat, 64, block, NO_ADDRESS, &[high, low]);
         function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[a, whole]);
         function.blocks[BlockId::ENTRY].end = End::Return;
-        crate::pass::run(&mut function, &[], &mut crate::pass::quotient::Cache::default());
+        let function = crate::pass::after_all(function);
         let sum = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];

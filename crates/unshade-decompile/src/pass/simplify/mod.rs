@@ -227,7 +227,7 @@ mod tests {
         let address = function.raw(Op::Parameter(8), 64, block, NO_ADDRESS, &[]);
         function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, value]);
         function.blocks[BlockId::ENTRY].end = End::Return;
-        crate::pass::run(&mut function, &[], &mut crate::pass::quotient::Cache::default());
+        let function = crate::pass::after_all(function);
         let value = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         (function, value)
     }

@@ -6,7 +6,7 @@
 use crate::ir::{Function, Op, Space, ValueId};
 
 /// Removes the stores.
-pub fn run(function: &mut Function) {
+pub(super) fn run(function: &mut Function) {
     for block in function.blocks.keys() {
         let mut effects = std::mem::take(&mut function.blocks[block].effects);
         effects.retain(|effect| {
