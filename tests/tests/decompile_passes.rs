@@ -77,9 +77,11 @@ fn text_is_a_front_end() {
         for (text, expected) in lifted.iter().zip(printed) {
             let module = parse(text).unwrap();
             let found = decompile_module(module, &Options::default(), &mut cache, &mut |_, _| {});
-            // Equal values are in another order, so variables may have other numbers.
-            let counts = |one: &Decompiled| (one.body, one.casts, one.gotos, one.unlifted, one.flushes);
-            assert_eq!(counts(&found), counts(&expected), "{}\n{}", found.text(), expected.text());
+            // Values are in another order, so variables may have other numbers, and share a declaration or not.
+            let counts = |one: &Decompiled| (one.casts, one.gotos, one.unlifted, one.flushes);
+            let texts = || format!("{}\n{}", found.text(), expected.text());
+            assert_eq!(counts(&found), counts(&expected), "{}", texts());
+            assert!(found.body.abs_diff(expected.body) <= expected.body / 100, "{}", texts());
         }
     }
 }

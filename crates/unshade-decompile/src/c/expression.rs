@@ -82,6 +82,7 @@ impl Printer<'_, '_> {
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
             Op::ZeroExtend => match self.function.width(a) {
+                1 if width == 64 => Type::Integer(64, false),
                 1 => INT,
                 8 | 16 if width == 32 => INT,
                 _ => Type::Integer(width.max(32), false),

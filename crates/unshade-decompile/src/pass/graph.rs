@@ -311,6 +311,23 @@ fn join_conditions(function: &mut Function) -> bool {
         }
         // The shared successor, and whether each block goes there if its condition holds.
         let (other, first_holds) = if first_yes == block { (first_no, false) } else { (first_yes, true) };
+        if let Some((relay, holds)) = relay(function, block, predecessor, other)
+            && !is_large(function, condition)
+        {
+            let a = conditional(function, first, first_holds, predecessor);
+            let b = conditional(function, condition, holds, predecessor);
+            let address = function.values[condition].address;
+            let joined = function.raw(Op::BoolOr, 1, predecessor, address, &[a, b]);
+            function.remove_edge(relay, other);
+            function.blocks[relay].predecessors.clear();
+            function.blocks[relay].end = End::Open;
+            function.blocks[block].end = End::Goto(other);
+            function.blocks[predecessor].end = End::Branch { condition: joined, yes: other, no: block };
+            moved[block] = predecessor;
+            moved[relay] = predecessor;
+            changed = true;
+            continue;
+        }
         let (shared, holds, rest) = if yes == other {
             (yes, true, no)
         } else if no == other {
@@ -337,6 +354,22 @@ fn join_conditions(function: &mut Function) -> bool {
         move_values(function, &moved);
     }
     changed
+}
+
+/// Returns an empty block between `block` and its other successor `shared`, which tells one edge from the other, if the
+/// phis get the same values from it as from `predecessor`; and whether the condition holds on the way to it.
+fn relay(
+    function: &Function,
+    block: BlockId,
+    predecessor: BlockId,
+    shared: BlockId,
+) -> Option<(BlockId, bool)> {
+    let End::Branch { yes, no, .. } = function.blocks[block].end else { return None };
+    let (relay, holds) = if no == shared { (yes, true) } else { (no, false) };
+    let found = &function.blocks[relay];
+    let is_empty = found.phis.is_empty() && found.effects.is_empty() && found.predecessors == [block];
+    let is_between = (yes == shared || no == shared) && relay != shared && found.end == End::Goto(shared);
+    (is_empty && is_between && agree(function, shared, predecessor, relay)).then_some((relay, holds))
 }
 
 /// Moves the values of removed blocks to the blocks that these were merged into.

@@ -4,8 +4,8 @@
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, IdVec, NO_ADDRESS, Op, Space, ValueId};
 
-/// Splits wide accesses. Returns whether there were any.
-pub fn run(function: &mut Function) -> bool {
+/// Splits wide accesses. Returns whether there were any. Before, their halves may turn out to be one value.
+pub fn split(function: &mut Function) -> bool {
     let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
     if !effects.any(|effect| is_wide(function, *effect)) {
         return false;

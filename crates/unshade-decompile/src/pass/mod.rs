@@ -43,10 +43,11 @@ pub const PASSES: &[(&str, &str)] = &[
     ("constants", "loads from constant banks read variables"),
     ("windows", "addresses in windows of generic memory become those of shared and local memory"),
     ("quotient", "inlined divisions and roots become operators"),
+    ("split", "wide accesses of independent halves become two"),
     ("atomic", "loops of locked loads and stores become atomic operations"),
     ("induction", "running addresses become indices"),
     ("loops", "conditions move to where C has them"),
-    ("memory", "loads and stores of neighbours are joined"),
+    ("join", "stores of the halves of one value become one"),
     ("volatile", "accesses that must stay are marked"),
     ("sweep", "unused values are removed"),
     ("flush", "flushes of subnormal floats become an option of the compiler"),
@@ -77,6 +78,10 @@ pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut O
         observe("quotient", module);
         found = rounds(module, 2, observe);
     }
+    if memory::split(&mut module.function) {
+        observe("split", module);
+        found = rounds(module, 2, observe);
+    }
     if atomic::run(&mut module.function) {
         observe("atomic", module);
         found = rounds(module, 2, observe);
@@ -94,7 +99,7 @@ pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut O
         found = rounds(module, 2, observe);
     }
     memory::join(&mut module.function);
-    observe("memory", module);
+    observe("join", module);
     volatile::run(&mut module.function);
     observe("volatile", module);
     sweep(&mut module.function);
@@ -110,7 +115,7 @@ fn rounds(module: &mut Module<'_>, first: usize, observe: &mut Observer<'_>) -> 
     let mut reassociate = first >= REASSOCIATED;
     let mut was_reassociated = reassociate;
     let mut graph = None;
-    // Whether memory accesses and blocks are unchanged since nothing could be done to them.
+    // Whether blocks are unchanged since nothing could be done to them.
     let mut is_clean = false;
     let mut is_swept = false;
     for round in first..MAX_ROUNDS {
@@ -129,10 +134,8 @@ fn rounds(module: &mut Module<'_>, first: usize, observe: &mut Observer<'_>) -> 
         }
         let mut changed = simplify::run(function, &found, &order, &is_due, reassociate);
         if changed || !is_clean {
-            is_clean = !memory::run(function);
-            if graph::clean(function) {
-                is_clean = false;
-            } else {
+            is_clean = !graph::clean(function);
+            if is_clean {
                 graph = Some(found);
             }
             changed |= !is_clean;

@@ -2,7 +2,7 @@
 
 use super::Rewriter;
 use super::integer::WINDOW;
-use crate::ir::fold::{masked, signed};
+use crate::ir::fold::{fold, masked, signed};
 use crate::ir::{Op, ValueId};
 use crate::pass::pairs::Pairs;
 
@@ -37,18 +37,19 @@ impl Rewriter<'_> {
             let (left, right) = (self.input(a, 0), self.input(a, 1));
             return Some(self.make(op, 1, &[left, right]));
         }
-        if is_equality && self.op(a) == Op::Select {
-            let sides = (self.num(self.input(a, 1)), self.num(self.input(a, 2)));
-            if let ((Some(yes), Some(no)), Some(y)) = (sides, y) {
-                let condition = self.input(a, 0);
-                let holds = [yes == y, no == y].map(|same| same == (op == Op::Equal));
-                return Some(match holds {
-                    [true, true] => self.constant(1, 1),
-                    [false, false] => self.constant(0, 1),
-                    [true, false] => condition,
-                    [false, true] => self.make(Op::BoolNot, 1, &[condition]),
-                });
-            }
+        // A choice between constants, compared with a constant: a condition.
+        if self.op(a) == Op::Select
+            && let Some(y) = y
+            && let (Some(yes), Some(no)) = (self.num(self.input(a, 1)), self.num(self.input(a, 2)))
+        {
+            let condition = self.input(a, 0);
+            let holds = [yes, no].map(|number| fold(op, &[number, y], self.width(a), 1) == Some(1));
+            return Some(match holds {
+                [true, true] => self.constant(1, 1),
+                [false, false] => self.constant(0, 1),
+                [true, false] => condition,
+                [false, true] => self.make(Op::BoolNot, 1, &[condition]),
+            });
         }
         if is_equality && self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 1 {
             let condition = self.input(a, 0);

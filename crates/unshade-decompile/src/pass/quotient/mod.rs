@@ -4,7 +4,10 @@
 //! reciprocal and corrects it. The easy cases of 64-bit integers and doubles are computed inline, and only the hard
 //! ones in a routine. The instruction sequences differ between compiler releases, but not their results. So
 //! expressions that depend on an estimate, and selects with a quotient on one side, are evaluated for many kinds of
-//! numbers: an expression that always gives the quotient of the same two leaves is replaced by it.
+//! numbers: an expression that always gives the quotient of the same two leaves is replaced by it. `leaf` finds divisions by
+//! constants.
+
+mod leaf;
 
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
@@ -12,6 +15,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::{Function, Intrinsic, Number, Op, Rounding, ValueId, ValueMap};
 use crate::pass::graph::decided;
+use leaf::ByConstant;
 use std::rc::Rc;
 
 /// Maximum number of values to examine that depend on one estimate.
@@ -52,6 +56,8 @@ pub struct Cache {
     divisions: FastMap<Expression, Option<(Op, bool)>>,
     /// Whether an expression always equals another.
     choices: FastMap<(Expression, Expression), bool>,
+    /// The division that an expression of one leaf equals.
+    leaves: FastMap<Expression, Option<ByConstant>>,
     /// Numbers to try, by width and whether they are floats.
     pairs: Vec<(u8, bool, Pairs)>,
     /// Reused memory.
@@ -60,19 +66,21 @@ pub struct Cache {
 
 /// Replaces quotients. Returns whether there were any. All values must be used: see [`super::sweep`].
 pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
-    if cache.divisions.len() + cache.choices.len() > MAX_CACHED {
+    if cache.divisions.len() + cache.choices.len() + cache.leaves.len() > MAX_CACHED {
         cache.divisions.clear();
         cache.choices.clear();
+        cache.leaves.clear();
     }
     let mut search = QuotientSearch {
         function,
         graph,
         users: None,
         estimates: ValueMap::new(),
+        ranks: ValueMap::new(),
         budget: MAX_EVALUATIONS,
         cache,
     };
-    let mut found = Vec::new();
+    let mut found = Replacements::default();
     for id in search.function.values.keys() {
         if search.function.is_replaced(id) {
             continue;
@@ -84,9 +92,15 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         } else if search.function.op(id) == Op::Sub {
             search.search_remainder(id, &mut found);
         }
+        search.search_leaf(id, &mut found);
     }
-    let has_found = !found.is_empty();
-    for (id, op, inputs) in found {
+    let Replacements { mut values, leaves } = found;
+    for (id, leaf, division) in leaves {
+        let inputs = division.inputs(function, leaf);
+        values.push((id, division.op(), inputs));
+    }
+    let has_found = !values.is_empty();
+    for (id, op, inputs) in values {
         if function.is_replaced(id) {
             continue;
         }
@@ -100,8 +114,14 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
     has_found
 }
 
-/// Values, and the operators and inputs to replace them with.
-type Replacements = Vec<(ValueId, Op, Vec<ValueId>)>;
+/// What is replaced.
+#[derive(Default)]
+struct Replacements {
+    /// Values, and the operators and inputs to replace them with.
+    values: Vec<(ValueId, Op, Vec<ValueId>)>,
+    /// Values, the number that each is computed from, and the division that it is.
+    leaves: Vec<(ValueId, ValueId, ByConstant)>,
+}
 
 struct QuotientSearch<'a> {
     function: &'a Function,
@@ -110,6 +130,8 @@ struct QuotientSearch<'a> {
     users: Option<IdLists<ValueId>>,
     /// For each value, the last estimate that it was found to depend on.
     estimates: ValueMap<ValueId>,
+    /// For each value, a number above those of the values that it is computed from, once that was asked.
+    ranks: ValueMap<u32>,
     budget: usize,
     cache: &'a mut Cache,
 }
@@ -205,7 +227,7 @@ impl QuotientSearch<'_> {
                 && let Some(leaves) = self.leaves(root, estimate)
                 && let Some((op, inputs)) = self.division(root, &leaves)
             {
-                found.push((root, op, inputs));
+                found.values.push((root, op, inputs));
             }
         }
     }
@@ -286,7 +308,7 @@ impl QuotientSearch<'_> {
                 _ => continue,
             };
             if self.function.input(quotient, 0) == number && self.function.input(quotient, 1) == divisor {
-                return found.push((id, op, vec![number, divisor]));
+                return found.values.push((id, op, vec![number, divisor]));
             }
         }
     }
@@ -389,7 +411,7 @@ impl QuotientSearch<'_> {
                     operands.clear();
                     operands.push(plain);
                 }
-                found.push((id, self.function.op(side), operands));
+                found.values.push((id, self.function.op(side), operands));
                 return;
             }
         }
