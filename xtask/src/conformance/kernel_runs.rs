@@ -170,6 +170,8 @@ struct Launch {
 pub(super) struct Loaded {
     device: Device,
     pub(super) module: Module,
+    /// The limit of instructions.
+    steps: u64,
 }
 
 impl Loaded {
@@ -177,7 +179,12 @@ impl Loaded {
         let mut device = Device::new();
         device.limit_memory(64 << 20);
         let module = Module::load(&mut device, cubin).ok()?;
-        Some(Self { device, module })
+        Some(Self { device, module, steps: STEPS })
+    }
+
+    /// Allows the multiple of the usual number of instructions: other code may need more for the same.
+    pub(super) fn with_patience(self, factor: u64) -> Self {
+        Self { steps: STEPS * factor, ..self }
     }
 
     /// Infers further pointers among the fields, by running.
@@ -260,7 +267,7 @@ impl Loaded {
         }
         let arguments = arguments.into_iter().map(Argument).collect();
         let limits =
-            Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
+            Limits { steps: self.steps, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
         // Kernels with a required block size depend on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
         let grid =

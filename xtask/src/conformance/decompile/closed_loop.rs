@@ -39,6 +39,9 @@ const OPTIONS: [(&str, &[&str]); 5] = [
 /// Number of random inputs for each case.
 const ROUNDS: u64 = 3;
 
+/// How many times as many instructions as the original the new code may execute on invented inputs.
+const PATIENCE: u64 = 4;
+
 /// What became of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
@@ -439,6 +442,7 @@ impl Kernel {
         let (Some(original), Some(other)) = (Loaded::new(original), Loaded::new(other)) else {
             return Err("not loaded".to_owned());
         };
+        let other = other.with_patience(PATIENCE);
         let kernel = original.module.kernel(&self.name).ok_or("no such kernel")?;
         let lines = function.result.as_ref().map_or(&[][..], |text| &text.lines);
         let all = fields(kernel, lines).ok_or("too many parameters")?;
