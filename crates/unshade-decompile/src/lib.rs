@@ -113,6 +113,8 @@ pub struct Decompiled {
     pub is_reducible: bool,
     /// Whether subnormal floats are flushed to zero, which requires compiling with `-ftz=true`.
     pub flushes: bool,
+    /// Whether it must be compiled without that option.
+    pub keeps_subnormals: bool,
     /// How others call it, if it is a device function.
     pub prototype: Option<Callee>,
     /// The names in C of the device functions that it refers to.
@@ -240,6 +242,7 @@ pub fn decompile_module(
     observe("lift", &module);
     pass::run(&mut module, &mut cache.quotients, observe);
     let flushes = !options.explicit_flushes && pass::flush::run(&mut module.function);
+    let keeps_subnormals = !flushes && pass::flush::is_sensitive(&module.function);
     observe("flush", &module);
     let graph = Graph::new(&module.function);
     edges::merge_edges(&mut module.function, &graph);
@@ -278,7 +281,19 @@ pub fn decompile_module(
         cache.elements.entry(name).or_insert(element);
     }
     let is_reducible = graph.is_reducible(function);
-    Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes, prototype, callees }
+    Decompiled {
+        prelude,
+        lines,
+        body,
+        unlifted,
+        gotos,
+        casts,
+        is_reducible,
+        flushes,
+        keeps_subnormals,
+        prototype,
+        callees,
+    }
 }
 
 /// Counts the uses of registers that a call has left undefined, or that a device function's caller has not set: the

@@ -195,6 +195,15 @@ impl<'a, 'c> Input<'a, 'c> {
     }
 }
 
+/// Returns whether some functions need the compiler option `-ftz=true` and others must not have it: then
+/// [`Options::explicit_flushes`] makes a text that is right without it.
+pub fn mixes_flushes(functions: &[FunctionC]) -> bool {
+    let has = |wanted: &dyn Fn(&Decompiled) -> bool| {
+        functions.iter().filter_map(|function| function.result.as_ref().ok()).any(wanted)
+    };
+    has(&|one| one.flushes) && has(&|one| one.keeps_subnormals)
+}
+
 /// Returns the definitions that functions need before them, each once, dependencies first.
 pub fn prelude(functions: &[FunctionC]) -> Vec<String> {
     let mut seen = HashSet::new();

@@ -3,6 +3,7 @@
 use super::programs::{each_input, each_program, open_all, print_diagnostics, require_selected};
 use crate::Outcome;
 use crate::args::{DecompileArgs, GlobalArgs};
+use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint;
 use anyhow::Result;
@@ -15,6 +16,7 @@ use unshade::decompiler::ir::Module;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
+use unshade::select::Selection;
 use unshade::view::SCHEMA;
 
 /// The output of `--json`.
@@ -55,43 +57,16 @@ struct LineView {
 
 pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (files, selection) = args.targets.split()?;
-    let limits = global.limits();
     let (inputs, opened) = open_all(&files);
-    require_selected(&inputs, &selection, Verb::Decompile, &limits)?;
-    let mut functions: Vec<FunctionC> = Vec::new();
+    require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
     let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz };
-    let mut passes = String::new();
-    let mut observe = |pass: &str, module: &Module<'_>| {
-        if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
-            let _ = write!(passes, "; {} after {pass}\n{module}\n", module.name.escape_debug());
-        }
-    };
-    let visited = each_input(&inputs, |input| {
-        let before = functions.len();
-        each_program(input, Verb::Decompile, &limits, |visited| {
-            let mut diagnostics = visited.diagnostics;
-            let path = visited.find.path.to_string();
-            let request = CodeRequest { selection: &selection, part: None, path: &path };
-            if let Some(Code::Machine(nvidia)) =
-                visited.program.map(|program| program.code(&request, &mut diagnostics))
-            {
-                let wanted =
-                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
-                    let mut take = |function| functions.push(function);
-                    decompile::cubin_observed(cubin, &wanted, &options, diagnostics, &mut observe, &mut take);
-                });
-            }
-            print_diagnostics(&path, &diagnostics);
-            Ok(())
-        })?;
-        if functions.len() == before && selection.is_everything() {
-            let error = paint::error("unshade");
-            anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
-            return Ok(Outcome::Finding);
-        }
-        Ok(Outcome::Done)
-    })?;
+    let (mut found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
+    // No option of a compiler is right for all of them.
+    if decompile::mixes_flushes(&found.functions) {
+        let options = Options { explicit_flushes: true, ..options };
+        found = collect(&inputs, &selection, args, &options, global, false)?.0;
+    }
+    let Found { functions, passes } = found;
     let mut outcome = opened.and(visited);
     if functions.is_empty() {
         if outcome == Outcome::Done {
@@ -130,6 +105,62 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         }
     }
     Ok(outcome)
+}
+
+/// What was decompiled.
+#[derive(Default)]
+struct Found {
+    functions: Vec<FunctionC>,
+    /// The text of `--print-after`.
+    passes: String,
+}
+
+/// Decompiles the selected functions of all inputs. Findings about the files are printed if they `are_new`.
+fn collect(
+    inputs: &[Input],
+    selection: &Selection,
+    args: &DecompileArgs,
+    options: &Options,
+    global: &GlobalArgs,
+    are_new: bool,
+) -> Result<(Found, Outcome)> {
+    let limits = global.limits();
+    let mut found = Found::default();
+    let visited = each_input(inputs, |input| {
+        let before = found.functions.len();
+        each_program(input, Verb::Decompile, &limits, |visited| {
+            let mut diagnostics = visited.diagnostics;
+            let path = visited.find.path.to_string();
+            let request = CodeRequest { selection, part: None, path: &path };
+            if let Some(Code::Machine(nvidia)) =
+                visited.program.map(|program| program.code(&request, &mut diagnostics))
+            {
+                let wanted =
+                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                let Found { functions, passes } = &mut found;
+                let mut observe = |pass: &str, module: &Module<'_>| {
+                    if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
+                        let _ = write!(passes, "; {} after {pass}\n{module}\n", module.name.escape_debug());
+                    }
+                };
+                each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
+                    let mut take = |function| functions.push(function);
+                    decompile::cubin_observed(cubin, &wanted, options, diagnostics, &mut observe, &mut take);
+                });
+            }
+            if are_new {
+                print_diagnostics(&path, &diagnostics);
+            }
+            Ok(())
+        })?;
+        if are_new && found.functions.len() == before && selection.is_everything() {
+            let error = paint::error("unshade");
+            anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
+            return Ok(Outcome::Finding);
+        }
+        Ok(Outcome::Done)
+    })?;
+    Ok((found, visited))
 }
 
 /// Returns each function, and below it those that it calls or refers to.

@@ -67,6 +67,14 @@ pub fn run(function: &mut Function) -> bool {
     true
 }
 
+/// Returns whether the option would change what a function does whose operations don't flush.
+pub fn is_sensitive(function: &Function) -> bool {
+    use FlushBehavior::{Flush, Flushing, Keeping, Taking};
+    let used = super::used(function);
+    let mut values = function.values.keys().filter(|id| used[*id]);
+    values.any(|id| matches!(behavior(function, id), Flush | Flushing | Taking | Keeping))
+}
+
 /// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
 fn flushed(function: &Function, values: &[ValueId], behaviors: &ValueMap<FlushBehavior>) -> ValueMap<bool> {
     let mut flushed = IdVec::filled(true, function.values.len());

@@ -216,13 +216,16 @@ impl Loop {
         let original = fs::read(&original)?;
         let texts = SourceText::read(source, &original)?;
         let explicit = Options { explicit_flushes: true, ..Options::default() };
-        let mixed = mixes_flushes(&texts.functions);
+        let mixed = decompile::mixes_flushes(&texts.functions);
         let all = if mixed { decompiled(&original, &explicit)? } else { texts.functions.clone() };
         let whole = self.recompile(&folder, "whole", &all).map(|_| ());
         let mut kernels = Vec::new();
         for (index, function) in texts.functions.iter().enumerate() {
             let Some(kernel) = texts.kernel(&function.name) else { continue };
-            let functions = with_callees(&texts.functions, index);
+            let mut functions = with_callees(&texts.functions, index);
+            if decompile::mixes_flushes(&functions) {
+                functions = with_callees(&all, index);
+            }
             let verdict = self.kernel(&folder.join(index.to_string()), &functions, &original, &kernel);
             if matches!(verdict, Verdict::Different(_) | Verdict::Rejected(_)) {
                 self.keep(source, options, &functions)?;
@@ -312,13 +315,6 @@ fn with_callees(functions: &[FunctionC], kernel: usize) -> Vec<FunctionC> {
         next += 1;
     }
     wanted.iter().rev().map(|index| functions[*index].clone()).collect()
-}
-
-/// Returns whether some functions need `-ftz=true` and others don't.
-fn mixes_flushes(functions: &[FunctionC]) -> bool {
-    let mut flushes = functions.iter().filter_map(|function| Some(function.result.as_ref().ok()?.flushes));
-    let first = flushes.next();
-    flushes.any(|one| Some(one) != first)
 }
 
 fn decompiled(cubin: &[u8], options: &Options) -> Result<Vec<FunctionC>> {

@@ -157,6 +157,12 @@ impl Rewriter<'_> {
                 let both = self.constant(both, width);
                 return Some(self.make(op, width, &[inner, both]));
             }
+            Op::And if y.is_some() && self.op(a) == Op::Select && self.num(self.input(a, 1)).is_some() => {
+                let (condition, no) = (self.input(a, 0), self.num(self.input(a, 2))?);
+                let yes = self.constant(self.num(self.input(a, 1))? & y?, width);
+                let no = self.constant(no & y?, width);
+                return Some(self.make(Op::Select, width, &[condition, yes, no]));
+            }
             Op::And if y.is_some() => {
                 let number = y?;
                 return self

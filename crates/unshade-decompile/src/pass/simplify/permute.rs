@@ -13,6 +13,9 @@ enum Byte {
 impl Rewriter<'_> {
     /// Returns a permutation by a constant as a number, or as a shift of one value whose other bytes are zero.
     pub(super) fn permuted(&mut self, a: ValueId, b: ValueId, selector: u64) -> Option<ValueId> {
+        if let Some(whole) = self.rest_undefined(a, b, selector) {
+            return Some(whole);
+        }
         let bytes = [0, 1, 2, 3].map(|place| {
             let chosen = selector >> (4 * place) & 7;
             let (source, inner) = if chosen < 4 { (a, chosen) } else { (b, chosen - 4) };
@@ -52,6 +55,22 @@ impl Rewriter<'_> {
         let mask = self.constant(kept, 32);
         Some(self.make(Op::And, 32, &[shifted, mask]))
     }
+
+    /// Returns the value whose bytes are where they were, next to bytes that were never set: code compiled with -G
+    /// replaces the lower half of a register, whatever is in the upper one.
+    fn rest_undefined(&self, a: ValueId, b: ValueId, selector: u64) -> Option<ValueId> {
+        let (whole, first) = match (self.op(a), self.op(b)) {
+            (Op::Undefined, Op::Undefined) => return None,
+            (_, Op::Undefined) => (a, 0),
+            (Op::Undefined, _) => (b, 4),
+            _ => return None,
+        };
+        let fits = |place: u64| {
+            let chosen = selector >> (4 * place) & 7;
+            chosen == place + first || (chosen < 4) == (first == 4)
+        };
+        (0..4).all(fits).then_some(whole)
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +89,22 @@ mod tests {
         });
         let number = function.number(function.input_or_self(value, 1));
         (function.op(value), number, function.op(function.input_or_self(value, 0)))
+    }
+
+    #[test]
+    fn bytes_that_were_never_set_may_be_any() {
+        let beside_undefined = |selector: u64| {
+            let (function, value) = stored(|function, x| {
+                let undefined = function.raw(Op::Undefined, 32, BlockId::ENTRY, NO_ADDRESS, &[]);
+                let selector = function.constant(selector, 32);
+                let call = Op::Call(Intrinsic::PermuteBytes);
+                function.raw(call, 32, BlockId::ENTRY, NO_ADDRESS, &[x, undefined, selector])
+            });
+            function.op(value)
+        };
+        assert_eq!(beside_undefined(0x7610), Op::Parameter(0));
+        assert_eq!(beside_undefined(0x5410), Op::Parameter(0));
+        assert_eq!(beside_undefined(0x7601), Op::Call(Intrinsic::PermuteBytes));
     }
 
     #[test]
