@@ -7,7 +7,7 @@
 //! | R2, R16 to R31, and of those after them the ones with bit 2 in their number | preserved by the callee |
 //! | all others, predicates, the condition code | not preserved |
 //!
-//! Arguments that are left follow on the caller's stack, from R1 on.
+//! Arguments that are left follow on the caller's stack, from R1 on: see `stack`.
 //!
 //! Source: code of nvcc 11.2 for functions of ours with structures, 64-bit and many parameters, and with 90 and with 170
 //! values across a call (`-rdc=true`). Functions that are neither recursive nor called from elsewhere have conventions of
@@ -63,28 +63,6 @@ impl Lifter<'_> {
         }
         let top = self.number(u64::from(self.code.local_size), 32);
         self.builder.set_entry(STACK_POINTER, top);
-    }
-
-    /// Returns the parameter that a device function loads from its caller's stack.
-    pub(super) fn stack_parameter(&mut self, space: Space, address: ValueId, width: u8) -> Option<ValueId> {
-        let function = &self.builder.function;
-        let top = u64::from(self.code.local_size);
-        let offset = function.number(address)?.checked_sub(top)?;
-        if self.is_kernel || space != Space::Local || offset >= 1 << 12 {
-            return None;
-        }
-        let offset = u32::try_from(offset).ok()? + 4 * u32::from(WORDS);
-        if width == 64 && offset.is_multiple_of(8) {
-            return Some(self.leaf(Op::Parameter(offset), width));
-        }
-        let word = self.leaf(Op::Parameter(offset & !3), 32);
-        if width > 32 {
-            let high = self.leaf(Op::Parameter(offset + 4), 32);
-            return Some(self.make(Op::Concat, 64, &[high, word]));
-        }
-        let count = self.number(u64::from(8 * (offset & 3)), 32);
-        let part = self.make(Op::Shr, 32, &[word, count]);
-        Some(self.make(Op::Low, width, &[part]))
     }
 
     /// Lifts a call of a device function. Returns false if it is unknown.

@@ -14,6 +14,7 @@ use super::Source;
 use super::flow::{self, Flow, Node};
 use super::functions::Functions;
 use super::lifter::Lifter;
+use super::stack;
 use crate::DecompileError;
 use crate::ir::{BlockId, End, Function, NoteId};
 use unshade_sass::listing::Word;
@@ -46,6 +47,9 @@ pub(super) fn lift(
     }
     let mut function = lifter.builder.finish();
     Lifter::settle_images(&mut function, &lifter.image, &source.code.variables);
+    if !source.is_kernel {
+        stack::run(&mut function, source.code.local_size);
+    }
     let written = (0..).zip(lifter.written).filter(|register| register.1).map(|register| register.0);
     Ok((function, written.collect()))
 }

@@ -2,7 +2,7 @@
 //!
 //! `flow` follows control flow and resolves the reconvergence stack. `routine` recognises the compiler's own routines
 //! as operators by running them on a `machine`; `recursion` finds the functions that call themselves. `functions` infers
-//! the signatures of device functions, `convention` lifts their calls, and `saves` removes what they only save. `lift`
+//! the signatures of device functions, `convention` lifts their calls, `stack` finds parameters there, and `saves` removes what they only save. `lift`
 //! turns the p-code of [`unshade_sass::semantics`] into values. `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
 //! for textures and surfaces, and `banks` describes constant bank 0. Nothing outside of this module knows registers.
 
@@ -19,6 +19,7 @@ mod recursion;
 mod routine;
 mod runtime_calls;
 mod saves;
+mod stack;
 
 use crate::DecompileError;
 use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter};

@@ -454,16 +454,18 @@ impl Kernel {
             match &expected.result {
                 Ok(()) if expected.changed => {
                     let found = other.attempt(&self.name, &fields, filling, false);
-                    if let Err(reason) = &found.result {
-                        return Ok(Some(reason.to_string()));
-                    }
                     let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
-                    let is_equal = expected.buffers().iter().zip(found.buffers()).all(equal);
-                    let why = || match original.is_undefined(&self.name, &fields, filling) {
-                        Some(why) => format!("other contents of a buffer; in the original, {why}"),
-                        None => "other contents of a buffer".to_owned(),
+                    let what = match &found.result {
+                        Err(reason) => reason.to_string(),
+                        Ok(()) if expected.buffers().iter().zip(found.buffers()).all(equal) => {
+                            return Ok(None);
+                        }
+                        Ok(()) => "other contents of a buffer".to_owned(),
                     };
-                    return Ok((!is_equal).then(why));
+                    return Ok(Some(match original.is_undefined(&self.name, &fields, filling) {
+                        Some(why) => format!("{what}; in the original, {why}"),
+                        None => what,
+                    }));
                 }
                 Ok(()) => {}
                 Err(reason) => last = kind(reason),

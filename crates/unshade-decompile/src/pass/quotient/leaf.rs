@@ -114,7 +114,9 @@ impl QuotientSearch<'_> {
                 stack.push((id, true));
                 parts.clear();
                 if self.parts(id, &mut parts).is_some() {
-                    stack.extend(parts.iter().filter(|part| ranks[**part] == UNRANKED).map(|part| (*part, false)));
+                    stack.extend(
+                        parts.iter().filter(|part| ranks[**part] == UNRANKED).map(|part| (*part, false)),
+                    );
                 }
             }
         }
@@ -151,7 +153,8 @@ impl QuotientSearch<'_> {
             suggested.extend([of(Op::Urem, unsigned), of(Op::Srem, positive)]);
             // What the remainder leaves are multiples of the constant.
             let mut divisor = 0;
-            for number in numbers.iter().map(|number| number >> 1).filter(|number| number >> 40 != 0).take(12) {
+            for number in numbers.iter().map(|number| number >> 1).filter(|number| number >> 40 != 0).take(12)
+            {
                 divisor = gcd(divisor, number.wrapping_sub(value(number)??));
             }
             suggested.extend([by(Op::Urem, divisor), by(Op::Srem, divisor)]);
@@ -211,18 +214,17 @@ mod tests {
 
     #[test]
     fn the_upper_half_of_a_product_is_a_quotient() {
-        // x / 641 = (x * 0x663d8105bae4f8fd >> 64) >> 8, for every x.
+        // x / 10 = (x * 0xcccccccccccccccd >> 64) >> 3, for every x.
         let quotient = |magic: u64| {
             stored(|function, x| {
                 let magic = function.constant(magic, 64);
                 let call = Op::Call(crate::ir::Intrinsic::MultiplyHigh);
                 let high = function.raw(call, 64, BlockId::ENTRY, NO_ADDRESS, &[x, magic]);
-                let shift = function.constant(8, 32);
+                let shift = function.constant(3, 32);
                 function.raw(Op::Shr, 64, BlockId::ENTRY, NO_ADDRESS, &[high, shift])
             })
         };
-        let magic = u64::try_from((1_u128 << 72).div_ceil(641)).expect("it has 64 bits");
-        assert_eq!(quotient(magic), (Op::Udiv, Some(641)));
-        assert_eq!(quotient(magic + (1 << 20)).0, Op::Shr);
+        assert_eq!(quotient(0xcccc_cccc_cccc_cccd), (Op::Udiv, Some(10)));
+        assert_eq!(quotient(0xcccc_cccc_cccc_cccf).0, Op::Shr);
     }
 }

@@ -121,9 +121,6 @@ impl<'a> Lifter<'a> {
             Pcode::Load(space) => match memory(space) {
                 Some(space) => {
                     let (space, address) = self.narrowed(space, inputs[0]);
-                    if let Some(parameter) = self.stack_parameter(space, address, width) {
-                        return parameter;
-                    }
                     let load = self.make(Op::Load(space), width, &[address]);
                     // The cache operator `.CV` fetches again: `volatile` in the source.
                     let cache = self.instruction.and_then(|instruction| instruction.modifier("cache"));
