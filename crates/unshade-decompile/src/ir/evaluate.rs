@@ -93,7 +93,7 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
             let value = single(at(0));
             bits(if value.is_subnormal() { 0.0_f32.copysign(value) } else { value })
         }
-        Intrinsic::MultiplyHigh => (u128::from(at(0)) * u128::from(at(1)) >> 64) as u64,
+        Intrinsic::MultiplyHigh => ((u128::from(at(0)) * u128::from(at(1))) >> 64) as u64,
         Intrinsic::ReciprocalHigh => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
         Intrinsic::ReciprocalSqrtHigh => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
         Intrinsic::Abs(I32) => u64::from((at(0) as i32).unsigned_abs()),
