@@ -23,7 +23,7 @@
 //! | module | thing |
 //! |---|---|
 //! | [`sass`] | the front end for NVIDIA machine code |
-//! | [`ir`] | values, blocks, SSA construction, dominators |
+//! | [`ir`] | values, blocks, SSA construction, dominators; the text of functions, and what makes them sound |
 //! | [`pass`] | simplification, 64-bit values from their halves, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |

@@ -13,14 +13,15 @@ use crate::pass::graph::remove_unreached;
 const MAX_BYTES: u64 = 1 << 12;
 
 /// Maximum number of operations between the stack pointer and an address.
-const MAX_DEPTH: u32 = 24;
+const MAX_STEPS: u32 = 256;
 
 /// Makes parameters of the loads above the frame, which is `top` bytes large.
 pub(super) fn run(function: &mut Function, top: u32) {
     // Code compiled with -G compares the stack pointer with its limit, which the function is never below.
     remove_unreached(function);
     let inside = |function: &Function, effect: ValueId| {
-        let address = number(function, function.input(effect, 0), MAX_DEPTH)?;
+        let mut steps = MAX_STEPS;
+        let address = number(function, function.input(effect, 0), &mut steps)?;
         let offset = address.checked_sub(u64::from(top)).filter(|offset| *offset < MAX_BYTES)?;
         u32::try_from(offset).ok().map(|offset| offset + 4 * u32::from(WORDS))
     };
@@ -75,26 +76,26 @@ fn parameter(function: &mut Function, load: ValueId, offset: u32) -> ValueId {
     }
 }
 
-/// Returns the number that a value always is, if it can be followed.
-fn number(function: &Function, id: ValueId, depth: u32) -> Option<u64> {
-    if id == ValueId::NONE || depth == 0 {
+/// Returns the number that a value always is, if it can be followed in some steps.
+fn number(function: &Function, id: ValueId, steps: &mut u32) -> Option<u64> {
+    *steps = steps.checked_sub(1)?;
+    if id == ValueId::NONE {
         return None;
     }
-    let op = function.op(id);
-    let at = |index: usize| number(function, function.input(id, index), depth - 1);
-    match op {
+    match function.op(id) {
         Op::Constant(number) => Some(number),
-        Op::Copy => at(0),
+        Op::Copy => number(function, function.input(id, 0), steps),
         Op::Phi => {
-            let inputs = function.inputs(id).iter().map(|input| function.resolve(*input));
-            let mut numbers =
-                inputs.filter(|input| *input != id).map(|input| number(function, input, depth - 1));
+            let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+            let mut numbers = inputs.filter(|input| *input != id).map(|input| number(function, input, steps));
             let first = numbers.next()??;
             numbers.all(|other| other == Some(first)).then_some(first)
         }
-        Op::Add | Op::Sub | Op::And | Op::Or => {
+        op @ (Op::Add | Op::Sub | Op::And | Op::Or) => {
             let width = function.width(id);
-            fold(op, &[at(0)?, at(1)?], width, width)
+            let a = number(function, function.input(id, 0), steps)?;
+            let b = number(function, function.input(id, 1), steps)?;
+            fold(op, &[a, b], width, width)
         }
         _ => None,
     }

@@ -211,8 +211,8 @@ impl<'t> Cursor<'t> {
         Ok(items)
     }
 
-    /// Takes a letter and a number.
-    fn numbered(&mut self, letter: char) -> Option<(u32, Place)> {
+    /// Takes a letter and a number if they are next: `v3`.
+    pub(super) fn numbered(&mut self, letter: char) -> Option<(u32, Place)> {
         let mut after = self.clone();
         let digits = after.word().strip_prefix(letter)?;
         let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
@@ -222,20 +222,10 @@ impl<'t> Cursor<'t> {
         Some((number, place))
     }
 
-    /// Takes the name of a value: `v3`.
-    pub(super) fn name_of_value(&mut self) -> Option<(u32, Place)> {
-        self.numbered('v')
-    }
-
     /// Takes the name of a block: `b3`.
     pub(super) fn block(&mut self) -> Result<(u32, Place)> {
         let start = self.clone();
         self.numbered('b').ok_or_else(|| start.error("expected a block"))
-    }
-
-    /// Takes the name of a block if the line defines it.
-    pub(super) fn block_head(&mut self) -> Option<(u32, Place)> {
-        self.numbered('b')
     }
 
     /// Takes a reference to one of the first `count` entries of a table: `s0`.

@@ -164,7 +164,7 @@ impl Parser {
     }
 
     fn body_line(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
-        if let Some(name) = cursor.block_head() {
+        if let Some(name) = cursor.numbered('b') {
             let address = cursor.address()?.unwrap_or(0);
             let mut predecessors = Vec::new();
             if cursor.take("<-") {
@@ -382,7 +382,7 @@ fn ending(cursor: &mut Cursor<'_>) -> Result<Option<Ending>> {
 /// Parses `v1:32 = add v0, 5:32 @0x18`.
 fn value_line(cursor: &mut Cursor<'_>, function: &Function) -> Result<Line> {
     let mut width = 0;
-    let name = cursor.name_of_value();
+    let name = cursor.numbered('v');
     if name.is_some() {
         cursor.expect(":")?;
         width = self::width(cursor)?;
@@ -408,7 +408,7 @@ fn input(cursor: &mut Cursor<'_>) -> Result<Input> {
     if cursor.take_word("none") {
         return Ok(Input::None);
     }
-    if let Some((name, place)) = cursor.name_of_value() {
+    if let Some((name, place)) = cursor.numbered('v') {
         return Ok(Input::Value(name, place));
     }
     let number = cursor.number()?;

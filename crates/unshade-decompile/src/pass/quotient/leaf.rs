@@ -59,6 +59,7 @@ impl QuotientSearch<'_> {
         let mut parts = Vec::new();
         let (mut is_division, mut tried) = (false, 0);
         while let Some((_, id)) = heap.pop() {
+            self.steps = self.steps.saturating_sub(1);
             if heap.is_empty() && id != root && is_division && self.function.width(id) == 64 {
                 if let Some(division) = self.division_of(root, id) {
                     return found.leaves.push((root, id, division));
@@ -67,7 +68,7 @@ impl QuotientSearch<'_> {
             }
             parts.clear();
             let is_inner = self.parts(id, &mut parts).is_some();
-            if !is_inner || tried >= MAX_LEAVES || seen.len() > MAX_BETWEEN {
+            if !is_inner || tried >= MAX_LEAVES || seen.len() > MAX_BETWEEN || self.steps == 0 {
                 return;
             }
             is_division |= self.is_division_step(id);

@@ -40,6 +40,9 @@ const ESTIMATED: [Intrinsic; 6] = [
 /// Maximum number of evaluations of expressions per function.
 const MAX_EVALUATIONS: usize = 400_000;
 
+/// Maximum number of values between results and leaves that are visited per function.
+const MAX_STEPS: usize = 4_000_000;
+
 /// Number of pairs of numbers to try, several of each kind.
 const TRIALS: usize = 60;
 
@@ -78,6 +81,7 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         estimates: ValueMap::new(),
         ranks: ValueMap::new(),
         budget: MAX_EVALUATIONS,
+        steps: MAX_STEPS,
         cache,
     };
     let mut found = Replacements::default();
@@ -133,6 +137,7 @@ struct QuotientSearch<'a> {
     /// For each value, a number above those of the values that it is computed from, once that was asked.
     ranks: ValueMap<u32>,
     budget: usize,
+    steps: usize,
     cache: &'a mut Cache,
 }
 
