@@ -276,7 +276,7 @@ impl Loaded {
     }
 
     /// Returns why a kernel's results may depend on the order of its threads, or on memory that it never wrote.
-    pub(super) fn is_undefined(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
+    pub(super) fn reason_to_differ(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
         let Launch { mut device, arguments, grid, limits } =
             self.launch(name, fields, filling, false).ok()?;
         let options = sanitize::Options { tools: vec![Tool::Races, Tool::Init], ..Default::default() };

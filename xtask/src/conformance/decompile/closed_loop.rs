@@ -462,7 +462,7 @@ impl Kernel {
                         }
                         Ok(()) => "other contents of a buffer".to_owned(),
                     };
-                    return Ok(Some(match original.is_undefined(&self.name, &fields, filling) {
+                    return Ok(Some(match original.reason_to_differ(&self.name, &fields, filling) {
                         Some(why) => format!("{what}; in the original, {why}"),
                         None => what,
                     }));
