@@ -88,7 +88,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Takes a text if it is next.
-    pub(super) fn take(&mut self, text: &str) -> bool {
+    pub(super) fn eat(&mut self, text: &str) -> bool {
         let is_next = self.is_at(text);
         if is_next {
             self.advance(text.len());
@@ -97,7 +97,7 @@ impl<'t> Cursor<'t> {
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Result<()> {
-        if self.take(text) { Ok(()) } else { Err(self.error(format!("expected `{text}`"))) }
+        if self.eat(text) { Ok(()) } else { Err(self.error(format!("expected `{text}`"))) }
     }
 
     /// Takes letters, digits, underscores and dots; empty if there are none.
@@ -151,7 +151,7 @@ impl<'t> Cursor<'t> {
     /// Takes a number with a sign.
     pub(super) fn signed(&mut self) -> Result<i64> {
         let start = self.clone();
-        let is_negative = self.take("-");
+        let is_negative = self.eat("-");
         let number = self.number()?;
         let found = if is_negative { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
         found.ok_or_else(|| start.error("the number is too large"))
@@ -205,7 +205,7 @@ impl<'t> Cursor<'t> {
     /// Takes items with commas between them.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![item(self)?];
-        while self.take(",") {
+        while self.eat(",") {
             items.push(item(self)?);
         }
         Ok(items)
@@ -250,7 +250,7 @@ impl<'t> Cursor<'t> {
 
     /// Takes the address of an instruction: `@0x18`.
     pub(super) fn address(&mut self) -> Result<Option<u32>> {
-        if !self.take("@") {
+        if !self.eat("@") {
             return Ok(None);
         }
         let start = self.clone();

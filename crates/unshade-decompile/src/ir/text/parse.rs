@@ -167,7 +167,7 @@ impl Parser {
         if let Some(name) = cursor.numbered('b') {
             let address = cursor.address()?.unwrap_or(0);
             let mut predecessors = Vec::new();
-            if cursor.take("<-") {
+            if cursor.eat("<-") {
                 predecessors = cursor.list(Cursor::block)?;
             }
             cursor.expect(":")?;
@@ -276,7 +276,7 @@ fn parameter(cursor: &mut Cursor<'_>) -> Result<Parameter> {
 fn ty(cursor: &mut Cursor<'_>) -> Result<Type> {
     let start = cursor.clone();
     let mut name = String::from(cursor.word());
-    if cursor.take("*") {
+    if cursor.eat("*") {
         name.push('*');
     }
     Type::by_name(&name).ok_or_else(|| start.error(format!("unknown type `{name}`")))
