@@ -67,11 +67,11 @@ pub fn run(function: &mut Function) -> bool {
     true
 }
 
-/// Returns whether the option would change what a function does whose operations don't flush.
+/// Returns whether the option would change what a function does whose operations don't flush. All values must be used:
+/// see [`super::sweep`].
 pub fn is_sensitive(function: &Function) -> bool {
     use FlushBehavior::{Flush, Flushing, Keeping, Taking};
-    let used = super::used(function);
-    let mut values = function.values.keys().filter(|id| used[*id]);
+    let mut values = function.values.keys();
     values.any(|id| matches!(behavior(function, id), Flush | Flushing | Taking | Keeping))
 }
 

@@ -314,10 +314,7 @@ fn join_conditions(function: &mut Function) -> bool {
         if let Some((relay, holds)) = relay(function, block, predecessor, other)
             && !is_large(function, condition)
         {
-            let a = conditional(function, first, first_holds, predecessor);
-            let b = conditional(function, condition, holds, predecessor);
-            let address = function.values[condition].address;
-            let joined = function.raw(Op::BoolOr, 1, predecessor, address, &[a, b]);
+            let joined = either(function, predecessor, (first, first_holds), (condition, holds));
             function.remove_edge(relay, other);
             function.blocks[relay].predecessors.clear();
             function.blocks[relay].end = End::Open;
@@ -338,9 +335,7 @@ fn join_conditions(function: &mut Function) -> bool {
         if rest == shared || !agree(function, shared, predecessor, block) || is_large(function, condition) {
             continue;
         }
-        let a = conditional(function, first, first_holds, predecessor);
-        let b = conditional(function, condition, holds, predecessor);
-        let joined = function.raw(Op::BoolOr, 1, predecessor, function.values[condition].address, &[a, b]);
+        let joined = either(function, predecessor, (first, first_holds), (condition, holds));
         function.remove_edge(block, shared);
         rename_predecessor(function, rest, block, predecessor);
         function.blocks[predecessor].end = End::Branch { condition: joined, yes: shared, no: rest };
@@ -397,6 +392,18 @@ fn is_large(function: &Function, condition: ValueId) -> bool {
         }
     }
     false
+}
+
+/// Returns whether one of two conditions is as it is stated to be.
+fn either(
+    function: &mut Function,
+    block: BlockId,
+    (first, first_holds): (ValueId, bool),
+    (condition, holds): (ValueId, bool),
+) -> ValueId {
+    let a = conditional(function, first, first_holds, block);
+    let b = conditional(function, condition, holds, block);
+    function.raw(Op::BoolOr, 1, block, function.values[condition].address, &[a, b])
 }
 
 fn conditional(function: &mut Function, condition: ValueId, holds: bool, block: BlockId) -> ValueId {

@@ -82,7 +82,7 @@ impl QuotientSearch<'_> {
     }
 
     /// Returns whether an operation is typical of a division: the upper half of a product, or an estimate.
-    fn is_division_step(&self, id: ValueId) -> bool {
+    pub(super) fn is_division_step(&self, id: ValueId) -> bool {
         match self.function.op(id) {
             Op::High => self.function.op(self.function.input(id, 0)) == Op::Mul,
             Op::Call(Intrinsic::MultiplyHigh) => true,

@@ -85,6 +85,7 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         cache,
     };
     let mut found = Replacements::default();
+    let has_steps = search.function.values.keys().any(|id| search.is_division_step(id));
     for id in search.function.values.keys() {
         if search.function.is_replaced(id) {
             continue;
@@ -96,7 +97,9 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         } else if search.function.op(id) == Op::Sub {
             search.search_remainder(id, &mut found);
         }
-        search.search_leaf(id, &mut found);
+        if has_steps {
+            search.search_leaf(id, &mut found);
+        }
     }
     let Replacements { mut values, leaves } = found;
     for (id, leaf, division) in leaves {
