@@ -72,10 +72,3 @@ fn is_base(function: &Function, id: ValueId) -> bool {
         Op::ZeroExtend | Op::SignExtend | Op::Mul | Op::Sub | Op::Neg | Op::And | Op::Shl | Op::Not
     )
 }
-
-impl Function {
-    /// Returns an input, or the value itself if it has fewer inputs.
-    pub fn input_or_self(&self, id: ValueId, index: usize) -> ValueId {
-        if index < self.inputs(id).len() { self.input(id, index) } else { id }
-    }
-}

@@ -1,6 +1,6 @@
 //! Decompiles GPU programs to C.
 //!
-//! A front end turns machine code into [`ir`]; everything after it is independent of the machine. [`pass`] simplifies
+//! A front end turns machine code into [`unshade_ir`]; everything after it is independent of the machine. [`pass`] simplifies
 //! values, [`types`] infers their types, [`schedule`] and [`variables`] decide which values become statements and
 //! variables, [`structure`] turns blocks into `if` and loops, and [`c`] prints the text. `docs/decompiler.md` follows
 //! one kernel through all of these.
@@ -23,7 +23,6 @@
 //! | module | thing |
 //! |---|---|
 //! | [`sass`] | the front end for NVIDIA machine code |
-//! | [`ir`] | values, blocks, SSA construction, dominators; the text of functions, and what makes them sound |
 //! | [`pass`] | simplification, 64-bit values from their halves, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
@@ -31,6 +30,7 @@
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
 //! | [`structure`] | statements from blocks |
+//! | [`linear`] | statements as linear code, for an interpreter |
 //! | [`c`] | CUDA C printer |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -39,7 +39,7 @@ pub mod address;
 pub mod alignment;
 pub mod c;
 pub mod edges;
-pub mod ir;
+pub mod linear;
 pub mod pass;
 pub mod sass;
 pub mod schedule;
@@ -50,10 +50,12 @@ pub mod variables;
 use crate::ir::hash::FastMap;
 use crate::ir::{BlockId, Module, ValueId, ValueMap};
 use ir::Op;
+use ir::code::Code;
 use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
 pub use sass::{Functions, Source};
 use types::{ParameterType, Type, Types};
+pub use unshade_ir as ir;
 
 /// The reason why a function was not decompiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +121,8 @@ pub struct Decompiled {
     pub prototype: Option<Callee>,
     /// The names in C of the device functions that it refers to.
     pub callees: Vec<String>,
+    /// The statements of the text as linear code, with [`Options::with_code`].
+    pub code: Option<Code>,
 }
 
 impl Decompiled {
@@ -151,11 +155,13 @@ pub struct Options {
     /// Whether each operation that flushes subnormal floats to zero is printed with an explicit call, even if all
     /// operations of a function do so and the text could require `-ftz=true` instead.
     pub explicit_flushes: bool,
+    /// Whether the statements of the text are returned as linear code, too.
+    pub with_code: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: DEFAULT_BUDGET, explicit_flushes: false }
+        Self { budget: DEFAULT_BUDGET, explicit_flushes: false, with_code: false }
     }
 }
 
@@ -241,8 +247,8 @@ pub fn decompile_module(
 ) -> Decompiled {
     observe("lift", &module);
     pass::run(&mut module, &mut cache.quotients, observe);
-    let flushes = !options.explicit_flushes && pass::flush::run(&mut module.function);
-    let keeps_subnormals = !flushes && pass::flush::is_sensitive(&module.function);
+    module.flushes |= !options.explicit_flushes && pass::flush::run(&mut module.function);
+    let keeps_subnormals = !module.flushes && pass::flush::is_sensitive(&module.function);
     observe("flush", &module);
     let graph = Graph::new(&module.function);
     edges::merge_edges(&mut module.function, &graph);
@@ -252,7 +258,7 @@ pub fn decompile_module(
     pass::hoist(&mut module.function, &graph);
     observe("hoist", &module);
     let function = &module.function;
-    let used = pass::used(function);
+    let used = function.used();
     let known: Vec<ParameterType> = module
         .parameters
         .iter()
@@ -267,6 +273,7 @@ pub fn decompile_module(
     let mut structurer = structure::Structurer::new(function, &graph, weight, is_preset);
     let statements = structurer.run();
     let gotos = structurer.gotos;
+    let code = options.with_code.then(|| linear::code(&module, &schedule, &variables, &statements));
     let unlifted = graph
         .order
         .iter()
@@ -276,7 +283,7 @@ pub fn decompile_module(
     let unlifted = unlifted + undefined(&module, &used);
     let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements);
     let c::PrintedFunction { prelude, lines, body, casts, prototype, callees, elements } =
-        printer.run(&statements, gotos, flushes);
+        printer.run(&statements, gotos);
     for (name, element) in elements {
         cache.elements.entry(name).or_insert(element);
     }
@@ -289,10 +296,11 @@ pub fn decompile_module(
         gotos,
         casts,
         is_reducible,
-        flushes,
+        flushes: module.flushes,
         keeps_subnormals,
         prototype,
         callees,
+        code,
     }
 }
 

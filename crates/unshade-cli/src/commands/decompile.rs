@@ -59,7 +59,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     let (files, selection) = args.targets.split()?;
     let (inputs, opened) = open_all(&files);
     require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
-    let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz };
+    let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz, with_code: false };
     let (mut found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
     // No option of a compiler is right for all of them.
     if decompile::mixes_flushes(&found.functions) {

@@ -1,5 +1,6 @@
 //! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
+use super::type_name::type_name;
 use super::{Printer, spelling};
 use crate::address::Address;
 use crate::alignment::Alignment;
@@ -249,7 +250,7 @@ impl Printer<'_, '_> {
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
             self.casts += 1;
-            return super::expression_wrapped(format!("({})({text})", ty.name()), 15, precedence);
+            return super::expression_wrapped(format!("({})({text})", type_name(ty)), 15, precedence);
         };
         let bytes = i64::from(target.bits() / 8).max(1);
         let has = self.base_type(base);
@@ -269,11 +270,15 @@ impl Printer<'_, '_> {
         {
             let index = bracketed(self.index(&found, step));
             self.casts += 1;
-            return super::expression_wrapped(format!("({})({text} + {index})", ty.name()), 15, precedence);
+            return super::expression_wrapped(
+                format!("({})({text} + {index})", type_name(ty)),
+                15,
+                precedence,
+            );
         }
         let index = bracketed(self.index(&found, 1));
         self.casts += 2;
-        super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, precedence)
+        super::expression_wrapped(format!("({})((char *){text} + {index})", type_name(ty)), 15, precedence)
     }
 
     fn integer_sum(&mut self, id: ValueId) -> String {
@@ -302,7 +307,7 @@ impl Printer<'_, '_> {
             return text;
         }
         self.casts += 1;
-        format!("({}){text}", ty.pointer().name())
+        format!("({}){text}", type_name(ty.pointer()))
     }
 
     // Arrays.
@@ -360,17 +365,17 @@ impl Printer<'_, '_> {
             }
             Space::Shared => {
                 let size = self.module.shared_size.div_ceil(bytes);
-                format!("    __shared__ {volatile}{} shared[{size}];", ty.name())
+                format!("    __shared__ {volatile}{} shared[{size}];", type_name(ty))
             }
             Space::Local => {
                 let size = u64::from(self.module.local_size).max(end);
-                format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
+                format!("    {} local[{}];", type_name(ty), size.div_ceil(bytes).max(1))
             }
             Space::Constant(bank) => {
                 let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;
                 let numbers = super::symbol::numbers(contents, ty);
                 let count = numbers.len();
-                format!("    static const {} {name}[{count}] = {{{}}};", ty.name(), numbers.join(", "))
+                format!("    static const {} {name}[{count}] = {{{}}};", type_name(ty), numbers.join(", "))
             }
             Space::Generic => return None,
         })
@@ -454,7 +459,7 @@ impl Printer<'_, '_> {
                 match ty {
                     Type::Float(_) => format!("__int_as_float((int){part})"),
                     Type::Integer(..) => {
-                        super::expression_wrapped(format!("({}){part}", ty.name()), 15, precedence)
+                        super::expression_wrapped(format!("({}){part}", type_name(ty)), 15, precedence)
                     }
                     _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, precedence),
                 }
@@ -465,7 +470,7 @@ impl Printer<'_, '_> {
             }
             _ => {
                 self.casts += 1;
-                let text = format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
+                let text = format!("*({})((char *)&{name} + {inside})", type_name(ty.pointer()));
                 super::expression_wrapped(text, 15, precedence)
             }
         }
@@ -485,7 +490,7 @@ impl Printer<'_, '_> {
         match ty {
             Type::Float(_) => format!("__longlong_as_double{text}"),
             Type::Integer(64, true) | Type::Pointer(..) => {
-                super::expression_wrapped(format!("({}){text}", ty.name()), 15, precedence)
+                super::expression_wrapped(format!("({}){text}", type_name(ty)), 15, precedence)
             }
             _ => text,
         }
@@ -500,13 +505,13 @@ impl Printer<'_, '_> {
         let rest = Address { offset: offset - inside, ..found.clone() };
         let text = self.index(&rest, 1);
         self.casts += 2;
-        format!("*({})((char *)&param_{} + ({text}))", ty.pointer().name(), index + 1)
+        format!("*({})((char *)&param_{} + ({text}))", type_name(ty.pointer()), index + 1)
     }
 }
 
 /// Returns the type of a pointer to a type.
 fn pointer_name(ty: Type, is_volatile: bool) -> String {
-    format!("{}{}", if is_volatile { "volatile " } else { "" }, ty.pointer().name())
+    format!("{}{}", if is_volatile { "volatile " } else { "" }, type_name(ty.pointer()))
 }
 
 fn bracketed(text: String) -> String {

@@ -2,6 +2,7 @@
 
 use super::Printer;
 use super::spelling::{self, Spelling};
+use super::type_name::type_name;
 use crate::ir::fold::signed;
 use crate::ir::{Intrinsic, Op, Operand, ValueId};
 use crate::types::Type;
@@ -272,7 +273,7 @@ impl Printer<'_, '_> {
                 let text = self.value(a, SHIFT, from);
                 self.casts += 1;
                 wrapped(
-                    format!("({})({text} >> {width})", Type::Integer(width, false).name()),
+                    format!("({})({text} >> {width})", type_name(Type::Integer(width, false))),
                     UNARY,
                     precedence,
                 )
@@ -282,7 +283,7 @@ impl Printer<'_, '_> {
                 // A lower half that is combined with `|` is combined before it is widened.
                 let (high, low) = (self.value(a, UNARY, half), self.value(b, OR + 1, half));
                 self.casts += 1;
-                let wide = Type::Integer(width, false).name();
+                let wide = type_name(Type::Integer(width, false));
                 wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, precedence)
             }
             Op::PopCount => {
@@ -640,7 +641,7 @@ impl Printer<'_, '_> {
     fn cast(&mut self, id: ValueId, to: Type, precedence: u8, from: Type) -> String {
         let text = self.value(id, UNARY, from);
         self.casts += 1;
-        wrapped(format!("({}){text}", to.name()), UNARY, precedence)
+        wrapped(format!("({}){text}", type_name(to)), UNARY, precedence)
     }
 
     /// Returns the factors of a 64-bit product, if both have 32 bits and the same sign.
@@ -717,7 +718,7 @@ impl Printer<'_, '_> {
             Type::Void => text,
             ty if call == Intrinsic::Malloc => {
                 self.casts += 1;
-                format!("({}){text}", ty.name())
+                format!("({}){text}", type_name(ty))
             }
             _ => text,
         }
@@ -750,17 +751,17 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
             if have < 32 && have == bits && sign == wants {
                 return None;
             }
-            Some((format!("({})", Type::Integer(bits, wants).name()), "", UNARY))
+            Some((format!("({})", type_name(Type::Integer(bits, wants))), "", UNARY))
         }
         (Type::Pointer(..), Type::Integer(..)) | (Type::Integer(..), Type::Pointer(..)) => {
-            Some((format!("({})", wanted.name()), "", UNARY))
+            Some((format!("({})", type_name(wanted)), "", UNARY))
         }
-        (Type::Pointer(..), Type::Pointer(..)) => Some((format!("({})", wanted.name()), "", UNARY)),
+        (Type::Pointer(..), Type::Pointer(..)) => Some((format!("({})", type_name(wanted)), "", UNARY)),
         (Type::Pointer(..), Type::Float(_)) => {
             Some((String::from("__longlong_as_double((long long)"), ")", UNARY))
         }
         (Type::Float(_), Type::Pointer(..)) => {
-            Some((format!("({})__double_as_longlong(", wanted.name()), ")", 0))
+            Some((format!("({})__double_as_longlong(", type_name(wanted)), ")", 0))
         }
         _ => None,
     }
@@ -788,7 +789,7 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, precedence: u8) -> 
         Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), precedence),
         Type::Float(64) if width == 64 => double(f64::from_bits(number), precedence),
         Type::Pointer(..) if number == 0 => String::from("0"),
-        Type::Pointer(..) => wrapped(format!("({}){number:#x}", wanted.name()), UNARY, precedence),
+        Type::Pointer(..) => wrapped(format!("({}){number:#x}", type_name(wanted)), UNARY, precedence),
         Type::Integer(bits, true) => {
             let value = signed(number, width);
             let suffix = if bits == 64 && (value > i64::from(i32::MAX) || value < i64::from(i32::MIN)) {

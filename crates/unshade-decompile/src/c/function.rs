@@ -1,6 +1,7 @@
 //! The function as a whole: its parameters and its result; calls of other functions.
 
 use super::structures::Structures;
+use super::type_name::type_name;
 use super::{GlobalKind, Printer, declaration};
 use crate::ir::{Callee, CalleeId, Module, Op, Parameter, ValueId};
 use crate::types::{Type, Types};
@@ -105,7 +106,7 @@ impl Printer<'_, '_> {
     /// Declares the structure of a result that has no type in CUDA.
     fn declare_result(&mut self, ty: Type) {
         if let Type::Vector(words @ 5.., _) = ty {
-            let name = ty.name();
+            let name = type_name(ty);
             self.global(
                 GlobalKind::Type,
                 name,
@@ -124,7 +125,7 @@ impl Printer<'_, '_> {
             _ => {
                 let words: Vec<String> =
                     words.into_iter().map(|word| self.value(word, 0, self.result.word())).collect();
-                let (name, words) = (self.result.name(), words.join(", "));
+                let (name, words) = (type_name(self.result), words.join(", "));
                 if matches!(self.result, Type::Vector(5.., _)) {
                     format!("{name}{{{{{words}}}}}")
                 } else {
@@ -174,6 +175,6 @@ fn type_of(parameter: &Parameter) -> Type {
 /// Returns the types of a function's parameters.
 fn type_names(callee: &Callee) -> String {
     let names: Vec<&str> =
-        callee.parameters.iter().map(|parameter| type_of(parameter).name().trim_end()).collect();
+        callee.parameters.iter().map(|parameter| type_name(type_of(parameter)).trim_end()).collect();
     names.join(", ")
 }

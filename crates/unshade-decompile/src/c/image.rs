@@ -1,5 +1,6 @@
 //! Textures and surfaces: calls of CUDA's functions, and the declarations of references.
 
+use super::type_name::type_name;
 use super::{Printer, identifier, spelling};
 use crate::ir::{Image, ImageId, SymbolId, ValueId};
 use crate::types::Type;
@@ -15,7 +16,7 @@ impl Printer<'_, '_> {
         if image.reference.is_some() && !image.is_surface() {
             return format!("{name}({arguments})");
         }
-        format!("{name}<{}>({arguments})", element.name())
+        format!("{name}<{}>({arguments})", type_name(element))
     }
 
     /// Returns `surf2Dwrite(value, screen, x, y)`.
@@ -35,11 +36,11 @@ impl Printer<'_, '_> {
         let word = if image.bits < 32 { Type::Integer(32, false) } else { element.word() };
         let texts: Vec<String> = values.iter().map(|value| self.value(*value, 0, word)).collect();
         let value = match element {
-            Type::Vector(..) => format!("make_{}({})", element.name(), texts.join(", ")),
+            Type::Vector(..) => format!("make_{}({})", type_name(element), texts.join(", ")),
             _ => texts.concat(),
         };
         let arguments = self.image_arguments(id, image, element);
-        format!("{}<{}>({value}, {arguments})", spelling::image(image, true), element.name())
+        format!("{}<{}>({value}, {arguments})", spelling::image(image, true), type_name(element))
     }
 
     /// Returns the n-th word of a read, or of the result of a function.
@@ -80,7 +81,7 @@ impl Printer<'_, '_> {
         let declaration = if image.is_surface() {
             format!("surface<void, {}> {name};", spelling::image_shape(image))
         } else {
-            format!("texture<{}, {}> {name};", element.name(), spelling::image_shape(image))
+            format!("texture<{}, {}> {name};", type_name(element), spelling::image_shape(image))
         };
         self.global(super::GlobalKind::Variable, &name, declaration);
         name

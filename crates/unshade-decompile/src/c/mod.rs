@@ -28,6 +28,7 @@ use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
+use type_name::type_name;
 
 /// The state of printing a function.
 pub struct Printer<'a, 'm> {
@@ -187,7 +188,7 @@ impl<'a, 'm> Printer<'a, 'm> {
     }
 
     /// Prints the function.
-    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> PrintedFunction {
+    pub fn run(mut self, statements: &[Statement], gotos: usize) -> PrintedFunction {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
@@ -199,7 +200,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         let plain = |text: String| Line { text, addresses: Vec::new() };
         let structures = self.structures();
         let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
-        if flushes {
+        if self.module.flushes {
             lines.push(plain(String::from("// Subnormal floats are zero: -ftz=true.")));
         }
         lines.push(plain(self.signature(&structures)));
@@ -254,9 +255,9 @@ impl<'a, 'm> Printer<'a, 'm> {
     }
 
     fn declarations(&self) -> Vec<String> {
-        let flags = self.flags.iter().map(|name| (Type::Bool.name(), name.as_str()));
+        let flags = self.flags.iter().map(|name| (type_name(Type::Bool), name.as_str()));
         let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id]);
-        let others = others.map(|(id, name)| (self.types.of[*id].name(), name.as_str()));
+        let others = others.map(|(id, name)| (type_name(self.types.of[*id]), name.as_str()));
         let mut names: Vec<(&str, &str)> = flags.chain(others).collect();
         names.sort_unstable_by_key(|(ty, name)| (*ty, name.len(), *name));
         let mut lines = Vec::new();
@@ -593,7 +594,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             return String::new();
         }
         self.declaring = Some(class);
-        let ty = self.types.of[class].name();
+        let ty = type_name(self.types.of[class]);
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
 
@@ -730,7 +731,7 @@ fn is_product(text: &str) -> bool {
 
 /// Returns a declaration: `float *name`, `int name`.
 pub(crate) fn declaration(ty: Type, name: &str) -> String {
-    let ty = ty.name();
+    let ty = type_name(ty);
     if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
 }
 

@@ -3,6 +3,7 @@
 //! Fields are named by their offset, as `at_16`; consecutive ones of the same type share a line. Bytes that are not
 //! read are padding. Parameters with the same layout share the type of the first one.
 
+use super::type_name::type_name;
 use super::{Printer, wrap};
 
 /// The structure types: their declarations, and the parameters that have them.
@@ -62,7 +63,7 @@ impl Printer<'_, '_> {
             let name = super::declaration(*ty, &format!("at_{offset}"));
             match members.last_mut() {
                 Some(line) if is_next => {
-                    let star = if ty.name().ends_with('*') { "*" } else { "" };
+                    let star = if type_name(*ty).ends_with('*') { "*" } else { "" };
                     line.truncate(line.len() - 1);
                     line.push_str(&format!(", {star}at_{offset};"));
                 }

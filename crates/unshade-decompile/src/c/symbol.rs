@@ -1,5 +1,6 @@
 //! Global variables that code refers to: their declarations and initial values.
 
+use super::type_name::type_name;
 use super::{GlobalKind, Printer, identifier};
 use crate::ir::{MemoryObject, ObjectSpace, Op, ValueId};
 use crate::types::{NumberKind, Type};
@@ -52,7 +53,7 @@ impl Printer<'_, '_> {
             }
             None => {
                 self.elements.insert(safe.clone(), element);
-                let text = format!("extern __device__ {} {safe}[];", element.name());
+                let text = format!("extern __device__ {} {safe}[];", type_name(element));
                 self.global(GlobalKind::Variable, &safe, text);
                 safe
             }
@@ -118,7 +119,7 @@ fn qualifier(variable: &MemoryObject<'_>) -> &'static str {
 fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type, pointers: &[(u64, String)]) -> String {
     let bytes = usize::from(element.bits() / 8).max(1);
     let count = variable.size.div_ceil(bytes as u64);
-    let mut text = format!("{} {} {name}[{count}]", qualifier(variable), element.name());
+    let mut text = format!("{} {} {name}[{count}]", qualifier(variable), type_name(element));
     // Trailing zeros can be omitted.
     let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let end = pointers.iter().map(|pointer| pointer.0 as usize + 8).max().unwrap_or(0).max(length);

@@ -38,7 +38,7 @@ pub fn run(function: &mut Function) -> bool {
     if !function.values.iter().any(|value| value.op == Op::Call(Intrinsic::FlushToZero)) {
         return false;
     }
-    let used = super::used(function);
+    let used = function.used();
     let values: Vec<ValueId> = function.values.keys().filter(|id| used[*id]).collect();
     let behaviors: ValueMap<FlushBehavior> =
         function.values.keys().map(|id| behavior(function, id)).collect();

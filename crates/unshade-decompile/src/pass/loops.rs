@@ -185,7 +185,7 @@ impl Rotated {
     /// Returns the uses after the loop of values computed in it: block, user ([`ValueId::NONE`] for the end of a
     /// block), input, value.
     fn used_behind(&self, function: &Function, graph: &Graph) -> Vec<(BlockId, ValueId, usize, ValueId)> {
-        let used = super::used(function);
+        let used = function.used();
         let is_inside = |block: BlockId| is_inside(graph, block, self.header);
         let is_of_loop = |id: ValueId| id != ValueId::NONE && is_inside(function.values[id].block);
         let mut found = Vec::new();

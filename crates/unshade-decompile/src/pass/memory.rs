@@ -10,7 +10,7 @@ pub fn split(function: &mut Function) -> bool {
     if !effects.any(|effect| is_wide(function, *effect)) {
         return false;
     }
-    let used = super::used(function);
+    let used = function.used();
     // Whether a value is used other than by taking its halves.
     let mut whole = IdVec::filled(false, function.values.len());
     let mut halves: FastMap<ValueId, Vec<ValueId>> = FastMap::default();

@@ -238,40 +238,9 @@ fn hoist_value(
     Ok(if is_due { Visit::Due } else { Visit::Same })
 }
 
-/// Returns the values that are used, directly or indirectly, by values that must stay.
-pub fn used(function: &Function) -> ValueMap<bool> {
-    let mut used = IdVec::filled(false, function.values.len());
-    for block in &function.blocks {
-        for &effect in &block.effects {
-            used[effect] |= function.is_kept(effect) && !function.is_replaced(effect);
-        }
-        if let Some(input) = block.end.input() {
-            used[function.resolve(input)] = true;
-        }
-    }
-    // Most inputs precede their users, so a descending pass reaches them later. The others go through a list.
-    let mut list: Vec<ValueId> = Vec::new();
-    for id in used.keys().rev() {
-        if !used[id] {
-            continue;
-        }
-        let mut at = Some(id);
-        while let Some(user) = at {
-            for &input in function.inputs(user) {
-                let input = function.resolve(input);
-                if !std::mem::replace(&mut used[input], true) && input > id {
-                    list.push(input);
-                }
-            }
-            at = list.pop();
-        }
-    }
-    used
-}
-
 /// Removes unused values; the others are renumbered.
 pub fn sweep(function: &mut Function) {
-    let used = used(function);
+    let used = function.used();
     function.compact(&used);
 }
 

@@ -210,6 +210,7 @@ pub fn lift<'a>(
         parameters: parameters.to_vec(),
         shared_size: source.shared_size,
         local_size: source.code.local_size,
+        flushes: false,
         objects: Cow::Borrowed(&source.code.variables),
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         result: known.and_then(|callee| callee.result),

@@ -13,7 +13,7 @@
 //!     return
 //! ```
 //!
-//! The first line has the name and the bytes of memory. Then come the type of the result if known, parameters (offset,
+//! The first line has the name, the bytes of memory, and whether subnormal floats are zeros. Then come the type of the result if known, parameters (offset,
 //! size, type if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
 //! constant banks, functions whose addresses are taken, symbols, notes, images and callees; then the blocks. A block has
 //! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
@@ -34,7 +34,7 @@ pub use print::describe;
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"kernel "loop" shared 64 local 8
+    const TEXT: &str = r#"kernel "loop" shared 64 local 8 flushes
 result f32
 parameter 0 size 8 f32*
 parameter 8 size 4

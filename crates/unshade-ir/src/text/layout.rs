@@ -1,6 +1,6 @@
 //! The order and the numbers of blocks and values in the text.
 
-use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Key, Op, ValueId, ValueMap};
+use crate::{BlockId, BlockMap, End, Function, IdVec, Key, Op, ValueId, ValueMap};
 
 /// No number: it is not in the text.
 pub(super) const HIDDEN: u32 = u32::MAX;

@@ -200,6 +200,11 @@ impl Op {
         }
     }
 
+    /// Returns whether it only moves a floating-point number, or changes its sign.
+    pub fn moves_float(self) -> bool {
+        matches!(self, Op::FloatNegate | Op::FloatAbs)
+    }
+
     /// Returns whether an input is a floating-point number.
     pub fn takes_float(self, index: usize) -> bool {
         match self {

@@ -1,11 +1,31 @@
-//! The intermediate representation that follows a front end: values in SSA form, and blocks, independent of the
-//! machine.
+//! An intermediate representation of GPU programs: values in SSA form, and blocks, independent of the machine.
 //!
-//! A [`Value`] has an operator, a width in bits and inputs; its index in [`Function::values`] identifies it. Pure
+//! The front ends of the decompiler produce it, its passes change it, an interpreter runs it. A [`Value`] has an operator, a width in bits and inputs; its index in [`Function::values`] identifies it. Pure
 //! values belong to a block only to limit where they may be used: they have no order. Values that read or change
 //! state have one, and are in [`Block::effects`]. A value that was replaced forwards to its replacement.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`module`], [`ty`], [`intrinsic`], [`special`], [`image`] | a function's surroundings, types, operations by meaning |
+//! | [`build`], [`dominators`] | SSA construction; block order, dominators, loops |
+//! | [`fold`], [`evaluate`] | results of operators |
+//! | [`text`], [`verify`] | the textual form; what makes a function sound |
+//! | [`code`] | functions as lists of steps, for interpreters |
+//! | [`id`], [`id_lists`], [`hash`] | numbers of values and blocks, and maps of them |
+//!
+//! ```
+//! let text = "kernel \"count\" shared 0 local 0\nparameter 0 size 8\nb0 @0x0:\n    v0:64 = parameter 0\n    \
+//!             v1:32 = call atomic.add.u32 v0, 1:32\n    return\n";
+//! let module = unshade_ir::text::parse(text)?;
+//! assert!(unshade_ir::verify::verify(&module.function).is_empty());
+//! # Ok::<(), unshade_ir::text::TextError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 pub mod build;
+pub mod code;
 pub mod dominators;
 pub mod evaluate;
 pub mod fold;
@@ -19,6 +39,7 @@ mod op;
 pub mod special;
 pub mod text;
 pub mod ty;
+mod used;
 pub mod verify;
 mod vocabulary;
 
@@ -307,7 +328,7 @@ pub struct Function {
     /// Whether a value was replaced since the last settling.
     is_unsettled: bool,
     /// The number of values from which passes make no more; they set it when they begin.
-    pub(crate) limit: Option<usize>,
+    pub limit: Option<usize>,
     /// All blocks; the first is the entry. Unreachable ones have no predecessors.
     pub blocks: BlockMap<Block>,
     /// Comments for instructions that could not be lifted.
@@ -542,6 +563,11 @@ impl Function {
             Some(&input) if input != ValueId::NONE => self.resolve(input),
             _ => ValueId::NONE,
         }
+    }
+
+    /// Returns an input, or the value itself if it has fewer inputs.
+    pub fn input_or_self(&self, id: ValueId, index: usize) -> ValueId {
+        if index < self.inputs(id).len() { self.input(id, index) } else { id }
     }
 
     /// Sets an input.

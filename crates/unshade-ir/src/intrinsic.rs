@@ -419,6 +419,19 @@ impl Intrinsic {
         matches!(self, Self::Barrier | Self::BarrierReduce(_) | Self::BarrierSync)
     }
 
+    /// Returns whether the threads of a block meet there, all or some of them.
+    pub fn is_barrier(self) -> bool {
+        self.is_block_barrier() || self == Self::BarrierArrive
+    }
+
+    /// Returns whether the lanes of a warp exchange values.
+    pub fn exchanges_lanes(self) -> bool {
+        matches!(
+            self,
+            Self::Shuffle(_) | Self::ShuffleMasked | Self::Vote(_) | Self::VoteEqual | Self::Ballot
+        )
+    }
+
     /// Returns whether it moves bits of any type between lanes or to memory.
     pub fn moves_bits(self) -> bool {
         matches!(self, Self::Shuffle(_) | Self::Atomic(AtomicOp::Exchange, _))

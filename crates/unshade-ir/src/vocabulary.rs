@@ -31,8 +31,7 @@ macro_rules! vocabulary {
             }
 
             /// Returns all members.
-            #[cfg(test)]
-            pub(crate) fn all() -> Vec<Self> {
+            pub fn all() -> Vec<Self> {
                 [$(vocabulary!(@all Self::$member $(, $($part: $of),+)?)),*].concat()
             }
         }

@@ -1,12 +1,12 @@
 //! Reading of modules.
 //!
 //! Lines are parsed in order, into blocks whose values refer to others by number; then the function is built. Nothing is
-//! checked beyond the form: [`verify`](crate::ir::verify) knows what a sound function is.
+//! checked beyond the form: [`verify`](crate::verify) knows what a sound function is.
 
 use super::cursor::{Cursor, Place, TextError};
-use crate::ir::hash::FastMap;
-use crate::ir::ty::Type;
-use crate::ir::{
+use crate::hash::FastMap;
+use crate::ty::Type;
+use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
     InitialPointer, Intrinsic, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
     Parameter, Space, Special, SymbolId, ValueId,
@@ -26,9 +26,9 @@ const MAX_WIDTH: u64 = 128;
 ///
 /// ```
 /// let text = "kernel \"f\" shared 0 local 0\nb0 @0x0:\n    v0:32 = add 1:32, 2:32\n    store.shared 0:32, v0\n    return\n";
-/// let module = unshade_decompile::ir::text::parse(text)?;
+/// let module = unshade_ir::text::parse(text)?;
 /// assert_eq!(module.to_string(), text);
-/// # Ok::<(), unshade_decompile::ir::text::TextError>(())
+/// # Ok::<(), unshade_ir::text::TextError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Module<'static>> {
     let mut parser = Parser::default();
@@ -98,7 +98,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// Parses `kernel "name" shared 0 local 0`.
+    /// Parses `kernel "name" shared 0 local 0`, perhaps with `flushes`.
     fn head(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         self.module.is_kernel = match cursor.word() {
             "kernel" => true,
@@ -110,6 +110,7 @@ impl Parser {
         self.module.shared_size = cursor.number()?;
         cursor.keyword("local")?;
         self.module.local_size = cursor.small()?;
+        self.module.flushes = cursor.take_word("flushes");
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Printing of modules.
 
 use super::layout::{HIDDEN, Layout};
-use crate::ir::{
+use crate::{
     BlockId, Callee, End, Function, Image, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Parameter, Space,
     ValueId,
 };
@@ -11,7 +11,7 @@ impl Display for Module<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let kind = if self.is_kernel { "kernel" } else { "function" };
         write!(f, "{kind} {} shared {} local {}", Quoted(&self.name), self.shared_size, self.local_size)?;
-        writeln!(f)?;
+        writeln!(f, "{}", if self.flushes { " flushes" } else { "" })?;
         self.result.map_or(Ok(()), |ty| writeln!(f, "result {ty}"))?;
         for parameter in &self.parameters {
             writeln!(f, "parameter {parameter}")?;

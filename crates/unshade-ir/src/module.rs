@@ -17,6 +17,9 @@ pub struct Module<'a> {
     pub shared_size: u64,
     /// Bytes of local memory per thread.
     pub local_size: u32,
+    /// Whether operations on 32-bit floats treat subnormal inputs and results as zeros of the same sign. Those that only
+    /// move a float or change its sign don't.
+    pub flushes: bool,
     /// The variables that it may refer to.
     pub objects: Cow<'a, [MemoryObject<'a>]>,
     /// Known contents of constant banks.

@@ -21,7 +21,7 @@ const ADDRESS: u8 = 64;
 /// Checks a function, and describes what is wrong; an empty list if nothing is.
 ///
 /// ```
-/// use unshade_decompile::ir::{text, verify::verify};
+/// use unshade_ir::{text, verify::verify};
 ///
 /// let module = |line: &str| text::parse(&format!("kernel \"f\" shared 0 local 0\nb0 @0x0:\n    {line}\n    return\n"));
 /// assert!(verify(&module("store.shared 0:32, 1:32")?.function).is_empty());
@@ -143,7 +143,7 @@ impl Verifier<'_> {
     /// Checks the values that are used.
     fn values(&mut self) {
         let function = self.function;
-        let used = crate::pass::used(function);
+        let used = function.used();
         for id in function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)) {
             if !self.graph.is_reached(function.values[id].block) && has_position(function.op(id)) {
                 continue;
