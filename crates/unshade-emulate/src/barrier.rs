@@ -34,7 +34,7 @@ pub(crate) struct Arrival {
     pub(crate) kind: Kind,
     /// The arriving lanes, and those whose predicate holds.
     pub(crate) lanes: u32,
-    predicates: u32,
+    pub(crate) predicates: u32,
 }
 
 impl Arrival {

@@ -7,27 +7,12 @@ use crate::execute::Scratch;
 use crate::fault::{Fault, Reason};
 use crate::locate;
 use crate::program::Program;
+use crate::schedule::{Patience, Turn};
 use crate::warp::{State, Warp};
 
 /// The number of instructions that a warp runs per turn. Turns make progress certain if threads spin on memory that
 /// others write.
-const INSTRUCTIONS_PER_TURN: u64 = 512;
-
-/// The number of rounds without an effect after which a block seems to wait for another one. An effect is a change of
-/// shared or global memory, a passed barrier, or the exit of a warp.
-const IDLE_ROUNDS: u32 = 8;
-
-/// The number of instructions after which a block is suspended even if it has effects: it may wait for another block with
-/// an atomic operation that changes memory.
-const STEPS_PER_TURN: u64 = 1 << 22;
-
-/// Why a block stopped running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Ended,
-    /// It may wait for another block.
-    Suspended,
-}
+pub(crate) const INSTRUCTIONS_PER_TURN: u64 = 512;
 
 /// A block: its warps, barriers and memories. It is reused for the next block to save allocations.
 pub(crate) struct Block {
@@ -79,8 +64,7 @@ impl Block {
         env: &mut Environment<'_>,
         context: &mut Context<'_>,
     ) -> Result<Turn, Fault> {
-        let last_step = env.steps.saturating_add(STEPS_PER_TURN);
-        let (mut idle_rounds, mut changes) = (0, env.changes);
+        let mut patience = Patience::new(env);
         let mut live = self.live();
         while live > 0 {
             let mut progressed = false;
@@ -92,10 +76,7 @@ impl Block {
             if !progressed && !passed && live > 0 {
                 return self.deadlock(live, program, env);
             }
-            let is_idle = changes == env.changes && !passed && live == live_before;
-            idle_rounds = if is_idle { idle_rounds + 1 } else { 0 };
-            changes = env.changes;
-            if (idle_rounds >= IDLE_ROUNDS || env.steps > last_step) && live > 0 {
+            if patience.is_over(env, passed || live != live_before) && live > 0 {
                 return Ok(Turn::Suspended);
             }
         }

@@ -89,13 +89,13 @@ fn halves(value: u64) -> [u32; 2] {
 }
 
 /// `malloc`: returns 0 if there is no memory left.
-fn allocate(env: &mut Environment<'_>, bytes: u64, thread: u32) -> u64 {
+pub(crate) fn allocate(env: &mut Environment<'_>, bytes: u64, thread: u32) -> u64 {
     let Ok(pointer) = env.device.allocate(bytes, "an allocation of malloc") else { return 0 };
     env.note_allocation(pointer.0, bytes, thread);
     pointer.0
 }
 
-fn free(env: &mut Environment<'_>, address: u64, thread: u32) -> Result<(), Reason> {
+pub(crate) fn free(env: &mut Environment<'_>, address: u64, thread: u32) -> Result<(), Reason> {
     if address != 0 {
         env.note_free(address, thread)?;
     }
@@ -105,7 +105,7 @@ fn free(env: &mut Environment<'_>, address: u64, thread: u32) -> Result<(), Reas
     Err(Reason::InvalidFree(address))
 }
 
-fn assertion(
+pub(crate) fn assertion(
     env: &mut Environment<'_>,
     [message, file, line, function]: [u64; 4],
     thread: u32,
@@ -123,9 +123,25 @@ fn assertion(
 
 /// `vprintf`: takes a format and the address of the arguments, each aligned to its size; returns their number.
 fn print(env: &mut Environment<'_>, format: u64, arguments: u64, thread: u32) -> Result<u64, Reason> {
+    let mut next = arguments;
+    let mut argument = |env: &mut Environment<'_>, size: u64| {
+        next = next.checked_next_multiple_of(size).unwrap_or(next);
+        let value = env.load(Space::Ram, next, if size == 8 { 64 } else { 32 }, thread);
+        next = next.wrapping_add(size);
+        value
+    };
+    print_with(env, format, &mut argument, thread)
+}
+
+/// Prints a format; `argument` returns the next argument, of 4 or 8 bytes. Returns the number of arguments.
+pub(crate) fn print_with(
+    env: &mut Environment<'_>,
+    format: u64,
+    next: &mut dyn FnMut(&mut Environment<'_>, u64) -> Result<u64, Reason>,
+    thread: u32,
+) -> Result<u64, Reason> {
     let format = env.text(format, thread)?;
     let mut text = String::new();
-    let mut next = arguments;
     let mut count = 0;
     let mut rest = format.as_str();
     while let Some(start) = rest.find('%') {
@@ -134,11 +150,8 @@ fn print(env: &mut Environment<'_>, format: u64, arguments: u64, thread: u32) ->
         let directive = Directive::read(from);
         rest = from.get(directive.length..).unwrap_or("");
         let mut argument = |size: u64| {
-            next = next.checked_next_multiple_of(size).unwrap_or(next);
-            let value = env.load(Space::Ram, next, if size == 8 { 64 } else { 32 }, thread);
-            next = next.wrapping_add(size);
             count += 1;
-            value
+            next(env, size)
         };
         match directive.conversion {
             '%' => text.push('%'),

@@ -14,6 +14,7 @@
 
 use std::time::Instant;
 
+use crate::block::Block;
 use crate::context::{Context, Limits, Step};
 use crate::device::{Device, DevicePointer};
 use crate::environment::{Banks, BlockState, Environment, LOCAL_WINDOW, SHARED_WINDOW};
@@ -35,6 +36,9 @@ const BANK: u64 = 64 << 10;
 
 /// Where constant bank 0 has the address of constant bank 3.
 const CONSTANTS_POINTER: usize = 0xf0;
+
+/// Where the arguments start in constant bank 0.
+pub(crate) const PARAMETERS: u64 = 0x140;
 
 /// Maximum number of blocks in x, y and z.
 const MAX_BLOCKS: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
@@ -88,6 +92,25 @@ pub struct Summary {
     pub blocks: u64,
 }
 
+/// What a launch starts with.
+pub(crate) struct Prepared<'m> {
+    pub(crate) kernel: &'m Kernel,
+    /// Bytes of shared memory per block.
+    pub(crate) shared: usize,
+    /// Bytes of local memory per thread.
+    pub(crate) local: usize,
+    /// Number of threads per block.
+    threads: u64,
+    pub(crate) banks: Banks,
+}
+
+impl Prepared<'_> {
+    /// Returns the maximum number of resident blocks.
+    pub(crate) fn resident_blocks(&self, device: &Device) -> usize {
+        resident_blocks(self.threads, self.shared, self.local, device)
+    }
+}
+
 impl Module {
     /// Runs a kernel to its end. `trace` is called after each instruction.
     ///
@@ -118,6 +141,52 @@ impl Module {
         trace: Option<&mut dyn FnMut(&Step<'_>)>,
         checks: &mut Option<Box<Checks>>,
     ) -> Result<Summary, Fault> {
+        let prepared = self.prepare(device, kernel, grid, arguments, limits)?;
+        let Prepared { kernel, shared, local, ref banks, .. } = prepared;
+        let program = Program::new(self, kernel);
+        let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
+        let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
+        let mut env = Environment {
+            device,
+            banks,
+            blocks: grid.blocks,
+            block: new_state(),
+            local_size: local,
+            stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
+            absent: limits.absent,
+            steps: 0,
+            changes: 0,
+            is_watched: limits.ordered || checks.is_some(),
+            checks: checks.take(),
+        };
+        let mut schedule = Schedule::new(grid, prepared.resident_blocks(env.device));
+        let is_checked = env.checks.is_some();
+        let start = |ended: Option<Block>, position, number| {
+            let mut block = ended.unwrap_or_else(|| Block::new(new_state()));
+            block.start(position, number, kernel.start, is_checked);
+            block
+        };
+        let result = schedule.run(start, |block| block.run(&program, &mut env, &mut context));
+        let summary = Summary { steps: env.steps, blocks: schedule.ended() };
+        if result.is_ok() {
+            env.report_leaks(&program);
+        }
+        *checks = env.checks.take();
+        if let Some(checks) = checks {
+            (checks.has_started, checks.summary) = (true, summary);
+        }
+        result.map(|()| summary)
+    }
+
+    /// Checks a launch, and returns what it starts with.
+    pub(crate) fn prepare(
+        &self,
+        device: &mut Device,
+        kernel: &str,
+        grid: Grid,
+        arguments: &[Argument],
+        limits: Limits,
+    ) -> Result<Prepared<'_>, Fault> {
         let Some(kernel) = self.kernel(kernel) else {
             let names: Vec<&str> = self.kernels().iter().take(8).map(|kernel| kernel.name.as_str()).collect();
             return Err(Fault::launch(format!(
@@ -133,33 +202,7 @@ impl Module {
             return Err(crate::Reason::Memory(device.memory_limit()).into());
         }
         let banks = self.banks(device, kernel, grid, arguments, local)?;
-        let program = Program::new(self, kernel);
-        let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
-        let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
-        let mut env = Environment {
-            device,
-            banks: &banks,
-            blocks: grid.blocks,
-            block: new_state(),
-            local_size: local,
-            stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
-            absent: limits.absent,
-            steps: 0,
-            changes: 0,
-            is_watched: limits.ordered || checks.is_some(),
-            checks: checks.take(),
-        };
-        let mut schedule = Schedule::new(grid, resident_blocks(threads, shared, local, env.device));
-        let result = schedule.run(kernel.start, &program, &mut env, &mut context, new_state);
-        let summary = Summary { steps: env.steps, blocks: schedule.ended() };
-        if result.is_ok() {
-            env.report_leaks(&program);
-        }
-        *checks = env.checks.take();
-        if let Some(checks) = checks {
-            (checks.has_started, checks.summary) = (true, summary);
-        }
-        result.map(|()| summary)
+        Ok(Prepared { kernel, shared, local, threads, banks })
     }
 
     /// Returns the contents of the constant banks for a launch.
@@ -192,7 +235,7 @@ impl Module {
         let images = textures.clone().chain(surfaces.clone()).map(|(at, _)| *at);
         let images = images.filter(|at| *at < BANK).map(|at| at.saturating_add(DESCRIPTOR as u64));
         let end = parameters.chain(images).max();
-        let size = usize::try_from(end.unwrap_or(0).max(0x140)).unwrap_or(0).next_multiple_of(4);
+        let size = usize::try_from(end.unwrap_or(0).max(PARAMETERS)).unwrap_or(0).next_multiple_of(4);
         if first.len() < size {
             first.resize(size, 0);
         }

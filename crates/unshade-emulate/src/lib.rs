@@ -16,6 +16,7 @@
 //! | `races` | the data-race detector |
 //! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
+//! | [`interpret`] | runs kernels from their intermediate representation |
 //! | [`sanitize`] | checks that find all faults of a launch |
 //! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
@@ -48,6 +49,7 @@ mod environment;
 mod execute;
 pub mod fault;
 mod host;
+pub mod interpret;
 mod intrinsics;
 mod lanes;
 pub mod launch;

@@ -6,13 +6,10 @@
 
 use std::collections::VecDeque;
 
-use crate::block::{Block, Turn};
-use crate::context::Context;
 use crate::device::Device;
-use crate::environment::{BlockState, Environment};
+use crate::environment::Environment;
 use crate::fault::Fault;
 use crate::launch::{Grid, MAX_SHARED};
-use crate::program::Program;
 
 /// The number of multiprocessors of the largest Kepler chips (GK110B), and the limits of each.
 const MULTIPROCESSORS: u64 = 15;
@@ -32,8 +29,47 @@ pub(crate) fn resident_blocks(threads: u64, shared: usize, local: usize, device:
     usize::try_from(on_chip.min(in_memory)).unwrap_or(1).max(1)
 }
 
+/// The number of rounds without an effect after which a block seems to wait for another one. An effect is a change of
+/// shared or global memory, a passed barrier, or the exit of a warp.
+const IDLE_ROUNDS: u32 = 8;
+
+/// The number of instructions after which a block is suspended even if it has effects: it may wait for another block with
+/// an atomic operation that changes memory.
+const STEPS_PER_TURN: u64 = 1 << 22;
+
+/// Why a block stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Ended,
+    /// It may wait for another block.
+    Suspended,
+}
+
+/// Tells when a block has to be suspended.
+pub(crate) struct Patience {
+    last_step: u64,
+    idle_rounds: u32,
+    changes: u64,
+}
+
+impl Patience {
+    /// Starts a block's turn.
+    pub(crate) fn new(env: &Environment<'_>) -> Self {
+        Self { last_step: env.steps.saturating_add(STEPS_PER_TURN), idle_rounds: 0, changes: env.changes }
+    }
+
+    /// Returns whether the block seems to wait for another one, after a round of all its warps. `has_passed` says whether
+    /// a warp has passed a barrier or exited.
+    pub(crate) fn is_over(&mut self, env: &Environment<'_>, has_passed: bool) -> bool {
+        let is_idle = self.changes == env.changes && !has_passed;
+        self.idle_rounds = if is_idle { self.idle_rounds + 1 } else { 0 };
+        self.changes = env.changes;
+        self.idle_rounds >= IDLE_ROUNDS || env.steps > self.last_step
+    }
+}
+
 /// The blocks of a grid.
-pub(crate) struct Schedule {
+pub(crate) struct Schedule<B> {
     grid: Grid,
     /// The number of blocks started so far, and of those that have ended.
     started: u64,
@@ -41,12 +77,12 @@ pub(crate) struct Schedule {
     /// The maximum number of resident blocks.
     resident: usize,
     /// Suspended blocks, oldest first.
-    suspended: VecDeque<Block>,
+    suspended: VecDeque<B>,
     /// Ended blocks, for reuse.
-    spare: Vec<Block>,
+    spare: Vec<B>,
 }
 
-impl Schedule {
+impl<B> Schedule<B> {
     pub(crate) fn new(grid: Grid, resident: usize) -> Self {
         Self { grid, started: 0, ended: 0, resident, suspended: VecDeque::new(), spare: Vec::new() }
     }
@@ -56,49 +92,34 @@ impl Schedule {
         self.ended
     }
 
-    /// Runs all blocks of a kernel that starts at an address.
+    /// Runs all blocks. `start` prepares a block at a position, perhaps one that has ended; its last argument is the
+    /// block's number. `run` gives a block its turn.
     pub(crate) fn run(
         &mut self,
-        start: u64,
-        program: &Program<'_>,
-        env: &mut Environment<'_>,
-        context: &mut Context<'_>,
-        new_state: impl Fn() -> BlockState,
+        mut start: impl FnMut(Option<B>, [u32; 3], u64) -> B,
+        mut run: impl FnMut(&mut B) -> Result<Turn, Fault>,
     ) -> Result<(), Fault> {
-        while let Some(mut block) = self.next(start, env.checks.is_some(), &new_state) {
-            let turn = block.run(program, env, context)?;
-            self.put_back(block, turn);
+        while let Some(mut block) = self.next(&mut start) {
+            match run(&mut block)? {
+                Turn::Suspended => self.suspended.push_back(block),
+                Turn::Ended => {
+                    self.ended += 1;
+                    self.spare.push(block);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Returns the block to run next: one that starts at an address, or the one suspended longest.
-    fn next(
-        &mut self,
-        start: u64,
-        is_checked: bool,
-        new_state: impl FnOnce() -> BlockState,
-    ) -> Option<Block> {
+    /// Returns the block to run next: one that starts, or the one suspended longest.
+    fn next(&mut self, start: &mut impl FnMut(Option<B>, [u32; 3], u64) -> B) -> Option<B> {
         let number = self.started;
         if self.suspended.len() < self.resident
             && let Some(position) = self.next_position()
         {
-            let mut block = self.spare.pop().unwrap_or_else(|| Block::new(new_state()));
-            block.start(position, number, start, is_checked);
-            return Some(block);
+            return Some(start(self.spare.pop(), position, number));
         }
         self.suspended.pop_front()
-    }
-
-    /// Takes a block back after its turn.
-    fn put_back(&mut self, block: Block, turn: Turn) {
-        match turn {
-            Turn::Suspended => self.suspended.push_back(block),
-            Turn::Ended => {
-                self.ended += 1;
-                self.spare.push(block);
-            }
-        }
     }
 
     /// Returns the position of the next block to start: x counts fastest.

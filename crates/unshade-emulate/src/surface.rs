@@ -132,14 +132,59 @@ pub(crate) fn access(
         return env.device.write(DevicePointer(address), data);
     }
     let found = env.device.read(DevicePointer(address), bytes)?;
+    registers.set_result(lane, words(&found, has_sign));
+    Ok(())
+}
+
+/// Returns the words of an element; one of fewer than 32 bits may be signed.
+pub(crate) fn words(bytes: &[u8], has_sign: bool) -> [u32; 4] {
     let mut words = [0_u32; 4];
-    for (word, bytes) in words.iter_mut().zip(found.chunks(4)) {
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(4)) {
         *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
     }
-    if has_sign {
-        let unused = if bytes == 1 { 24 } else { 16 };
+    if has_sign && bytes.len() < 4 {
+        let unused = 32 - 8 * bytes.len();
         words[0] = ((words[0] << unused).cast_signed() >> unused).cast_unsigned();
     }
-    registers.set_result(lane, words);
-    Ok(())
+    words
+}
+
+/// The descriptor of a surface, decoded.
+pub(crate) struct Descriptor {
+    base: u64,
+    width: u32,
+    pitch: u32,
+    height: u32,
+}
+
+impl Descriptor {
+    /// Reads the descriptor at an address.
+    pub(crate) fn read(device: &mut Device, handle: DevicePointer) -> Result<Self, Reason> {
+        let bytes = device.read(handle, DESCRIPTOR)?;
+        let word = |index: usize| {
+            let bytes = bytes.get(4 * index..4 * index + 4).unwrap_or(&[]);
+            bytes.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+        };
+        Ok(Self {
+            base: u64::from(word(0)) << 8,
+            width: (word(2) & 0xf_ffff) + 1,
+            pitch: word(3) & 0xff_ffff,
+            height: (word(4) & 0xf_ffff) + 1,
+        })
+    }
+
+    /// Returns the address of an element of some bytes, from its byte in the line and its line; none outside of the
+    /// surface.
+    pub(crate) fn address(&self, x: u32, y: u32, bytes: usize) -> Option<DevicePointer> {
+        let end = u64::from(x) + bytes as u64;
+        let is_inside = end <= u64::from(self.width) && y < self.height;
+        is_inside.then(|| DevicePointer(self.base + u64::from(y) * u64::from(self.pitch) + u64::from(x)))
+    }
+
+    /// Returns the nearest coordinates inside the surface.
+    pub(crate) fn clamped(&self, x: u32, y: u32, bytes: usize) -> (u32, u32) {
+        let last = self.width.saturating_sub(u32::try_from(bytes).unwrap_or(0)).cast_signed();
+        let x = x.cast_signed().clamp(0, last).cast_unsigned();
+        (x, y.cast_signed().clamp(0, self.height.cast_signed() - 1).cast_unsigned())
+    }
 }

@@ -52,6 +52,14 @@ impl FunctionRange {
 }
 
 impl Module {
+    /// Returns the address of the code of a function, by the name of its symbol.
+    pub(crate) fn function_address(&self, symbol: &str) -> Option<u64> {
+        let name = symbol.rsplit('$').next().unwrap_or(symbol);
+        let function = self.functions.iter().find(|function| function.name == name)?;
+        let code = self.codes.iter().find(|code| code.section == function.section)?;
+        Some(code.address.wrapping_add(function.start))
+    }
+
     /// Returns the function and the section offset of an address, as a kernel sees it.
     pub(crate) fn frame(&self, kernel: &Kernel, address: u64) -> Frame {
         let code = if address < OTHER_CODE {

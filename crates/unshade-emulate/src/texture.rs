@@ -105,7 +105,7 @@ impl Texture {
     }
 
     /// Returns a texel; zero outside the texture.
-    fn texel(&self, at: [i64; 3]) -> [u32; 4] {
+    pub(crate) fn texel(&self, at: [i64; 3]) -> [u32; 4] {
         let [width, height, depth] = self.size.map(i64::from);
         let [x, y, z] = at;
         if x < 0 || y < 0 || z < 0 || x >= width || y >= height || z >= depth {
@@ -130,7 +130,7 @@ impl Texture {
     }
 
     /// Samples at the first `dimensions` coordinates, in a layer, which is not filtered.
-    fn sample(&self, coordinates: [f32; 3], dimensions: usize, layer: i64) -> [u32; 4] {
+    pub(crate) fn sample(&self, coordinates: [f32; 3], dimensions: usize, layer: i64) -> [u32; 4] {
         let mut low = [0_i64; 3];
         let mut weight = [0_u32; 3];
         for (dimension, ((low, weight), size)) in low.iter_mut().zip(&mut weight).zip(self.size).enumerate() {
@@ -307,7 +307,7 @@ impl TextureRegisters {
 }
 
 /// Returns one channel of the four texels used for filtering, counterclockwise from the lower left.
-fn gather(texture: &Texture, coordinates: [f32; 3], layer: i64, channel: u64) -> [u32; 4] {
+pub(crate) fn gather(texture: &Texture, coordinates: [f32; 3], layer: i64, channel: u64) -> [u32; 4] {
     let [x, y, _] = coordinates;
     let [width, height, _] = texture.size;
     let scale = |value: f32, size: u32| if texture.normalized { value * size as f32 } else { value };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use unshade_emulate::interpret;
 use unshade_emulate::module::Variable;
 use unshade_emulate::sanitize::{Options, Report};
 use unshade_emulate::{
@@ -81,8 +82,38 @@ fn place<'c>(cubin: &[u8], case: &'c Case, inputs: &Inputs) -> Result<Placed<'c>
 /// # Errors
 /// The fault reported by the emulator.
 pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
+    run_with(cubin, case, inputs, &mut |module, device, grid, arguments| {
+        module.launch(device, &case.kernel, grid, arguments, LIMITS, None)
+    })
+}
+
+/// Runs a case from the code of its functions, rather than from its instructions.
+///
+/// # Errors
+/// The fault reported by the interpreter.
+pub fn interpret(
+    cubin: &[u8],
+    functions: &[interpret::Function],
+    case: &Case,
+    inputs: &Inputs,
+) -> Result<Results, Fault> {
+    let results = run_with(cubin, case, inputs, &mut |module, device, grid, arguments| {
+        module.interpret(device, functions, &case.kernel, grid, arguments, LIMITS)
+    });
+    results.map(|results| results.0)
+}
+
+/// Launches the kernel of a case.
+type Launch<'a> = &'a mut dyn FnMut(&Module, &mut Device, Grid, &[Argument]) -> Result<Summary, Fault>;
+
+fn run_with(
+    cubin: &[u8],
+    case: &Case,
+    inputs: &Inputs,
+    launch: Launch<'_>,
+) -> Result<(Results, Summary), Fault> {
     let Placed { mut device, module, surfaces, arguments, buffers, grid } = place(cubin, case, inputs)?;
-    let summary = module.launch(&mut device, &case.kernel, grid, &arguments, LIMITS, None)?;
+    let summary = launch(&module, &mut device, grid, &arguments)?;
     let mut results = Results { buffers: Vec::new(), variables: Vec::new(), printed: device.take_printed() };
     for (pointer, size) in buffers {
         results.buffers.push(device.read(pointer, size)?);

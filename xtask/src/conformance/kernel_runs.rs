@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use unshade::decompiler::Line;
+use unshade_emulate::interpret;
 use unshade_emulate::module::Kernel;
 use unshade_emulate::sanitize::{self, Tool};
 use unshade_emulate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
@@ -224,6 +225,18 @@ impl Loaded {
 
     /// Runs a kernel.
     pub(super) fn attempt(&self, name: &str, fields: &[Field], filling: Filling, ordered: bool) -> Outcome {
+        self.attempt_as(None, name, fields, filling, ordered)
+    }
+
+    /// Runs a kernel from the code of these functions, rather than from its instructions.
+    pub(super) fn attempt_as(
+        &self,
+        functions: Option<&[interpret::Function]>,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+        ordered: bool,
+    ) -> Outcome {
         let mut outcome = Outcome {
             steps: 0,
             result: Ok(()),
@@ -234,7 +247,7 @@ impl Loaded {
             grid: Grid::new(2, 64),
             variables: self.device.memory().count(),
         };
-        outcome.result = self.run(name, fields, filling, ordered, &mut outcome);
+        outcome.result = self.run(functions, name, fields, filling, ordered, &mut outcome);
         outcome
     }
 
@@ -286,6 +299,7 @@ impl Loaded {
 
     fn run(
         &self,
+        functions: Option<&[interpret::Function]>,
         name: &str,
         fields: &[Field],
         filling: Filling,
@@ -300,8 +314,11 @@ impl Loaded {
         outcome.before = copy(&device);
         let mut steps = 0;
         let mut count = |_: &unshade_emulate::Step<'_>| steps += 1;
-        let launched =
-            self.module.launch(&mut device, name, outcome.grid, &outcome.arguments, limits, Some(&mut count));
+        let (module, grid, arguments) = (&self.module, outcome.grid, &outcome.arguments);
+        let launched = match functions {
+            None => module.launch(&mut device, name, grid, arguments, limits, Some(&mut count)),
+            Some(functions) => module.interpret(&mut device, functions, name, grid, arguments, limits),
+        };
         outcome.steps = steps;
         launched.map_err(|fault| fault.reason)?;
         outcome.after = copy(&device);

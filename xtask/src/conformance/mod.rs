@@ -64,6 +64,8 @@ enum Format {
     DecompileRun,
     /// Decompile kernels of TensorFlow and CNTK and compile the C with NVRTC.
     DecompileNvrtc,
+    /// Run kernels in the emulator, and their decompiled functions in the interpreter.
+    DecompileInterpret,
     /// Check the functions of the decompiler, and their text, after every pass.
     DecompilePasses,
     /// Compile, decompile and recompile kernels with nvcc, and run both cubins in the emulator.
@@ -91,6 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::DecompileLoop => {
             decompile::closed_loop::run(&args.kernels, &args.options, args.failures.as_deref())
         }
+        Format::DecompileInterpret => decompile::interpret::run(args.sample),
         Format::DecompilePasses => decompile::passes::run(args.sample),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),

@@ -8,6 +8,7 @@
 pub(super) mod agree;
 mod batches;
 pub(super) mod closed_loop;
+pub(super) mod interpret;
 pub(super) mod nvrtc;
 mod packages;
 pub(super) mod passes;
