@@ -117,6 +117,8 @@ pub struct Decompiled {
     pub flushes: bool,
     /// Whether it must be compiled without that option.
     pub keeps_subnormals: bool,
+    /// Its parameters with their types; those of a structure are its fields.
+    pub parameters: Vec<Parameter>,
     /// How others call it, if it is a device function.
     pub prototype: Option<Callee>,
     /// The names in C of the device functions that it refers to.
@@ -282,7 +284,7 @@ pub fn decompile_module(
         .count();
     let unlifted = unlifted + undefined(&module, &used);
     let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements);
-    let c::PrintedFunction { prelude, lines, body, casts, prototype, callees, elements } =
+    let c::PrintedFunction { prelude, lines, body, casts, parameters, prototype, callees, elements } =
         printer.run(&statements, gotos);
     for (name, element) in elements {
         cache.elements.entry(name).or_insert(element);
@@ -298,6 +300,7 @@ pub fn decompile_module(
         is_reducible,
         flushes: module.flushes,
         keeps_subnormals,
+        parameters,
         prototype,
         callees,
         code,

@@ -100,6 +100,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) changes: u64,
     /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
+    /// Number of integer divisions by zero that the interpreter executed.
+    pub(crate) divisions_by_zero: u64,
     /// The checks of the launch, if there are any.
     pub(crate) checks: Option<Box<Checks>>,
     /// Whether loads and stores are reported to checks or to a race detector.

@@ -90,6 +90,9 @@ pub struct Summary {
     pub steps: u64,
     /// Number of executed blocks.
     pub blocks: u64,
+    /// Number of integer divisions by zero, of all threads. C leaves their result undefined; machine code has no such
+    /// operation, so only the interpreter counts them.
+    pub divisions_by_zero: u64,
 }
 
 /// What a launch starts with.
@@ -154,6 +157,7 @@ impl Module {
             local_size: local,
             stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
             absent: limits.absent,
+            divisions_by_zero: 0,
             steps: 0,
             changes: 0,
             is_watched: limits.ordered || checks.is_some(),
@@ -167,7 +171,7 @@ impl Module {
             block
         };
         let result = schedule.run(start, |block| block.run(&program, &mut env, &mut context));
-        let summary = Summary { steps: env.steps, blocks: schedule.ended() };
+        let summary = Summary { steps: env.steps, blocks: schedule.ended(), divisions_by_zero: 0 };
         if result.is_ok() {
             env.report_leaks(&program);
         }

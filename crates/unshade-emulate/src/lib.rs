@@ -17,6 +17,7 @@
 //! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
 //! | [`interpret`] | runs kernels from their intermediate representation |
+//! | [`trial`] | launches on invented inputs |
 //! | [`sanitize`] | checks that find all faults of a launch |
 //! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
@@ -64,6 +65,7 @@ pub mod stack;
 pub mod surface;
 mod symbols;
 pub mod texture;
+pub mod trial;
 mod warp;
 
 pub use context::{Limits, Step};

@@ -11,7 +11,7 @@
 use super::dominators::Graph;
 use super::module::{Callee, Module, ObjectSpace, Parameter};
 use super::{BlockId, BlockMap, End, Function, IdVec, Image, Op, ValueId, ValueMap};
-use super::{CalleeId, ImageId, SymbolId};
+use super::{CalleeId, ImageId, Space, Special, SymbolId};
 
 /// Number of slots of a value of several words: the most words that a function returns.
 pub const WORDS: u32 = 12;
@@ -28,7 +28,7 @@ pub struct Code {
     pub is_kernel: bool,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// Bytes of local memory per thread.
+    /// Bytes of local memory per thread; 0 if it uses none.
     pub local_size: u32,
     /// Whether operations treat subnormal floats as zeros, as in [`Module::flushes`].
     pub flushes: bool,
@@ -169,7 +169,7 @@ impl<'f> Builder<'f> {
             name: module.name.clone(),
             is_kernel: module.is_kernel,
             parameters: module.parameters.clone(),
-            local_size: module.local_size,
+            local_size: if uses_local_memory(function) { module.local_size } else { 0 },
             flushes: module.flushes,
             symbols: function.symbols.iter().map(symbol).collect(),
             images: function.images.clone(),
@@ -327,6 +327,14 @@ impl<'f> Builder<'f> {
         }
         self.code
     }
+}
+
+/// Returns whether a function accesses its local memory, or takes its address.
+fn uses_local_memory(function: &Function) -> bool {
+    function.values.iter().any(|value| {
+        matches!(value.op, Op::Load(Space::Local) | Op::Store(Space::Local))
+            || value.op == Op::Special(Special::LocalWindow)
+    })
 }
 
 /// The construction of code from a graph.

@@ -1,7 +1,7 @@
 //! The emulator on real kernels: TensorFlow's package has the same kernels for sm_30 and sm_35, two encodings of the
 //! same operations. Both are run on the same random inputs, and must produce the same memory.
 //!
-//! The inputs are invented: see [`super::kernel_runs`]. Only kernels that terminate on both chips and write something
+//! The inputs are invented: see [`unshade_emulate::trial`]. Only kernels that terminate on both chips and write something
 //! count.
 
 use std::collections::BTreeMap;
@@ -10,12 +10,14 @@ use std::fs;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompiler::{Line, Options};
+use unshade::decompiler::{Options, Parameter};
 use unshade::nv::fatbin::EntryKind;
 use unshade::nv::function::Function;
 use unshade::nv::{Cubin, Fatbin};
 
-use super::kernel_runs::{FILLINGS, Loaded, fields, first_difference, hash, kind};
+use unshade_emulate::trial::{self, FILLINGS, Trials, hash};
+
+use super::kernel_runs::kind;
 
 /// Number of kernels to try.
 const SAMPLE: usize = 1_000;
@@ -27,8 +29,8 @@ const LEAST: u64 = 200;
 struct Pair {
     /// The cubin for the older chip.
     data: Vec<u8>,
-    older: Loaded,
-    newer: Loaded,
+    older: Trials,
+    newer: Trials,
 }
 
 /// The result for a kernel.
@@ -99,7 +101,7 @@ fn pairs() -> Result<Vec<Pair>> {
             }
         }
         if let (Some(data), Some(newer)) = (cubins.remove(&30), cubins.remove(&35))
-            && let (Some(older), Some(newer)) = (Loaded::new(&data), Loaded::new(&newer))
+            && let (Ok(older), Ok(newer)) = (Trials::new(&data), Trials::new(&newer))
         {
             pairs.push(Pair { data, older, newer });
         }
@@ -107,10 +109,10 @@ fn pairs() -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// Decompiles a kernel; empty if that is impossible.
-fn decompiled(cubin: &[u8], name: &str) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let Ok(cubin) = Cubin::read(Reader::new(cubin)) else { return lines };
+/// Returns what the decompiler finds out about the parameters of a kernel.
+fn parameters(cubin: &[u8], name: &str) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    let Ok(cubin) = Cubin::read(Reader::new(cubin)) else { return parameters };
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
     unshade::decompile::cubin(
         &cubin,
@@ -119,29 +121,28 @@ fn decompiled(cubin: &[u8], name: &str) -> Vec<Line> {
         &mut Diagnostics::new(),
         &mut |function| {
             if let Ok(found) = function.result {
-                lines = found.lines;
+                parameters = found.parameters;
             }
         },
     );
-    lines
+    parameters
 }
 
 fn verdict(pair: &Pair, name: &str) -> Verdict {
-    let says = |loaded: &Loaded| loaded.module.kernel(name).map(|kernel| (kernel.threads, kernel.shared));
+    let says = |loaded: &Trials| loaded.module.kernel(name).map(|kernel| (kernel.threads, kernel.shared));
     if says(&pair.older) != says(&pair.newer) {
         return Verdict::Chosen;
     }
-    let found =
-        pair.older.module.kernel(name).and_then(|kernel| fields(kernel, &decompiled(&pair.data, name)));
+    let found = pair.older.fields(name, &parameters(&pair.data, name));
     let Some(found) = found else { return Verdict::Fault("too many parameters".into()) };
     let mut last = Verdict::Silent;
     for filling in FILLINGS {
         let fields = pair.older.infer(name, &found, filling);
-        let older = pair.older.attempt(name, &fields, filling, false);
-        let newer = pair.newer.attempt(name, &fields, filling, false);
+        let older = pair.older.run(name, &fields, filling, false);
+        let newer = pair.newer.run(name, &fields, filling, false);
         match (&older.result, &newer.result) {
             (Ok(()), Ok(())) if !older.contents().eq(newer.contents()) => {
-                return Verdict::Differ(first_difference(older.buffers(), newer.buffers()));
+                return Verdict::Differ(trial::first_difference(older.buffers(), newer.buffers()));
             }
             (Ok(()), Ok(())) if older.changed => return Verdict::Agree(older.steps + newer.steps),
             (Ok(()), Ok(())) => last = Verdict::Silent,

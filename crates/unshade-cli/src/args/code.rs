@@ -1,5 +1,6 @@
 //! Arguments of commands that disassemble, decompile and assemble.
 
+use super::emulation::{Sizes, sizes};
 use super::{FolderArgs, SelectionArgs, TargetArgs, part_name, split_targets};
 use anyhow::Result;
 use clap::builder::PossibleValue;
@@ -146,6 +147,21 @@ pub(crate) struct DecompileArgs {
     /// Show the values and blocks after each run of a pass, in place of C
     #[arg(long, value_name = "PASS", value_parser = pass_names(), conflicts_with_all = ["lines", "calls"])]
     pub(crate) print_after: Option<String>,
+    /// In place of C, check it: run its statements beside the machine code, on invented inputs or on those of --arg
+    #[arg(long, conflicts_with_all = ["lines", "calls", "print_after", "output"])]
+    pub(crate) verify: bool,
+    /// With --verify, an argument of the kernel, in the order of its parameters, as `unshade run` takes it
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true, requires = "verify")]
+    pub(crate) values: Vec<String>,
+    /// With --arg, the number of blocks in x, y and z
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1", requires = "values")]
+    pub(crate) grid: Sizes,
+    /// With --arg, the number of threads per block in x, y and z
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1", requires = "values")]
+    pub(crate) block: Sizes,
+    /// With --arg, bytes of shared memory per block, in addition to what the kernel declares
+    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "values")]
+    pub(crate) shared: u32,
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -98,7 +98,7 @@ pub(crate) enum SanitizeTool {
 pub(crate) struct Sizes(pub(crate) [u32; 3]);
 
 /// Parses `X`, `X,Y` or `X,Y,Z`; missing sizes are 1.
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
     let mut sizes = [1; 3];
     let mut words = text.split([',', 'x']);
     for (size, word) in sizes.iter_mut().zip(&mut words) {

@@ -85,6 +85,24 @@ impl Printer<'_, '_> {
         self.parameters.sort_by_key(|parameter| parameter.offset);
     }
 
+    /// Returns the parameters with their types, and the fields of those that are structures.
+    pub(super) fn typed_parameters(&self) -> Vec<Parameter> {
+        let mut typed = Vec::new();
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            if let Some(ty) = self.parameter_type(index) {
+                typed.push(Parameter { ty: Some(ty), ..parameter.clone() });
+                continue;
+            }
+            let fields = self.fields.iter().filter(|field| field.0 == index);
+            typed.extend(fields.map(|(_, offset, ty)| Parameter {
+                offset: parameter.offset + offset,
+                size: u32::from(ty.bits()).max(8) / 8,
+                ty: Some(*ty),
+            }));
+        }
+        typed
+    }
+
     /// Returns how others call the function, if it is a device function.
     pub(super) fn prototype(&self) -> Option<Callee> {
         if self.module.is_kernel {

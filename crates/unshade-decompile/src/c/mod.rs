@@ -118,6 +118,8 @@ pub struct PrintedFunction {
     pub body: usize,
     /// Number of casts.
     pub casts: usize,
+    /// Its parameters with their types; those of a structure are its fields.
+    pub parameters: Vec<Parameter>,
     /// How others call it, if it is a device function.
     pub prototype: Option<Callee>,
     /// The names of the device functions that it refers to.
@@ -218,11 +220,11 @@ impl<'a, 'm> Printer<'a, 'm> {
         }
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        let prototype = self.prototype();
+        let (parameters, prototype) = (self.typed_parameters(), self.prototype());
         let functions = self.globals.iter().filter(|global| global.0 == GlobalKind::Function);
         let callees = functions.map(|function| function.1.clone()).collect();
         let elements = self.elements;
-        PrintedFunction { prelude, lines, body, casts: self.casts, prototype, callees, elements }
+        PrintedFunction { prelude, lines, body, casts: self.casts, parameters, prototype, callees, elements }
     }
 
     fn regions(&mut self) -> Vec<String> {

@@ -104,8 +104,10 @@ impl Warp {
             op => {
                 let width = context.inputs().first().map_or(32, |input| input.width);
                 let flushes = code.flushes && has_floats(op, context);
+                let divides = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
                 self.each(context, |_, context, inputs, _| {
                     let out = context.operation.width;
+                    context.env.divisions_by_zero += u64::from(divides && inputs.get(1) == Some(&0));
                     let result =
                         if flushes { flushed(op, inputs, context) } else { compute(op, inputs, width, out) };
                     result.ok_or_else(|| Reason::Unsupported(format!("{op:?}")))

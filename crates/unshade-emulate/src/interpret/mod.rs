@@ -71,6 +71,7 @@ impl Module {
             local_size: prepared.local,
             stack_end: 0,
             absent: limits.absent,
+            divisions_by_zero: 0,
             steps: 0,
             changes: 0,
             is_watched: limits.ordered,
@@ -83,6 +84,7 @@ impl Module {
             block
         };
         schedule.run(start, |block| block.run(&program, &mut env, &context))?;
-        Ok(Summary { steps: env.steps, blocks: schedule.ended() })
+        let (steps, divisions_by_zero) = (env.steps, env.divisions_by_zero);
+        Ok(Summary { steps, blocks: schedule.ended(), divisions_by_zero })
     }
 }

@@ -20,10 +20,11 @@ use unshade::nv::cubin::Role;
 use unshade::nv::function::Function;
 use unshade::sass::Instruction;
 use unshade_emulate::module::Variable;
+use unshade_emulate::trial::{FILLINGS, Trials, hash};
 use unshade_tests::closed_loop::host::retry_options;
 use unshade_tests::closed_loop::same_addresses::{Case, HostCompiler, Verdict};
 
-use super::super::kernel_runs::{FILLINGS, Filling, Loaded, fields, hash, kind};
+use super::super::kernel_runs::kind;
 use super::{packages, short};
 
 /// Number of kernels to compare.
@@ -70,8 +71,8 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
         fs::create_dir_all(folder)?;
     }
     let cubins = packages::cubins(30)?;
-    let loaded: Vec<(Loaded, &[u8])> =
-        cubins.iter().filter_map(|data| Some((Loaded::new(data)?, data.as_slice()))).collect();
+    let loaded: Vec<(Trials, &[u8])> =
+        cubins.iter().filter_map(|data| Some((Trials::new(data).ok()?, data.as_slice()))).collect();
     let mut kernels = BTreeMap::new();
     for pair in &loaded {
         for kernel in pair.0.module.kernels() {
@@ -82,7 +83,7 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
     println!("kernels for sm_30 by name: {}", kernels.len());
     let compiler = HostCompiler::new(scratch, "-O1").map_err(anyhow::Error::msg)?;
     let mut counts = Counts::default();
-    let kernels: Vec<(&(Loaded, &[u8]), &str)> = kernels.into_values().collect();
+    let kernels: Vec<(&(Trials, &[u8]), &str)> = kernels.into_values().collect();
     for chunk in kernels.chunks(CHUNK) {
         let missing = wanted.saturating_sub(counts.same + counts.near + counts.wrong);
         if missing == 0 {
@@ -146,11 +147,8 @@ impl Counts {
     }
 }
 
-/// The values that shuffles return for inactive lanes, used to detect whether they matter.
-const ABSENT: u64 = 0x5a5a_5a5a;
-
 /// Decompiles a kernel and finds inputs for which it terminates and writes something.
-fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String> {
+fn prepare(loaded: &Trials, data: &[u8], name: &str) -> Result<Prepared, String> {
     let cubin = Cubin::read(Reader::new(data)).map_err(|error| error.to_string())?;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
     let decompile = |options: &Options| {
@@ -167,19 +165,12 @@ fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String>
     if found.unlifted > 0 {
         return Err("not all of it is C".into());
     }
-    let kernel = loaded.module.kernel(name).ok_or("there is no such kernel")?;
-    let all = fields(kernel, &found.lines).ok_or("too many parameters")?;
+    let all = loaded.fields(name, &found.parameters).ok_or("too many parameters")?;
     let mut last = String::new();
     for filling in FILLINGS {
         let fields = loaded.infer(name, &all, filling);
-        let outcome = loaded.attempt(name, &fields, filling, true);
-        match &outcome.result {
-            Ok(()) if outcome.changed => {
-                let other = loaded.attempt(name, &fields, Filling { absent: ABSENT, ..filling }, true);
-                if other.after != outcome.after {
-                    last = "a shuffle depends on inactive lanes".into();
-                    continue;
-                }
+        match loaded.reliable(name, &fields, filling) {
+            Ok(Some(outcome)) => {
                 let text = found.text();
                 let case = Case {
                     name: c::identifier(name),
@@ -193,9 +184,9 @@ fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String>
                 };
                 return Ok(Prepared { name: String::from(name), text, case, steps: outcome.steps });
             }
-            Ok(()) if last.is_empty() => last = "ended without writing".into(),
-            Ok(()) => {}
-            Err(reason) => last = kind(reason),
+            Ok(None) if last.is_empty() => last = "ended without writing".into(),
+            Ok(None) => {}
+            Err(reason) => last = kind(&reason),
         }
     }
     Err(last)
@@ -214,7 +205,7 @@ fn has_mufu(cubin: &Cubin<'_>, name: &str) -> bool {
 }
 
 /// Adapts shared memory, constant banks and global variables for the host.
-fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Loaded, name: &str) -> String {
+fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Trials, name: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for line in text.lines() {
         let trimmed = line.trim();

@@ -6,7 +6,7 @@
 //! those named by `--kernels`. Each is compiled with every set of [`OPTIONS`]. Inputs of a kernel are those in
 //! `//CASE kernel grid block[+shared] argument…` lines of its source, in the notation of
 //! `tests/fixtures/nvidia/kernels/cases.txt`, which has those of `cuda/kernels`; those of other kernels are inferred
-//! (`kernel_runs`).
+//! ([`unshade_emulate::trial`]).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,11 +20,12 @@ use unshade::decompile::{self, FunctionC};
 use unshade::decompiler::Options;
 use unshade::demangle;
 use unshade::nv::Cubin;
+use unshade_emulate::trial::{FILLINGS, Filling, Trials};
 use unshade_emulate::{Device, Module};
 use unshade_tests::closed_loop::cases::{self, Case};
 use unshade_tests::closed_loop::{compare, emulated};
 
-use super::super::kernel_runs::{FILLINGS, Filling, Loaded, fields, kind};
+use super::super::kernel_runs::kind;
 use crate::sh;
 
 /// The options of nvcc with which each source is compiled.
@@ -435,13 +436,12 @@ impl Kernel {
         other: &[u8],
         function: &FunctionC,
     ) -> Result<Option<String>, String> {
-        let (Some(original), Some(other)) = (Loaded::new(original), Loaded::new(other)) else {
+        let (Ok(original), Ok(other)) = (Trials::new(original), Trials::new(other)) else {
             return Err("not loaded".to_owned());
         };
         let other = other.with_patience(PATIENCE);
-        let kernel = original.module.kernel(&self.name).ok_or("no such kernel")?;
-        let lines = function.result.as_ref().map_or(&[][..], |text| &text.lines);
-        let all = fields(kernel, lines).ok_or("too many parameters")?;
+        let known = function.result.as_ref().map_or(&[][..], |text| &text.parameters);
+        let all = original.fields(&self.name, known).ok_or("too many parameters")?;
         let mut last = "ended without writing".to_owned();
         // Small numbers first: larger ones may be outside of what the kernel is for.
         // Some kernels are for one warp, and some need more memory per thread than a buffer has for many.
@@ -450,10 +450,10 @@ impl Kernel {
             .flat_map(|threads| FILLINGS.iter().rev().map(move |filling| Filling { threads, ..*filling }));
         for filling in FILLINGS.iter().rev().copied().chain(fewer) {
             let fields = original.infer(&self.name, &all, filling);
-            let expected = original.attempt(&self.name, &fields, filling, false);
+            let expected = original.run(&self.name, &fields, filling, false);
             match &expected.result {
                 Ok(()) if expected.changed => {
-                    let found = other.attempt(&self.name, &fields, filling, false);
+                    let found = other.run(&self.name, &fields, filling, false);
                     let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
                     let what = match &found.result {
                         Err(reason) => reason.to_string(),

@@ -16,8 +16,9 @@ use unshade::decompiler::ir::Module;
 use unshade::decompiler::ir::code::Code;
 use unshade::nv::Cubin;
 use unshade_emulate::interpret::Function;
+use unshade_emulate::trial::{FILLINGS, Trials, hash};
 
-use super::super::kernel_runs::{FILLINGS, Filling, Loaded, Outcome, fields, first_difference, hash, kind};
+use super::super::kernel_runs::kind;
 use super::{of_folder, packages, short};
 use crate::sh;
 
@@ -55,7 +56,7 @@ pub(in super::super) fn run(sample: Option<usize>) -> Result<()> {
     }
     let mut wanted: BTreeMap<(u64, usize), (usize, String)> = BTreeMap::new();
     for (index, data) in cubins.iter().enumerate() {
-        let names = Loaded::new(data).map(|loaded| {
+        let names = Trials::new(data).map(|loaded| {
             loaded.module.kernels().iter().map(|kernel| kernel.name.clone()).collect::<Vec<_>>()
         });
         for name in names.into_iter().flatten() {
@@ -141,9 +142,8 @@ impl Stages {
 
 fn check(data: &[u8], names: &[String]) -> Vec<(String, Verdict)> {
     let Ok(cubin) = Cubin::read(Reader::new(data)) else { return Vec::new() };
-    let Some(loaded) = Loaded::new(data) else { return Vec::new() };
-    let patient = Loaded::new(data).map(|loaded| loaded.with_patience(PATIENCE));
-    let Some(patient) = patient else { return Vec::new() };
+    let Ok(loaded) = Trials::new(data) else { return Vec::new() };
+    let patient = loaded.clone().with_patience(PATIENCE);
     let stages = Stages::new(&cubin);
     let verdicts = names.par_iter().with_max_len(1).map(|name| {
         let verdict = kernel(data, &loaded, &patient, &stages, name);
@@ -180,63 +180,37 @@ fn first_pass(
     found.unwrap_or_else(|| "all passes".to_owned())
 }
 
-fn kernel(data: &[u8], loaded: &Loaded, patient: &Loaded, stages: &Stages, name: &str) -> Verdict {
+fn kernel(data: &[u8], loaded: &Trials, patient: &Trials, stages: &Stages, name: &str) -> Verdict {
     let function = stages.functions.iter().find(|function| function.name == name);
     let Some(Ok(text)) = function.map(|function| &function.result) else { return Verdict::Incomplete };
     if text.unlifted > 0 {
         return Verdict::Incomplete;
     }
-    let kernel = loaded.module.kernel(name);
-    let Some(all) = kernel.and_then(|kernel| fields(kernel, &text.lines)) else {
+    let Some(all) = loaded.fields(name, &text.parameters) else {
         return Verdict::NotRun("too many parameters".to_owned());
     };
     let mut last = "ended without writing".to_owned();
     for filling in FILLINGS {
         let fields = loaded.infer(name, &all, filling);
-        let expected = loaded.attempt(name, &fields, filling, true);
-        match &expected.result {
-            Ok(()) if expected.changed => {
-                let other = Filling { absent: 0x5a5a_5a5a, ..filling };
-                if loaded.attempt(name, &fields, other, true).after != expected.after {
-                    last = "a shuffle depends on inactive lanes".to_owned();
-                    continue;
-                }
+        match loaded.reliable(name, &fields, filling) {
+            Ok(Some(expected)) => {
                 for (stage, codes) in stages.codes.iter().enumerate() {
-                    let found = patient.attempt_as(Some(codes), name, &fields, filling, false);
-                    if let Some(what) = difference(&expected, &found) {
-                        let run = |codes: &[Function]| {
-                            let found = patient.attempt_as(Some(codes), name, &fields, filling, false);
-                            difference(&expected, &found).is_some()
-                        };
-                        let pass = first_pass(data, name, stages, &run);
-                        return Verdict::Different(stage, format!("{what}; first after {pass}"));
+                    let difference = |codes: &[Function]| {
+                        let found = patient.run_as(Some(codes), name, &fields, filling, false);
+                        expected.difference(&found).filter(|_| !found.divides_by_zero)
+                    };
+                    let Some(what) = difference(codes) else { continue };
+                    if let Some(why) = loaded.reason_to_differ(name, &fields, filling) {
+                        return Verdict::NotRun(why.split(" at ").next().unwrap_or(&why).to_owned());
                     }
+                    let pass = first_pass(data, name, stages, &|codes| difference(codes).is_some());
+                    return Verdict::Different(stage, format!("{what}; first after {pass}"));
                 }
                 return Verdict::Equal;
             }
-            Ok(()) => {}
-            Err(reason) => last = kind(reason),
+            Ok(None) => {}
+            Err(reason) => last = kind(&reason),
         }
     }
     Verdict::NotRun(last)
-}
-
-/// Describes the first difference of two runs. NaNs are equal.
-fn difference(expected: &Outcome, found: &Outcome) -> Option<String> {
-    if let Err(reason) = &found.result {
-        return Some(reason.to_string());
-    }
-    let is_nan = |bytes: &[u8]| match bytes {
-        [a, b, c, d] => f32::from_le_bytes([*a, *b, *c, *d]).is_nan(),
-        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]).is_nan(),
-        _ => false,
-    };
-    let are_equal = |one: &[u8], other: &[u8], size: usize| {
-        one.chunks(size)
-            .zip(other.chunks(size))
-            .all(|(one, other)| one == other || is_nan(one) && is_nan(other))
-    };
-    let pairs = || expected.after.iter().zip(&found.after);
-    let is_equal = |size: usize| pairs().all(|((_, one), (_, other))| are_equal(one, other, size));
-    (!is_equal(4) && !is_equal(8)).then(|| first_difference(&expected.after, &found.after))
 }

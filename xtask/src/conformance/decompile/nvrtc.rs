@@ -15,9 +15,9 @@ use unshade::decompiler::Options;
 use unshade::nv::Cubin;
 use unshade::nv::function::Function;
 
-use super::super::kernel_runs::hash;
 use super::{packages, reading, short};
 use crate::sh;
+use unshade_emulate::trial::hash;
 
 /// Number of kernels to compile.
 const SAMPLE: usize = 200;

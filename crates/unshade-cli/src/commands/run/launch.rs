@@ -29,9 +29,7 @@ impl Launch {
     /// Loads the cubin that has the kernel, and places the arguments in memory.
     pub(crate) fn new(args: &LaunchArgs, verb: Verb, global: &GlobalArgs) -> Result<Self> {
         let (cubin, kernel) = find_cubin(args, verb, global)?;
-        let mut device = Device::new();
-        device.limit_memory(args.memory);
-        let module = load(&mut device, &cubin, args.memory)?;
+        let (module, mut device) = load(&cubin, args.memory)?;
         let kernel = find_kernel(&module, &kernel)?;
         let (arguments, buffers) = place_arguments(&module, &mut device, &kernel, &args.arguments)?;
         let grid = Grid { blocks: args.grid.0, threads: args.block.0, shared: args.shared };
@@ -47,7 +45,7 @@ impl Launch {
 }
 
 /// A buffer from the arguments.
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     pub(super) parameter: usize,
     pub(super) pointer: DevicePointer,
     pub(super) size: usize,
@@ -132,18 +130,21 @@ fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
     }
 }
 
-/// Loads the cubin. One with 32-bit addresses needs memory at such addresses.
-fn load(device: &mut Device, cubin: &[u8], memory: u64) -> Result<Module> {
-    let module = Module::load(device, cubin)?;
-    if module.has_64_bit_addresses() {
-        return Ok(module);
-    }
-    *device = Device::with_32_bit_addresses();
+/// Loads the cubin on a device with this much memory. One with 32-bit addresses needs memory at such addresses.
+pub(crate) fn load(cubin: &[u8], memory: u64) -> Result<(Module, Device)> {
+    let mut device = Device::new();
     device.limit_memory(memory);
-    Ok(Module::load(device, cubin)?)
+    let module = Module::load(&mut device, cubin)?;
+    if module.has_64_bit_addresses() {
+        return Ok((module, device));
+    }
+    device = Device::with_32_bit_addresses();
+    device.limit_memory(memory);
+    Ok((Module::load(&mut device, cubin)?, device))
 }
 
-fn place_arguments(
+/// Places the arguments of `--arg` in memory.
+pub(crate) fn place_arguments(
     module: &Module,
     device: &mut Device,
     kernel: &str,

@@ -1,5 +1,7 @@
 //! `unshade decompile`: C from NVIDIA machine code.
 
+mod verify;
+
 use super::programs::{each_input, each_program, open_all, print_diagnostics, require_selected};
 use crate::Outcome;
 use crate::args::{DecompileArgs, GlobalArgs};
@@ -60,13 +62,20 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     let (inputs, opened) = open_all(&files);
     require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
     let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz, with_code: false };
+    if args.verify {
+        let (found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
+        if found.verified.is_empty() && opened.and(visited) == Outcome::Done {
+            anstream::eprintln!("{}: no kernel that can be decompiled", paint::error("unshade"));
+        }
+        return Ok(opened.and(visited).and(verify::print(found.verified, global)?));
+    }
     let (mut found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
     // No option of a compiler is right for all of them.
     if decompile::mixes_flushes(&found.functions) {
         let options = Options { explicit_flushes: true, ..options };
         found = collect(&inputs, &selection, args, &options, global, false)?.0;
     }
-    let Found { functions, passes } = found;
+    let Found { functions, passes, .. } = found;
     let mut outcome = opened.and(visited);
     if functions.is_empty() {
         if outcome == Outcome::Done {
@@ -113,6 +122,8 @@ struct Found {
     functions: Vec<FunctionC>,
     /// The text of `--print-after`.
     passes: String,
+    /// The kernels of `--verify`.
+    verified: Vec<verify::Verified>,
 }
 
 /// Decompiles the selected functions of all inputs. Findings about the files are printed if they `are_new`.
@@ -127,7 +138,7 @@ fn collect(
     let limits = global.limits();
     let mut found = Found::default();
     let visited = each_input(inputs, |input| {
-        let before = found.functions.len();
+        let before = found.functions.len() + found.verified.len();
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
@@ -137,7 +148,17 @@ fn collect(
             {
                 let wanted =
                     |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                let Found { functions, passes } = &mut found;
+                let Found { functions, passes, verified } = &mut found;
+                if args.verify {
+                    let mut result = Ok(());
+                    each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
+                        if result.is_ok() {
+                            result = verify::cubin(cubin, &wanted, args, options, diagnostics, verified);
+                        }
+                    });
+                    print_diagnostics(&path, &diagnostics);
+                    return result;
+                }
                 let mut observe = |pass: &str, module: &Module<'_>| {
                     if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
                         let _ = write!(passes, "; {} after {pass}\n{module}\n", module.name.escape_debug());
@@ -153,7 +174,7 @@ fn collect(
             }
             Ok(())
         })?;
-        if are_new && found.functions.len() == before && selection.is_everything() {
+        if are_new && found.functions.len() + found.verified.len() == before && selection.is_everything() {
             let error = paint::error("unshade");
             anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
             return Ok(Outcome::Finding);

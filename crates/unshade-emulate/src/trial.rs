@@ -1,0 +1,566 @@
+//! Trial runs: launches of kernels of which nothing is known but where their parameters have pointers and numbers.
+//!
+//! Arguments are made up: pointers lead to buffers of [`BUFFER`] bytes, and numbers have one of several sizes
+//! ([`FILLINGS`]). What the caller does not know to be a pointer is inferred: when a kernel accesses something outside of
+//! memory, each other field of 8 bytes is tried as a pointer, and the one with which the kernel gets furthest is kept.
+//!
+//! ```
+//! use unshade_emulate::trial::{FILLINGS, Trials};
+//! use unshade_ir::Parameter;
+//! use unshade_ir::ty::Type;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/nvidia/kernels/sm_35/axpy.cubin");
+//! # let cubin = std::fs::read(path)?;
+//! let trials = Trials::new(&cubin)?;
+//! // The kernel is y[i] = a * x[i]: a float and two pointers.
+//! let known = [Parameter { offset: 0, size: 4, ty: Some(Type::Float(32)) }];
+//! let fields = trials.fields("axpy", &known).ok_or("too many fields")?;
+//! let fields = trials.infer("axpy", &fields, FILLINGS[0]);
+//! assert!(fields[1].is_pointer && fields[2].is_pointer);
+//! let outcome = trials.run("axpy", &fields, FILLINGS[0], true);
+//! assert!(outcome.result.is_ok() && outcome.changed);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::time::Duration;
+
+use unshade_core::Error;
+use unshade_ir::Parameter;
+use unshade_ir::ty::Type;
+
+use crate::interpret;
+use crate::launch::PARAMETERS;
+use crate::sanitize::{self, Tool};
+use crate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
+
+/// The limits of a run.
+const STEPS: u64 = 20_000;
+
+/// Maximum duration of a run.
+const TIME: Duration = Duration::from_secs(2);
+
+/// Maximum number of runs for inferring fields.
+const MAX_RUNS: usize = 200;
+
+/// The size of a buffer in bytes.
+pub const BUFFER: usize = 16 << 10;
+
+/// Maximum number of fields; kernels with more are skipped.
+const MAX_FIELDS: usize = 128;
+
+/// A field: some bytes of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its offset in the parameters.
+    pub offset: u32,
+    /// Its size in bytes, at most 8.
+    pub size: u8,
+    /// Whether it is a pointer.
+    pub is_pointer: bool,
+    /// Whether it is a floating-point number.
+    pub is_float: bool,
+}
+
+impl Field {
+    /// Returns a parameter, or part of one, as a field; `None` for more than 8 bytes.
+    fn new(parameter: &Parameter) -> Option<Self> {
+        let size = u8::try_from(parameter.size).ok().filter(|size| (1..=8).contains(size))?;
+        Some(Self {
+            offset: parameter.offset,
+            size,
+            is_pointer: matches!(parameter.ty, Some(Type::Pointer(..))) && size == 8,
+            is_float: matches!(parameter.ty, Some(Type::Float(_))),
+        })
+    }
+}
+
+/// How numbers and buffers are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filling {
+    /// Whether buffers contain floats rather than small integers.
+    pub floats: bool,
+    /// The numbers in the parameters.
+    pub numbers: Numbers,
+    /// The value that a shuffle returns for an inactive lane.
+    pub absent: u64,
+    /// Threads per block, unless the kernel requires a block size.
+    pub threads: u32,
+}
+
+/// The usual number of threads per block.
+pub const THREADS: u32 = 64;
+
+/// The numbers in the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// All the same.
+    Same(u32),
+    /// From 3 to 25.
+    Different,
+}
+
+/// The fillings, in the order in which they are tried.
+pub const FILLINGS: [Filling; 10] = {
+    const fn of_floats(numbers: Numbers) -> Filling {
+        Filling { floats: true, numbers, absent: 0, threads: THREADS }
+    }
+    const fn both(numbers: Numbers) -> [Filling; 2] {
+        [of_floats(numbers), Filling { floats: false, ..of_floats(numbers) }]
+    }
+    let [a, b] = both(Numbers::Different);
+    let [c, d] = both(Numbers::Same(64));
+    let [e, f] = both(Numbers::Same(4));
+    let [g, h] = both(Numbers::Same(1));
+    let [i, j] = both(Numbers::Same(2));
+    [a, b, c, d, e, f, g, h, i, j]
+};
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Number of executed instructions, or steps of the interpreter.
+    pub steps: u64,
+    /// The fault that ended it.
+    pub result: Result<(), Reason>,
+    /// Whether an integer was divided by zero.
+    pub divides_by_zero: bool,
+    /// Whether any buffer changed.
+    pub changed: bool,
+    /// The memory before the run.
+    pub before: Vec<(DevicePointer, Vec<u8>)>,
+    /// The memory after the run; empty after a fault.
+    pub after: Vec<(DevicePointer, Vec<u8>)>,
+    /// The arguments.
+    pub arguments: Vec<Argument>,
+    /// The grid.
+    pub grid: Grid,
+    /// The number of buffers that are global variables of the program.
+    pub variables: usize,
+}
+
+/// What a kernel is started with.
+struct Launch {
+    device: Device,
+    arguments: Vec<Argument>,
+    grid: Grid,
+    limits: Limits,
+}
+
+/// A cubin loaded into the memory of a device, which is copied for each run.
+#[derive(Clone, Debug)]
+pub struct Trials {
+    device: Device,
+    /// The loaded cubin.
+    pub module: Module,
+    /// The limit of instructions.
+    steps: u64,
+}
+
+impl Trials {
+    /// Loads a cubin.
+    ///
+    /// # Errors
+    /// Those of [`Module::load`].
+    pub fn new(cubin: &[u8]) -> Result<Self, Error> {
+        let mut device = Device::new();
+        device.limit_memory(64 << 20);
+        let module = Module::load(&mut device, cubin)?;
+        Ok(Self { device, module, steps: STEPS })
+    }
+
+    /// Returns the fields of a kernel: the known ones, and words where there are none. `None` if there are too many.
+    pub fn fields(&self, kernel: &str, known: &[Parameter]) -> Option<Vec<Field>> {
+        let mut fields = Vec::new();
+        let known: Vec<Field> = known.iter().filter_map(Field::new).collect();
+        for (start, parameter) in &self.module.kernel(kernel)?.parameters {
+            let start = start.saturating_sub(u32::try_from(PARAMETERS).unwrap_or(0));
+            let end = start.saturating_add(parameter.size.into());
+            let inside = known.iter().filter(|field| (start..end).contains(&field.offset));
+            let last = Field { offset: end, size: 0, is_pointer: false, is_float: false };
+            let mut at = start;
+            for field in inside.chain([&last]) {
+                // Bytes without a field are not read, or read as words.
+                while at < field.offset {
+                    let size = (field.offset - at).min(8 - (at - start) % 8);
+                    let size = u8::try_from(size).unwrap_or(8);
+                    fields.push(Field { offset: at, size, is_pointer: false, is_float: false });
+                    at += u32::from(size);
+                }
+                at = field.offset + u32::from(field.size);
+                if field.size > 0 {
+                    fields.push(*field);
+                }
+            }
+        }
+        (fields.len() <= MAX_FIELDS).then_some(fields)
+    }
+
+    /// Allows a multiple of the usual number of instructions: other code may need more for the same.
+    #[must_use]
+    pub fn with_patience(self, factor: u64) -> Self {
+        Self { steps: STEPS * factor, ..self }
+    }
+
+    /// Infers further pointers among the fields, by running.
+    pub fn infer(&self, name: &str, fields: &[Field], filling: Filling) -> Vec<Field> {
+        let mut fields = fields.to_vec();
+        let mut best = self.run(name, &fields, filling, false);
+        let mut runs = 0;
+        loop {
+            let is_outside =
+                matches!(best.result, Err(Reason::OutOfBounds { .. } | Reason::Misaligned { .. }));
+            if !is_outside || runs > MAX_RUNS {
+                return fields;
+            }
+            let mut chosen = None;
+            for index in 0..fields.len() {
+                let Some(field) = fields.get_mut(index).filter(|field| field.size == 8 && !field.is_pointer)
+                else {
+                    continue;
+                };
+                field.is_pointer = true;
+                runs += 1;
+                let outcome = self.run(name, &fields, filling, false);
+                if let Some(field) = fields.get_mut(index) {
+                    field.is_pointer = false;
+                }
+                if outcome.result.is_ok() && best.result.is_err() || outcome.steps > best.steps {
+                    best = outcome;
+                    chosen = Some(index);
+                }
+            }
+            match chosen.and_then(|index| fields.get_mut(index)) {
+                Some(field) => field.is_pointer = true,
+                None => return fields,
+            }
+        }
+    }
+
+    /// Runs a kernel.
+    pub fn run(&self, name: &str, fields: &[Field], filling: Filling, ordered: bool) -> Outcome {
+        self.run_as(None, name, fields, filling, ordered)
+    }
+
+    /// Runs a kernel from the code of these functions, rather than from its instructions.
+    pub fn run_as(
+        &self,
+        functions: Option<&[interpret::Function]>,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+        ordered: bool,
+    ) -> Outcome {
+        let mut outcome = Outcome {
+            steps: 0,
+            result: Ok(()),
+            divides_by_zero: false,
+            changed: false,
+            before: Vec::new(),
+            after: Vec::new(),
+            arguments: Vec::new(),
+            grid: Grid::new(2, 64),
+            variables: self.device.memory().count(),
+        };
+        outcome.result = self.launch_as(functions, name, fields, filling, ordered, &mut outcome);
+        outcome
+    }
+
+    /// Prepares a launch: memory and arguments.
+    fn launch(
+        &self,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+        ordered: bool,
+    ) -> Result<Launch, Reason> {
+        let mut device = self.device.clone();
+        let kernel = self.module.kernel(name).ok_or(Reason::Launch("no such kernel".into()))?;
+        let mut state = hash(name) | 1;
+        let mut bytes = Vec::new();
+        for (index, field) in fields.iter().enumerate() {
+            let value = if field.is_pointer {
+                let pointer = device.allocate(BUFFER as u64, "buffer")?;
+                device.write(pointer, &content(&mut state, filling.floats))?;
+                pointer.0
+            } else {
+                number(field, index, filling.numbers)
+            };
+            let end = field.offset as usize + usize::from(field.size);
+            bytes.resize(bytes.len().max(end), 0);
+            let place = bytes.iter_mut().skip(field.offset as usize).take(field.size.into());
+            place.zip(value.to_le_bytes()).for_each(|(place, byte)| *place = byte);
+        }
+        let argument = |offset: u32, size: u16| {
+            let start = offset.saturating_sub(u32::try_from(PARAMETERS).unwrap_or(0)) as usize;
+            let end = start + usize::from(size);
+            Argument((start..end).map(|at| bytes.get(at).copied().unwrap_or(0)).collect())
+        };
+        let parameters = kernel.parameters.iter();
+        let arguments = parameters.map(|(offset, parameter)| argument(*offset, parameter.size)).collect();
+        let limits =
+            Limits { steps: self.steps, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
+        // Kernels with a required block size depend on it.
+        let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
+        let grid =
+            Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([filling.threads, 1, 1]), shared };
+        Ok(Launch { device, arguments, grid, limits })
+    }
+
+    /// Returns why a kernel's results may depend on the order of its threads, or on memory that it never wrote.
+    pub fn reason_to_differ(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
+        let Launch { mut device, arguments, grid, limits } =
+            self.launch(name, fields, filling, false).ok()?;
+        let options = sanitize::Options { tools: vec![Tool::Races, Tool::Init], ..Default::default() };
+        let report = self.module.sanitize(&mut device, name, grid, &arguments, limits, &options).ok()?;
+        report.findings.first().map(|finding| finding.fault.reason.to_string())
+    }
+
+    fn launch_as(
+        &self,
+        functions: Option<&[interpret::Function]>,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+        ordered: bool,
+        outcome: &mut Outcome,
+    ) -> Result<(), Reason> {
+        let Launch { mut device, arguments, grid, limits } = self.launch(name, fields, filling, ordered)?;
+        (outcome.arguments, outcome.grid) = (arguments, grid);
+        let copy = |device: &Device| -> Vec<(DevicePointer, Vec<u8>)> {
+            device.memory().map(|(pointer, bytes)| (pointer, bytes.to_vec())).collect()
+        };
+        outcome.before = copy(&device);
+        let mut steps = 0;
+        let mut count = |_: &crate::Step<'_>| steps += 1;
+        let (module, grid, arguments) = (&self.module, outcome.grid, &outcome.arguments);
+        let launched = match functions {
+            None => module.launch(&mut device, name, grid, arguments, limits, Some(&mut count)),
+            Some(functions) => module.interpret(&mut device, functions, name, grid, arguments, limits),
+        };
+        outcome.steps = steps;
+        let summary = launched.map_err(|fault| fault.reason)?;
+        outcome.divides_by_zero = summary.divisions_by_zero > 0;
+        outcome.after = copy(&device);
+        outcome.changed = outcome.before != outcome.after;
+        Ok(())
+    }
+}
+
+/// Hashes a name (FNV-1a): the contents of a kernel's buffers depend on its name.
+pub fn hash(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+fn number(field: &Field, index: usize, numbers: Numbers) -> u64 {
+    let small = match numbers {
+        Numbers::Same(number) => number,
+        Numbers::Different => 3 + (index as u32 + 1) * 7 % 23,
+    };
+    match (field.is_float, field.size) {
+        (true, 8) => f64::from(small).to_bits(),
+        (true, _) => f32::to_bits(small as f32).into(),
+        _ => small.into(),
+    }
+}
+
+/// Generates floats from 0.5 to 2, or numbers below 16.
+fn content(state: &mut u64, floats: bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(BUFFER);
+    while bytes.len() < BUFFER {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        let bits = (*state >> 32) as u32;
+        let word = if floats { 0x3f00_0000 | bits & 0x00ff_ffff } else { bits & 15 };
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes
+}
+
+/// The comparison of a kernel's machine code with the code of functions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// They leave the same memory, on this many launches.
+    Same(usize),
+    /// They don't: how.
+    Different(String),
+    /// No launch could be compared: the machine code does not end, does not write anything, or depends on the order of
+    /// threads.
+    None(String),
+}
+
+/// Why a launch is not compared whose memory differs.
+const DIVIDES_BY_ZERO: &str = "it divides by zero, which C leaves undefined";
+
+/// Describes why a launch is not compared.
+fn described(reason: &Reason) -> String {
+    match reason {
+        Reason::Steps(limit) => format!("it executes more than {limit} instructions"),
+        Reason::Time(_) => String::from("it takes too long"),
+        reason => reason.to_string(),
+    }
+}
+
+/// How many times as many steps as instructions the interpreter may execute.
+const PATIENCE: u64 = 8;
+
+/// The value of inactive lanes with which a kernel is run again, to see whether it depends on them.
+const OTHER_ABSENT: u64 = 0x5a5a_5a5a;
+
+impl Trials {
+    /// Compares a kernel with the code of functions on all fillings. `known` are the parameters, or parts of them, whose
+    /// type is known.
+    pub fn compare(
+        &self,
+        kernel: &str,
+        known: &[Parameter],
+        functions: &[interpret::Function],
+    ) -> Comparison {
+        let Some(all) = self.fields(kernel, known) else {
+            return Comparison::None(String::from("it has too many parameters"));
+        };
+        let patient = self.clone().with_patience(PATIENCE);
+        let mut launches = 0;
+        let mut why = String::from("it writes nothing");
+        for filling in FILLINGS {
+            let fields = self.infer(kernel, &all, filling);
+            let expected = match self.reliable(kernel, &fields, filling) {
+                Ok(Some(outcome)) => outcome,
+                Ok(None) => continue,
+                Err(reason) => {
+                    why = described(&reason);
+                    continue;
+                }
+            };
+            let found = patient.run_as(Some(functions), kernel, &fields, filling, false);
+            let Some(what) = expected.difference(&found) else {
+                launches += 1;
+                continue;
+            };
+            match self.reason_to_differ(kernel, &fields, filling) {
+                Some(reason) => why = reason,
+                None if found.divides_by_zero => why = String::from(DIVIDES_BY_ZERO),
+                None => return Comparison::Different(what),
+            }
+        }
+        if launches > 0 { Comparison::Same(launches) } else { Comparison::None(why) }
+    }
+
+    /// Runs a kernel; `None` if it writes nothing.
+    ///
+    /// # Errors
+    /// If it faults, or what it writes is not the same in every run.
+    pub fn reliable(
+        &self,
+        kernel: &str,
+        fields: &[Field],
+        filling: Filling,
+    ) -> Result<Option<Outcome>, Reason> {
+        let outcome = self.run(kernel, fields, filling, true);
+        outcome.result.clone()?;
+        if !outcome.changed {
+            return Ok(None);
+        }
+        let other = Filling { absent: OTHER_ABSENT, ..filling };
+        if self.run(kernel, fields, other, true).after != outcome.after {
+            return Err(Reason::Order(String::from("a shuffle depends on inactive lanes")));
+        }
+        Ok(Some(outcome))
+    }
+}
+
+/// Compares one launch of a kernel with the code of functions. `device` has the memory before it.
+pub fn compare_launch(
+    module: &Module,
+    device: &Device,
+    functions: &[interpret::Function],
+    kernel: &str,
+    grid: Grid,
+    arguments: &[Argument],
+    limits: Limits,
+) -> Comparison {
+    let copy = |device: &Device| device.memory().map(|(at, bytes)| (at, bytes.to_vec())).collect();
+    let mut outcome = Outcome {
+        steps: 0,
+        result: Ok(()),
+        divides_by_zero: false,
+        changed: true,
+        before: Vec::new(),
+        after: Vec::new(),
+        arguments: arguments.to_vec(),
+        grid,
+        variables: 0,
+    };
+    let mut first = device.clone();
+    if let Err(fault) = module.launch(&mut first, kernel, grid, arguments, limits, None) {
+        return Comparison::None(fault.to_string());
+    }
+    let expected = Outcome { after: copy(&first), ..outcome.clone() };
+    let limits = Limits { steps: limits.steps.saturating_mul(PATIENCE), ..limits };
+    let mut second = device.clone();
+    match module.interpret(&mut second, functions, kernel, grid, arguments, limits) {
+        Ok(summary) => {
+            outcome.after = copy(&second);
+            outcome.divides_by_zero = summary.divisions_by_zero > 0;
+        }
+        Err(fault) => outcome.result = Err(fault.reason),
+    }
+    match expected.difference(&outcome) {
+        None => Comparison::Same(1),
+        Some(_) if outcome.divides_by_zero => Comparison::None(String::from(DIVIDES_BY_ZERO)),
+        Some(what) => Comparison::Different(what),
+    }
+}
+
+impl Outcome {
+    /// Describes how another run of the same launch differs. All NaNs are equal.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        if let Err(reason) = &other.result {
+            return Some(reason.to_string());
+        }
+        let are_equal = |size: usize| {
+            let pairs = self.after.iter().zip(&other.after);
+            pairs.fold(self.after.len() == other.after.len(), |are_equal, ((_, one), (_, other))| {
+                are_equal && are_same(one, other, size)
+            })
+        };
+        (!are_equal(4) && !are_equal(8)).then(|| first_difference(&self.after, &other.after))
+    }
+
+    /// Returns the buffers after the run.
+    pub fn buffers(&self) -> &[(DevicePointer, Vec<u8>)] {
+        self.after.get(self.variables..).unwrap_or(&[])
+    }
+
+    /// Returns the contents of these buffers. Their addresses depend on the size of the program's variables.
+    pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.buffers().iter().map(|(_, bytes)| bytes.as_slice())
+    }
+}
+
+/// Returns whether two memories are the same, where floats of some size may be different NaNs.
+fn are_same(one: &[u8], other: &[u8], size: usize) -> bool {
+    let is_nan = |bytes: &[u8]| match bytes {
+        [a, b, c, d] => f32::from_le_bytes([*a, *b, *c, *d]).is_nan(),
+        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]).is_nan(),
+        _ => false,
+    };
+    let mut pairs = one.chunks(size).zip(other.chunks(size));
+    one == other || pairs.all(|(one, other)| one == other || is_nan(one) && is_nan(other))
+}
+
+/// Describes the first difference of two memories.
+pub fn first_difference(left: &[(DevicePointer, Vec<u8>)], right: &[(DevicePointer, Vec<u8>)]) -> String {
+    for ((pointer, left), (_, right)) in left.iter().zip(right) {
+        if let Some(at) = left.iter().zip(right).position(|(left, right)| left != right) {
+            let at = at & !3;
+            let word = |bytes: &[u8]| {
+                let bytes = bytes.get(at..at + 4).unwrap_or(&[]);
+                bytes.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+            };
+            return format!("{:#010x} and {:#010x} at {:#x}", word(left), word(right), pointer.0 + at as u64);
+        }
+    }
+    String::from("memory of other sizes")
+}
