@@ -96,6 +96,8 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::MultiplyHigh => ((u128::from(at(0)) * u128::from(at(1))) >> 64) as u64,
         Intrinsic::ReciprocalHigh => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
         Intrinsic::ReciprocalSqrtHigh => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
+        Intrinsic::PermuteBytes => permuted(at(0), at(1), at(2)),
+        Intrinsic::SelectBytes if at(3) == 0 => permuted(at(0), at(1), at(2)),
         Intrinsic::Abs(I32) => u64::from((at(0) as i32).unsigned_abs()),
         Intrinsic::Abs(I64) => at(0).cast_signed().unsigned_abs(),
         Intrinsic::Min(U32 | U64) => at(0).min(at(1)),
@@ -103,6 +105,17 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::Min(I32) => u64::from((at(0) as i32).min(at(1) as i32).cast_unsigned()),
         Intrinsic::Max(I32) => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
         _ => return None,
+    })
+}
+
+/// Returns four of the eight bytes of two words; bit 3 of a nibble of the selector replicates the byte's sign.
+fn permuted(a: u64, b: u64, selector: u64) -> u64 {
+    let both = b << 32 | a & 0xffff_ffff;
+    (0..4).fold(0, |word, index| {
+        let nibble = selector >> (4 * index) & 15;
+        let byte = both >> (8 * (nibble & 7)) & 0xff;
+        let byte = if nibble & 8 == 0 { byte } else { (byte >> 7) * 0xff };
+        word | byte << (8 * index)
     })
 }
 

@@ -1,13 +1,16 @@
-//! Divisions of a 64-bit number by a constant, and of a constant by such a number.
+//! Divisions of a number by a constant, and of a constant by a number.
 //!
-//! A compiler multiplies by the scaled reciprocal of a constant and shifts, in 32-bit halves. The quotient is often never
-//! there as one number, only the remainder. But all of it is computed from one number: the *leaf*, on which every path
-//! from the result meets. The results for a few numbers suggest the constant, and all trials must agree with it.
+//! A compiler multiplies by the scaled reciprocal of a constant and shifts; with 64 bits, in 32-bit halves. The quotient is
+//! often never there as one number, only the remainder. But all of it is computed from one number: the *leaf*, on which
+//! every path from the result meets. The results for a few numbers suggest the constant, and all trials must agree with it.
+//! The error of a product with a reciprocal grows with the number, and is largest just below a multiple of the divisor: so the
+//! trials include the numbers around the largest multiples.
 
-use super::{QuotientSearch, Replacements};
+use super::{QuotientSearch, Replacements, is_estimate, parts_of};
+use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
+use crate::ir::fold::{masked, signed};
 use crate::ir::{Function, Intrinsic, Op, ValueId, ValueMap};
-use std::collections::BinaryHeap;
 
 /// Maximum number of values between the result and the leaf.
 const MAX_BETWEEN: usize = 160;
@@ -19,6 +22,7 @@ const MAX_LEAVES: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ByConstant {
     op: Op,
+    width: u8,
     constant: u64,
     /// Whether the constant is the dividend.
     is_dividend: bool,
@@ -28,7 +32,21 @@ impl ByConstant {
     /// Returns the result for a number; `None` if it is undefined.
     fn value(self, number: u64) -> Option<u64> {
         let inputs = if self.is_dividend { [self.constant, number] } else { [number, self.constant] };
-        operate(self.op, &inputs, 64, 64)
+        operate(self.op, &inputs, self.width, self.width).map(|value| masked(value, self.width))
+    }
+
+    /// Returns the numbers around multiples of the constant: the largest ones, and some others.
+    fn critical(self, numbers: &[u64]) -> Vec<u64> {
+        let most = masked(u64::MAX, self.width);
+        let size = signed(self.constant, self.width).unsigned_abs().min(self.constant);
+        let multiple = |number: u64| number / size * size;
+        let largest = [most, most >> 1].into_iter().flat_map(|end| (0..3).map(move |index| (end, index)));
+        let largest = largest.map(|(end, index)| multiple(end).wrapping_sub(size.wrapping_mul(index)));
+        let others = numbers.iter().take(80).map(|number| multiple(*number));
+        let near = |number: u64| [number.wrapping_sub(1), number, number.wrapping_add(1)];
+        // Of negative numbers, those with the largest magnitude.
+        let both = largest.chain(others).flat_map(near).flat_map(|number| [number, number.wrapping_neg()]);
+        both.map(|number| masked(number, self.width)).collect()
     }
 
     /// Returns the operator of the division.
@@ -38,90 +56,31 @@ impl ByConstant {
 
     /// Returns the inputs of the division.
     pub(super) fn inputs(self, function: &mut Function, leaf: ValueId) -> Vec<ValueId> {
-        let constant = function.constant(self.constant, 64);
+        let constant = function.constant(self.constant, self.width);
         if self.is_dividend { vec![constant, leaf] } else { vec![leaf, constant] }
     }
 }
 
 impl QuotientSearch<'_> {
-    /// Replaces a 64-bit value that is a division of the one number that it is computed from.
+    /// Replaces a value that is a division of the one number that it is computed from.
     pub(super) fn search_leaf(&mut self, root: ValueId, found: &mut Replacements) {
-        let is_root = matches!(
-            self.function.op(root),
-            Op::Add | Op::Sub | Op::Concat | Op::Shr | Op::Sar | Op::Select | Op::Phi
-        );
-        if self.function.width(root) != 64 || !is_root {
+        let width = self.function.width(root);
+        let is_root = match self.function.op(root) {
+            Op::Add | Op::Sub | Op::Shr | Op::Sar | Op::Select | Op::Phi => matches!(width, 32 | 64),
+            Op::Concat => width == 64,
+            Op::High => width == 32,
+            _ => false,
+        };
+        if !is_root {
             return;
         }
-        self.rank();
-        let mut heap = BinaryHeap::from([(self.ranks[root], root)]);
-        let mut seen = vec![root];
-        let mut parts = Vec::new();
-        let (mut is_division, mut tried) = (false, 0);
-        while let Some((_, id)) = heap.pop() {
-            self.steps = self.steps.saturating_sub(1);
-            if heap.is_empty() && id != root && is_division && self.function.width(id) == 64 {
-                if let Some(division) = self.division_of(root, id) {
-                    return found.leaves.push((root, id, division));
-                }
-                tried += 1;
-            }
-            parts.clear();
-            let is_inner = self.parts(id, &mut parts).is_some();
-            if !is_inner || tried >= MAX_LEAVES || seen.len() > MAX_BETWEEN || self.steps == 0 {
-                return;
-            }
-            is_division |= self.is_division_step(id);
-            for part in parts.drain(..) {
-                if self.function.number(part).is_none() && !seen.contains(&part) {
-                    seen.push(part);
-                    heap.push((self.ranks[part], part));
-                }
+        let origins = self.origins.get_or_insert_with(|| Origins::new(self.function, self.graph));
+        let leaves = origins.leaves(root).filter(|leaf| self.function.width(*leaf) == width);
+        for leaf in leaves.take(MAX_LEAVES).collect::<Vec<_>>() {
+            if let Some(division) = self.division_of(root, leaf) {
+                return found.leaves.push((root, leaf, division));
             }
         }
-    }
-
-    /// Returns whether an operation is typical of a division: the upper half of a product, or an estimate.
-    pub(super) fn is_division_step(&self, id: ValueId) -> bool {
-        match self.function.op(id) {
-            Op::High => self.function.op(self.function.input(id, 0)) == Op::Mul,
-            Op::Call(Intrinsic::MultiplyHigh) => true,
-            _ => self.is_estimate(id),
-        }
-    }
-
-    /// Ranks values so that each is above those that it is computed from.
-    fn rank(&mut self) {
-        if !self.ranks.is_empty() {
-            return;
-        }
-        const UNRANKED: u32 = u32::MAX;
-        let count = self.function.values.len();
-        let mut ranks = ValueMap::filled(UNRANKED, count);
-        let mut next = 0;
-        let mut stack: Vec<(ValueId, bool)> = Vec::new();
-        let mut parts = Vec::new();
-        for id in self.function.values.keys() {
-            stack.push((id, false));
-            while let Some((id, is_done)) = stack.pop() {
-                if ranks[id] != UNRANKED {
-                    continue;
-                }
-                if is_done {
-                    ranks[id] = next;
-                    next += 1;
-                    continue;
-                }
-                stack.push((id, true));
-                parts.clear();
-                if self.parts(id, &mut parts).is_some() {
-                    stack.extend(
-                        parts.iter().filter(|part| ranks[**part] == UNRANKED).map(|part| (*part, false)),
-                    );
-                }
-            }
-        }
-        self.ranks = ranks;
     }
 
     fn division_of(&mut self, root: ValueId, leaf: ValueId) -> Option<ByConstant> {
@@ -129,48 +88,42 @@ impl QuotientSearch<'_> {
         if let Some(known) = self.cache.leaves.get(&expression) {
             return *known;
         }
-        let found = self.try_constants(&expression)?;
+        let found = self.try_constants(&expression, self.function.width(root))?;
         self.cache.leaves.insert(expression, found);
         found
     }
 
     /// Finds the division that an expression of one leaf equals; the outer `None` means that the budget is exhausted.
-    fn try_constants(&mut self, expression: &Expression) -> Option<Option<ByConstant>> {
-        let numbers: Vec<u64> = self.pairs(64, false).iter().flatten().copied().collect();
+    fn try_constants(&mut self, expression: &Expression, width: u8) -> Option<Option<ByConstant>> {
+        let numbers: Vec<u64> = self.pairs(width, false).iter().flatten().copied().collect();
         let mut value = |number: u64| {
             self.budget = self.budget.checked_sub(1)?;
             Some(expression.value(&[number], &mut self.cache.values))
         };
+        let by = |op, constant| ByConstant { op, width, constant, is_dividend: false };
+        let of = |op, constant| ByConstant { op, width, constant, is_dividend: true };
         let mut suggested = Vec::new();
-        let signed = i64::MAX.cast_unsigned();
-        if let (Some(unsigned), Some(positive)) = (value(u64::MAX)?, value(signed)?) {
-            let by = |op, constant| ByConstant { op, constant, is_dividend: false };
-            let of = |op, constant| ByConstant { op, constant, is_dividend: true };
-            if let Some(constant) = u64::MAX.checked_div(unsigned) {
-                suggested.push(by(Op::Udiv, constant));
-            }
-            let divisor = i64::MAX.checked_div(positive.cast_signed()).map(i64::cast_unsigned);
-            suggested.extend(divisor.map(|constant| by(Op::Sdiv, constant)));
-            suggested.extend([of(Op::Urem, unsigned), of(Op::Srem, positive)]);
+        let (most, positive) = (masked(u64::MAX, width), masked(u64::MAX, width) >> 1);
+        if let (Some(unsigned), Some(result)) = (value(most)?, value(positive)?) {
+            suggested.extend(most.checked_div(unsigned).map(|constant| by(Op::Udiv, constant)));
+            let divisor = positive.cast_signed().checked_div(signed(result, width));
+            suggested.extend(divisor.map(|constant| by(Op::Sdiv, masked(constant.cast_unsigned(), width))));
+            suggested.extend([of(Op::Urem, unsigned), of(Op::Srem, result)]);
             // What the remainder leaves are multiples of the constant.
             let mut divisor = 0;
-            for number in numbers.iter().map(|number| number >> 1).filter(|number| number >> 40 != 0).take(12)
-            {
-                divisor = gcd(divisor, number.wrapping_sub(value(number)??));
+            let is_large = |number: &u64| number >> (width - 24) != 0;
+            for number in numbers.iter().map(|number| number >> 1).filter(is_large).take(12) {
+                divisor = gcd(divisor, masked(number.wrapping_sub(value(number)??), width));
             }
             suggested.extend([by(Op::Urem, divisor), by(Op::Srem, divisor)]);
         }
         if let Some(one) = value(1)? {
-            let dividend = |op| ByConstant { op, constant: one, is_dividend: true };
-            suggested.extend([dividend(Op::Udiv), dividend(Op::Sdiv)]);
+            suggested.extend([of(Op::Udiv, one), of(Op::Sdiv, one)]);
         }
         suggested.retain(|division| division.constant > 1);
         for division in suggested {
-            let constant = division.constant;
-            let multiples = numbers.iter().take(80).map(|number| (number / constant).wrapping_mul(constant));
-            let near = multiples.flat_map(|number| [number.wrapping_sub(1), number, number.wrapping_add(1)]);
             let mut fits = true;
-            for number in numbers.iter().copied().chain(near) {
+            for number in numbers.iter().copied().chain(division.critical(&numbers)) {
                 let Some(wanted) = division.value(number) else { continue };
                 if value(number)? != Some(wanted) {
                     fits = false;
@@ -182,6 +135,92 @@ impl QuotientSearch<'_> {
             }
         }
         Some(None)
+    }
+}
+
+/// What values are computed from.
+pub(super) struct Origins {
+    /// The nearest value that all paths from the inputs pass, or none: the immediate dominator in the graph of inputs.
+    nearest: ValueMap<ValueId>,
+    /// The number of such values above each other.
+    depth: ValueMap<u32>,
+    /// The most steps of a division on a path to the value.
+    steps: ValueMap<u32>,
+}
+
+impl Origins {
+    fn new(function: &Function, graph: &Graph) -> Self {
+        let count = function.values.len();
+        let mut origins = Self {
+            nearest: ValueMap::filled(ValueId::NONE, count),
+            depth: ValueMap::filled(0, count),
+            steps: ValueMap::filled(0, count),
+        };
+        let mut is_done = ValueMap::filled(false, count);
+        let mut stack: Vec<(ValueId, bool)> = Vec::new();
+        let mut parts = Vec::new();
+        for id in function.values.keys() {
+            stack.push((id, false));
+            while let Some((id, has_inputs)) = stack.pop() {
+                if is_done[id] {
+                    continue;
+                }
+                parts.clear();
+                let is_inner = parts_of(function, graph, id, &mut parts).is_some();
+                parts.retain(|part| function.number(*part).is_none());
+                if has_inputs || !is_inner {
+                    is_done[id] = true;
+                    if is_inner {
+                        origins.add(id, &parts, is_division_step(function, id));
+                    }
+                    continue;
+                }
+                stack.push((id, true));
+                stack.extend(parts.iter().filter(|part| !is_done[**part]).map(|part| (*part, false)));
+            }
+        }
+        origins
+    }
+
+    /// Adds a value that is computed from others, which may include itself: a loop has no value before it.
+    fn add(&mut self, id: ValueId, parts: &[ValueId], is_step: bool) {
+        let Some((first, rest)) = parts.split_first() else { return };
+        let nearest = rest.iter().fold(*first, |a, b| self.common(a, *b));
+        self.nearest[id] = if nearest == id { ValueId::NONE } else { nearest };
+        self.depth[id] = if nearest == ValueId::NONE { 0 } else { self.depth[nearest] + 1 };
+        let most = parts.iter().map(|part| self.steps[*part]).max().unwrap_or(0);
+        self.steps[id] = most.saturating_add(u32::from(is_step));
+    }
+
+    /// Returns the nearest value that all paths from two values pass, if it is not too far.
+    fn common(&self, mut a: ValueId, mut b: ValueId) -> ValueId {
+        for _ in 0..MAX_BETWEEN {
+            if a == b || a == ValueId::NONE || b == ValueId::NONE {
+                break;
+            }
+            if self.depth[a] >= self.depth[b] {
+                a = self.nearest[a];
+            } else {
+                b = self.nearest[b];
+            }
+        }
+        if a == b { a } else { ValueId::NONE }
+    }
+
+    /// Returns the values that all paths from a result pass, nearest first, with a step of a division between.
+    fn leaves(&self, root: ValueId) -> impl Iterator<Item = ValueId> {
+        let next = move |id: &ValueId| Some(self.nearest[*id]).filter(|id| *id != ValueId::NONE);
+        let all = std::iter::successors(next(&root), next);
+        all.take(MAX_BETWEEN).filter(move |leaf| self.steps[*leaf] < self.steps[root])
+    }
+}
+
+/// Returns whether an operation is typical of a division: the upper half of a product, or an estimate.
+pub(super) fn is_division_step(function: &Function, id: ValueId) -> bool {
+    match function.op(id) {
+        Op::High => function.op(function.input(id, 0)) == Op::Mul,
+        Op::Call(Intrinsic::MultiplyHigh) => true,
+        _ => is_estimate(function, id),
     }
 }
 

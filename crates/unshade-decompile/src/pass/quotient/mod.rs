@@ -15,7 +15,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::{Function, Intrinsic, Number, Op, Rounding, ValueId, ValueMap};
 use crate::pass::graph::decided;
-use leaf::ByConstant;
+use leaf::{ByConstant, Origins, is_division_step};
 use std::rc::Rc;
 
 /// Maximum number of values to examine that depend on one estimate.
@@ -39,9 +39,6 @@ const ESTIMATED: [Intrinsic; 6] = [
 
 /// Maximum number of evaluations of expressions per function.
 const MAX_EVALUATIONS: usize = 400_000;
-
-/// Maximum number of values between results and leaves that are visited per function.
-const MAX_STEPS: usize = 4_000_000;
 
 /// Number of pairs of numbers to try, several of each kind.
 const TRIALS: usize = 60;
@@ -79,13 +76,12 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         graph,
         users: None,
         estimates: ValueMap::new(),
-        ranks: ValueMap::new(),
+        origins: None,
         budget: MAX_EVALUATIONS,
-        steps: MAX_STEPS,
         cache,
     };
     let mut found = Replacements::default();
-    let has_steps = search.function.values.keys().any(|id| search.is_division_step(id));
+    let has_steps = search.function.values.keys().any(|id| is_division_step(search.function, id));
     for id in search.function.values.keys() {
         if search.function.is_replaced(id) {
             continue;
@@ -137,10 +133,9 @@ struct QuotientSearch<'a> {
     users: Option<IdLists<ValueId>>,
     /// For each value, the last estimate that it was found to depend on.
     estimates: ValueMap<ValueId>,
-    /// For each value, a number above those of the values that it is computed from, once that was asked.
-    ranks: ValueMap<u32>,
+    /// What values are computed from, once that was asked.
+    origins: Option<Origins>,
     budget: usize,
-    steps: usize,
     cache: &'a mut Cache,
 }
 
@@ -158,52 +153,17 @@ impl QuotientSearch<'_> {
         IdLists::new(count, &pairs)
     }
 
-    /// Appends the inputs of a value to a list and returns its operator: a phi of two edges is a select by the branch
-    /// condition.
     fn parts(&self, id: ValueId, parts: &mut Vec<ValueId>) -> Option<Op> {
-        let op = self.function.op(id);
-        match op {
-            Op::Phi => {
-                parts.extend(self.choice(id)?);
-                Some(Op::Select)
-            }
-            Op::Undefined
-            | Op::Parameter(_)
-            | Op::Special(_)
-            | Op::Symbol(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Unlifted(_)
-            | Op::Result(_) => None,
-            Op::Call(call) if !call.is_pure() => None,
-            op => {
-                let start = parts.len();
-                let inputs = 0..self.function.inputs(id).len();
-                parts.extend(inputs.map(|index| self.function.input(id, index)));
-                (!parts[start..].contains(&ValueId::NONE)).then_some(op)
-            }
-        }
+        parts_of(self.function, self.graph, id, parts)
     }
 
     /// Returns the condition of a phi, its value if that holds, and the other one.
     fn choice(&self, phi: ValueId) -> Option<[ValueId; 3]> {
-        let (condition, yes) = decided(self.function, self.graph, phi)?;
-        Some([condition, self.function.input(phi, yes), self.function.input(phi, 1 - yes)])
+        choice(self.function, self.graph, phi)
     }
 
-    /// Returns whether a value is the single-precision reciprocal of an integer.
     fn is_estimate(&self, id: ValueId) -> bool {
-        let function = self.function;
-        if function.op(id) != Op::FloatDiv || function.width(id) != 32 {
-            return false;
-        }
-        let divisor = function.input(id, 1);
-        let is_integer = match function.op(divisor) {
-            Op::UnsignedToFloat | Op::SignedToFloat => true,
-            Op::Call(call) => ESTIMATED.contains(&call),
-            _ => false,
-        };
-        is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
+        is_estimate(self.function, id)
     }
 
     /// Searches for 32-bit quotients among the dependents of an estimate.
@@ -478,6 +438,53 @@ fn is_nan(bits: u64, width: u8) -> bool {
         64 => f64::from_bits(bits).is_nan(),
         _ => f32::from_bits(bits as u32).is_nan(),
     }
+}
+
+/// Appends the inputs of a value to a list and returns its operator: a phi of two edges is a select by the branch
+/// condition.
+fn parts_of(function: &Function, graph: &Graph, id: ValueId, parts: &mut Vec<ValueId>) -> Option<Op> {
+    let op = function.op(id);
+    match op {
+        Op::Phi => {
+            parts.extend(choice(function, graph, id)?);
+            Some(Op::Select)
+        }
+        Op::Undefined
+        | Op::Parameter(_)
+        | Op::Special(_)
+        | Op::Symbol(_)
+        | Op::Load(_)
+        | Op::Store(_)
+        | Op::Unlifted(_)
+        | Op::Result(_) => None,
+        Op::Call(call) if !call.is_pure() => None,
+        op => {
+            let start = parts.len();
+            let inputs = 0..function.inputs(id).len();
+            parts.extend(inputs.map(|index| function.input(id, index)));
+            (!parts[start..].contains(&ValueId::NONE)).then_some(op)
+        }
+    }
+}
+
+/// Returns the condition of a phi of two edges, its value if that holds, and the other one.
+fn choice(function: &Function, graph: &Graph, phi: ValueId) -> Option<[ValueId; 3]> {
+    let (condition, yes) = decided(function, graph, phi)?;
+    Some([condition, function.input(phi, yes), function.input(phi, 1 - yes)])
+}
+
+/// Returns whether a value is the single-precision reciprocal of an integer.
+fn is_estimate(function: &Function, id: ValueId) -> bool {
+    if function.op(id) != Op::FloatDiv || function.width(id) != 32 {
+        return false;
+    }
+    let divisor = function.input(id, 1);
+    let is_integer = match function.op(divisor) {
+        Op::UnsignedToFloat | Op::SignedToFloat => true,
+        Op::Call(call) => ESTIMATED.contains(&call),
+        _ => false,
+    };
+    is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
 }
 
 /// Returns pairs of integers of every length.

@@ -32,14 +32,14 @@ impl Rewriter<'_> {
         self.quotient(Op::Udiv, factor, found)
     }
 
-    /// Recognises the signed form: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`, perhaps with `mulhi(x, m - 2^32) + x`.
+    /// Recognises the signed form: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
     fn divided_signed(&mut self, a: ValueId, b: ValueId) -> Option<ValueId> {
         let (high, shift) = match self.op(a) {
             Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
             _ => (a, 0),
         };
-        let (factor, magic) = self.signed_product(high)?;
-        if shift >= 31 {
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 31 {
             return None;
         }
         let is_sign = |this: &Self| {
@@ -51,7 +51,8 @@ impl Rewriter<'_> {
                     && this.input(this.input(double, 0), 0) == high
                     && this.num(this.input(double, 1)) == Some(2)
         };
-        if !is_sign(self) || magic < 1 << 16 {
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if !is_sign(self) || self.op(factor) != Op::SignExtend || !(1 << 16..1 << 31).contains(&magic) {
             return None;
         }
         let power = 1_u128 << (32 + shift);
@@ -62,29 +63,6 @@ impl Rewriter<'_> {
                 .is_some_and(|rest| rest >= 1 && rest <= 1 << (shift + 1))
         })?;
         self.quotient(Op::Sdiv, factor, found)
-    }
-
-    /// Returns the inputs of `mulhi(x, m)`: the widened number, and the factor. A factor from 2<sup>31</sup> to
-    /// 2<sup>32</sup> does not fit in a signed number: it is `mulhi(x, m - 2^32) + x`.
-    fn signed_product(&self, high: ValueId) -> Option<(ValueId, u64)> {
-        let upper = |half: ValueId| {
-            let product = self.input(half, 0);
-            let is_product = self.op(half) == Op::High && self.op(product) == Op::Mul;
-            let factor = if is_product { self.input(product, 0) } else { return None };
-            let magic = self.num(self.input(product, 1))?;
-            let is_signed = self.op(factor) == Op::SignExtend && self.width(half) == 32;
-            is_signed.then_some((factor, magic))
-        };
-        if self.op(high) != Op::Add {
-            return upper(high).filter(|(_, magic)| *magic < 1 << 31);
-        }
-        let (a, b) = (self.input(high, 0), self.input(high, 1));
-        [(a, b), (b, a)].into_iter().find_map(|(half, number)| {
-            let (factor, magic) = upper(half)?;
-            let is_negative = (1_u64 << 31).wrapping_neg() <= magic;
-            (is_negative && self.input(factor, 0) == number)
-                .then(|| (factor, magic.wrapping_add(1 << 32)))
-        })
     }
 
     /// Returns the quotient of a value that was widened for the multiplication.
