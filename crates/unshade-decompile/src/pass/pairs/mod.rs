@@ -11,6 +11,9 @@ mod sum;
 
 use crate::ir::{BlockId, Function, NO_ADDRESS, Op, Value, ValueId};
 
+/// Maximum number of constant factors of a product.
+const MAX_FACTORS: usize = 4;
+
 /// The state of recognising pairs in a function.
 pub struct Pairs<'a> {
     /// The function.
@@ -149,31 +152,38 @@ impl Pairs<'_> {
         else {
             return false;
         };
-        let (x, y) = (self.input(low, 0), self.input(low, 1));
-        match self.op(low) {
-            Op::Mul => self.same(a, x) && self.same(b, y) || self.same(a, y) && self.same(b, x),
-            Op::Shl => {
-                let power = self.number(y).filter(|shift| *shift < 32).map(|shift| 1_u64 << shift);
-                let is_power =
-                    |part: LowPart| matches!(part, LowPart::Number(number) if Some(number) == power);
-                self.same(a, x) && is_power(b) || self.same(b, x) && is_power(a)
+        match (a, b) {
+            (LowPart::Number(a), LowPart::Number(b)) => {
+                self.number(low).is_some_and(|number| a.wrapping_mul(b) as u32 == number as u32)
             }
-            Op::Constant(number) => matches!((a, b), (LowPart::Number(a), LowPart::Number(b))
-                if a.wrapping_mul(b) as u32 == number as u32),
-            _ => match (a, b) {
-                (LowPart::Value(value), LowPart::Number(1)) | (LowPart::Number(1), LowPart::Value(value)) => {
-                    value == low
-                }
-                _ => false,
-            },
+            (LowPart::Value(value), LowPart::Number(number))
+            | (LowPart::Number(number), LowPart::Value(value)) => {
+                self.factor_of(low, value) == Some(number as u32)
+            }
+            (LowPart::Value(a), LowPart::Value(b)) => {
+                let (x, y) = (self.input(low, 0), self.input(low, 1));
+                self.op(low) == Op::Mul && (a == x && b == y || a == y && b == x)
+            }
         }
     }
 
-    fn same(&self, part: LowPart, id: ValueId) -> bool {
-        match part {
-            LowPart::Value(value) => value == id,
-            LowPart::Number(number) => self.number(id) == Some(number),
+    /// Returns the number by which a 32-bit value is multiplied to give another one, perhaps in steps:
+    /// `v * 10 << 3` is 80 times `v`.
+    fn factor_of(&self, product: ValueId, value: ValueId) -> Option<u32> {
+        let (mut id, mut factor) = (product, 1_u32);
+        for _ in 0..MAX_FACTORS {
+            if id == value {
+                return Some(factor);
+            }
+            let number = self.number(self.input(id, 1))?;
+            factor = match self.op(id) {
+                Op::Mul => factor.wrapping_mul(number as u32),
+                Op::Shl if number < 32 => factor.wrapping_shl(number as u32),
+                _ => return None,
+            };
+            id = self.input(id, 0);
         }
+        None
     }
 
     /// Returns the lower half of a value extended to 64 bits.

@@ -105,6 +105,9 @@ impl Rewriter<'_> {
                 return Some(self.make(Op::Add, width, &[window, offset]));
             }
             Op::Xor if a == b => return Some(self.constant(0, width)),
+            Op::Xor if y.is_none() && (self.op(a) == Op::Xor || self.op(b) == Op::Xor) => {
+                return self.without_pairs(width, a, b);
+            }
             Op::Neg if self.op(a) == Op::Neg => return Some(self.input(a, 0)),
             Op::Not if self.op(a) == Op::Not => return Some(self.input(a, 0)),
             Op::Neg if self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 1 => {

@@ -3,6 +3,7 @@
 //! Each value is visited with settled inputs; `rewrite` returns its replacement. A pure value is also replaced by an
 //! equal one that dominates it.
 
+mod cancel;
 mod choice;
 mod condition;
 mod divide;
