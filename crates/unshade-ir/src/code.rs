@@ -111,7 +111,7 @@ pub struct Input {
 }
 
 impl Code {
-    /// Creates the code of a module's function.
+    /// Creates the code of a module's function, which must be sound: see [`verify`](super::verify::verify).
     ///
     /// ```
     /// use unshade_ir::{code::{Code, Step}, text};
