@@ -19,8 +19,7 @@ use unshade_emulate::interpret::Function;
 use unshade_emulate::trial::{FILLINGS, Trials, hash};
 
 use super::super::kernel_runs::kind;
-use super::{of_folder, packages, short};
-use crate::sh;
+use super::{all_cubins, short};
 
 /// The stages at which functions are interpreted. The first two are names of passes.
 const STAGES: [&str; 3] = ["lift", "hoist", "text"];
@@ -42,18 +41,7 @@ enum Verdict {
 
 pub(in super::super) fn run(sample: Option<usize>) -> Result<()> {
     let sample = sample.unwrap_or(1).max(1);
-    let mut cubins = packages::cubins(30)?;
-    if cubins.is_empty() {
-        println!("skipped: the packages are missing; run `cargo xtask corpus --set cuda`");
-    }
-    match sh::env_path("UNSHADE_CORPUS") {
-        None => println!("skipped: UNSHADE_CORPUS is not set"),
-        Some(corpus) => {
-            for name in ["sm_30", "sm_35", "kernels/sm_35", "loop"] {
-                cubins.extend(of_folder(&corpus.join("cuda").join(name))?);
-            }
-        }
-    }
+    let cubins = all_cubins()?;
     let mut wanted: BTreeMap<(u64, usize), (usize, String)> = BTreeMap::new();
     for (index, data) in cubins.iter().enumerate() {
         let names = Trials::new(data).map(|loaded| {

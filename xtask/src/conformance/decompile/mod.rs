@@ -104,6 +104,23 @@ fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> 
     Ok(())
 }
 
+/// Returns the cubins of the packages for sm_30 and those of the corpus, and prints what is missing.
+fn all_cubins() -> Result<Vec<Vec<u8>>> {
+    let mut cubins = packages::cubins(30)?;
+    if cubins.is_empty() {
+        println!("skipped: the packages are missing; run `cargo xtask corpus --set cuda`");
+    }
+    match sh::env_path("UNSHADE_CORPUS") {
+        None => println!("skipped: UNSHADE_CORPUS is not set"),
+        Some(corpus) => {
+            for name in ["sm_30", "sm_35", "kernels/sm_35", "loop"] {
+                cubins.extend(of_folder(&corpus.join("cuda").join(name))?);
+            }
+        }
+    }
+    Ok(cubins)
+}
+
 fn of_folder(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

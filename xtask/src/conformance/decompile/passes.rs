@@ -15,26 +15,14 @@ use unshade::decompiler::ir::text::parse;
 use unshade::decompiler::ir::verify::verify;
 use unshade::nv::Cubin;
 
-use super::{of_folder, packages, short};
-use crate::sh;
+use super::{all_cubins, short};
 
 /// The faults of a pass: their number, and the first one.
 type Faults = BTreeMap<String, (usize, String)>;
 
 pub(in super::super) fn run(sample: Option<usize>) -> Result<()> {
     let sample = sample.unwrap_or(1).max(1);
-    let mut cubins = packages::cubins(30)?;
-    if cubins.is_empty() {
-        println!("skipped: the packages are missing; run `cargo xtask corpus --set cuda`");
-    }
-    match sh::env_path("UNSHADE_CORPUS") {
-        None => println!("skipped: UNSHADE_CORPUS is not set"),
-        Some(corpus) => {
-            for name in ["sm_30", "sm_35", "kernels/sm_35", "loop"] {
-                cubins.extend(of_folder(&corpus.join("cuda").join(name))?);
-            }
-        }
-    }
+    let cubins = all_cubins()?;
     let faults = Mutex::new(Faults::new());
     let (functions, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let number = AtomicUsize::new(0);
