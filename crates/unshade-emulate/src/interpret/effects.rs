@@ -22,8 +22,8 @@ use crate::lanes::{Bits, Values};
 use crate::launch::PARAMETERS;
 use crate::{atomic, cross_lane, host, special};
 
-/// The most inputs of an operation whose result is a number for each lane.
-const MAX_INPUTS: usize = 16;
+/// Maximum number of inputs of an operation that is executed for each lane: a format of `printf` and its arguments.
+const MAX_INPUTS: usize = 40;
 
 /// An operation with its surroundings.
 struct Context<'a, 'e, 'd> {
@@ -124,7 +124,11 @@ impl Warp {
         work: impl Fn(&Self, &mut Context<'_, '_, '_>, &[u64], usize) -> Result<u64, Reason>,
     ) -> Result<(), LaneFault> {
         let base = self.base();
-        let count = context.inputs().len().min(MAX_INPUTS);
+        let count = context.inputs().len();
+        if count > MAX_INPUTS {
+            let reason = Reason::Unsupported(format!("an operation with {count} inputs"));
+            return Err((context.first_lane(), reason));
+        }
         let mut inputs = [0; MAX_INPUTS];
         let out = context.operation.out;
         for lane in Bits(context.lanes) {
@@ -434,12 +438,12 @@ impl Warp {
         let width = context.inputs().get(1).map_or(32, |input| input.width);
         match intrinsic {
             Intrinsic::Atomic(op, ty) => {
-                let mut arguments = [0; MAX_INPUTS];
+                let mut arguments = [0; 16];
                 arguments[..3].copy_from_slice(&[address, at(1), type_number(ty)]);
                 atomic::run(context.env, atomic_of(op), &arguments, width, thread, has_result)
             }
             Intrinsic::AtomicCompareExchange(_) => {
-                let mut arguments = [0; MAX_INPUTS];
+                let mut arguments = [0; 16];
                 arguments[..3].copy_from_slice(&[address, at(1), at(2)]);
                 atomic::compare_and_swap(context.env, &arguments, width, thread)
             }

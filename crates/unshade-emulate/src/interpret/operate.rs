@@ -26,7 +26,7 @@ const FLOATS: [(Op, Code); 12] = [
 ];
 
 /// Intrinsics that are a function of p-code with the same inputs.
-const FUNCTIONS: [(Intrinsic, &str); 31] = [
+const FUNCTIONS: [(Intrinsic, &str); 33] = [
     (Intrinsic::Cosine, "cosine"),
     (Intrinsic::Sine, "sine"),
     (Intrinsic::Exp2, "exp2"),
@@ -58,10 +58,6 @@ const FUNCTIONS: [(Intrinsic, &str); 31] = [
     (Intrinsic::SurfaceClamp, "surface_clamp"),
     (Intrinsic::SurfaceClampOutside, "surface_clamp_outside"),
     (Intrinsic::SurfaceAddress, "surface_address"),
-];
-
-/// Further ones, whose names are longer than the table is wide.
-const SURFACES: [(Intrinsic, &str); 2] = [
     (Intrinsic::SurfaceBitfield, "surface_bitfield"),
     (Intrinsic::SurfaceBitfieldOutside, "surface_bitfield_outside"),
 ];
@@ -122,8 +118,7 @@ fn call(intrinsic: Intrinsic, inputs: &[u64], out: u8) -> Option<u64> {
         *arguments.get_mut(count)? = mode_number(mode);
         functions::call(name, &arguments)
     };
-    let all = FUNCTIONS.iter().chain(&SURFACES);
-    if let Some((_, name)) = all.clone().find(|row| row.0 == intrinsic) {
+    if let Some((_, name)) = FUNCTIONS.iter().find(|row| row.0 == intrinsic) {
         return functions::call(name, inputs);
     }
     let wide = |ty: Number, value: u64| signed(value, ty.width());
