@@ -178,7 +178,7 @@ Examples:
   unshade decompile libtorch.so /softmax/ -o softmax.cu
   unshade decompile kernel.cubin axpy --lines  with addresses for each line
   unshade decompile kernel.cubin axpy --json
-  unshade decompile kernel.cubin --verify      does the C what the code does?
+  unshade decompile kernel.cubin --verify      run C and code side by side
   unshade decompile kernel.cubin axpy --verify --block 32 \\
       --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range'
 

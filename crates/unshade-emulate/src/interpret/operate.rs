@@ -109,9 +109,8 @@ fn to_float(value: u64, has_sign: bool, out: u8, mode: Rounding) -> Option<u64> 
 
 /// Returns the result of a pure intrinsic.
 fn call(intrinsic: Intrinsic, inputs: &[u64], out: u8) -> Option<u64> {
-    use Number::{F64, I32, I64};
+    use Number::{F32, F64, I32, I64};
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
-    let is_double = |ty: Number| ty == F64;
     let with_mode = |name: &str, count: usize, mode: Rounding| {
         let mut arguments = [0; 4];
         arguments.iter_mut().zip(inputs.iter().take(count)).for_each(|(to, from)| *to = *from);
@@ -123,24 +122,20 @@ fn call(intrinsic: Intrinsic, inputs: &[u64], out: u8) -> Option<u64> {
     }
     let wide = |ty: Number, value: u64| signed(value, ty.width());
     Some(match intrinsic {
-        Intrinsic::Add(ty, mode) => {
-            with_mode(if is_double(ty) { "dadd_round" } else { "fadd_round" }, 2, mode)?
-        }
-        Intrinsic::Multiply(ty, mode) => {
-            with_mode(if is_double(ty) { "dmul_round" } else { "fmul_round" }, 2, mode)?
-        }
-        Intrinsic::Fma(ty, mode) => {
-            with_mode(if is_double(ty) { "dfma_round" } else { "fma_round" }, 3, mode)?
-        }
-        Intrinsic::Round(ty, mode) => {
-            with_mode(if is_double(ty) { "round_double" } else { "round_float" }, 1, mode)?
-        }
+        Intrinsic::Add(F32, mode) => with_mode("fadd_round", 2, mode)?,
+        Intrinsic::Add(F64, mode) => with_mode("dadd_round", 2, mode)?,
+        Intrinsic::Multiply(F32, mode) => with_mode("fmul_round", 2, mode)?,
+        Intrinsic::Multiply(F64, mode) => with_mode("dmul_round", 2, mode)?,
+        Intrinsic::Fma(F32, mode) => with_mode("fma_round", 3, mode)?,
+        Intrinsic::Fma(F64, mode) => with_mode("dfma_round", 3, mode)?,
+        Intrinsic::Round(F32, mode) => with_mode("round_float", 1, mode)?,
+        Intrinsic::Round(F64, mode) => with_mode("round_double", 1, mode)?,
         Intrinsic::Convert(from, to, mode) => convert(from, to, mode, at(0), out)?,
         Intrinsic::Min(ty @ (I32 | I64)) => wide(ty, at(0)).min(wide(ty, at(1))).cast_unsigned(),
         Intrinsic::Max(ty @ (I32 | I64)) => wide(ty, at(0)).max(wide(ty, at(1))).cast_unsigned(),
         Intrinsic::Min(_) => at(0).min(at(1)),
         Intrinsic::Max(_) => at(0).max(at(1)),
-        Intrinsic::Abs(ty) => wide(ty, at(0)).unsigned_abs(),
+        Intrinsic::Abs(ty @ (I32 | I64)) => wide(ty, at(0)).unsigned_abs(),
         Intrinsic::OrIfNan if f64::from_bits(at(1)).is_nan() => at(2),
         Intrinsic::OrIfNan | Intrinsic::Double => at(0),
         Intrinsic::SelectBytes if at(3) == 0 => functions::call("byte_perm", &[at(0), at(1), at(2)])?,
@@ -213,8 +208,17 @@ mod tests {
             let signature = intrinsic.signature();
             let count = intrinsic.input_count().unwrap_or(0);
             let out = signature.result.width().unwrap_or(32);
-            let is_conversion = |ty: Number| matches!(ty, Number::F32 | Number::F64);
-            let is_none = matches!(intrinsic, Intrinsic::Convert(from, to, _) if !is_conversion(from) && !is_conversion(to));
+            let is_float = |ty: Number| matches!(ty, Number::F32 | Number::F64);
+            // Types that an operation does not have.
+            let is_none = match intrinsic {
+                Intrinsic::Convert(from, to, _) => !is_float(from) && !is_float(to),
+                Intrinsic::Add(ty, _) | Intrinsic::Multiply(ty, _) | Intrinsic::Fma(ty, _) => !is_float(ty),
+                Intrinsic::Round(ty, _) | Intrinsic::ToHalf(ty) | Intrinsic::DivideIsHard(ty) => {
+                    !is_float(ty)
+                }
+                Intrinsic::Abs(ty) => !matches!(ty, Number::I32 | Number::I64),
+                _ => false,
+            };
             let result = compute(Op::Call(intrinsic), &vec![1; count], 32, out);
             assert_eq!(result.is_none(), is_none, "{intrinsic}");
         }
