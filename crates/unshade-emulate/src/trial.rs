@@ -22,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use unshade_core::Error;
 use unshade_ir::Parameter;
@@ -202,21 +202,32 @@ impl Trials {
         (fields.len() <= MAX_FIELDS).then_some(fields)
     }
 
-    /// Allows a multiple of the usual number of instructions: other code may need more for the same.
+    /// Allows a multiple of the number of instructions: other code may need more for the same.
     #[must_use]
     pub fn with_patience(self, factor: u64) -> Self {
-        Self { steps: STEPS * factor, ..self }
+        Self { steps: self.steps.saturating_mul(factor), ..self }
     }
 
     /// Infers further pointers among the fields, by running.
     pub fn infer(&self, name: &str, fields: &[Field], filling: Filling) -> Vec<Field> {
+        self.infer_until(None, name, fields, filling)
+    }
+
+    /// Infers pointers until a time, if there is one.
+    fn infer_until(
+        &self,
+        end: Option<Instant>,
+        name: &str,
+        fields: &[Field],
+        filling: Filling,
+    ) -> Vec<Field> {
         let mut fields = fields.to_vec();
         let mut best = self.run(name, &fields, filling, false);
         let mut runs = 0;
         loop {
             let is_outside =
                 matches!(best.result, Err(Reason::OutOfBounds { .. } | Reason::Misaligned { .. }));
-            if !is_outside || runs > MAX_RUNS {
+            if !is_outside || runs > MAX_RUNS || end.is_some_and(|end| Instant::now() > end) {
                 return fields;
             }
             let mut chosen = None;
@@ -409,6 +420,9 @@ fn described(reason: &Reason) -> String {
     }
 }
 
+/// The time after which a comparison makes no further launches.
+const COMPARISON_TIME: Duration = Duration::from_secs(3);
+
 /// How many times as many steps as instructions the interpreter may execute.
 const PATIENCE: u64 = 8;
 
@@ -416,7 +430,8 @@ const PATIENCE: u64 = 8;
 const OTHER_ABSENT: u64 = 0x5a5a_5a5a;
 
 impl Trials {
-    /// Compares a kernel with the code of functions on all fillings; with fewer threads if none of them ends. `known` are the parameters, or parts of them, whose
+    /// Compares a kernel with the code of functions on all fillings, as time permits; with fewer threads if none of them ends.
+    /// `known` are the parameters, or parts of them, whose
     /// type is known.
     pub fn compare(
         &self,
@@ -430,11 +445,12 @@ impl Trials {
         let patient = self.clone().with_patience(PATIENCE);
         let mut launches = 0;
         let mut why = String::from("it writes nothing");
+        let end = Instant::now() + COMPARISON_TIME;
         for (index, filling) in all_fillings().enumerate() {
-            if launches > 0 && index >= FILLINGS.len() {
+            if launches > 0 && index >= FILLINGS.len() || Instant::now() > end {
                 break;
             }
-            let fields = self.infer(kernel, &all, filling);
+            let fields = self.infer_until(Some(end), kernel, &all, filling);
             let expected = match self.reliable(kernel, &fields, filling) {
                 Ok(Some(outcome)) => outcome,
                 Ok(None) => continue,
