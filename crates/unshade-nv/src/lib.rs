@@ -11,6 +11,7 @@
 //! | [`info`], [`attribute`] | `.nv.info`: records for the driver |
 //! | [`function`] | a kernel or device function: code, resources, parameters |
 //! | [`line_table`] | `.debug_line`: maps instructions to source lines |
+//! | [`debug`] | `.debug_info`: names, types and places of variables |
 //! | [`outline`] | the meaning of every byte |
 //! | [`verify`] | checks for malformed files |
 //!
@@ -53,6 +54,7 @@ extern crate alloc;
 pub mod attribute;
 pub mod compression;
 pub mod cubin;
+pub mod debug;
 pub mod elf;
 pub mod fatbin;
 pub mod function;

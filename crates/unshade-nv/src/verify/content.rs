@@ -3,6 +3,7 @@
 use super::{is_inside, no_bytes, sections::label, unreadable_name};
 use crate::attribute::{Attribute, Shape};
 use crate::cubin::{Cubin, INDEX_MASK};
+use crate::debug::DebugInfo;
 use crate::elf::FileType;
 use crate::function::{Details, Function, FunctionKind};
 use crate::info::{Record, records};
@@ -57,6 +58,7 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
         check_function(cubin, &function, count, &mut unknown, diagnostics);
     }
     check_lines(cubin, diagnostics);
+    diagnostics.take("nv-debug-info", DebugInfo::of(cubin));
 }
 
 fn check_symbol(

@@ -43,6 +43,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("nv-function", "A function has complete instructions, a register count, and its own records."),
     ("nv-parameters", "The parameters of a kernel are inside its constant bank and do not overlap."),
     ("nv-line-table", "The line table can be read, and refers to existing code."),
+    ("nv-debug-info", "Names and types of the source code can be read."),
     ("nv-ptx", "PTX states its version and target, and is text."),
 ];
 
