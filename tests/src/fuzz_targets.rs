@@ -497,6 +497,7 @@ pub fn decompile(data: &[u8]) {
             functions: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
+            locals: Vec::new(),
         };
         let source = Source {
             name: String::from("fuzz"),

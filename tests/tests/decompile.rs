@@ -12,7 +12,8 @@ use unshade_tests::closed_loop::{cases, compare, emulated, folder, host};
 /// Decompiles the words of an example; parameters are 4 or 8 bytes long.
 fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let parameters = parameters.iter().map(|&(offset, size, ty)| Parameter { offset, size, ty }).collect();
+    let parameters =
+        parameters.iter().map(|&(offset, size, ty)| Parameter { offset, size, ty, name: None }).collect();
     let code = sass::Code {
         isa: unshade::sass::isa::by_architecture(30).unwrap(),
         bytes: &bytes,
@@ -23,6 +24,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         functions: Vec::new(),
         variables: Vec::new(),
         relocations: Vec::new(),
+        locals: Vec::new(),
     };
     let source = Source {
         name: String::from(name),

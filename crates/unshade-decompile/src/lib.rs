@@ -29,6 +29,7 @@
 //! | [`edges`] | blocks on edges, for the copies that phis need |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
+//! | [`named`] | names and types of the source code, from debugging information |
 //! | [`structure`] | statements from blocks |
 //! | [`linear`] | statements as linear code, for an interpreter |
 //! | [`c`] | CUDA C printer |
@@ -40,6 +41,7 @@ pub mod alignment;
 pub mod c;
 pub mod edges;
 pub mod linear;
+pub mod named;
 pub mod pass;
 pub mod sass;
 pub mod schedule;
@@ -49,12 +51,13 @@ pub mod variables;
 
 use crate::ir::hash::FastMap;
 use crate::ir::{BlockId, Module, ValueId, ValueMap};
-use ir::Op;
 use ir::code::Code;
 use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
+use ir::{Op, SourceVariable};
+use named::NamedValues;
 pub use sass::{Functions, Source};
-use types::{ParameterType, Type, Types};
+use types::{Hints, ParameterType, Type, Types};
 pub use unshade_ir as ir;
 
 /// The reason why a function was not decompiled.
@@ -125,6 +128,8 @@ pub struct Decompiled {
     pub callees: Vec<String>,
     /// The statements of the text as linear code, with [`Options::with_code`].
     pub code: Option<Code>,
+    /// The variables of its source code that have values, with the types that were inferred.
+    pub variables: Vec<SourceVariable>,
 }
 
 impl Decompiled {
@@ -159,11 +164,13 @@ pub struct Options {
     pub explicit_flushes: bool,
     /// Whether the statements of the text are returned as linear code, too.
     pub with_code: bool,
+    /// Whether names and types of the source code are ignored.
+    pub without_source: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: DEFAULT_BUDGET, explicit_flushes: false, with_code: false }
+        Self { budget: DEFAULT_BUDGET, explicit_flushes: false, with_code: false, without_source: false }
     }
 }
 
@@ -247,6 +254,7 @@ pub fn decompile_module(
     cache: &mut Cache,
     observe: &mut pass::Observer<'_>,
 ) -> Decompiled {
+    types::record_signed(&mut module.function);
     observe("lift", &module);
     pass::run(&mut module, &mut cache.quotients, observe);
     module.flushes |= !options.explicit_flushes && pass::flush::run(&mut module.function);
@@ -259,14 +267,19 @@ pub fn decompile_module(
     let graph = Graph::new(&module.function);
     pass::hoist(&mut module.function, &graph);
     observe("hoist", &module);
+    let named = NamedValues::take(&mut module.function);
+    let used = module.function.used();
+    // Phis that only had a name are not computed.
+    for block in &mut module.function.blocks {
+        block.phis.retain(|phi| used[*phi]);
+    }
     let function = &module.function;
-    let used = function.used();
-    let known: Vec<ParameterType> = module
-        .parameters
-        .iter()
-        .filter_map(|parameter| Some(ParameterType { offset: parameter.offset, ty: parameter.ty? }))
-        .collect();
-    let types = Types::new(function, &used, &known);
+    let known = |parameter: &Parameter| Some(ParameterType { offset: parameter.offset, ty: parameter.ty? });
+    let hints = Hints {
+        parameters: module.parameters.iter().filter_map(known).collect(),
+        values: if options.without_source { Vec::new() } else { named.hints(&module) },
+    };
+    let types = Types::new(function, &used, &hints);
     let schedule = schedule::Schedule::new(function, &graph, &used);
     let variables = variables::Variables::new(function, &graph, &schedule, &types.of);
     let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
@@ -283,7 +296,14 @@ pub fn decompile_module(
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let unlifted = unlifted + undefined(&module, &used);
-    let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements);
+    let has_variable = |id: ValueId| {
+        used[id] && !schedule.inline[id] && !schedule::is_leaf(function, id) && function.width(id) > 0
+    };
+    let names = match options.without_source {
+        true => FastMap::default(),
+        false => named.names(&module, &variables, has_variable),
+    };
+    let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements, names);
     let c::PrintedFunction { prelude, lines, body, casts, parameters, prototype, callees, elements } =
         printer.run(&statements, gotos);
     for (name, element) in elements {
@@ -304,6 +324,7 @@ pub fn decompile_module(
         prototype,
         callees,
         code,
+        variables: named.types(&module, |id| if used[id] { types.of[id] } else { Type::Void }),
     }
 }
 

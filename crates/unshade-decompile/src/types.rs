@@ -29,6 +29,10 @@ impl Votes {
             Sign::Any => {}
         }
     }
+
+    fn is_signed(self) -> bool {
+        self.signed > 0 && self.signed >= self.unsigned
+    }
 }
 
 /// The accesses through a pointer, by width and kind, with their votes.
@@ -43,6 +47,8 @@ pub struct Types {
     votes: ValueMap<Votes>,
     /// By the representative of a class.
     accesses: ValueMap<Accesses>,
+    /// The elements of pointers that the source code gives, by the representative of a class.
+    given: Vec<(ValueId, (u8, NumberKind))>,
     /// The most common access of each memory without pointers.
     spaces: Vec<(Space, Accesses)>,
 }
@@ -56,9 +62,59 @@ pub struct ParameterType {
     pub ty: Type,
 }
 
+/// What is known of types before they are inferred.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// The types of parameters.
+    pub parameters: Vec<ParameterType>,
+    /// Types that the source code gives to values.
+    pub values: Vec<(ValueId, Type)>,
+}
+
+/// Records the values that operations use as signed integers, and the parts of such sums and products. Passes replace
+/// some of these operations by unsigned ones where a value can't be negative: a sign extension of a thread's index
+/// becomes a zero extension.
+pub fn record_signed(function: &mut Function) {
+    let used = function.used();
+    let mut signs = IdVec::filled((false, false), function.values.len());
+    for id in function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)) {
+        for index in 0..function.inputs(id).len() {
+            let input = function.input(id, index);
+            match function.op(id).input_sign(index) {
+                _ if input == ValueId::NONE => {}
+                Some(Sign::Signed) => signs[input].0 = true,
+                Some(Sign::Unsigned) => signs[input].1 = true,
+                _ => {}
+            }
+        }
+    }
+    for id in signs.keys().rev().filter(|id| is_sum(function, *id)) {
+        if signs[id] == (true, false) {
+            for part in parts(function, id) {
+                signs[part].0 |= !signs[part].1;
+            }
+        }
+    }
+    function.signed = signs.keys().filter(|id| signs[*id].0).collect();
+}
+
+/// Returns whether a value is a 32-bit sum or product, which in C is signed if its parts are.
+fn is_sum(function: &Function, id: ValueId) -> bool {
+    function.width(id) == 32 && matches!(function.op(id), Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Shl)
+}
+
+/// Returns the parts of a sum or product that are not constant.
+fn parts(function: &Function, id: ValueId) -> impl Iterator<Item = ValueId> {
+    // The second input of a shift is a count.
+    let count = if function.op(id) == Op::Shl { 1 } else { function.inputs(id).len() };
+    let parts = (0..count).map(move |index| function.input(id, index));
+    parts.filter(|part| *part != ValueId::NONE && is_joined(function, *part))
+}
+
 impl Types {
     /// Infers all types.
-    pub fn new(function: &Function, used: &ValueMap<bool>, known: &[ParameterType]) -> Self {
+    pub fn new(function: &Function, used: &ValueMap<bool>, hints: &Hints) -> Self {
+        let known = &hints.parameters;
         let count = function.values.len();
         let mut types = Self {
             class: function.values.keys().collect(),
@@ -68,6 +124,9 @@ impl Types {
         };
         types.join(function, used);
         types.vote(function, used);
+        types.vote_signed(function, used);
+        types.vote_given(function, &hints.values);
+        types.spread_signs(function, used);
         types.pointers(function, used);
         types.decide(function, used, known);
         for _ in 0..3 {
@@ -187,6 +246,60 @@ impl Types {
         }
     }
 
+    /// Adds the votes of operations that were signed before passes changed them.
+    fn vote_signed(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for id in function.signed.iter().map(|id| function.resolve(*id)) {
+            if used[id] && matches!(function.width(id), 8..=64) {
+                self.votes_of(id).signed += 1;
+            }
+        }
+    }
+
+    /// Gives classes without a sign that of the sums and products that they are part of, or are made of: in C, a sum of
+    /// signed numbers is signed.
+    fn spread_signs(&mut self, function: &Function, used: &ValueMap<bool>) {
+        let is_part = |id: &ValueId| used[*id] && !function.is_replaced(*id) && is_sum(function, *id);
+        for id in function.values.keys().rev().filter(is_part) {
+            if self.votes_of(id).is_signed() {
+                for part in parts(function, id) {
+                    let votes = self.votes_of(part);
+                    votes.signed += u32::from(votes.signed + votes.unsigned == 0);
+                }
+            }
+        }
+        for id in function.values.keys().filter(is_part) {
+            let votes = *self.votes_of(id);
+            if votes.signed + votes.unsigned == 0
+                && parts(function, id).next().is_some()
+                && parts(function, id).all(|part| self.votes_of(part).is_signed())
+            {
+                self.votes_of(id).signed += 1;
+            }
+        }
+    }
+
+    /// Adds the votes of types that the source code gives, which outweigh all others.
+    fn vote_given(&mut self, function: &Function, given: &[(ValueId, Type)]) {
+        const WEIGHT: u32 = 1 << 20;
+        for &(id, ty) in given {
+            let width = function.width(id);
+            match ty {
+                Type::Float(bits) if bits == width => self.votes_of(id).float += WEIGHT,
+                Type::Pointer(bits, kind) if width == 64 => {
+                    self.votes_of(id).pointer = true;
+                    let root = self.find(id);
+                    self.given.push((root, (bits, kind)));
+                }
+                Type::Integer(bits, is_signed) if bits <= width => {
+                    let votes = self.votes_of(id);
+                    votes.integer += WEIGHT;
+                    *(if is_signed { &mut votes.signed } else { &mut votes.unsigned }) += WEIGHT;
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Adds the votes of a texture or surface access: coordinates have the types of the CUDA function, and filtered
     /// reads are floating point.
     fn image_votes(&mut self, function: &Function, id: ValueId, image: &Image) {
@@ -275,6 +388,10 @@ impl Types {
 
     /// Records the accesses through each pointer.
     fn accessed(&mut self, function: &Function, used: &ValueMap<bool>) {
+        for (root, element) in std::mem::take(&mut self.given) {
+            *entry(&mut self.accesses[root], element) = 1 << 31;
+            self.given.push((root, element));
+        }
         for id in function.values.keys() {
             if !used[id] || function.is_replaced(id) {
                 continue;
@@ -342,7 +459,8 @@ impl Types {
                 continue;
             }
             let votes = *self.votes_of(value);
-            if votes.float + votes.integer > 0 || votes.pointer {
+            let has_sign = votes.signed + votes.unsigned > 0 || function.op(value).is_integer();
+            if votes.float > 0 || votes.pointer || votes.integer > 0 && has_sign {
                 continue;
             }
             let found = if space == Space::Generic || function.width(function.input(id, 0)) == 64 {
@@ -355,7 +473,7 @@ impl Types {
                 self.region(space)
             };
             match found {
-                Some((bits, NumberKind::Float)) if bits == function.width(value) => {
+                Some((bits, NumberKind::Float)) if bits == function.width(value) && votes.integer == 0 => {
                     self.votes_of(value).float += 1;
                 }
                 Some((bits, NumberKind::Signed)) if bits == function.width(value) => {
@@ -410,17 +528,14 @@ impl Types {
         }
     }
 
-    /// Returns whether an integer is signed: by the votes of its class, or for sums and products by its operands.
+    /// Returns whether an integer is signed: by the votes of its class, and without votes by its operator.
     fn has_sign(&self, function: &Function, id: ValueId, votes: Votes) -> bool {
         match function.op(id) {
-            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => return true,
-            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => {
-                return false;
-            }
-            Op::Call(call) => return call.result().is_signed(),
-            _ => {}
+            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => true,
+            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat => false,
+            Op::Call(call) => call.result().is_signed(),
+            _ => votes.is_signed(),
         }
-        votes.signed > 0 && votes.signed >= votes.unsigned
     }
 
     fn pointee(
@@ -458,7 +573,7 @@ fn element(image: &Image, votes: Votes) -> Type {
     }
     let kind = if votes.float > 0 && votes.float >= votes.integer {
         NumberKind::Float
-    } else if votes.signed > 0 && votes.signed >= votes.unsigned {
+    } else if votes.is_signed() {
         NumberKind::Signed
     } else {
         NumberKind::Unsigned

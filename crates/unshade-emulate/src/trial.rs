@@ -13,7 +13,7 @@
 //! # let cubin = std::fs::read(path)?;
 //! let trials = Trials::new(&cubin)?;
 //! // The kernel is y[i] = a * x[i]: a float and two pointers.
-//! let known = [Parameter { offset: 0, size: 4, ty: Some(Type::Float(32)) }];
+//! let known = [Parameter { offset: 0, size: 4, ty: Some(Type::Float(32)), name: None }];
 //! let fields = trials.fields("axpy", &known).ok_or("too many fields")?;
 //! let fields = trials.infer("axpy", &fields, FILLINGS[0]);
 //! assert!(fields[1].is_pointer && fields[2].is_pointer);

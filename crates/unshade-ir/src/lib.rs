@@ -46,7 +46,7 @@ mod vocabulary;
 pub use id::{BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
-pub use module::{Callee, InitialPointer, MemoryObject, Module, ObjectSpace, Parameter};
+pub use module::{Callee, InitialPointer, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable};
 pub use op::{OPERATORS, Sign, Widths};
 pub use special::{Axis, Special};
 
@@ -339,6 +339,11 @@ pub struct Function {
     pub images: IdVec<ImageId, Image>,
     /// The device functions that it calls.
     pub callees: IdVec<CalleeId, Callee>,
+    /// Values of variables of the source code: the index in [`Module::variables`], and a value that it has somewhere.
+    /// These values are used as long as they are listed here.
+    pub named: Vec<(u32, ValueId)>,
+    /// Values that were used as signed integers before passes changed them. This does not make them used.
+    pub signed: Vec<ValueId>,
 }
 
 impl Function {
@@ -513,6 +518,13 @@ impl Function {
             }
         }
         self.inputs = inputs;
+        for (_, value) in &mut self.named {
+            *value = number[resolve(*value)];
+        }
+        self.signed.retain_mut(|id| {
+            *id = number[resolve(*id)];
+            *id != ValueId::NONE
+        });
         for block in &mut self.blocks {
             for list in [&mut block.phis, &mut block.effects] {
                 list.retain_mut(|id| {

@@ -28,6 +28,8 @@ pub struct Module<'a> {
     pub result: Option<Type>,
     /// The device functions whose addresses are in variables or in code.
     pub pointed: Vec<Callee>,
+    /// The variables of its source code, if known.
+    pub variables: Vec<SourceVariable>,
     /// Its values and blocks.
     pub function: Function,
 }
@@ -78,12 +80,23 @@ pub struct Parameter {
     pub size: u32,
     /// Its type, if known from metadata.
     pub ty: Option<Type>,
+    /// Its name in the source code, if known: a C identifier.
+    pub name: Option<String>,
+}
+
+/// A variable of the source code, from debugging information. [`Function::named`] has its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceVariable {
+    /// Its name, a C identifier.
+    pub name: String,
+    /// Its type, if it is one of the intermediate representation.
+    pub ty: Option<Type>,
 }
 
 impl Parameter {
     /// Returns the n-th 32-bit word, of any type.
     pub fn word(number: u32) -> Self {
-        Self { offset: 4 * number, size: 4, ty: None }
+        Self { offset: 4 * number, size: 4, ty: None, name: None }
     }
 }
 

@@ -17,6 +17,9 @@ impl Function {
                 used[self.resolve(input)] = true;
             }
         }
+        for (_, value) in &self.named {
+            used[self.resolve(*value)] = true;
+        }
         // Most inputs precede their users, so a descending pass reaches them later. The others go through a list.
         let mut list: Vec<ValueId> = Vec::new();
         for id in used.keys().rev() {

@@ -2,6 +2,7 @@
 //!
 //! - Every block that can be reached has an end; blocks and their successors agree about edges, each edge once.
 //! - A block lists its phis, each with an input per predecessor, and its effects, in order.
+//! - Values that the source code names exist.
 //! - Inputs exist, and have the widths that the operator wants.
 //! - A value is computed before it is used. A value without an effect has no position: it is available where the last of
 //!   its inputs is, so the positions of its inputs must be on one path from the entry.
@@ -137,6 +138,13 @@ impl Verifier<'_> {
                     self.effect_index[effect] = index;
                 }
             }
+        }
+        let is_missing = |named: &&(u32, ValueId)| !function.values.contains_key(named.1);
+        for &(variable, _) in function.named.iter().filter(is_missing) {
+            self.fault(format!("the value of variable {variable} does not exist"));
+        }
+        if function.signed.iter().any(|id| !function.values.contains_key(*id)) {
+            self.fault("a signed value does not exist".to_owned());
         }
     }
 

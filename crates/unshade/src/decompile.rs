@@ -1,10 +1,12 @@
 //! Decompiles the functions of a cubin to C: collects what the container knows about each function (constants,
 //! variables, relocations, parameters) and passes it to the decompiler.
 
+mod debug;
 mod parameters;
 mod symbols;
 
 use crate::demangle;
+use debug::SourceNames;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -66,13 +68,14 @@ pub fn cubin_observed(
     };
     let mut count = 0;
     let symbols = CubinSymbols::new(cubin);
+    let names = SourceNames::new(cubin, !options.without_source, diagnostics);
     let mut cache = Cache::default();
-    let functions = device_functions(cubin, isa, &symbols, options, &mut cache);
+    let functions = device_functions(cubin, isa, &symbols, &names, options, &mut cache);
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
         }
-        let Some(input) = Input::new(cubin, isa, &symbols, function, diagnostics) else { continue };
+        let Some(input) = Input::new(cubin, isa, &symbols, &names, function, diagnostics) else { continue };
         let source = input.source();
         for inner in Input::recursive(&source) {
             let result = decompile_observed(&inner, &functions, options, &mut cache, observe);
@@ -96,6 +99,7 @@ fn device_functions(
     cubin: &Cubin<'_>,
     isa: &'static Isa,
     symbols: &CubinSymbols<'_>,
+    names: &SourceNames,
     options: &Options,
     cache: &mut Cache,
 ) -> Functions {
@@ -108,7 +112,8 @@ fn device_functions(
     });
     // Faults are reported when the function itself is decompiled.
     let mut ignored = Diagnostics::new();
-    let inputs = functions.filter_map(|function| Input::new(cubin, isa, symbols, function, &mut ignored));
+    let inputs =
+        functions.filter_map(|function| Input::new(cubin, isa, symbols, names, function, &mut ignored));
     let inputs: Vec<Input<'_, '_>> = inputs.collect();
     let mut sources = Vec::new();
     for input in &inputs {
@@ -130,6 +135,7 @@ struct Input<'a, 'c> {
     cubin: &'c Cubin<'a>,
     isa: &'static Isa,
     symbols: &'c CubinSymbols<'a>,
+    names: &'c SourceNames,
     function: Function<'a>,
     demangled: Option<String>,
     bytes: Cow<'a, [u8]>,
@@ -141,6 +147,7 @@ impl<'a, 'c> Input<'a, 'c> {
         cubin: &'c Cubin<'a>,
         isa: &'static Isa,
         symbols: &'c CubinSymbols<'a>,
+        names: &'c SourceNames,
         function: Function<'a>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Self> {
@@ -148,7 +155,7 @@ impl<'a, 'c> Input<'a, 'c> {
         let bytes = symbols.patched(cubin, &function, bytes.data());
         let references = FunctionReferences::new(cubin, &function, symbols);
         let demangled = demangle(function.name());
-        Some(Self { cubin, isa, symbols, function, demangled, bytes, references })
+        Some(Self { cubin, isa, symbols, names, function, demangled, bytes, references })
     }
 
     /// Returns the recursive functions in the section of a function, as functions of their own.
@@ -182,16 +189,19 @@ impl<'a, 'c> Input<'a, 'c> {
             functions: self.references.functions(),
             variables: self.references.variables(),
             relocations: self.references.relocations(),
+            locals: Vec::new(),
         };
         let name = symbols::name_in_c(&self.function.symbol);
-        Source {
+        let mut source = Source {
             is_pointed: self.symbols.pointed.contains(&name),
             name,
             is_kernel: self.function.symbol.is_kernel(),
             parameters: parameters::of(self.cubin, &self.function, self.demangled.as_deref()),
             code,
             shared_size: self.symbols.shared_size(self.cubin, &self.function),
-        }
+        };
+        self.names.describe(&String::from_utf8_lossy(self.function.name()), &mut source);
+        source
     }
 }
 

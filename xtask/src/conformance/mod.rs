@@ -41,7 +41,8 @@ pub(crate) struct Args {
     /// Number of random cases (decompile-random) [default: 10000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Check these sources or folders of sources (decompile-loop) [default: those of the corpus].
+    /// Check these sources or folders of sources (decompile-loop), or cubins (decompile-types) [default: those of the
+    /// corpus].
     #[arg(long, value_name = "PATH")]
     kernels: Vec<std::path::PathBuf>,
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
@@ -68,6 +69,8 @@ enum Format {
     DecompileInterpret,
     /// Check the functions of the decompiler, and their text, after every pass.
     DecompilePasses,
+    /// Decompile kernels without their debugging information, and compare types with those of the source code.
+    DecompileTypes,
     /// Compile, decompile and recompile kernels with nvcc, and run both cubins in the emulator.
     DecompileLoop,
     /// Run random kernels in the emulator and as C.
@@ -94,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             decompile::closed_loop::run(&args.kernels, &args.options, args.failures.as_deref())
         }
         Format::DecompileInterpret => decompile::interpret::run(args.sample),
+        Format::DecompileTypes => decompile::types::run(&args.kernels),
         Format::DecompilePasses => decompile::passes::run(args.sample),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),

@@ -141,6 +141,9 @@ pub(crate) struct DecompileArgs {
     /// Show each flush of a subnormal float as a call, even if `-ftz=true` applies to the whole function
     #[arg(long)]
     pub(crate) explicit_ftz: bool,
+    /// Ignore the names and types of the source code that the file's debugging information gives
+    #[arg(long)]
+    pub(crate) no_debug_info: bool,
     /// Show the functions, and below each those that it calls or refers to
     #[arg(long, conflicts_with = "lines")]
     pub(crate) calls: bool,

@@ -436,7 +436,7 @@ impl Printer<'_, '_> {
     /// Returns a parameter, or a part of one.
     pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type, precedence: u8) -> String {
         let Some(index) = self.parameter_at(offset) else { return String::from("0") };
-        let name = format!("param_{}", index + 1);
+        let name = self.parameter_name(index);
         let inside = offset - self.parameters[index].offset;
         let size = u32::from(width) / 8;
         let (whole, start, has) = match self.parameter_type(index) {
@@ -505,7 +505,8 @@ impl Printer<'_, '_> {
         let rest = Address { offset: offset - inside, ..found.clone() };
         let text = self.index(&rest, 1);
         self.casts += 2;
-        format!("*({})((char *)&param_{} + ({text}))", type_name(ty.pointer()), index + 1)
+        let name = self.parameter_name(index);
+        format!("*({})((char *)&{name} + ({text}))", type_name(ty.pointer()))
     }
 }
 

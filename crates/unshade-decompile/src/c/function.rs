@@ -32,7 +32,7 @@ impl Printer<'_, '_> {
     pub(super) fn signature(&self, structures: &Structures) -> String {
         let mut list = Vec::new();
         for index in 0..self.parameters.len() {
-            let name = format!("param_{}", index + 1);
+            let name = self.parameter_name(index);
             list.push(match (self.parameter_type(index), structures.name(index)) {
                 (Some(ty), _) => declaration(ty, &name),
                 (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
@@ -42,6 +42,20 @@ impl Printer<'_, '_> {
         let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
         let head = declaration(self.result, &self.module.name);
         format!("extern \"C\" {kind} {head}({})", list.join(", "))
+    }
+
+    /// Takes the names of parameters; those that can't be names are dropped.
+    pub(super) fn name_parameters(&mut self) {
+        for parameter in &mut self.parameters {
+            if parameter.name.as_deref().is_some_and(|name| !self.known_names.take(name)) {
+                parameter.name = None;
+            }
+        }
+    }
+
+    /// Returns the name of a parameter: that of the source code, or `param_1`.
+    pub(super) fn parameter_name(&self, index: usize) -> String {
+        self.parameters[index].name.clone().unwrap_or_else(|| format!("param_{}", index + 1))
     }
 
     /// Returns the type of a parameter, or `None` for a structure.
@@ -74,10 +88,10 @@ impl Printer<'_, '_> {
                 if offset >= end {
                     // A device function's parameters are words without gaps.
                     while !self.module.is_kernel && end < offset {
-                        self.parameters.push(Parameter { offset: end, size: 4, ty: None });
+                        self.parameters.push(Parameter { offset: end, size: 4, ty: None, name: None });
                         end += 4;
                     }
-                    self.parameters.push(Parameter { offset, size, ty: None });
+                    self.parameters.push(Parameter { offset, size, ty: None, name: None });
                     end = offset + size;
                 }
             }
@@ -98,6 +112,7 @@ impl Printer<'_, '_> {
                 offset: parameter.offset + offset,
                 size: u32::from(ty.bits()).max(8) / 8,
                 ty: Some(*ty),
+                name: None,
             }));
         }
         typed

@@ -10,6 +10,7 @@ mod declared;
 mod expression;
 mod function;
 mod image;
+mod names;
 pub mod prelude;
 mod spelling;
 mod structures;
@@ -28,6 +29,7 @@ use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
+use names::Names;
 use type_name::type_name;
 
 /// The state of printing a function.
@@ -42,6 +44,8 @@ pub struct Printer<'a, 'm> {
     read: FastMap<(u32, u8), Type>,
     /// The name of each variable, by its representative.
     names: FastMap<ValueId, String>,
+    /// The names that are taken, and those of the source code.
+    known_names: Names,
     /// Number of variables by prefix.
     counts: Vec<(&'static str, u32)>,
     /// The helpers in use.
@@ -149,6 +153,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         variables: &'a Variables,
         types: &'a Types,
         known_elements: &'a FastMap<String, Type>,
+        source_names: FastMap<ValueId, String>,
     ) -> Self {
         let function = &module.function;
         let mut printer = Self {
@@ -160,6 +165,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             parameters: module.parameters.clone(),
             read: reads(function, types),
             names: FastMap::default(),
+            known_names: Names::new(module, source_names),
             counts: Vec::new(),
             helpers: Vec::new(),
             fields: Vec::new(),
@@ -185,6 +191,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             casts: 0,
         };
         printer.find_parameters();
+        printer.name_parameters();
         printer.find_fields();
         printer
     }
@@ -281,6 +288,13 @@ impl<'a, 'm> Printer<'a, 'm> {
         if let Some(name) = self.names.get(&class) {
             return name.clone();
         }
+        let name = self.known_names.of(class).unwrap_or_else(|| self.invented_name(class));
+        self.names.insert(class, name.clone());
+        name
+    }
+
+    /// Returns a new name that begins with a letter for its type.
+    fn invented_name(&mut self, class: ValueId) -> String {
         let prefix = match self.types.of[class] {
             Type::Bool => "b",
             Type::Float(64) => "d",
@@ -291,11 +305,14 @@ impl<'a, 'm> Printer<'a, 'm> {
             Type::Integer(_, true) => "i",
             _ => "u",
         };
-        let count = entry(&mut self.counts, prefix);
-        *count += 1;
-        let name = format!("{prefix}{count}");
-        self.names.insert(class, name.clone());
-        name
+        loop {
+            let count = entry(&mut self.counts, prefix);
+            *count += 1;
+            let name = format!("{prefix}{count}");
+            if self.known_names.take(&name) {
+                return name;
+            }
+        }
     }
 
     pub(crate) fn helper(&mut self, name: &'static str) {

@@ -28,6 +28,11 @@ pub fn text(name: &str) -> Option<String> {
     Some(if body.contains('\n') || short.len() > WIDTH { format!("{head}\n{{\n{body}\n}}") } else { short })
 }
 
+/// Returns the names of all helpers.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    HELPERS.iter().map(|helper| helper.0)
+}
+
 /// Name; result and parameters; statements.
 static HELPERS: &[(&str, &str, &str)] = &[
     ("shift_left", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x << n : 0;"),

@@ -132,6 +132,7 @@ impl Lifter<'_> {
                     self.instruction = Some(instruction);
                     self.note = NoteId::NONE;
                     self.instruction(&instruction, node, slot + 1 == node.end);
+                    self.name_locals();
                 }
             }
             if self.block == BlockId::NONE {

@@ -6,6 +6,7 @@ mod region;
 
 use super::flow::Flow;
 use super::functions::Functions;
+use super::locals::LocalStarts;
 use super::{Code, Source};
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
@@ -61,6 +62,8 @@ pub(super) struct Lifter<'a> {
     /// Whether the stores of the current instruction are part of an atomic operation.
     pub(super) is_stored: bool,
     pub(super) budget: usize,
+    /// The registers of variables of the source code.
+    pub(super) locals: LocalStarts,
 }
 
 /// The result of lifting a p-code function.
@@ -129,6 +132,7 @@ impl<'a> Lifter<'a> {
             image: PendingImages::default(),
             is_stored: false,
             budget: budget.saturating_mul(24),
+            locals: LocalStarts::new(&source.code),
         };
         if !lifter.is_kernel {
             lifter.enter_function();

@@ -14,6 +14,7 @@ mod functions;
 mod image;
 mod lift;
 mod lifter;
+mod locals;
 mod machine;
 mod recursion;
 mod routine;
@@ -22,7 +23,7 @@ mod saves;
 mod stack;
 
 use crate::DecompileError;
-use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter};
+use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable};
 use crate::pass::windows;
 pub use functions::Functions;
 pub use recursion::recursive_functions;
@@ -50,6 +51,8 @@ pub struct Code<'a> {
     pub variables: Vec<MemoryObject<'a>>,
     /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
+    /// Variables of the source code that are in registers.
+    pub locals: Vec<Local>,
 }
 
 impl std::fmt::Debug for Code<'_> {
@@ -75,6 +78,7 @@ impl<'a> Code<'a> {
             functions: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
+            locals: Vec::new(),
         }
     }
 
@@ -121,6 +125,28 @@ pub struct Relocation<'a> {
     pub part: AddressPart,
 }
 
+/// A variable of the source code that is in registers.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name and type.
+    pub variable: SourceVariable,
+    /// Its registers. A variable of 64 bits has two.
+    pub registers: Vec<LocalRegister>,
+}
+
+/// A register that holds 32 bits of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalRegister {
+    /// Which 32 bits: 0 for the lowest.
+    pub part: u32,
+    /// The number of the register.
+    pub register: u8,
+    /// The address of the instruction that sets it.
+    pub start: u64,
+    /// The address from which it no longer holds the variable.
+    pub end: u64,
+}
+
 /// A part of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressPart {
@@ -156,7 +182,7 @@ impl<'a> Source<'a> {
         let parameters = sizes.iter().map(|&size| {
             let offset = end;
             end = end.saturating_add(size);
-            Parameter { offset, size, ty: None }
+            Parameter { offset, size, ty: None, name: None }
         });
         Self {
             name: name.into(),
@@ -215,6 +241,7 @@ pub fn lift<'a>(
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         result: known.and_then(|callee| callee.result),
         pointed: functions.pointed().cloned().collect(),
+        variables: source.code.locals.iter().map(|local| local.variable.clone()).collect(),
         function,
     })
 }

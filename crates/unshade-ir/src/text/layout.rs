@@ -132,6 +132,7 @@ fn used(function: &Function, layout: &Layout) -> ValueMap<State> {
         let block = &function.blocks[*block];
         list.extend(block.phis.iter().chain(&block.effects).copied().chain(block.end.input()));
     }
+    list.extend(function.named.iter().map(|named| named.1));
     while let Some(id) = list.pop() {
         if id.index() >= function.values.len() {
             continue;

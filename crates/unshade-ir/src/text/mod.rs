@@ -14,11 +14,11 @@
 //! ```
 //!
 //! The first line has the name, the bytes of memory, and whether subnormal floats are zeros. Then come the type of the result if known, parameters (offset,
-//! size, type if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
-//! constant banks, functions whose addresses are taken, symbols, notes, images and callees; then the blocks. A block has
+//! size, type and name if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
+//! constant banks, functions whose addresses are taken, variables of the source code, symbols, notes, images and callees; then the blocks. A block has
 //! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
 //! its inputs, and the address of its instruction; one without a result has no number. Constants are written where they are used, with their width: `5:32`.
-//! Values with effects are in their order; others have none, and precede their uses where they can. Numbers of blocks
+//! After the blocks are values of variables of the source code. Values with effects are in their order; others have none, and precede their uses where they can. Numbers of blocks
 //! and values are those of the text: a block that was removed and a value that nothing uses have none.
 
 mod cursor;
@@ -37,12 +37,15 @@ mod tests {
     const TEXT: &str = r#"kernel "loop" shared 64 local 8 flushes
 result f32
 parameter 0 size 8 f32*
-parameter 8 size 4
+parameter 8 size 4 i32 "count"
+parameter 12 size 4 "rest"
 object "table" constant.3 offset 16 size 8 bytes 0100ff
 object "places" global offset 0 size 16 pointers [0 "table" 4, 8 "twice" -8]
 object "picture" texture offset 32 size 4
 constants 2 0000803f
 pointed "twice" words 1 f32 (0 size 4 f32)
+variable x0 "i" i32
+variable x1 "table"
 symbol s0 "a \"name\"\n"
 note n0 "BAR.SCAN"
 image i0 sample 2d s0 4x32 trap
@@ -78,6 +81,9 @@ b4 @0x48 <- b3:
     return
 b5 @0x50 <- b3:
     return
+named x0 v3
+named x1 0x100:64
+signed v0
 "#;
 
     #[test]

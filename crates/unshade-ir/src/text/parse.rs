@@ -9,7 +9,7 @@ use crate::ty::Type;
 use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
     InitialPointer, Intrinsic, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
-    Parameter, Space, Special, SymbolId, ValueId,
+    Parameter, SourceVariable, Space, Special, SymbolId, ValueId,
 };
 use std::borrow::Cow;
 
@@ -95,6 +95,10 @@ struct Parser {
     module: Module<'static>,
     objects: Vec<MemoryObject<'static>>,
     bodies: Vec<Body>,
+    /// The values of variables: the number of the variable, and the value.
+    named: Vec<(u32, Input)>,
+    /// The values that were used as signed integers.
+    signed: Vec<Input>,
 }
 
 impl Parser {
@@ -138,6 +142,11 @@ impl Parser {
                 let callee = callee(cursor)?;
                 self.module.pointed.push(callee);
             }
+            "variable" => {
+                let name = cursor.entry('x', self.module.variables.len())?.quoted()?;
+                let ty = optional_type(cursor)?;
+                self.module.variables.push(SourceVariable { name, ty });
+            }
             "symbol" => {
                 let name = cursor.entry('s', self.module.function.symbols.len())?.quoted()?;
                 self.module.function.symbols.push(name);
@@ -175,6 +184,15 @@ impl Parser {
             self.bodies.push(Body { name, address, predecessors, lines: Vec::new(), end: None });
             return Ok(());
         }
+        if cursor.take_word("named") {
+            let variable = cursor.reference('x', self.module.variables.len())?;
+            self.named.push((variable, existing(cursor)?));
+            return Ok(());
+        }
+        if cursor.take_word("signed") {
+            self.signed.push(existing(cursor)?);
+            return Ok(());
+        }
         let function = &self.module.function;
         let Some(body) = self.bodies.last_mut() else {
             return Err(cursor.error("expected a declaration or a block"));
@@ -190,7 +208,7 @@ impl Parser {
     }
 
     fn build(self) -> Result<Module<'static>> {
-        let Self { mut module, objects, bodies } = self;
+        let Self { mut module, objects, bodies, named, signed } = self;
         module.objects = Cow::Owned(objects);
         let function = &mut module.function;
         let mut blocks: FastMap<u32, BlockId> = FastMap::default();
@@ -254,6 +272,14 @@ impl Parser {
             };
             function.blocks[block].end = end;
         }
+        for (variable, value) in &named {
+            let value = resolve(function, value)?;
+            function.named.push((*variable, value));
+        }
+        for value in &signed {
+            let value = resolve(function, value)?;
+            function.signed.push(value);
+        }
         Ok(module)
     }
 }
@@ -264,14 +290,28 @@ fn lines(bodies: &[Body]) -> impl Iterator<Item = (BlockId, &Line)> {
     blocks.flat_map(|(block, body)| body.lines.iter().map(move |line| (block, line)))
 }
 
-/// Parses `0 size 8 f32*`.
+/// Parses a value that must be there.
+fn existing(cursor: &mut Cursor<'_>) -> Result<Input> {
+    if cursor.is_at("none") {
+        return Err(cursor.error("expected a value"));
+    }
+    input(cursor)
+}
+
+/// Parses `0 size 8 f32* "name"`.
 fn parameter(cursor: &mut Cursor<'_>) -> Result<Parameter> {
     let offset = cursor.small()?;
     cursor.keyword("size")?;
     let size = cursor.small()?;
-    let has_type = !cursor.is_at_end() && !cursor.is_at(",") && !cursor.is_at(")");
-    let ty = if has_type { Some(ty(cursor)?) } else { None };
-    Ok(Parameter { offset, size, ty })
+    let ty = optional_type(cursor)?;
+    let name = if cursor.is_at("\"") { Some(cursor.quoted()?) } else { None };
+    Ok(Parameter { offset, size, ty, name })
+}
+
+/// Parses a type if there is one.
+fn optional_type(cursor: &mut Cursor<'_>) -> Result<Option<Type>> {
+    let is_missing = cursor.is_at_end() || [",", ")", "\""].iter().any(|next| cursor.is_at(next));
+    if is_missing { Ok(None) } else { ty(cursor).map(Some) }
 }
 
 fn ty(cursor: &mut Cursor<'_>) -> Result<Type> {

@@ -40,6 +40,11 @@ impl Display for Module<'_> {
         for callee in &self.pointed {
             writeln!(f, "pointed {callee}")?;
         }
+        for (number, variable) in self.variables.iter().enumerate() {
+            write!(f, "variable x{number} {}", Quoted(&variable.name))?;
+            variable.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
+            writeln!(f)?;
+        }
         self.function.fmt(f)
     }
 }
@@ -69,6 +74,17 @@ impl Display for Function {
             f.write_str("    ")?;
             end(f, self, &layout, *block)?;
         }
+        for (variable, value) in &self.named {
+            write!(f, "named x{variable} ")?;
+            input(f, self, &layout, *value)?;
+            writeln!(f)?;
+        }
+        let has_number = |id: &ValueId| layout.value_number[*id] != HIDDEN;
+        for id in self.signed.iter().map(|id| self.resolve(*id)).filter(has_number) {
+            f.write_str("signed ")?;
+            input(f, self, &layout, id)?;
+            writeln!(f)?;
+        }
         Ok(())
     }
 }
@@ -76,7 +92,8 @@ impl Display for Function {
 impl Display for Parameter {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "{} size {}", self.offset, self.size)?;
-        self.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))
+        self.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, " {}", Quoted(name)))
     }
 }
 

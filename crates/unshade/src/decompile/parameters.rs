@@ -29,7 +29,7 @@ pub(super) fn of_device_function(demangled: Option<&str>) -> Vec<Parameter> {
         let size = u32::from(ty.bits()) / 8;
         let offset = end.next_multiple_of(size);
         end = offset + size;
-        Some(Parameter { offset, size, ty: Some(ty) })
+        Some(Parameter { offset, size, ty: Some(ty), name: None })
     };
     types.iter().map(parameter).collect::<Option<_>>().unwrap_or_default()
 }
@@ -48,6 +48,7 @@ fn of_kernel(cubin: &Cubin<'_>, function: &Function<'_>, types: &[&str]) -> Vec<
                 offset: offset.saturating_sub(base),
                 size,
                 ty: ty.filter(|ty| u32::from(ty.bits()) == size * 8),
+                name: None,
             }
         })
         .collect()

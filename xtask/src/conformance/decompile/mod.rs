@@ -14,6 +14,7 @@ mod packages;
 pub(super) mod passes;
 pub(super) mod random;
 mod reading;
+pub(super) mod types;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

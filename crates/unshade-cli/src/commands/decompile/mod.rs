@@ -61,7 +61,12 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     let (files, selection) = args.targets.split()?;
     let (inputs, opened) = open_all(&files);
     require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
-    let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz, with_code: false };
+    let options = Options {
+        budget: args.budget,
+        explicit_flushes: args.explicit_ftz,
+        without_source: args.no_debug_info,
+        ..Options::default()
+    };
     if args.verify {
         let (found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
         if found.verified.is_empty() && opened.and(visited) == Outcome::Done {
