@@ -505,6 +505,7 @@ pub fn decompile(data: &[u8]) {
             parameters: Vec::new(),
             code,
             shared_size: 0,
+            structures: Vec::new(),
             is_pointed: false,
         };
         let options = Options { budget: 4_000, ..Options::default() };

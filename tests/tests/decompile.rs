@@ -32,6 +32,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         parameters,
         code,
         shared_size: 0,
+        structures: Vec::new(),
         is_pointed: false,
     };
     decompile(&source, &Options::default()).unwrap().text()

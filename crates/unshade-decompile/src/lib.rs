@@ -26,6 +26,7 @@
 //! | [`pass`] | simplification, 64-bit values from their halves, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
+//! | [`layout`] | structures from accesses through the same pointer |
 //! | [`edges`] | blocks on edges, for the copies that phis need |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
@@ -40,6 +41,7 @@ pub mod address;
 pub mod alignment;
 pub mod c;
 pub mod edges;
+pub mod layout;
 pub mod linear;
 pub mod named;
 pub mod pass;
@@ -57,7 +59,7 @@ pub use ir::{Callee, Parameter};
 use ir::{Op, SourceVariable};
 use named::NamedValues;
 pub use sass::{Functions, Source};
-use types::{Hints, ParameterType, Type, Types};
+use types::{Hints, Type, Types};
 pub use unshade_ir as ir;
 
 /// The reason why a function was not decompiled.
@@ -273,13 +275,13 @@ pub fn decompile_module(
     for block in &mut module.function.blocks {
         block.phis.retain(|phi| used[*phi]);
     }
-    let function = &module.function;
-    let known = |parameter: &Parameter| Some(ParameterType { offset: parameter.offset, ty: parameter.ty? });
     let hints = Hints {
-        parameters: module.parameters.iter().filter_map(known).collect(),
+        parameters: layout::parameter_types(&module),
         values: if options.without_source { Vec::new() } else { named.hints(&module) },
     };
-    let types = Types::new(function, &used, &hints);
+    let mut types = Types::new(&module.function, &used, &hints);
+    layout::infer(&mut module, &used, &mut types);
+    let function = &module.function;
     let schedule = schedule::Schedule::new(function, &graph, &used);
     let variables = variables::Variables::new(function, &graph, &schedule, &types.of);
     let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();

@@ -7,7 +7,9 @@ use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
 pub use crate::ir::ty::{NumberKind, Type};
-use crate::ir::{Callee, Function, IdVec, Image, Op, Operand, Sign, Space, SymbolId, ValueId, ValueMap};
+use crate::ir::{
+    Callee, Function, IdVec, Image, Op, Operand, Sign, Space, StructureId, SymbolId, ValueId, ValueMap,
+};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +51,8 @@ pub struct Types {
     accesses: ValueMap<Accesses>,
     /// The elements of pointers that the source code gives, by the representative of a class.
     given: Vec<(ValueId, (u8, NumberKind))>,
+    /// The structures that the source code gives, by the representative of a class.
+    given_structures: FastMap<ValueId, StructureId>,
     /// The most common access of each memory without pointers.
     spaces: Vec<(Space, Accesses)>,
 }
@@ -139,12 +143,23 @@ impl Types {
         types
     }
 
-    /// Returns the representative of a class.
-    fn find(&mut self, id: ValueId) -> ValueId {
+    /// Returns the representative of a value's class: the values with the same type.
+    pub(crate) fn class_of(&self, id: ValueId) -> ValueId {
         let mut root = id;
         while self.class[root] != root {
             root = self.class[root];
         }
+        root
+    }
+
+    /// Returns the structure that a value points to, according to the source code.
+    pub(crate) fn given_structure(&self, id: ValueId) -> Option<StructureId> {
+        self.given_structures.get(&self.class_of(id)).copied()
+    }
+
+    /// Returns the representative of a class, and shortens the way to it.
+    fn find(&mut self, id: ValueId) -> ValueId {
+        let root = self.class_of(id);
         let mut at = id;
         while self.class[at] != root {
             at = std::mem::replace(&mut self.class[at], root);
@@ -290,6 +305,11 @@ impl Types {
                     let root = self.find(id);
                     self.given.push((root, (bits, kind)));
                 }
+                Type::StructurePointer(structure) if width == 64 => {
+                    self.votes_of(id).pointer = true;
+                    let root = self.find(id);
+                    self.given_structures.insert(root, structure);
+                }
                 Type::Integer(bits, is_signed) if bits <= width => {
                     let votes = self.votes_of(id);
                     votes.integer += WEIGHT;
@@ -322,7 +342,7 @@ impl Types {
     fn call_votes(&mut self, function: &Function, id: ValueId, callee: &Callee) {
         let mut vote = |id: ValueId, ty: Type| match ty {
             Type::Float(_) => self.votes_of(id).float += 1,
-            Type::Pointer(..) => self.votes_of(id).pointer = true,
+            ty if ty.is_pointer() => self.votes_of(id).pointer = true,
             Type::Integer(_, true) => self.votes_of(id).integer(Sign::Signed),
             _ => {}
         };
@@ -411,7 +431,7 @@ impl Types {
                 Op::Store(_) => function.width(function.input(id, 1)),
                 _ => ty.bits(),
             };
-            if let Type::Pointer(..) | Type::Bool | Type::Void = ty {
+            if ty.is_pointer() || matches!(ty, Type::Bool | Type::Void) {
                 ty = Type::Integer(width, false);
             }
             // The sign of a narrow load follows from how it is widened; that is part of the votes.

@@ -61,6 +61,8 @@ keys! {
     ImageId
     /// A device function that a function calls.
     CalleeId
+    /// A structure type.
+    StructureId
 }
 
 impl BlockId {

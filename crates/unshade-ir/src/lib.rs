@@ -43,10 +43,14 @@ mod used;
 pub mod verify;
 mod vocabulary;
 
-pub use id::{BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, SymbolId, ValueId, ValueMap};
+pub use id::{
+    BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, StructureId, SymbolId, ValueId, ValueMap,
+};
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
-pub use module::{Callee, InitialPointer, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable};
+pub use module::{
+    Callee, InitialPointer, Member, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable, Structure,
+};
 pub use op::{OPERATORS, Sign, Widths};
 pub use special::{Axis, Special};
 

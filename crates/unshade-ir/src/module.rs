@@ -1,7 +1,7 @@
 //! A function with what surrounds it: its name, its parameters, and the memory that it refers to.
 
-use super::Function;
 use super::ty::{NumberKind, Type};
+use super::{Function, IdVec, StructureId};
 use std::borrow::Cow;
 
 /// A function and its surroundings: what a front end produces.
@@ -13,6 +13,8 @@ pub struct Module<'a> {
     pub is_kernel: bool,
     /// Its parameters; empty if unknown.
     pub parameters: Vec<Parameter>,
+    /// The structures that types refer to.
+    pub structures: IdVec<StructureId, Structure>,
     /// Bytes of shared memory that it declares statically.
     pub shared_size: u64,
     /// Bytes of local memory per thread.
@@ -82,6 +84,32 @@ pub struct Parameter {
     pub ty: Option<Type>,
     /// Its name in the source code, if known: a C identifier.
     pub name: Option<String>,
+}
+
+/// A structure type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// Its name, a C identifier; empty if unknown.
+    pub name: String,
+    /// Its size in bytes; 0 if unknown.
+    pub size: u32,
+    /// Whether the language defines it, such as `float4`.
+    pub is_builtin: bool,
+    /// Its members, by offset; those of a union overlap. Empty if unknown.
+    pub members: Vec<Member>,
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name, a C identifier.
+    pub name: String,
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// Its type, or that of its elements.
+    pub ty: Type,
+    /// The count of each dimension, if it is an array.
+    pub counts: Vec<u32>,
 }
 
 /// A variable of the source code, from debugging information. [`Function::named`] has its values.

@@ -1,6 +1,6 @@
 //! The types of values.
 
-use super::{Number, Operand};
+use super::{Number, Operand, StructureId};
 
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,10 @@ pub enum Type {
     Pointer(u8, NumberKind),
     /// Several words: of a texture or surface, or of the result of a function.
     Vector(u8, NumberKind),
+    /// A structure of the module, as the type of a parameter or member.
+    Structure(StructureId),
+    /// A pointer to a structure of the module.
+    StructurePointer(StructureId),
 }
 
 /// The kind of a number.
@@ -53,7 +57,12 @@ impl Type {
         }
     }
 
-    /// Returns the element type of a pointer.
+    /// Returns whether it is a pointer.
+    pub fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer(..) | Self::StructurePointer(_))
+    }
+
+    /// Returns the element type of a pointer to numbers.
     pub fn target(self) -> Option<Self> {
         match self {
             Self::Pointer(bits, kind) => Some(Self::of(bits, kind)),
@@ -72,13 +81,13 @@ impl Type {
         }
     }
 
-    /// Returns its size in bits.
+    /// Returns its size in bits; 0 for structures, whose descriptions have it.
     pub fn bits(self) -> u8 {
         match self {
-            Self::Void => 0,
+            Self::Void | Self::Structure(_) => 0,
             Self::Bool => 1,
             Self::Integer(bits, _) | Self::Float(bits) => bits,
-            Self::Pointer(..) => 64,
+            Self::Pointer(..) | Self::StructurePointer(_) => 64,
             Self::Vector(words, _) => words.saturating_mul(32),
         }
     }
@@ -101,6 +110,8 @@ impl std::fmt::Display for Type {
             Self::Float(bits) => write!(f, "f{bits}"),
             Self::Pointer(bits, kind) => write!(f, "{}*", Self::of(*bits, *kind)),
             Self::Vector(words, kind) => write!(f, "{}x{words}", Self::of(32, *kind)),
+            Self::Structure(id) => write!(f, "t{}", id.number()),
+            Self::StructurePointer(id) => write!(f, "t{}*", id.number()),
         }
     }
 }
@@ -109,9 +120,11 @@ impl Type {
     /// Returns the type with a name in the textual form.
     pub fn by_name(name: &str) -> Option<Self> {
         if let Some(target) = name.strip_suffix('*') {
-            return Self::by_name(target)
-                .filter(|ty| matches!(ty, Self::Integer(..) | Self::Float(_)))
-                .map(Self::pointer);
+            return match Self::by_name(target)? {
+                Self::Structure(id) => Some(Self::StructurePointer(id)),
+                ty @ (Self::Integer(..) | Self::Float(_)) => Some(ty.pointer()),
+                _ => None,
+            };
         }
         if let Some((word, count)) = name.split_once('x') {
             let kind = match word {
@@ -126,6 +139,9 @@ impl Type {
             "void" => return Some(Self::Void),
             "bool" => return Some(Self::Bool),
             _ => {}
+        }
+        if let Some(number) = name.strip_prefix('t') {
+            return Some(Self::Structure(StructureId::new(number.parse().ok()?)));
         }
         let bits: u8 = name.get(1..)?.parse().ok()?;
         Some(match (name.as_bytes()[0], bits) {
@@ -143,10 +159,10 @@ mod tests {
 
     #[test]
     fn names_identify_types() {
-        for name in ["void", "bool", "u8", "i64", "f32", "f64*", "u16*", "i32x4"] {
+        for name in ["void", "bool", "u8", "i64", "f32", "f64*", "u16*", "i32x4", "t0", "t12*"] {
             assert_eq!(Type::by_name(name).map(|ty| ty.to_string()).as_deref(), Some(name));
         }
-        for name in ["", "*", "u", "u7", "f16", "u32**", "u8x2", "\u{fc}32"] {
+        for name in ["", "*", "u", "u7", "f16", "u32**", "u8x2", "\u{fc}32", "t", "t-1", "t0**"] {
             assert_eq!(Type::by_name(name), None, "{name}");
         }
     }

@@ -3,6 +3,7 @@
 
 mod debug;
 mod parameters;
+mod structures;
 mod symbols;
 
 use crate::demangle;
@@ -166,6 +167,7 @@ impl<'a, 'c> Input<'a, 'c> {
             parameters: parameters::of_device_function(demangle(function.name_in_c.as_bytes()).as_deref()),
             code: Code { entry: function.address, ..source.code.clone() },
             shared_size: source.shared_size,
+            structures: source.structures.clone(),
             is_pointed: false,
         });
         inner.collect()
@@ -192,13 +194,15 @@ impl<'a, 'c> Input<'a, 'c> {
             locals: Vec::new(),
         };
         let name = symbols::name_in_c(&self.function.symbol);
+        let (parameters, structures) = parameters::of(self.cubin, &self.function, self.demangled.as_deref());
         let mut source = Source {
             is_pointed: self.symbols.pointed.contains(&name),
             name,
             is_kernel: self.function.symbol.is_kernel(),
-            parameters: parameters::of(self.cubin, &self.function, self.demangled.as_deref()),
+            parameters,
             code,
             shared_size: self.symbols.shared_size(self.cubin, &self.function),
+            structures,
         };
         self.names.describe(&String::from_utf8_lossy(self.function.name()), &mut source);
         source

@@ -1,5 +1,6 @@
 //! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
+use super::member::address_of_member;
 use super::type_name::type_name;
 use super::{Printer, spelling};
 use crate::address::Address;
@@ -19,9 +20,17 @@ impl Printer<'_, '_> {
     /// Returns the type of an access: that of the memory if it has the same width and kind.
     fn access_type(&self, space: Space, address: ValueId, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
+        if let Some(element) = element
+            && element.is_pointer()
+            && width == 64
+            && (wanted.is_pointer() || matches!(wanted, Type::Integer(..)))
+        {
+            return element;
+        }
         let wanted = match wanted {
             // A pointer to pointers is printed as a pointer to numbers.
-            Type::Bool | Type::Void | Type::Pointer(..) => Type::Integer(width, false),
+            Type::Bool | Type::Void => Type::Integer(width, false),
+            wanted if wanted.is_pointer() => Type::Integer(width, false),
             wanted => wanted,
         };
         match (element, wanted) {
@@ -37,9 +46,10 @@ impl Printer<'_, '_> {
     /// Returns the element type of the pointer or array.
     fn element(&self, space: Space, address: ValueId) -> Option<Type> {
         if self.function.width(address) == 64 {
-            let base = self.parts(address).base?;
-            return match self.base_type(base) {
+            let parts = self.parts(address);
+            return match self.base_type(parts.base?) {
                 Type::Pointer(bits, kind) => Some(Type::of(bits, kind)),
+                Type::StructurePointer(id) => self.member_type(id, &parts),
                 _ => None,
             };
         }
@@ -84,7 +94,7 @@ impl Printer<'_, '_> {
         match self.has_type(value) {
             Type::Float(bits) if bits == width => Type::Float(bits),
             Type::Integer(_, sign) => Type::Integer(width, sign),
-            Type::Pointer(bits, kind) => Type::Pointer(bits, kind),
+            ty if ty.is_pointer() => ty,
             _ => Type::Integer(width, false),
         }
     }
@@ -126,6 +136,18 @@ impl Printer<'_, '_> {
         };
         let has = self.base_type(base);
         let bytes = i64::from(ty.bits() / 8).max(1);
+        if let Type::StructurePointer(id) = has
+            && self.member_type(id, found).is_some()
+        {
+            let inner = self.base_text(base, has);
+            if let Some((text, member)) = self.member(&inner, id, found) {
+                if member == ty && !is_volatile {
+                    return text;
+                }
+                self.casts += 1;
+                return format!("*({pointer}){}", address_of_member(&text));
+            }
+        }
         let mut text = match has {
             Type::Pointer(..) => self.base_text(base, has),
             _ => {
@@ -175,7 +197,7 @@ impl Printer<'_, '_> {
     }
 
     /// Returns an index in elements of `bytes` bytes.
-    fn index(&mut self, found: &Address, bytes: i64) -> String {
+    pub(super) fn index(&mut self, found: &Address, bytes: i64) -> String {
         self.index_within(found, bytes, 0)
     }
 
@@ -247,14 +269,28 @@ impl Printer<'_, '_> {
     /// Returns pointer arithmetic: `p + n`.
     pub(super) fn pointer(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
-        let (Some(base), Some(target)) = (found.base, ty.target()) else {
+        let bytes = match ty {
+            Type::StructurePointer(id) => self.module.structures.get(id).map(|found| i64::from(found.size)),
+            ty => ty.target().map(|target| i64::from(target.bits() / 8)),
+        };
+        let (Some(base), Some(bytes)) = (found.base, bytes.map(|bytes| bytes.max(1))) else {
             let text = self.integer_sum(id);
             self.casts += 1;
-            return super::expression_wrapped(format!("({})({text})", type_name(ty)), 15, precedence);
+            return super::expression_wrapped(format!("({})({text})", self.type_name(ty)), 15, precedence);
         };
-        let bytes = i64::from(target.bits() / 8).max(1);
         let has = self.base_type(base);
         let text = self.base_text(base, has);
+        if let Type::StructurePointer(id) = has
+            && has != ty
+            && let Some((text, member)) = self.member(&text, id, &found)
+        {
+            let text = address_of_member(&text).into_owned();
+            if member.pointer() == ty && !member.is_pointer() {
+                return super::expression_wrapped(text, 15, precedence);
+            }
+            self.casts += 1;
+            return super::expression_wrapped(format!("({}){text}", self.type_name(ty)), 15, precedence);
+        }
         if has == ty && self.fits(&found, bytes) {
             let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
@@ -271,14 +307,15 @@ impl Printer<'_, '_> {
             let index = bracketed(self.index(&found, step));
             self.casts += 1;
             return super::expression_wrapped(
-                format!("({})({text} + {index})", type_name(ty)),
+                format!("({})({text} + {index})", self.type_name(ty)),
                 15,
                 precedence,
             );
         }
         let index = bracketed(self.index(&found, 1));
         self.casts += 2;
-        super::expression_wrapped(format!("({})((char *){text} + {index})", type_name(ty)), 15, precedence)
+        let name = self.type_name(ty);
+        super::expression_wrapped(format!("({name})((char *){text} + {index})"), 15, precedence)
     }
 
     fn integer_sum(&mut self, id: ValueId) -> String {
@@ -441,14 +478,14 @@ impl Printer<'_, '_> {
         let size = u32::from(width) / 8;
         let (whole, start, has) = match self.parameter_type(index) {
             Some(has) => (name.clone(), 0, Some(has)),
-            None => match self.field_at(index, inside, size) {
-                Some((start, has)) => (format!("{name}.at_{start}"), start, Some(has)),
-                None => (name.clone(), 0, None),
+            None => match self.known_member(index, inside, width) {
+                Some((member, has)) => (format!("{name}{member}"), inside, Some(has)),
+                None => self.inferred_field(index, inside, size),
             },
         };
         match has {
             Some(has) if inside == start && has.bits() == width => whole,
-            Some(Type::Integer(64, _) | Type::Pointer(..))
+            Some(Type::Integer(64, _) | Type::Pointer(..) | Type::StructurePointer(_))
                 if size == 4 && (inside - start).is_multiple_of(4) =>
             {
                 self.casts += 1;
@@ -476,6 +513,22 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Returns the member of a parameter whose structure the source code gives.
+    fn known_member(&self, index: usize, inside: u32, width: u8) -> Option<(String, Type)> {
+        let Some(Type::Structure(id)) = self.parameters[index].ty else { return None };
+        self.parameter_member(id, inside).filter(|member| member.1.bits() == width)
+    }
+
+    /// Returns the field of a parameter that contains some bytes: its text, offset and type.
+    fn inferred_field(&self, index: usize, inside: u32, size: u32) -> (String, u32, Option<Type>) {
+        let name = self.parameter_name(index);
+        let is_known = matches!(self.parameters[index].ty, Some(Type::Structure(_)));
+        match self.field_at(index, inside, size).filter(|_| !is_known) {
+            Some((start, has)) => (format!("{name}.at_{start}"), start, Some(has)),
+            None => (name, 0, None),
+        }
+    }
+
     /// Returns two consecutive parameters as one number.
     fn two_parameters(&mut self, offset: u32, ty: Type, precedence: u8) -> String {
         let mut half = |offset| {
@@ -489,8 +542,9 @@ impl Printer<'_, '_> {
         self.casts += 3;
         match ty {
             Type::Float(_) => format!("__longlong_as_double{text}"),
-            Type::Integer(64, true) | Type::Pointer(..) => {
-                super::expression_wrapped(format!("({}){text}", type_name(ty)), 15, precedence)
+            Type::Integer(64, true) | Type::Pointer(..) | Type::StructurePointer(_) => {
+                let text = format!("({}){text}", self.type_name(ty));
+                super::expression_wrapped(text, 15, precedence)
             }
             _ => text,
         }

@@ -5,7 +5,7 @@ use super::spelling::{self, Spelling};
 use super::type_name::type_name;
 use crate::ir::fold::signed;
 use crate::ir::{Intrinsic, Op, Operand, ValueId};
-use crate::types::Type;
+use crate::types::{NumberKind, Type};
 
 /// Precedence of C's operators.
 const UNARY: u8 = 15;
@@ -31,13 +31,13 @@ impl Printer<'_, '_> {
             return String::from("0");
         }
         if let Op::Constant(number) = self.function.op(id) {
-            return constant(number, self.function.width(id), wanted, precedence);
+            return self.constant(number, self.function.width(id), wanted, precedence);
         }
         if wanted == Type::Float(64) && self.is_pair(id) && !self.has_variable(id) {
             return self.double_of_halves(id);
         }
         let has = self.has_type(id);
-        if let Some((before, after, inner)) = conversion(has, wanted) {
+        if let Some((before, after, inner)) = self.conversion(has, wanted) {
             if before.starts_with('(') {
                 self.casts += 1;
             }
@@ -74,7 +74,7 @@ impl Printer<'_, '_> {
             Op::Special(_) => Type::Integer(width, false),
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
-            Op::Add if matches!(self.types.of[id], Type::Pointer(..)) => self.types.of[id],
+            Op::Add if self.types.of[id].is_pointer() => self.types.of[id],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Low | Op::High if self.is_half_of_double(id) => INT,
@@ -120,7 +120,7 @@ impl Printer<'_, '_> {
         if is_same_kind || matches!(self.function.op(id), Op::Constant(_) | Op::Copy | Op::Undefined) {
             return self.computed(id, 0, ty);
         }
-        match conversion(has, ty) {
+        match self.conversion(has, ty) {
             Some((before, after, inner)) => {
                 self.casts += usize::from(before.starts_with('('));
                 let text = self.computed(id, if before.ends_with('(') { 0 } else { inner }, has);
@@ -151,7 +151,7 @@ impl Printer<'_, '_> {
         match self.has_type(id) {
             Type::Integer(64, sign) => Type::Integer(64, sign),
             Type::Integer(32, sign) => Type::Integer(32, sign),
-            Type::Float(_) | Type::Pointer(..) => Type::Integer(width, false),
+            Type::Float(_) | Type::Pointer(..) | Type::StructurePointer(_) => Type::Integer(width, false),
             _ => INT,
         }
     }
@@ -185,11 +185,11 @@ impl Printer<'_, '_> {
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let plain = Type::Integer(width.max(32), false);
         match op {
-            Op::Constant(number) => constant(number, width, ty, precedence),
+            Op::Constant(number) => self.constant(number, width, ty, precedence),
             Op::Undefined if self.module.has_calls() => {
-                format!("/* undefined */ {}", constant(0, width, ty, UNARY))
+                format!("/* undefined */ {}", self.constant(0, width, ty, UNARY))
             }
-            Op::Undefined => constant(0, width, ty, precedence),
+            Op::Undefined => self.constant(0, width, ty, precedence),
             Op::Special(special) => match (special.window(), spelling::special(special)) {
                 // The address of the array keeps it in memory, and at the start of the window.
                 (Some(space), _) => {
@@ -211,7 +211,7 @@ impl Printer<'_, '_> {
             },
             Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
             Op::Symbol(_) => self.symbol(id),
-            Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, precedence, ty),
+            Op::Add if ty.is_pointer() => self.pointer(id, precedence, ty),
             Op::Add => self.sum(id, a, b, precedence, plain),
             Op::Sub => self.binary("-", SUM, a, b, precedence, self.loose(width)),
             Op::Mul => self.binary("*", PRODUCT, a, b, precedence, self.loose(width)),
@@ -536,9 +536,10 @@ impl Printer<'_, '_> {
             }
         };
         let write = |this: &mut Self, id: ValueId, other: ValueId, precedence: u8| {
-            let is_pointer = matches!(this.has_type(id), Type::Pointer(..)) && sign != Some(true);
-            let other_is_pointer =
-                matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
+            let (has, other_has) = (this.has_type(id), this.has_type(other));
+            let is_pointer = has.is_pointer() && sign != Some(true);
+            // Pointers of different types are compared as numbers.
+            let other_is_pointer = other_has == has && is_pointer && number(this, other).is_none();
             if is_pointer && (other_is_pointer || number(this, other) == Some(0)) {
                 return this.plain(id, precedence);
             }
@@ -718,9 +719,35 @@ impl Printer<'_, '_> {
             Type::Void => text,
             ty if call == Intrinsic::Malloc => {
                 self.casts += 1;
-                format!("({}){text}", type_name(ty))
+                format!("({}){text}", self.type_name(ty))
             }
             _ => text,
+        }
+    }
+
+    /// Returns a constant of a type.
+    fn constant(&self, number: u64, width: u8, wanted: Type, precedence: u8) -> String {
+        match wanted {
+            Type::StructurePointer(_) if number != 0 => {
+                wrapped(format!("({}){number:#x}", self.type_name(wanted)), UNARY, precedence)
+            }
+            _ => constant(number, width, wanted, precedence),
+        }
+    }
+
+    /// Returns how to convert a value of one type to another: text before, text after, precedence inside.
+    fn conversion(&self, has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
+        let is_float = |ty: Type| matches!(ty, Type::Float(_));
+        match (has, wanted) {
+            _ if has == wanted || has == Type::Void || wanted == Type::Void => None,
+            (_, Type::StructurePointer(_)) if is_float(has) => {
+                Some((format!("({})__double_as_longlong(", self.type_name(wanted)), ")", 0))
+            }
+            (_, Type::StructurePointer(_)) => Some((format!("({})", self.type_name(wanted)), "", UNARY)),
+            // All pointers are converted alike.
+            (Type::StructurePointer(_), _) => conversion(Type::Pointer(8, NumberKind::Unsigned), wanted)
+                .or_else(|| Some((format!("({})", type_name(wanted)), "", UNARY))),
+            _ => conversion(has, wanted),
         }
     }
 }
@@ -788,7 +815,7 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, precedence: u8) -> 
         Type::Bool => String::from(if number != 0 { "true" } else { "false" }),
         Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), precedence),
         Type::Float(64) if width == 64 => double(f64::from_bits(number), precedence),
-        Type::Pointer(..) if number == 0 => String::from("0"),
+        ty if ty.is_pointer() && number == 0 => String::from("0"),
         Type::Pointer(..) => wrapped(format!("({}){number:#x}", type_name(wanted)), UNARY, precedence),
         Type::Integer(bits, true) => {
             let value = signed(number, width);

@@ -2,7 +2,7 @@
 
 use super::structures::Structures;
 use super::type_name::type_name;
-use super::{GlobalKind, Printer, declaration};
+use super::{GlobalKind, Printer};
 use crate::ir::{Callee, CalleeId, Module, Op, Parameter, ValueId};
 use crate::types::{Type, Types};
 
@@ -34,13 +34,13 @@ impl Printer<'_, '_> {
         for index in 0..self.parameters.len() {
             let name = self.parameter_name(index);
             list.push(match (self.parameter_type(index), structures.name(index)) {
-                (Some(ty), _) => declaration(ty, &name),
-                (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
+                (Some(ty), _) => self.declaration(ty, &name),
+                (None, ty) => format!("{} {name}", ty.unwrap_or_default()),
             });
         }
         // The name is that of the symbol, which C++ must not mangle again.
         let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
-        let head = declaration(self.result, &self.module.name);
+        let head = self.declaration(self.result, &self.module.name);
         format!("extern \"C\" {kind} {head}({})", list.join(", "))
     }
 
@@ -61,8 +61,10 @@ impl Printer<'_, '_> {
     /// Returns the type of a parameter, or `None` for a structure.
     pub(super) fn parameter_type(&self, index: usize) -> Option<Type> {
         let parameter = &self.parameters[index];
-        if let Some(ty) = parameter.ty {
-            return Some(ty);
+        match parameter.ty {
+            Some(Type::Structure(_)) => return None,
+            Some(ty) => return Some(ty),
+            None => {}
         }
         let bits = match parameter.size {
             1 | 2 | 4 | 8 => (parameter.size * 8) as u8,
@@ -141,7 +143,7 @@ impl Printer<'_, '_> {
         if let Type::Vector(words @ 5.., _) = ty {
             let name = type_name(ty);
             self.global(
-                GlobalKind::Type,
+                GlobalKind::Type(0),
                 name,
                 format!("struct {name} {{\n    unsigned int word[{words}];\n}};"),
             );
@@ -170,7 +172,7 @@ impl Printer<'_, '_> {
 
     /// Declares a device function, and the structure of its result.
     pub(super) fn declare_function(&mut self, callee: &Callee) {
-        let head = declaration(callee.result_type(), &callee.name);
+        let head = self.declaration(callee.result_type(), &callee.name);
         self.declare_result(callee.result_type());
         let text = format!("extern \"C\" __device__ {head}({});", type_names(callee));
         self.global(GlobalKind::Function, &callee.name, text);
@@ -192,7 +194,7 @@ impl Printer<'_, '_> {
             let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
             self.declare_result(callee.result_type());
             self.casts += 1;
-            let head = declaration(callee.result_type(), "(*)");
+            let head = self.declaration(callee.result_type(), "(*)");
             return format!("(({head}({})){pointer})({arguments})", type_names(callee));
         }
         self.declare_function(callee);

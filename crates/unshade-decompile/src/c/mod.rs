@@ -10,6 +10,7 @@ mod declared;
 mod expression;
 mod function;
 mod image;
+mod member;
 mod names;
 pub mod prelude;
 mod spelling;
@@ -30,7 +31,8 @@ use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use names::Names;
-use type_name::type_name;
+use std::borrow::Cow;
+use type_name::TypeNames;
 
 /// The state of printing a function.
 pub struct Printer<'a, 'm> {
@@ -91,7 +93,8 @@ pub struct Printer<'a, 'm> {
 /// What is declared before functions, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum GlobalKind {
-    Type,
+    /// A structure, and how deeply others are nested in it.
+    Type(u8),
     Function,
     Variable,
     /// A variable whose initial value has addresses.
@@ -202,17 +205,19 @@ impl<'a, 'm> Printer<'a, 'm> {
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
         let regions = self.regions();
+        let structures = self.structures();
+        let signature = self.signature(&structures);
+        self.declare_named_structures(&signature, &body);
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
         self.globals.sort_unstable();
         prelude.extend(self.globals.iter().map(|global| global.2.clone()));
         let plain = |text: String| Line { text, addresses: Vec::new() };
-        let structures = self.structures();
         let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
         if self.module.flushes {
             lines.push(plain(String::from("// Subnormal floats are zero: -ftz=true.")));
         }
-        lines.push(plain(self.signature(&structures)));
+        lines.push(plain(signature));
         lines.push(plain(String::from("{")));
         let start = lines.len();
         lines.extend(regions.into_iter().map(plain));
@@ -264,14 +269,16 @@ impl<'a, 'm> Printer<'a, 'm> {
     }
 
     fn declarations(&self) -> Vec<String> {
-        let flags = self.flags.iter().map(|name| (type_name(Type::Bool), name.as_str()));
+        let flags = self.flags.iter().map(|name| (self.type_name(Type::Bool), name.as_str()));
         let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id]);
-        let others = others.map(|(id, name)| (type_name(self.types.of[*id]), name.as_str()));
-        let mut names: Vec<(&str, &str)> = flags.chain(others).collect();
-        names.sort_unstable_by_key(|(ty, name)| (*ty, name.len(), *name));
+        let others = others.map(|(id, name)| (self.type_name(self.types.of[*id]), name.as_str()));
+        let mut names: Vec<(Cow<'static, str>, &str)> = flags.chain(others).collect();
+        names.sort_unstable_by(|(ty, name), (other_ty, other)| {
+            (ty, name.len(), name).cmp(&(other_ty, other.len(), other))
+        });
         let mut lines = Vec::new();
         for of_type in names.chunk_by(|one, other| one.0 == other.0) {
-            let ty = of_type[0].0;
+            let ty = &of_type[0].0;
             let separator = if ty.ends_with('*') { ", *" } else { ", " };
             let space = if ty.ends_with('*') { "" } else { " " };
             let names: Vec<&str> = of_type.iter().map(|entry| entry.1).collect();
@@ -299,7 +306,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             Type::Bool => "b",
             Type::Float(64) => "d",
             Type::Float(_) => "f",
-            Type::Pointer(..) => "p",
+            Type::Pointer(..) | Type::StructurePointer(_) => "p",
             Type::Vector(..) => "v",
             Type::Integer(64, _) => "l",
             Type::Integer(_, true) => "i",
@@ -313,6 +320,31 @@ impl<'a, 'm> Printer<'a, 'm> {
                 return name;
             }
         }
+    }
+
+    /// Returns the name of a type in C.
+    fn type_name(&self, ty: Type) -> Cow<'static, str> {
+        TypeNames::new(self.module).of(ty)
+    }
+
+    /// Returns a declaration: `float *name`, `int name`.
+    fn declaration(&self, ty: Type, name: &str) -> String {
+        TypeNames::new(self.module).declaration(ty, name)
+    }
+
+    /// Declares the structures that the text of the function names.
+    fn declare_named_structures(&mut self, signature: &str, body: &[BodyLine]) {
+        if self.module.structures.is_empty() {
+            return;
+        }
+        let declarations = self.declarations();
+        let lines = body.iter().map(|line| line.text.as_str());
+        let text: Vec<&str> =
+            lines.chain(declarations.iter().map(String::as_str)).chain([signature]).collect();
+        self.declare_structures(&|name| {
+            let name = format!("struct {name} ");
+            text.iter().any(|line| line.contains(&name))
+        });
     }
 
     pub(crate) fn helper(&mut self, name: &'static str) {
@@ -389,6 +421,10 @@ impl<'a, 'm> Printer<'a, 'm> {
             "uint2 ",
             "int4 ",
             "int2 ",
+            "struct ",
+            "longlong2 ",
+            "ulonglong2 ",
+            "double2 ",
             "/*",
         ]
         .iter()
@@ -613,8 +649,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             return String::new();
         }
         self.declaring = Some(class);
-        let ty = type_name(self.types.of[class]);
-        if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
+        self.declaration(self.types.of[class], "")
     }
 
     /// Writes the copies at the end of a block. They are simultaneous: none may read a variable that another one has
@@ -660,7 +695,8 @@ impl<'a, 'm> Printer<'a, 'm> {
         self.indent += 1;
         for (index, (phi, text)) in texts.iter().enumerate() {
             let ty = self.types.of[self.variables.of(*phi)];
-            self.line(&format!("{} = {text};", declaration(ty, &format!("next_{index}"))));
+            let declared = self.declaration(ty, &format!("next_{index}"));
+            self.line(&format!("{declared} = {text};"));
         }
         for (index, (phi, _)) in texts.iter().enumerate() {
             let name = self.name(*phi);
@@ -746,12 +782,6 @@ fn is_product(text: &str) -> bool {
         }
     }
     true
-}
-
-/// Returns a declaration: `float *name`, `int name`.
-pub(crate) fn declaration(ty: Type, name: &str) -> String {
-    let ty = type_name(ty);
-    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
 }
 
 fn expression_wrapped(text: String, level: u8, precedence: u8) -> String {

@@ -3,8 +3,8 @@
 //! Fields are named by their offset, as `at_16`; consecutive ones of the same type share a line. Bytes that are not
 //! read are padding. Parameters with the same layout share the type of the first one.
 
-use super::type_name::type_name;
 use super::{Printer, wrap};
+use crate::types::Type;
 
 /// The structure types: their declarations, and the parameters that have them.
 #[derive(Debug, Default)]
@@ -31,13 +31,17 @@ impl Printer<'_, '_> {
             if self.parameter_type(index).is_some() {
                 continue;
             }
+            if let Some(Type::Structure(id)) = self.parameters[index].ty {
+                structures.names.push((index, self.type_name(Type::Structure(id)).into_owned()));
+                continue;
+            }
             let members = self.members(index);
             if let Some(same) = known.iter().find(|other| other.0 == members) {
                 structures.names.push((index, same.1.clone()));
                 continue;
             }
-            let name = format!("{}_param_{}", self.module.name, index + 1);
-            structures.lines.push(format!("struct {name} {{"));
+            let name = format!("struct {}_param_{}", self.module.name, index + 1);
+            structures.lines.push(format!("{name} {{"));
             for member in &members {
                 wrap::lines(member, 4, |line| structures.lines.push(line));
             }
@@ -60,10 +64,10 @@ impl Printer<'_, '_> {
             if offset > at {
                 members.push(padding(at, offset));
             }
-            let name = super::declaration(*ty, &format!("at_{offset}"));
+            let name = self.declaration(*ty, &format!("at_{offset}"));
             match members.last_mut() {
                 Some(line) if is_next => {
-                    let star = if type_name(*ty).ends_with('*') { "*" } else { "" };
+                    let star = if self.type_name(*ty).ends_with('*') { "*" } else { "" };
                     line.truncate(line.len() - 1);
                     line.push_str(&format!(", {star}at_{offset};"));
                 }

@@ -1,10 +1,54 @@
 //! The names of types in C.
 
+use crate::ir::{IdVec, Module, Structure, StructureId};
 use crate::types::{NumberKind, Type};
+use std::borrow::Cow;
 
-/// Returns the name of a type in C.
+/// The names of a module's types.
+#[derive(Clone, Copy)]
+pub(super) struct TypeNames<'a> {
+    structures: &'a IdVec<StructureId, Structure>,
+    function: &'a str,
+}
+
+impl<'a> TypeNames<'a> {
+    pub(super) fn new(module: &'a Module<'_>) -> Self {
+        Self { structures: &module.structures, function: &module.name }
+    }
+
+    /// Returns the name of a structure: that of the source code, or one that begins with the name of the function.
+    pub(super) fn structure(self, id: StructureId) -> Cow<'a, str> {
+        match self.structures.get(id) {
+            Some(structure) if !structure.name.is_empty() => Cow::Borrowed(&structure.name),
+            _ => Cow::Owned(format!("{}_element_{}", self.function, id.number().saturating_add(1))),
+        }
+    }
+
+    /// Returns the name of a type in C.
+    pub(super) fn of(self, ty: Type) -> Cow<'static, str> {
+        let (id, star) = match ty {
+            Type::Structure(id) => (id, ""),
+            Type::StructurePointer(id) => (id, " *"),
+            ty => return Cow::Borrowed(type_name(ty)),
+        };
+        let is_builtin = self.structures.get(id).is_some_and(|structure| structure.is_builtin);
+        let keyword = if is_builtin { "" } else { "struct " };
+        Cow::Owned(format!("{keyword}{}{star}", self.structure(id)))
+    }
+
+    /// Returns a declaration: `float *name`, `int name`.
+    pub(super) fn declaration(self, ty: Type, name: &str) -> String {
+        let ty = self.of(ty);
+        if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
+    }
+}
+
+/// Returns the name of a type in C that isn't a structure.
 pub(super) fn type_name(ty: Type) -> &'static str {
     match ty {
+        // Structures are named by `TypeNames`.
+        Type::Structure(_) => "struct",
+        Type::StructurePointer(_) => "void *",
         Type::Void => "void",
         Type::Bool => "bool",
         Type::Integer(8, false) => "unsigned char",

@@ -23,7 +23,7 @@ mod saves;
 mod stack;
 
 use crate::DecompileError;
-use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable};
+use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable, Structure};
 use crate::pass::windows;
 pub use functions::Functions;
 pub use recursion::recursive_functions;
@@ -169,6 +169,8 @@ pub struct Source<'a> {
     pub parameters: Vec<Parameter>,
     /// Its code.
     pub code: Code<'a>,
+    /// The structures that types of parameters and variables refer to.
+    pub structures: Vec<Structure>,
     /// Bytes of shared memory that it declares statically.
     pub shared_size: u64,
     /// Whether its address is in a variable or in code.
@@ -190,6 +192,7 @@ impl<'a> Source<'a> {
             parameters: parameters.collect(),
             code,
             shared_size: 0,
+            structures: Vec::new(),
             is_pointed: false,
         }
     }
@@ -242,6 +245,7 @@ pub fn lift<'a>(
         result: known.and_then(|callee| callee.result),
         pointed: functions.pointed().cloned().collect(),
         variables: source.code.locals.iter().map(|local| local.variable.clone()).collect(),
+        structures: source.structures.iter().cloned().collect(),
         function,
     })
 }

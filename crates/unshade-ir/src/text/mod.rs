@@ -13,7 +13,8 @@
 //!     return
 //! ```
 //!
-//! The first line has the name, the bytes of memory, and whether subnormal floats are zeros. Then come the type of the result if known, parameters (offset,
+//! The first line has the name, the bytes of memory, and whether subnormal floats are zeros. Then come structures (name, size, members
+//! with offset, name, type and counts of dimensions), the type of the result if known, parameters (offset,
 //! size, type and name if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
 //! constant banks, functions whose addresses are taken, variables of the source code, symbols, notes, images and callees; then the blocks. A block has
 //! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
@@ -35,6 +36,9 @@ mod tests {
     use super::*;
 
     const TEXT: &str = r#"kernel "loop" shared 64 local 8 flushes
+structure t0 "float2" size 8 builtin (0 "x" f32, 4 "y" f32)
+structure t1 "Node" size 32 (0 "at" t0, 8 "rows" i32[2][2], 24 "next" t1*)
+structure t2 "" size 0 ()
 result f32
 parameter 0 size 8 f32*
 parameter 8 size 4 i32 "count"

@@ -8,8 +8,8 @@ use crate::hash::FastMap;
 use crate::ty::Type;
 use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
-    InitialPointer, Intrinsic, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
-    Parameter, SourceVariable, Space, Special, SymbolId, ValueId,
+    InitialPointer, Intrinsic, Member, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
+    Parameter, SourceVariable, Space, Special, Structure, SymbolId, ValueId,
 };
 use std::borrow::Cow;
 
@@ -136,6 +136,11 @@ impl Parser {
                 let bank = cursor.small()?;
                 let bytes = cursor.bytes()?;
                 self.module.constants.push((bank, Cow::Owned(bytes)));
+            }
+            "structure" => {
+                cursor.entry('t', self.module.structures.len())?;
+                let structure = structure(cursor)?;
+                self.module.structures.push(structure);
             }
             "result" => self.module.result = Some(ty(cursor)?),
             "pointed" => {
@@ -306,6 +311,31 @@ fn parameter(cursor: &mut Cursor<'_>) -> Result<Parameter> {
     let ty = optional_type(cursor)?;
     let name = if cursor.is_at("\"") { Some(cursor.quoted()?) } else { None };
     Ok(Parameter { offset, size, ty, name })
+}
+
+/// Parses `"Body" size 24 (0 "place" f32[3], 16 "next" t0*)`.
+fn structure(cursor: &mut Cursor<'_>) -> Result<Structure> {
+    let name = cursor.quoted()?;
+    cursor.keyword("size")?;
+    let size = cursor.small()?;
+    let is_builtin = cursor.take_word("builtin");
+    let mut members = Vec::new();
+    cursor.expect("(")?;
+    while !cursor.eat(")") {
+        if !members.is_empty() {
+            cursor.expect(",")?;
+        }
+        let offset = cursor.small()?;
+        let name = cursor.quoted()?;
+        let ty = ty(cursor)?;
+        let mut counts = Vec::new();
+        while cursor.eat("[") {
+            counts.push(cursor.small()?);
+            cursor.expect("]")?;
+        }
+        members.push(Member { name, offset, ty, counts });
+    }
+    Ok(Structure { name, size, is_builtin, members })
 }
 
 /// Parses a type if there is one.

@@ -2,8 +2,8 @@
 
 use super::layout::{HIDDEN, Layout};
 use crate::{
-    BlockId, Callee, End, Function, Image, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Parameter, Space,
-    ValueId,
+    BlockId, Callee, End, Function, Image, Member, Module, NO_ADDRESS, OPERATORS, ObjectSpace, Op, Parameter,
+    Space, ValueId,
 };
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -12,6 +12,12 @@ impl Display for Module<'_> {
         let kind = if self.is_kernel { "kernel" } else { "function" };
         write!(f, "{kind} {} shared {} local {}", Quoted(&self.name), self.shared_size, self.local_size)?;
         writeln!(f, "{}", if self.flushes { " flushes" } else { "" })?;
+        for (id, structure) in self.structures.entries() {
+            write!(f, "structure t{} {} size {}", id.number(), Quoted(&structure.name), structure.size)?;
+            f.write_str(if structure.is_builtin { " builtin (" } else { " (" })?;
+            list(f, &structure.members, |f, member| member.fmt(f))?;
+            writeln!(f, ")")?;
+        }
         self.result.map_or(Ok(()), |ty| writeln!(f, "result {ty}"))?;
         for parameter in &self.parameters {
             writeln!(f, "parameter {parameter}")?;
@@ -94,6 +100,13 @@ impl Display for Parameter {
         write!(f, "{} size {}", self.offset, self.size)?;
         self.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
         self.name.as_ref().map_or(Ok(()), |name| write!(f, " {}", Quoted(name)))
+    }
+}
+
+impl Display for Member {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {} {}", self.offset, Quoted(&self.name), self.ty)?;
+        self.counts.iter().try_for_each(|count| write!(f, "[{count}]"))
     }
 }
 

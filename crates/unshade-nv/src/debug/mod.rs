@@ -137,14 +137,18 @@ impl DebugInfo {
     /// Returns a type without its other names, `const` and `volatile`. Returns `None` for `void`, and where such names
     /// go in circles.
     pub fn resolve(&self, index: Option<TypeIndex>) -> Option<&DebugType> {
+        self.ty(self.resolve_index(index)?)
+    }
+
+    /// Returns the index of the type that [`resolve`](Self::resolve) returns.
+    pub fn resolve_index(&self, index: Option<TypeIndex>) -> Option<TypeIndex> {
         const MAX_NAMES: usize = 32;
         let mut index = index?;
         for _ in 0..MAX_NAMES {
-            let ty = self.ty(index)?;
-            match ty.kind {
+            match self.ty(index)?.kind {
                 TypeKind::Alias(next) | TypeKind::Constant(next) | TypeKind::Volatile(next) => index = next?,
                 TypeKind::Void => return None,
-                _ => return Some(ty),
+                _ => return Some(index),
             }
         }
         None

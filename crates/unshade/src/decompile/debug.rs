@@ -1,15 +1,15 @@
 //! Debugging information for the decompiler: names and types of parameters, and the registers of local variables.
 
+use super::structures::{StructureNames, Structures};
 use unshade_core::Diagnostics;
 use unshade_decompile::Source;
 use unshade_decompile::c::identifier;
 use unshade_decompile::ir::SourceVariable;
 use unshade_decompile::sass::{Local, LocalRegister};
-use unshade_decompile::types::{NumberKind, Type};
+use unshade_decompile::types::Type;
 use unshade_nv::Cubin;
 use unshade_nv::debug::{
-    DebugFunction, DebugInfo, DebugType, DebugVariable, Location, Place, RegisterMap, RegisterRange,
-    TypeIndex, TypeKind,
+    DebugFunction, DebugInfo, DebugVariable, Location, Place, RegisterMap, RegisterRange,
 };
 
 /// Number of bytes before the start of a location in which its register may be set.
@@ -19,6 +19,7 @@ const SLACK: u64 = 16;
 #[derive(Default)]
 pub(super) struct SourceNames {
     info: DebugInfo,
+    structures: StructureNames,
     registers: RegisterMap,
     /// Whether the names and types of parameters are used.
     has_parameters: bool,
@@ -30,65 +31,48 @@ impl SourceNames {
         let Some(Some(info)) = diagnostics.take("nv-debug-info", DebugInfo::of(cubin)) else {
             return Self::default();
         };
-        Self { info, registers: RegisterMap::of(cubin), has_parameters }
+        let structures = StructureNames::new(&info);
+        Self { info, structures, registers: RegisterMap::of(cubin), has_parameters }
     }
 
     /// Adds what is known of a function, of which `symbol` is the name in the file.
     pub(super) fn describe(&self, symbol: &str, source: &mut Source<'_>) {
         let Some(function) = self.info.function(symbol) else { return };
-        source.code.locals = self.locals(symbol, function);
+        let known = std::mem::take(&mut source.structures);
+        let mut structures = Structures::new(&self.info, &self.structures, known);
+        source.code.locals = self.locals(symbol, function, &mut structures);
         if self.has_parameters && source.parameters.len() == function.parameters.len() {
             for (parameter, variable) in source.parameters.iter_mut().zip(&function.parameters) {
                 parameter.name = name_of(variable);
-                let ty = self.ty(variable.ty).filter(|ty| u32::from(ty.bits()) == parameter.size * 8);
-                parameter.ty = parameter.ty.or(ty);
+                let ty = structures.ty(variable.ty).filter(|ty| match ty {
+                    // The prototype of a device function has no structures.
+                    Type::StructurePointer(_) | Type::Structure(_) if !source.is_kernel => false,
+                    Type::Structure(id) => structures.size(*id) == parameter.size,
+                    ty => u32::from(ty.bits()) == parameter.size * 8,
+                });
+                let is_number = |ty: &Type| !matches!(ty, Type::StructurePointer(_));
+                parameter.ty = parameter.ty.filter(is_number).or(ty);
             }
         }
+        source.structures = structures.finish();
     }
 
     /// Returns the variables that are in registers.
-    fn locals(&self, symbol: &str, function: &DebugFunction) -> Vec<Local> {
+    fn locals(&self, symbol: &str, function: &DebugFunction, structures: &mut Structures<'_>) -> Vec<Local> {
         let ranges = self.registers.function(symbol);
         let local = |variable: &DebugVariable| {
             let registers: Vec<LocalRegister> =
                 variable.locations.iter().flat_map(|location| registers(location, ranges)).collect();
-            let source = SourceVariable { name: name_of(variable)?, ty: self.ty(variable.ty) };
+            let source = SourceVariable { name: name_of(variable)?, ty: structures.ty(variable.ty) };
             (!registers.is_empty()).then_some(Local { variable: source, registers })
         };
         function.parameters.iter().chain(&function.locals).filter_map(local).collect()
-    }
-
-    /// Returns a type as the decompiler knows it.
-    fn ty(&self, index: Option<TypeIndex>) -> Option<Type> {
-        let ty = self.info.resolve(index)?;
-        match ty.kind {
-            TypeKind::Pointer(target) => {
-                let element = match self.info.resolve(target) {
-                    Some(DebugType { kind: TypeKind::Array(element, _), .. }) => self.info.resolve(*element),
-                    target => target,
-                };
-                element.and_then(scalar).map(Type::pointer)
-            }
-            _ => scalar(ty),
-        }
     }
 }
 
 /// Returns the name of a variable in C; none if it has none.
 fn name_of(variable: &DebugVariable) -> Option<String> {
     (!variable.name.is_empty()).then(|| identifier(&variable.name))
-}
-
-/// Returns a number's type.
-fn scalar(ty: &DebugType) -> Option<Type> {
-    let bits = u8::try_from(ty.size.checked_mul(8)?).ok().filter(|bits| [8, 16, 32, 64].contains(bits))?;
-    let kind = match ty.kind {
-        TypeKind::Float if bits >= 32 => NumberKind::Float,
-        TypeKind::Signed | TypeKind::Enumeration => NumberKind::Signed,
-        TypeKind::Unsigned | TypeKind::Bool => NumberKind::Unsigned,
-        _ => return None,
-    };
-    Some(Type::of(bits, kind))
 }
 
 /// Returns the registers that hold a variable where a location is valid.

@@ -1,18 +1,63 @@
 //! The parameters of functions: kernels describe theirs in `.nv.info`; of device functions only a mangled name is known.
 
+use super::structures::vector;
 use unshade_decompile::Parameter;
+use unshade_decompile::c::identifier;
+use unshade_decompile::ir::{Key as _, Structure, StructureId};
 use unshade_decompile::types::{NumberKind, Type};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, parameter_base};
 
-/// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them.
-pub(super) fn of(cubin: &Cubin<'_>, function: &Function<'_>, demangled: Option<&str>) -> Vec<Parameter> {
-    if function.symbol.is_kernel() {
-        let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
-        of_kernel(cubin, function, &types)
-    } else {
-        of_device_function(demangled)
+/// Returns the parameters with their offsets and sizes, and with types where the mangled name gives them; also the
+/// structures to which these types refer.
+pub(super) fn of(
+    cubin: &Cubin<'_>,
+    function: &Function<'_>,
+    demangled: Option<&str>,
+) -> (Vec<Parameter>, Vec<Structure>) {
+    if !function.symbol.is_kernel() {
+        return (of_device_function(demangled), Vec::new());
     }
+    let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
+    let mut parameters = of_kernel(cubin, function, &types);
+    let mut structures = Vec::new();
+    if types.len() == parameters.len() {
+        for (parameter, name) in parameters.iter_mut().zip(&types) {
+            if parameter.ty.is_none() && parameter.size == 8 {
+                let kernel = identifier(&String::from_utf8_lossy(function.name()));
+                parameter.ty = structure_pointer(name, &kernel, &mut structures);
+            }
+        }
+    }
+    (parameters, structures)
+}
+
+/// Returns the type of a pointer to a structure, of which a mangled name only gives the name; those of CUDA are known. A
+/// kernel's accesses decide about the members, so the name begins with that of the kernel.
+fn structure_pointer(name: &str, kernel: &str, structures: &mut Vec<Structure>) -> Option<Type> {
+    let target = target(name)?.trim();
+    let is_class = target.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && !target.ends_with(['*', ')', ']'])
+        && target != "void";
+    let structure = match vector(target) {
+        Some(vector) => vector,
+        None => Structure { name: format!("{kernel}_{}", identifier(target)), ..Structure::default() },
+    };
+    let found = structures.iter().position(|other| *other == structure);
+    is_class.then(|| {
+        let index = found.unwrap_or_else(|| {
+            structures.push(structure);
+            structures.len() - 1
+        });
+        Type::StructurePointer(StructureId::from_index(index))
+    })
+}
+
+/// Returns what a pointer type points to, without qualifiers.
+fn target(name: &str) -> Option<&str> {
+    let target = name.trim().strip_suffix('*')?;
+    let target = target.trim().trim_end_matches("const").trim().trim_start_matches("const ").trim();
+    Some(target.trim_end_matches("volatile").trim())
 }
 
 /// Returns the parameters of a device function as the calling convention places them, or none if a type is not known. A
@@ -82,9 +127,8 @@ fn argument_types(name: &str) -> Vec<&str> {
 /// Returns the C type with a name in C++; none for classes and for types of unknown size.
 fn type_of(name: &str) -> Option<Type> {
     let name = name.trim();
-    if let Some(target) = name.strip_suffix('*') {
-        let target = target.trim().trim_end_matches("const").trim().trim_start_matches("const ").trim();
-        return scalar(target.trim_end_matches("volatile").trim()).map(Type::pointer);
+    if let Some(target) = target(name) {
+        return scalar(target).map(Type::pointer);
     }
     scalar(name.trim_start_matches("const ").trim_end_matches(" const"))
 }

@@ -287,6 +287,7 @@ fn class_of(ty: Type) -> String {
             };
             format!("pointer to {name}{bits}")
         }
-        Type::Vector(..) => "structure".to_owned(),
+        Type::Vector(..) | Type::Structure(_) => "structure".to_owned(),
+        Type::StructurePointer(_) => "pointer to structure".to_owned(),
     }
 }
