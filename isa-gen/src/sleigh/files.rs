@@ -113,6 +113,8 @@ const CONSTANTS: [(u32, &str); 6] = [
     (0x3c, "gridDim.z"),
 ];
 
+/// Generates the processor specification. Without their size, symbols name one byte, and the decompiler prints the four
+/// bytes that instructions read with a `_` and a warning.
 fn processor(isa: &Isa) -> String {
     let mut out =
         format!("{XML}<processor_spec>\n  <programcounter register=\"pc\"/>\n  <default_symbols>\n");
@@ -124,18 +126,18 @@ fn processor(isa: &Isa) -> String {
             .map_or(value.spelling.as_str(), |entry| entry.1);
         let _ = writeln!(
             out,
-            "    <symbol name=\"{name}\" address=\"special:{:#x}\" entry=\"false\" type=\"code_ptr\"/>",
+            "    <symbol name=\"{name}\" address=\"special:{:#x}\" entry=\"false\" size=\"4\"/>",
             number * 4
         );
     }
     for (offset, name) in CONSTANTS {
         let _ = writeln!(
             out,
-            "    <symbol name=\"{name}\" address=\"constant:{offset:#x}\" entry=\"false\" type=\"code_ptr\"/>"
+            "    <symbol name=\"{name}\" address=\"constant:{offset:#x}\" entry=\"false\" size=\"4\"/>"
         );
     }
     out.push_str("  </default_symbols>\n</processor_spec>\n");
-    out.replace(" type=\"code_ptr\"", "")
+    out
 }
 
 fn functions(isa: &Isa) -> String {
