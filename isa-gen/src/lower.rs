@@ -85,7 +85,7 @@ pub enum Value {
         /// The width in bits.
         width: u32,
         /// The number of registers to add.
-        lane: u32,
+        lane: i32,
         /// The interpretation of the signs.
         class: Class,
     },
@@ -99,6 +99,8 @@ pub enum Value {
     Select(String),
     /// Whether the operand is negated, as 8 bits.
     Negated(String),
+    /// The number of the operand's register, as 8 bits; only in Ghidra.
+    Index(String),
 }
 
 /// The interpretation of an operand's signs.
@@ -218,16 +220,32 @@ pub const FLAGS: [&str; 11] = ["carry", "zero", "sign", "overflow", "P0", "P1", 
 /// The slot that distinguishes back ends: `backend.ghidra` is only true in SLEIGH.
 pub const BACKEND: &str = "backend";
 
-/// Destinations that only exist in Ghidra, with their widths: a product that two instructions share, and its factors.
-pub const WHOLE: [(&str, u32); 3] = [("whole", 64), ("whole_factor", 32), ("whole_power", 32)];
+/// Registers that only exist in Ghidra, with their widths: what an instruction with `.CC` leaves for one with `.X`
+/// (see `sum` in `operations.isa`). The wide ones consist of the first four.
+pub const HALVES: [(&str, u32); 11] = [
+    ("left_lower", 32),
+    ("left_upper", 32),
+    ("right_lower", 32),
+    ("right_upper", 32),
+    ("sum_lower", 32),
+    ("sum_place", 32),
+    ("product_place", 32),
+    ("product_factor", 32),
+    ("product_power", 32),
+    ("wide_left", 64),
+    ("wide_right", 64),
+];
+
+/// The registers of [`HALVES`] that are zero unless the carry is that of the sum which they describe.
+pub const PLACES: [&str; 2] = ["sum_place", "product_place"];
 
 fn is_flag(name: &str) -> bool {
-    FLAGS.contains(&name) || WHOLE.iter().any(|place| place.0 == name)
+    FLAGS.contains(&name) || HALVES.iter().any(|place| place.0 == name)
 }
 
 /// Returns the width of a flag or another register of the machine.
 pub fn flag_width(name: &str) -> u32 {
-    WHOLE.iter().find(|place| place.0 == name).map_or(1, |place| place.1)
+    HALVES.iter().find(|place| place.0 == name).map_or(1, |place| place.1)
 }
 
 /// The spaces, with the width of their addresses in bits.
@@ -731,7 +749,7 @@ impl Lowering<'_> {
             Value::Number(_, width) | Value::Operand { width, .. } => *width,
             Value::Flag(name) => flag_width(name),
             Value::Next => 64,
-            Value::Choice(_) | Value::Select(_) | Value::Negated(_) => 8,
+            Value::Choice(_) | Value::Select(_) | Value::Negated(_) | Value::Index(_) => 8,
         }
     }
 
@@ -941,6 +959,7 @@ impl Lowering<'_> {
             ("raw", [other]) => self.value(other, wanted, steps).map(Some),
             ("sel", [Expression::Name(slot)]) => Ok(Some(Value::Select(slot.clone()))),
             ("neg", [Expression::Name(slot)]) => Ok(Some(Value::Negated(slot.clone()))),
+            ("index", [Expression::Name(slot)]) => Ok(Some(Value::Index(slot.clone()))),
             ("bit", [value, place]) => {
                 let place = number(place).ok_or("a bit has a number")?;
                 let value = self.value(value, None, steps)?;

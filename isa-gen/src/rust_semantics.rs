@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::lower::{BACKEND, Code, NATIVE, Step, Value};
+use crate::lower::{BACKEND, Code, NATIVE, Program, Step, Value};
 use crate::model::Isa;
 
 /// The slot for tests of an instruction's form.
@@ -44,9 +44,11 @@ fn steps_slots<'a>(steps: &'a [Step], slots: &mut BTreeSet<&'a str>) {
 
 fn value_slot(value: &Value) -> Option<&str> {
     match value {
-        Value::Operand { slot, .. } | Value::Choice(slot) | Value::Select(slot) | Value::Negated(slot) => {
-            Some(slot)
-        }
+        Value::Operand { slot, .. }
+        | Value::Choice(slot)
+        | Value::Select(slot)
+        | Value::Negated(slot)
+        | Value::Index(slot) => Some(slot),
         Value::Temporary(_) | Value::Number(..) | Value::Flag(_) | Value::Next => None,
     }
 }
@@ -92,6 +94,7 @@ pub fn semantics(isa: &Isa) -> String {
         isa.programs.len()
     );
     for (program, operation) in isa.programs.iter().zip(&isa.operations) {
+        let program = with_consecutive_temporaries(program);
         let mut steps = Vec::new();
         for step in &program.steps {
             flatten(step, &number, &mut steps);
@@ -106,6 +109,63 @@ pub fn semantics(isa: &Isa) -> String {
     }
     out.push_str("];\n");
     out
+}
+
+/// Renumbers the temporaries of a program without those of steps that are only in Ghidra.
+fn with_consecutive_temporaries(program: &Program) -> Program {
+    let mut used = BTreeSet::new();
+    steps_temporaries(&program.steps, &mut used);
+    let mut steps = program.steps.clone();
+    renumber(&mut steps, &|index| used.range(..index).count());
+    let temporaries = used.iter().filter_map(|index| program.temporaries.get(*index).copied()).collect();
+    Program { steps, temporaries }
+}
+
+fn steps_temporaries(steps: &[Step], used: &mut BTreeSet<usize>) {
+    let mut add = |value: &Value| {
+        if let Value::Temporary(index) = value {
+            used.insert(*index);
+        }
+    };
+    for step in steps {
+        match step {
+            Step::Do(pcode) => pcode.inputs.iter().chain(&pcode.output).for_each(&mut add),
+            Step::If(condition, ..) => add(condition),
+            Step::When(..) => {}
+        }
+    }
+    for step in steps {
+        match step {
+            Step::Do(_) => {}
+            Step::When(test, _, no) if test.slot == BACKEND => steps_temporaries(no, used),
+            Step::When(_, yes, no) | Step::If(_, yes, no) => {
+                steps_temporaries(yes, used);
+                steps_temporaries(no, used);
+            }
+        }
+    }
+}
+
+fn renumber(steps: &mut [Step], number: &impl Fn(usize) -> usize) {
+    let change = |value: &mut Value| {
+        if let Value::Temporary(index) = value {
+            *index = number(*index);
+        }
+    };
+    for step in steps {
+        match step {
+            Step::Do(pcode) => pcode.inputs.iter_mut().chain(&mut pcode.output).for_each(change),
+            Step::When(_, yes, no) => {
+                renumber(yes, number);
+                renumber(no, number);
+            }
+            Step::If(condition, yes, no) => {
+                change(condition);
+                renumber(yes, number);
+                renumber(no, number);
+            }
+        }
+    }
 }
 
 /// Flattens nested steps: a test has the number of steps in its body, and the body ends with the number of steps to
@@ -176,5 +236,7 @@ fn value(value: &Value, slot_number: &impl Fn(&str) -> usize) -> String {
         Value::Choice(slot) => format!("Choice({})", slot_number(slot)),
         Value::Select(slot) => format!("Select({})", slot_number(slot)),
         Value::Negated(slot) => format!("Negated({})", slot_number(slot)),
+        // Only in Ghidra: the generated module has no such value and would not compile.
+        Value::Index(slot) => format!("Index({})", slot_number(slot)),
     }
 }

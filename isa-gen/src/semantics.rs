@@ -40,7 +40,7 @@ pub struct Destination {
     /// `@64`: the width of an operand whose type does not determine it.
     pub width: Option<u32>,
     /// `[1]`: the register, relative to the operand's.
-    pub lane: Option<u32>,
+    pub lane: Option<i32>,
 }
 
 /// An expression.
@@ -60,8 +60,8 @@ pub enum Expression {
     Call(String, Vec<Expression>),
     /// `a@64`: an operand with a width in bits.
     Wide(Box<Expression>, u32),
-    /// `a[1]`: a register after the operand's.
-    Lane(Box<Expression>, u32),
+    /// `a[1]`: a register after the operand's, or before it.
+    Lane(Box<Expression>, i32),
 }
 
 /// The position of a syntax error, and the message.
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
                 if self.take("@") {
                     place.width = Some(self.small()?);
                 } else if self.take("[") {
-                    place.lane = Some(self.small()?);
+                    place.lane = Some(self.lane()?);
                     self.expect("]")?;
                 }
                 self.expect("=")?;
@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
             if self.take("@") {
                 inner = Expression::Wide(Box::new(inner), self.small()?);
             } else if self.take("[") {
-                inner = Expression::Lane(Box::new(inner), self.small()?);
+                inner = Expression::Lane(Box::new(inner), self.lane()?);
                 self.expect("]")?;
             } else {
                 return Ok(inner);
@@ -289,6 +289,14 @@ impl<'a> Parser<'a> {
     fn small(&mut self) -> Result<u32, SyntaxError> {
         let value = self.number()?;
         u32::try_from(value).map_err(|_| (self.at, String::from("expected a small number")))
+    }
+
+    /// Parses the number in brackets; -1 is the register below.
+    fn lane(&mut self) -> Result<i32, SyntaxError> {
+        let is_negative = self.take("-");
+        let number =
+            i32::try_from(self.small()?).map_err(|_| (self.at, String::from("expected a small number")))?;
+        Ok(if is_negative { -number } else { number })
     }
 
     fn number(&mut self) -> Result<u128, SyntaxError> {

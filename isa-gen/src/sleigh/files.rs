@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use crate::lower::HALVES;
 use crate::model::Isa;
 
 /// Generates every file of the module: its path and its text.
@@ -178,15 +179,13 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
         "define register offset={PREDICATES:#x} size=1 [ P0 P1 P2 P3 P4 P5 P6 PT CF ZF SF OF ];"
     );
     let _ = writeln!(out, "define register offset={:#x} size=8 [ pc SP ];", PREDICATES + 0x100);
-    let _ = writeln!(
-        out,
-        "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address whole ];"
-    );
-    let _ = writeln!(
-        out,
-        "define register offset={:#x} size=4 [ whole_factor whole_power ];",
-        RETURN_ADDRESS + 0x18
-    );
+    let _ =
+        writeln!(out, "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address ];");
+    for width in [32, 64] {
+        let names: Vec<&str> = HALVES.iter().filter(|half| half.1 == width).map(|half| half.0).collect();
+        let (offset, bytes) = (RETURN_ADDRESS + 0x10, width / 8);
+        let _ = writeln!(out, "define register offset={offset:#x} size={bytes} [ {} ];", names.join(" "));
+    }
     for (bytes, count) in scratch {
         let names: Vec<String> = (0..*count).map(|number| format!("t{bytes}_{number}")).collect();
         let _ = writeln!(
@@ -201,18 +200,16 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
 }
 
 /// Returns the names of the registers for the numbers in a field.
-pub(super) fn attached(set: char, bits: u32, lane: u32, zero: u32) -> String {
+pub(super) fn attached(set: char, bits: u32, lane: i32, zero: u32) -> String {
     let count = 1_u32 << bits;
     let names = (0..count).map(|number| match set {
         'p' if number == 7 => String::from("PT"),
         'p' => format!("P{number}"),
         _ => {
             let suffix = if set == 'w' { "_64" } else { "" };
-            let shifted = number + lane;
-            if number >= zero || shifted >= zero {
-                format!("RZ{suffix}")
-            } else {
-                format!("R{shifted}{suffix}")
+            match number.checked_add_signed(lane) {
+                Some(shifted) if number < zero && shifted < zero => format!("R{shifted}{suffix}"),
+                _ => format!("RZ{suffix}"),
             }
         }
     });

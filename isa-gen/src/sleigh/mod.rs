@@ -136,20 +136,24 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns a field with attached registers: `g` for single registers, `w` for pairs, `p` for predicates, starting
-    /// at `lane`.
-    fn register_field(&mut self, bits: &Bits, set: char, lane: u32) -> String {
+    /// at `lane`, which is not below -1.
+    fn register_field(&mut self, bits: &Bits, set: char, lane: i32) -> String {
         if bits.ranges.len() > 1 {
             return self.scattered(bits, set, lane);
         }
         let (low, count) = bits.ranges.first().copied().unwrap_or((0, 1));
-        let name = if lane == 0 { format!("{set}_{low}") } else { format!("{set}{lane}_{low}") };
+        let name = match lane {
+            0 => format!("{set}_{low}"),
+            1.. => format!("{set}{lane}_{low}"),
+            _ => format!("{set}below_{low}"),
+        };
         let attached = files::attached(set, count, lane, self.zero_register);
         self.fields.insert(name.clone(), (low, low + count - 1, false, attached));
         name
     }
 
     /// Returns a register whose number is in several fields: a table that exports it.
-    fn scattered(&mut self, bits: &Bits, set: char, lane: u32) -> String {
+    fn scattered(&mut self, bits: &Bits, set: char, lane: i32) -> String {
         let registers = files::attached(set, bits.width(), lane, self.zero_register);
         let mut body = String::new();
         for (number, register) in registers.split(' ').enumerate() {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::Writer;
 use super::stacks::{TargetSource, target_sources};
-use crate::lower::{Class, Code, NATIVE, Pcode, Program, SIGNS, Step, Test, Value};
+use crate::lower::{Class, Code, NATIVE, PLACES, Pcode, Program, SIGNS, Step, Test, Value};
 use crate::model::{Bits, Encoding, Kind, Part};
 
 /// The values that groups of bits may have in a constructor.
@@ -337,6 +337,11 @@ impl Writer<'_> {
         match &pcode.output {
             Some(output) => {
                 let place = self.output(encoding, output, names, body);
+                if *output == Value::Flag(String::from("carry")) {
+                    for place in PLACES {
+                        let _ = write!(body.code, " {place} = 0;");
+                    }
+                }
                 let _ = write!(body.code, " {place} = {text};");
             }
             None => {
@@ -388,6 +393,7 @@ impl Writer<'_> {
             }
             Value::Select(slot) => self.part_number(encoding, slot, Part::Select),
             Value::Negated(slot) => self.part_number(encoding, slot, Part::Negate),
+            Value::Index(slot) => self.part_number(encoding, slot, Part::Value),
         };
         match table {
             Some(table) => {
@@ -454,7 +460,7 @@ impl Names<'_> {
             Value::Number(_, width) | Value::Operand { width, .. } => *width,
             Value::Flag(name) => crate::lower::flag_width(name),
             Value::Next => 64,
-            Value::Choice(_) | Value::Select(_) | Value::Negated(_) => 8,
+            Value::Choice(_) | Value::Select(_) | Value::Negated(_) | Value::Index(_) => 8,
         };
         bits.div_ceil(8)
     }

@@ -13,7 +13,7 @@ impl Writer<'_> {
         encoding: &Encoding,
         slot: &str,
         width: u32,
-        lane: u32,
+        lane: i32,
         class: Class,
     ) -> Option<String> {
         let operand = encoding.operands.get(encoding.operand(slot)?)?.clone();
@@ -41,7 +41,7 @@ impl Writer<'_> {
         Some(self.signed(&operand, &plain, bytes, class))
     }
 
-    fn register(&mut self, operand: &Operand, bytes: u32, lane: u32) -> String {
+    fn register(&mut self, operand: &Operand, bytes: u32, lane: i32) -> String {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         let field = self.register_field(&value, if bytes == 8 { 'w' } else { 'g' }, lane);
         let zero = self.equals(&value, ones(value.width()));
@@ -65,14 +65,14 @@ impl Writer<'_> {
     }
 
     /// Returns the address of a constant: the bank in the bits above a 16-bit offset.
-    fn constant_address(&mut self, operand: &Operand, lane: u32) -> (String, String) {
+    fn constant_address(&mut self, operand: &Operand, lane: i32) -> (String, String) {
         let (bank, mut fields) = self.number(&operand.part(Part::Bank).cloned().unwrap_or_default());
         let (offset, more) = self.number(&operand.part(Part::Offset).cloned().unwrap_or_default());
         fields.extend(more);
         (format!("(({bank}) << 16) | ((({offset}) + {}) & 0xffff)", lane * 4), fields.join(" & "))
     }
 
-    fn constant(&mut self, operand: &Operand, bytes: u32, lane: u32) -> String {
+    fn constant(&mut self, operand: &Operand, bytes: u32, lane: i32) -> String {
         let (address, fields) = self.constant_address(operand, lane);
         format!("@: address is {fields} [ address = {address}; ] {{ export *[constant]:{bytes} address; }}\n")
     }
