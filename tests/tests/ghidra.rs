@@ -104,7 +104,7 @@ fn functions_have_names_and_parameters() {
     let (xml, _) = &made[0];
     for expected in [
         "LANGUAGE_PROVIDER=\"NVIDIA:LE:64:sm_35:default\"",
-        "<TYPEINFO_CMT>void calls(unsigned long long param_1, unsigned long long param_2, unsigned int param_3)</TYPEINFO_CMT>",
+        "<TYPEINFO_CMT>void calls(int * param_1, float * param_2, unsigned int param_3)</TYPEINFO_CMT>",
         "ADDRESS=\"constant:00000148\" NAME=\"param_2\"",
         "ENTRY_POINT=\"00000130\" NAME=\"fact\"",
         "<REGULAR_CMT>fact(int)\n_Z4facti</REGULAR_CMT>",

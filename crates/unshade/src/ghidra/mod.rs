@@ -7,7 +7,7 @@
 //! | the code | block `.text`, disassembled |
 //! | functions in it | functions with demangled names, and mangled ones in comments |
 //! | constant banks | blocks `constant0` … of space `constant`; bank 0 has no contents, because the driver writes it |
-//! | parameters | the kernel's prototype, and labels in bank 0 |
+//! | parameters | the kernel's prototype, with types from its name or from the decompiler, and labels in bank 0 |
 //! | shared and local memory | blocks without contents |
 //! | relocations | comments that name the symbols |
 //! | stack of branch targets | targets of `.S`, BRK and CONT, in the context field `goes_to` |
@@ -18,8 +18,10 @@
 
 mod prototype;
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
+use unshade_decompile::{Options, Parameter};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -78,11 +80,18 @@ pub fn programs<'a>(
         return Vec::new();
     };
     let mut found = Vec::new();
+    let inferred = inferred_parameters(cubin, wanted);
     for function in cubin.functions().filter(|function| function.owns_section && wanted(function)) {
         let Some(section) = function.section else { continue };
         let Some(code) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
-        let mut writer =
-            Writer { cubin, isa, out: String::new(), bytes: code.data().to_vec(), banks: Vec::new() };
+        let mut writer = Writer {
+            cubin,
+            isa,
+            inferred: &inferred,
+            out: String::new(),
+            bytes: code.data().to_vec(),
+            banks: Vec::new(),
+        };
         writer.program(&function, &section);
         found.push(ImportProgram {
             name: function.name(),
@@ -94,9 +103,38 @@ pub fn programs<'a>(
     found
 }
 
+/// Decompiles the selected kernels whose names have no types. Returns their parameters, by the name of the kernel.
+fn inferred_parameters(
+    cubin: &Cubin<'_>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+) -> HashMap<String, Vec<Parameter>> {
+    let needed = |function: &Function<'_>| {
+        let count = function.parameters(cubin).len();
+        function.owns_section
+            && function.symbol.is_kernel()
+            && count > 0
+            && wanted(function)
+            && !prototype::has_types(demangle(function.name()).as_deref(), count)
+    };
+    let mut inferred = HashMap::new();
+    if !cubin.functions().any(|function| needed(&function)) {
+        return inferred;
+    }
+    // A kernel that can't be decompiled gets types of its parameters' sizes.
+    let mut ignored = Diagnostics::new();
+    crate::decompile::cubin(cubin, &needed, &Options::default(), &mut ignored, &mut |function| {
+        if let Ok(found) = function.result {
+            inferred.insert(function.name, found.parameters);
+        }
+    });
+    inferred
+}
+
 struct Writer<'c, 'a> {
     cubin: &'c Cubin<'a>,
     isa: &'static Isa,
+    /// The inferred parameters of kernels.
+    inferred: &'c HashMap<String, Vec<Parameter>>,
     out: String,
     bytes: Vec<u8>,
     /// Contents of constant banks.
@@ -280,11 +318,13 @@ impl<'a> Writer<'_, 'a> {
                 let plain = demangled.as_deref().and_then(|name| prototype::plain_name(name, false));
                 let plain = plain.unwrap_or_else(|| identifier(label.name));
                 let base = function.details(self.cubin).parameter_base(self.cubin);
+                let inferred = self.inferred.get(String::from_utf8_lossy(function.name()).as_ref());
                 let text = prototype::prototype(
                     &plain,
                     demangled.as_deref(),
                     base,
                     &function.parameters(self.cubin),
+                    inferred.map_or(&[], Vec::as_slice),
                 );
                 let _ = writeln!(self.out, "      <TYPEINFO_CMT>{}</TYPEINFO_CMT>", escaped(&text));
             }

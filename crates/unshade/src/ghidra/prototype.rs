@@ -1,9 +1,12 @@
 //! Builds C prototypes of kernels from the offsets and sizes of their parameters and from their mangled names.
 //!
-//! A cubin gives the offset and size of each parameter; the mangled name gives its C++ type. Ghidra places parameters
+//! A cubin gives the offset and size of each parameter; the mangled name gives its C++ type, and if there is none, the
+//! decompiler infers it from what the kernel does with the parameter. Ghidra places parameters
 //! one after another, each aligned to its size and to at least 4 bytes. To place every parameter at its real offset,
 //! everything except numbers of 4 or 8 bytes is declared as 4-byte words.
 
+use unshade_decompile as decompiler;
+use unshade_decompile::types::{NumberKind, Type};
 use unshade_nv::info::Parameter;
 
 /// Maximum number of words of parameters that a prototype declares.
@@ -110,6 +113,42 @@ fn c_type(spelled: &str, size: u16) -> Option<String> {
     known.filter(|entry| entry.2 == size).map(|entry| entry.1.to_owned())
 }
 
+/// Returns the C spelling of an inferred type, if it has this size.
+fn inferred_type(ty: Type, size: u16) -> Option<String> {
+    let bits = size.checked_mul(8)?;
+    match ty {
+        Type::Integer(width, is_signed) if u16::from(width) == bits => {
+            number(width, if is_signed { NumberKind::Signed } else { NumberKind::Unsigned })
+        }
+        Type::Float(width) if u16::from(width) == bits => number(width, NumberKind::Float),
+        Type::Pointer(width, kind) if size == 8 => {
+            Some(number(width, kind).map_or_else(|| "void *".to_owned(), |name| format!("{name} *")))
+        }
+        _ => None,
+    }
+}
+
+fn number(bits: u8, kind: NumberKind) -> Option<String> {
+    let (prefix, name) = match (kind, bits) {
+        (NumberKind::Float, 32) => ("", "float"),
+        (NumberKind::Float, 64) => ("", "double"),
+        (NumberKind::Signed, _) => ("", integer(bits)?),
+        (NumberKind::Unsigned, _) => ("unsigned ", integer(bits)?),
+        _ => return None,
+    };
+    Some(format!("{prefix}{name}"))
+}
+
+fn integer(bits: u8) -> Option<&'static str> {
+    match bits {
+        8 => Some("char"),
+        16 => Some("short"),
+        32 => Some("int"),
+        64 => Some("long long"),
+        _ => None,
+    }
+}
+
 /// Returns a type for a parameter whose size alone is known.
 fn sized_type(size: u16) -> Option<&'static str> {
     match size {
@@ -126,15 +165,27 @@ pub(super) fn parameter_name(parameter: &Parameter) -> String {
     format!("param_{}", parameter.ordinal.saturating_add(1))
 }
 
-/// Returns the prototype of a kernel whose parameters begin at `base` in constant bank 0.
+/// Returns whether a demangled name has the types of this many parameters.
+pub(super) fn has_types(demangled: Option<&str>, count: usize) -> bool {
+    demangled.is_some_and(|demangled| types(demangled).len() == count)
+}
+
+/// Returns the prototype of a kernel whose parameters begin at `base` in constant bank 0, with the types of its
+/// demangled name if it has any, or else those that were inferred.
 pub(super) fn prototype(
     name: &str,
     demangled: Option<&str>,
     base: u32,
     parameters: &[(u32, Parameter)],
+    inferred: &[decompiler::Parameter],
 ) -> String {
     let types = demangled.map(types).unwrap_or_default();
     let types = if types.len() == parameters.len() { types } else { Vec::new() };
+    let inferred = |offset: u32, size: u16| {
+        let at = offset.checked_sub(base)?;
+        let found = inferred.iter().find(|found| found.offset == at && found.size == u32::from(size))?;
+        inferred_type(found.ty?, size)
+    };
     let mut arguments: Vec<String> = Vec::new();
     let mut at = base;
     for (index, (offset, parameter)) in parameters.iter().enumerate() {
@@ -147,7 +198,9 @@ pub(super) fn prototype(
         }
         let alone = parameters.get(index.saturating_add(1)).is_none_or(|next| next.0 >= at.saturating_add(4));
         let ty = types.get(index).and_then(|spelled| c_type(spelled, parameter.size));
-        let ty = ty.or_else(|| sized_type(parameter.size).map(str::to_owned));
+        let ty = ty
+            .or_else(|| inferred(*offset, parameter.size))
+            .or_else(|| sized_type(parameter.size).map(str::to_owned));
         let aligned = at == *offset && offset.is_multiple_of(u32::from(parameter.size).max(4));
         if let (Some(ty), true, true) = (ty, aligned, alone) {
             arguments.push(format!("{ty} {name}"));
@@ -178,7 +231,7 @@ pub(super) fn prototype(
 
 #[cfg(test)]
 mod tests {
-    use super::{plain_name, prototype};
+    use super::{NumberKind, Type, decompiler, plain_name, prototype};
     use unshade_nv::info::Parameter;
 
     fn parameters(sizes: &[(u16, u16)]) -> Vec<(u32, Parameter)> {
@@ -214,19 +267,43 @@ mod tests {
             Some("axpy(float, float const*, Table<int, 3>&, unsigned long)"),
             0x140,
             &parameters(&[(0, 4), (8, 8), (16, 8), (24, 8)]),
+            &[],
         );
         assert_eq!(
             text,
             "void axpy(float param_1, unsigned int unused_144, float * param_2, void * param_3, unsigned long long param_4)"
         );
         // A name that contradicts the parameters' sizes is ignored.
-        let text = prototype("f", Some("f(float, float)"), 0x140, &parameters(&[(0, 4)]));
+        let text = prototype("f", Some("f(float, float)"), 0x140, &parameters(&[(0, 4)]), &[]);
         assert_eq!(text, "void f(unsigned int param_1)");
     }
 
     #[test]
+    fn inferred_types_where_the_name_has_none() {
+        let inferred = |offset: u32, size, ty| {
+            let mut parameter = decompiler::Parameter::word(offset / 4);
+            parameter.size = size;
+            parameter.ty = Some(ty);
+            parameter
+        };
+        let text = prototype(
+            "f",
+            None,
+            0x140,
+            &parameters(&[(0, 8), (8, 8), (16, 4), (20, 4)]),
+            &[
+                inferred(0, 8, Type::Pointer(32, NumberKind::Float)),
+                inferred(8, 8, Type::Pointer(128, NumberKind::Float)),
+                inferred(16, 4, Type::Integer(32, true)),
+                inferred(20, 4, Type::Integer(8, false)),
+            ],
+        );
+        assert_eq!(text, "void f(float * param_1, void * param_2, int param_3, unsigned int param_4)");
+    }
+
+    #[test]
     fn all_bytes_have_their_places() {
-        let text = prototype("f", None, 0x140, &parameters(&[(0, 1), (1, 1), (4, 12), (16, 2)]));
+        let text = prototype("f", None, 0x140, &parameters(&[(0, 1), (1, 1), (4, 12), (16, 2)]), &[]);
         assert_eq!(
             text,
             "void f(unsigned int param_1_0, unsigned int param_3_0, unsigned long long param_3_4, unsigned short param_4)"
