@@ -1,4 +1,4 @@
-//! An interpreter for Ghidra's p-code, as printed by pypcode.
+//! An interpreter for Ghidra's p-code.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,8 @@ use unshade::sass::semantics::table::Code;
 use unshade::sass::semantics::{self, Fault, Host, Next, Space, State, functions};
 use unshade::sass::table::{Isa, Kind};
 
+use super::pcode::{Node, Op, PREDICATES};
 use super::{Random, mixed};
-
-/// The p-code of an instruction.
-pub(super) struct Machine {
-    ops: Vec<Op>,
-}
-
-struct Op {
-    name: String,
-    output: Option<Node>,
-    inputs: Vec<Node>,
-}
-
-#[derive(Clone)]
-struct Node {
-    space: String,
-    offset: u64,
-    bytes: usize,
-}
 
 /// Memory and functions whose results are hashes of the arguments, with a record of accesses.
 pub(super) struct HashedMemory {
@@ -98,76 +81,34 @@ pub(super) fn difference(ours: &State, theirs: &State) -> String {
     }
 }
 
-const PREDICATES: u64 = 0x1000;
 /// The offsets of flags and predicates in SLEIGH's registers, in our order.
 const FLAG_OFFSETS: [u64; 11] = [8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6];
 
-impl Machine {
-    /// Parses the p-code of each instruction.
-    pub(super) fn parse(text: &str) -> Result<Vec<Self>> {
-        let mut machines: Vec<Self> = Vec::new();
-        for line in text.lines() {
-            if line.starts_with("= ") {
-                machines.push(Self { ops: Vec::new() });
-                continue;
-            }
-            if line.starts_with("! ") {
-                machines
-                    .push(Self { ops: vec![Op { name: line.to_owned(), output: None, inputs: Vec::new() }] });
-                continue;
-            }
-            let mut words = line.split(' ').filter(|word| !word.is_empty());
-            let name = words.next().context("an operation")?.to_owned();
-            let output = words.next().filter(|word| *word != "-").map(node).transpose()?;
-            let inputs = words.map(node).collect::<Result<_>>()?;
-            machines.last_mut().context("no instruction before the operation")?.ops.push(Op {
-                name,
-                output,
-                inputs,
-            });
-        }
-        Ok(machines)
+/// Runs p-code on a state. Returns the next address and the accesses.
+pub(super) fn run(
+    ops: &[Op],
+    start: &State,
+    address: u64,
+    seed: u64,
+    isa: &Isa,
+) -> Result<(State, Next, HashedMemory)> {
+    let zero = zero_register(isa);
+    let mut running = Running { bytes: HashMap::new(), host: HashedMemory::new(seed) };
+    for (number, value) in start.registers.iter().enumerate().take(zero) {
+        running.set("register", number as u64 * 4, u64::from(*value), 4);
     }
-
-    /// Runs the p-code on a state. Returns the next address and the accesses.
-    pub(super) fn run(
-        &self,
-        start: &State,
-        address: u64,
-        seed: u64,
-        isa: &Isa,
-    ) -> Result<(State, Next, HashedMemory)> {
-        let zero = zero_register(isa);
-        let mut running = Running { bytes: HashMap::new(), host: HashedMemory::new(seed) };
-        for (number, value) in start.registers.iter().enumerate().take(zero) {
-            running.set("register", number as u64 * 4, u64::from(*value), 4);
-        }
-        for (offset, flag) in FLAG_OFFSETS.iter().zip(&start.flags) {
-            running.set("register", PREDICATES + offset, u64::from(*flag), 1);
-        }
-        let next = running.run(&self.ops, address)?;
-        let mut state = State::default();
-        for number in 0..zero {
-            state.registers[number] = running.get("register", number as u64 * 4, 4) as u32;
-        }
-        for (offset, flag) in FLAG_OFFSETS.iter().zip(&mut state.flags) {
-            *flag = running.get("register", PREDICATES + offset, 1) != 0;
-        }
-        Ok((state, next, running.host))
+    for (offset, flag) in FLAG_OFFSETS.iter().zip(&start.flags) {
+        running.set("register", PREDICATES + offset, u64::from(*flag), 1);
     }
-}
-
-fn node(text: &str) -> Result<Node> {
-    let mut parts = text.split(':');
-    let (Some(space), Some(offset), Some(bytes)) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("'{text}' is not a varnode");
-    };
-    // The space of a load is a name, not a number.
-    let (space, offset) = match offset.parse() {
-        Ok(number) => (space.to_owned(), number),
-        Err(_) => (offset.to_owned(), 0),
-    };
-    Ok(Node { space, offset, bytes: bytes.parse()? })
+    let next = running.run(ops, address)?;
+    let mut state = State::default();
+    for number in 0..zero {
+        state.registers[number] = running.get("register", number as u64 * 4, 4) as u32;
+    }
+    for (offset, flag) in FLAG_OFFSETS.iter().zip(&mut state.flags) {
+        *flag = running.get("register", PREDICATES + offset, 1) != 0;
+    }
+    Ok((state, next, running.host))
 }
 
 struct Running {
