@@ -5,6 +5,7 @@ mod decompile;
 mod dxbc;
 mod dxcontainer;
 mod emulate;
+mod ghidra;
 mod kernel_runs;
 mod metallib;
 mod metallib_edits;
@@ -23,7 +24,8 @@ use anyhow::Result;
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
                         and clang-19, and bitcode-dump needs llvm-bcanalyzer-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
-                        with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH. What is not there is said and left \
+                        with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
+                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
                         cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
@@ -80,6 +82,8 @@ enum Format {
     Dxcontainer,
     /// Run kernels of TensorFlow for sm_30 and sm_35.
     Emulate,
+    /// Run Ghidra's decompiler with the Ghidra module, beside ours.
+    Ghidra,
     Metallib,
     MetallibWrite,
     /// Fat binaries, cubins and PTX.
@@ -105,6 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Emulate => emulate::run(args.sample),
+        Format::Ghidra => ghidra::run(),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),
         Format::Sleigh => sleigh::run(),

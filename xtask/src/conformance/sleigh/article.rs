@@ -30,8 +30,13 @@ struct Expected {
 }
 
 /// Returns the path of a file about a kernel.
-fn path(kernel: &str, extension: &str) -> PathBuf {
+pub(in crate::conformance) fn path(kernel: &str, extension: &str) -> PathBuf {
     sh::root().join("tests/fixtures/nvidia/article").join(kernel).with_extension(extension)
+}
+
+/// Returns the words of a kernel.
+pub(in crate::conformance) fn words(kernel: &str) -> Result<Vec<u64>> {
+    Ok(read(kernel)?.instructions.iter().map(|instruction| instruction.0).collect())
 }
 
 fn read(kernel: &str) -> Result<Expected> {

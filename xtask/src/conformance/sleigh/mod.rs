@@ -10,7 +10,7 @@
 //!
 //! Requires python3 with pypcode 3.3.3; `UNSHADE_PYTHON` names a different Python.
 
-mod article;
+pub(super) mod article;
 mod machine;
 mod pcode;
 mod text;
@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Returns a Python that has pypcode.
-fn python() -> Option<PathBuf> {
+pub(super) fn python() -> Option<PathBuf> {
     let python = std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let found = Command::new(&python).args(["-c", "import pypcode"]).output().ok()?;
     found.status.success().then_some(python)
@@ -68,7 +68,7 @@ fn compare(python: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Compiles the module in a separate folder. A warning is an error.
-fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
+pub(super) fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
     let languages = folder.join("languages");
     fs::create_dir_all(&languages)?;
     for entry in fs::read_dir(sh::root().join("ghidra/NVIDIA/data/languages"))? {
