@@ -173,6 +173,27 @@ fn halves_and_bytes() {
 }
 
 #[test]
+fn video_instructions_are_signed_by_their_sources() {
+    let top = 0x8000_0000;
+    for (text, inputs, expected) in [
+        // The third source and the result of VMAD are unsigned if both factors are.
+        ("VMAD.U32.U32.SHR_7 R0, R1, R2, R3", [1, 1, top], 0x0100_0000),
+        ("VMAD.U32.U32.SAT R0, R1, R2, R3", [u32::MAX, 2, 0], u32::MAX),
+        ("VMAD.U32.U32.PO.SHR_15 R0, R1, R2, R3", [u32::MAX, u32::MAX, u32::MAX], 0xfffe_0000),
+        ("VMAD.SHR_7 R0, R1, R2, R3", [1, 1, top], 0xff00_0000),
+        ("VMAD.U32.S32.SAT R0, R1, R2, R3", [u32::MAX, 2, 0], 0x7fff_ffff),
+        ("VMAD.PO.SHR_7 R0, R1, R2, R3", [0, 0, top], 0xff00_0000),
+        // A comparison has an unsigned result.
+        ("VSET.LT.MIN R0, R1, R2, R3", [1, 2, top], 1),
+        ("VSET.LT.MAX R0, R1, R2, R3", [1, 2, top], top),
+        ("VADD.MIN R0, R1, R2, R3", [1, 2, top], top),
+        ("VADD.UD.MIN R0, R1, R2, R3", [1, 2, top], 3),
+    ] {
+        assert_eq!(result(text, inputs), expected, "{text} {inputs:x?}");
+    }
+}
+
+#[test]
 fn nan_conversions() {
     let nan = 0x7fff_ffff;
     assert_eq!(result("F2I.S32.F32.TRUNC R0, R1", [nan, 0, 0]), 0);
