@@ -202,6 +202,11 @@ impl Module {
         })
     }
 
+    /// Sets the contents of a constant bank that all kernels see. Bank 0 is that of the launch.
+    pub fn set_constants(&mut self, bank: u8, bytes: &[u8]) {
+        self.constants.insert(bank, bytes.to_vec());
+    }
+
     /// Returns the chip: 35 for sm_35.
     pub fn architecture(&self) -> u32 {
         self.architecture
