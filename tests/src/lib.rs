@@ -41,3 +41,4 @@ pub mod parallel;
 pub mod random_kernels;
 pub mod reference_reader;
 pub mod reflections;
+pub mod witness;

@@ -82,8 +82,21 @@ fn place<'c>(cubin: &[u8], case: &'c Case, inputs: &Inputs) -> Result<Placed<'c>
 /// # Errors
 /// The fault reported by the emulator.
 pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
+    run_within(cubin, case, inputs, LIMITS.steps)
+}
+
+/// Runs a case that may not end, for a maximum number of instructions.
+///
+/// # Errors
+/// The fault reported by the emulator.
+pub fn run_within(
+    cubin: &[u8],
+    case: &Case,
+    inputs: &Inputs,
+    steps: u64,
+) -> Result<(Results, Summary), Fault> {
     run_with(cubin, case, inputs, &mut |module, device, grid, arguments| {
-        module.launch(device, &case.kernel, grid, arguments, LIMITS, None)
+        module.launch(device, &case.kernel, grid, arguments, Limits { steps, ..LIMITS }, None)
     })
 }
 
