@@ -14,6 +14,7 @@ mod nv;
 mod sass;
 mod sleigh;
 mod vkd3d_text;
+mod witness;
 
 use anyhow::Result;
 
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
+    /// Write the compiled programs and the page of the documentation (witness).
+    #[arg(long)]
+    write: bool,
 }
 
 /// The checks.
@@ -90,6 +94,8 @@ enum Format {
     Nv,
     Sass,
     Sleigh,
+    /// Check which forms of instructions have a witness of their semantics.
+    Witness,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -115,5 +121,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
         Format::Nv => nv::run(),
+        Format::Witness => witness::run(args.write),
     }
 }
