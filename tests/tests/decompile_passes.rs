@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompile::{self, PASSES};
+use unshade::decompile::{self, passes};
 use unshade::decompiler::ir::text::parse;
 use unshade::decompiler::ir::verify::verify;
-use unshade::decompiler::{Cache, Decompiled, Options, decompile_module};
+use unshade::decompiler::{Decompiled, Options, decompile_module, nvidia};
 use unshade::nv::Cubin;
 
 /// Returns the cubins for which there is a decompiler.
@@ -50,7 +50,7 @@ fn functions_are_sound_after_every_pass_and_print_as_text_that_reads_back() {
             &mut |_| {},
         );
     }
-    let all: BTreeSet<String> = PASSES.iter().map(|pass| String::from(pass.0)).collect();
+    let all: BTreeSet<String> = passes().into_iter().map(|pass| String::from(pass.0)).collect();
     assert_eq!(seen, all, "the table of passes");
 }
 
@@ -73,7 +73,7 @@ fn text_is_a_front_end() {
             &mut observe,
             &mut |function| printed.extend(function.result),
         );
-        let mut cache = Cache::default();
+        let mut cache = nvidia::cache();
         for (text, expected) in lifted.iter().zip(printed) {
             let module = parse(text).unwrap();
             let found = decompile_module(module, &Options::default(), &mut cache, &mut |_, _| {});

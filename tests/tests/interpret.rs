@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompile::{self, PASSES};
+use unshade::decompile::{self, passes};
 use unshade::decompiler::Options;
 use unshade::decompiler::ir::code::Code;
 use unshade::nv::Cubin;
@@ -37,10 +37,10 @@ fn stages(bytes: &[u8]) -> BTreeMap<String, Vec<Function>> {
             let decompiled = function.result.unwrap_or_else(|fault| panic!("{}: {fault}", function.name));
             codes.extend(decompiled.code.map(|code| (TEXT.to_owned(), code)));
             // A pass that did not run changed nothing since the front end.
-            for (pass, _) in PASSES {
-                if !codes.contains_key(*pass) {
+            for (pass, _) in passes() {
+                if !codes.contains_key(pass) {
                     let lifted = codes["lift"].clone();
-                    codes.insert((*pass).to_owned(), lifted);
+                    codes.insert(pass.to_owned(), lifted);
                 }
             }
             for (pass, code) in codes {

@@ -22,8 +22,9 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`sass`] | the front end for NVIDIA machine code |
-//! | [`pass`] | simplification, 64-bit values from their halves, the control-flow graph |
+//! | [`sass`] | the front end for NVIDIA machine code: lifting, and the idioms of its compilers |
+//! | [`nvidia`] | that front end with everything after it |
+//! | [`pass`] | simplification, memory, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
 //! | [`layout`] | structures from accesses through the same pointer |
@@ -44,6 +45,7 @@ pub mod edges;
 pub mod layout;
 pub mod linear;
 pub mod named;
+pub mod nvidia;
 pub mod pass;
 pub mod sass;
 pub mod schedule;
@@ -58,7 +60,8 @@ use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
 use ir::{Op, SourceVariable};
 use named::NamedValues;
-pub use sass::{Functions, Source};
+pub use nvidia::{Functions, Source, decompile, decompile_cached, decompile_observed, device_functions};
+use pass::idiom::Idioms;
 use types::{Hints, Type, Types};
 pub use unshade_ir as ir;
 
@@ -176,67 +179,20 @@ impl Default for Options {
     }
 }
 
-/// Infers how the device functions among `sources` are called. `sources` are all functions of a program that call device
-/// functions, or are such.
-pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut Cache) -> Functions {
-    let mut functions = Functions::infer(sources, options.budget);
-    for name in functions.order().to_vec() {
-        let Some(source) = sources.iter().find(|source| source.name == name) else { continue };
-        let decompiled = decompile_cached(source, &functions, options, cache).ok();
-        if let Some(prototype) = decompiled.and_then(|decompiled| decompiled.prototype) {
-            functions.insert(prototype);
-        }
-    }
-    functions
-}
-
 /// What the functions of a program share.
 #[derive(Debug, Default)]
 pub struct Cache {
-    /// The divisions that expressions equal.
-    quotients: pass::quotient::Cache,
+    /// The idioms of the front end, with what their searches remember.
+    idioms: Idioms,
     /// The elements of variables, by name in C. The first function that refers to a variable decides.
     elements: FastMap<String, Type>,
 }
 
-/// Decompiles a function.
-///
-/// # Errors
-///
-/// Fails if it exceeds the budget, or its control flow cannot be followed.
-pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, DecompileError> {
-    decompile_cached(source, &Functions::default(), options, &mut Cache::default())
-}
-
-/// Decompiles one of several functions, which may call the device functions in `functions`. The functions of a program
-/// share a cache.
-///
-/// # Errors
-///
-/// Fails as [`decompile`] does.
-pub fn decompile_cached(
-    source: &Source<'_>,
-    functions: &Functions,
-    options: &Options,
-    cache: &mut Cache,
-) -> Result<Decompiled, DecompileError> {
-    decompile_observed(source, functions, options, cache, &mut |_, _| {})
-}
-
-/// Decompiles as [`decompile_cached`] does, and calls `observe` after each pass, with its name in [`pass::PASSES`].
-///
-/// # Errors
-///
-/// Fails as [`decompile`] does.
-pub fn decompile_observed(
-    source: &Source<'_>,
-    functions: &Functions,
-    options: &Options,
-    cache: &mut Cache,
-    observe: &mut pass::Observer<'_>,
-) -> Result<Decompiled, DecompileError> {
-    let module = sass::lift(source, functions, options.budget)?;
-    Ok(decompile_module(module, options, cache, observe))
+impl Cache {
+    /// Creates the cache of a program whose code has the idioms of a front end.
+    pub fn new(idioms: Idioms) -> Self {
+        Self { idioms, elements: FastMap::default() }
+    }
 }
 
 /// Decompiles what a front end produced, or [`ir::text::parse`] read. `observe` is called after each pass.
@@ -258,9 +214,10 @@ pub fn decompile_module(
 ) -> Decompiled {
     types::record_signed(&mut module.function);
     observe("lift", &module);
-    pass::run(&mut module, &mut cache.quotients, observe);
-    module.flushes |= !options.explicit_flushes && pass::flush::run(&mut module.function);
-    let keeps_subnormals = !module.flushes && pass::flush::is_sensitive(&module.function);
+    let idioms = &mut cache.idioms;
+    pass::run(&mut module, idioms, observe);
+    module.flushes |= !options.explicit_flushes && (idioms.remove_flushes)(&mut module.function);
+    let keeps_subnormals = !module.flushes && (idioms.depends_on_flushes)(&module.function);
     observe("flush", &module);
     let graph = Graph::new(&module.function);
     edges::merge_edges(&mut module.function, &graph);

@@ -13,11 +13,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use symbols::{CubinSymbols, FunctionReferences};
 use unshade_core::Diagnostics;
-pub use unshade_decompile::pass::{Observer, PASSES};
+pub use unshade_decompile::nvidia::passes;
+use unshade_decompile::nvidia::{self, decompile_observed};
+pub use unshade_decompile::pass::Observer;
 use unshade_decompile::sass::{self, Code};
-use unshade_decompile::{
-    Cache, DecompileError, Decompiled, Functions, Line, Options, Source, decompile_observed,
-};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Functions, Line, Options, Source};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, FunctionKind, Resources};
 use unshade_sass::control::is_scheduling;
@@ -54,7 +54,7 @@ pub fn cubin(
 }
 
 /// Decompiles as [`cubin`] does, and calls `observe` after each pass of each function, with the name of the pass in
-/// [`PASSES`].
+/// [`passes`].
 pub fn cubin_observed(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
@@ -70,7 +70,7 @@ pub fn cubin_observed(
     let mut count = 0;
     let symbols = CubinSymbols::new(cubin);
     let names = SourceNames::new(cubin, !options.without_source, diagnostics);
-    let mut cache = Cache::default();
+    let mut cache = nvidia::cache();
     let functions = device_functions(cubin, isa, &symbols, &names, options, &mut cache);
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
@@ -128,7 +128,7 @@ fn device_functions(
     if sources.is_empty() {
         return Functions::default();
     }
-    unshade_decompile::device_functions(&sources, options, cache)
+    nvidia::device_functions(&sources, options, cache)
 }
 
 /// A function, and what the decompiler must know of it.

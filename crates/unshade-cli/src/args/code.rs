@@ -176,7 +176,7 @@ pub(crate) struct DecompileArgs {
 /// Returns the passes of the decompiler, with what they do.
 fn pass_names() -> Vec<PossibleValue> {
     let every = PossibleValue::new("all").help("every pass");
-    let passes = unshade::decompile::PASSES.iter().map(|pass| PossibleValue::new(pass.0).help(pass.1));
+    let passes = unshade::decompile::passes().into_iter().map(|pass| PossibleValue::new(pass.0).help(pass.1));
     std::iter::once(every).chain(passes).collect()
 }
 

@@ -2,19 +2,18 @@
 
 pub mod atomic;
 pub mod constants;
-pub mod flush;
 pub mod graph;
+pub mod idiom;
 pub mod induction;
 pub mod loops;
 pub mod memory;
-pub mod pairs;
-pub mod quotient;
 pub mod simplify;
 pub mod volatile;
 pub mod windows;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, Function, IdVec, Module, Op, ValueId, ValueMap};
+use idiom::Idioms;
 
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = 32;
@@ -30,19 +29,21 @@ const ORDERED: usize = 4;
 /// Maximum number of passes over loops: a loop that contained another one is transformed in the next pass.
 const MAX_NESTED: usize = 4;
 
-/// Maximum number of searches for quotients.
-const MAX_QUOTIENTS: usize = 4;
+/// Maximum number of times that idioms are searched for.
+const MAX_SEARCHES: usize = 4;
 
-/// The passes in the order in which they first run: name, and what the pass does. The front end comes first; `flush`,
-/// `edges` and `hoist` prepare for printing.
+/// The last pass before the searches of a front end.
+const BEFORE_SEARCHES: &str = "windows";
+
+/// The passes of all front ends in the order in which they first run: name, and what the pass does. The front end comes
+/// first; `flush`, `edges` and `hoist` prepare for printing.
 #[rustfmt::skip]
-pub const PASSES: &[(&str, &str)] = &[
+const PASSES: &[(&str, &str)] = &[
     ("lift", "what the front end produced"),
     ("clean", "blocks without a purpose are removed"),
     ("simplify", "algebra, joined halves, forwarded loads and stores, until nothing changes"),
     ("constants", "loads from constant banks read variables"),
     ("windows", "addresses in windows of generic memory become those of shared and local memory"),
-    ("quotient", "inlined divisions and roots become operators"),
     ("split", "wide accesses of independent halves become two"),
     ("atomic", "loops of locked loads and stores become atomic operations"),
     ("induction", "running addresses become indices"),
@@ -55,40 +56,55 @@ pub const PASSES: &[(&str, &str)] = &[
     ("hoist", "values move to the first block where they can be computed"),
 ];
 
-/// Called after each pass, with its name in [`PASSES`].
+/// Returns the passes in the order in which they first run, with the searches of a front end: name, and what the pass
+/// does.
+pub fn passes(idioms: &Idioms) -> Vec<(&'static str, &'static str)> {
+    let mut all = PASSES.to_vec();
+    let start = 1 + all.iter().position(|pass| pass.0 == BEFORE_SEARCHES).unwrap_or(0);
+    all.splice(start..start, idioms.searches.iter().map(|search| (search.name, search.about)));
+    all
+}
+
+/// Called after each pass, with its name in [`passes`].
 pub type Observer<'o> = dyn FnMut(&str, &Module<'_>) + 'o;
 
 /// Runs all passes up to a fixed point, and removes unused values.
-pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut Observer<'_>) {
+pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, observe: &mut Observer<'_>) {
     graph::clean(&mut module.function);
     observe("clean", module);
-    let mut found = rounds(module, 0, observe);
+    let mut found = rounds(module, 0, idioms.rewrite, observe);
     let has_objects = constants::run(&mut module.function, &module.objects);
     observe("constants", module);
     let has_windows = windows::run(&mut module.function);
     observe("windows", module);
     if has_windows || has_objects {
-        found = rounds(module, 2, observe);
+        found = rounds(module, 2, idioms.rewrite, observe);
     }
-    // Quotients simplify their surroundings: remainders, and selects with a quotient on one side.
-    for _ in 0..MAX_QUOTIENTS {
-        if !quotient::run(&mut module.function, &found, cache) {
+    // What is found simplifies its surroundings, where there may be more: the remainder next to a quotient.
+    for _ in 0..MAX_SEARCHES {
+        let mut has_found = false;
+        for search in &mut idioms.searches {
+            if (search.run)(&mut module.function, &found) {
+                has_found = true;
+                observe(search.name, module);
+                found = rounds(module, 2, idioms.rewrite, observe);
+            }
+        }
+        if !has_found {
             break;
         }
-        observe("quotient", module);
-        found = rounds(module, 2, observe);
     }
     if memory::split(&mut module.function) {
         observe("split", module);
-        found = rounds(module, 2, observe);
+        found = rounds(module, 2, idioms.rewrite, observe);
     }
     if atomic::run(&mut module.function) {
         observe("atomic", module);
-        found = rounds(module, 2, observe);
+        found = rounds(module, 2, idioms.rewrite, observe);
     }
     if induction::run(&mut module.function, &found) {
         observe("induction", module);
-        found = rounds(module, 2, observe);
+        found = rounds(module, 2, idioms.rewrite, observe);
     }
     // All values are final now, so the conditions of loops can be compared.
     for _ in 0..MAX_NESTED {
@@ -96,7 +112,7 @@ pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut O
             break;
         }
         observe("loops", module);
-        found = rounds(module, 2, observe);
+        found = rounds(module, 2, idioms.rewrite, observe);
     }
     memory::join(&mut module.function);
     observe("join", module);
@@ -110,7 +126,12 @@ pub fn run(module: &mut Module<'_>, cache: &mut quotient::Cache, observe: &mut O
 ///
 /// Each round visits only values that changed since their last visit: rewriting a value depends only on the values
 /// that it is computed from.
-fn rounds(module: &mut Module<'_>, first: usize, observe: &mut Observer<'_>) -> Graph {
+fn rounds(
+    module: &mut Module<'_>,
+    first: usize,
+    rewrite: simplify::Idiom,
+    observe: &mut Observer<'_>,
+) -> Graph {
     let function = &mut module.function;
     let mut reassociate = first >= REASSOCIATED;
     let mut was_reassociated = reassociate;
@@ -132,7 +153,7 @@ fn rounds(module: &mut Module<'_>, first: usize, observe: &mut Observer<'_>) -> 
             order.clear();
             order.extend(function.values.keys());
         }
-        let mut changed = simplify::run(function, &found, &order, &is_due, reassociate);
+        let mut changed = simplify::run(function, &found, &order, &is_due, rewrite, reassociate);
         if changed || !is_clean {
             is_clean = !graph::clean(function);
             if is_clean {
@@ -246,8 +267,8 @@ pub fn sweep(function: &mut Function) {
 
 /// Runs all passes on a function without surroundings.
 #[cfg(test)]
-pub(crate) fn after_all(function: Function) -> Function {
+pub(crate) fn after_all(function: Function, idioms: &mut Idioms) -> Function {
     let mut module = Module { function, ..Module::default() };
-    run(&mut module, &mut quotient::Cache::default(), &mut |_, _| {});
+    run(&mut module, idioms, &mut |_, _| {});
     module.function
 }

@@ -2,15 +2,18 @@
 //!
 //! `flow` follows control flow and resolves the reconvergence stack. `routine` recognises the compiler's own routines
 //! as operators by running them on a `machine`; `recursion` finds the functions that call themselves. `functions` infers
-//! the signatures of device functions, `convention` lifts their calls, `stack` finds parameters there, and `saves` removes what they only save. `lift`
-//! turns the p-code of [`unshade_sass::semantics`] into values. `calls` maps p-code functions to C functions, `runtime_calls` handles those of the device runtime, `image` those
-//! for textures and surfaces, and `banks` describes constant bank 0. Nothing outside of this module knows registers.
+//! the signatures of device functions, `convention` lifts their calls, `stack` finds parameters there, and `saves`
+//! removes what they only save. `lift` turns the p-code of [`unshade_sass::semantics`] into values. `calls` maps p-code
+//! functions to C functions, `runtime_calls` handles those of the device runtime, `image` those for textures and
+//! surfaces, and `banks` describes constant bank 0. `idiom` undoes what the compilers do for lack of instructions.
+//! Nothing outside of this module knows registers.
 
 mod banks;
 mod calls;
 mod convention;
 mod flow;
 mod functions;
+pub mod idiom;
 mod image;
 mod lift;
 mod lifter;
@@ -26,6 +29,7 @@ use crate::DecompileError;
 use crate::ir::{self, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable, Structure};
 use crate::pass::windows;
 pub use functions::Functions;
+pub use idiom::idioms;
 pub use recursion::recursive_functions;
 use std::borrow::Cow;
 use unshade_sass::table::Isa;

@@ -74,6 +74,7 @@ fn cancelled(all: &[ValueId]) -> Vec<ValueId> {
 mod tests {
     use crate::ir::{BlockId, End, Function, NO_ADDRESS, Op, Space, ValueId};
     use crate::pass::after_all;
+    use crate::pass::idiom::Idioms;
 
     /// Stores what `make` computes from four parameters, and returns what is stored after all passes, by word.
     fn stored(make: impl FnOnce(&mut Function, [ValueId; 4]) -> ValueId) -> Vec<Op> {
@@ -87,7 +88,7 @@ mod tests {
         let address = function.raw(Op::Parameter(16), 64, block, NO_ADDRESS, &[]);
         function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, value]);
         function.blocks[block].end = End::Return;
-        let function = after_all(function);
+        let function = after_all(function, &mut Idioms::default());
         let stores = function.blocks[BlockId::ENTRY].effects.iter();
         stores.map(|store| function.op(function.input(*store, 1))).collect()
     }

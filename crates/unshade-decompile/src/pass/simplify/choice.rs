@@ -79,9 +79,6 @@ impl Rewriter<'_> {
             let inner = self.input(no, 2);
             return Some(self.make(Op::Select, width, &[condition, yes, inner]));
         }
-        if let Some(found) = self.quotient_by_value(width, condition, yes, no) {
-            return Some(found);
-        }
         self.smaller_or_larger(width, condition, yes, no)
     }
 

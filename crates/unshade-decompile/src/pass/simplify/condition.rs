@@ -4,7 +4,6 @@ use super::Rewriter;
 use super::integer::WINDOW;
 use crate::ir::fold::{fold, masked, signed};
 use crate::ir::{Op, ValueId};
-use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
     pub(super) fn comparison(&mut self, op: Op, a: ValueId, b: ValueId, y: Option<u64>) -> Option<ValueId> {
@@ -167,9 +166,6 @@ impl Rewriter<'_> {
             || self.op(b) == Op::BoolNot && self.input(b, 0) == a;
         if is_contrary {
             return Some(self.constant(u64::from(op != Op::BoolAnd), 1));
-        }
-        if let Some(found) = (Pairs { function: self.function }).comparison(self.id) {
-            return Some(found);
         }
         // `a || !a && b` is `a || b`.
         for (one, other) in [(a, b), (b, a)] {

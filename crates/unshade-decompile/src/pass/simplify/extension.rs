@@ -3,14 +3,12 @@
 use super::Rewriter;
 use super::integer::DEPTH;
 use crate::ir::{Op, ValueId};
-use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
-    pub(super) fn extension(&mut self, op: Op, width: u8, a: ValueId, b: ValueId) -> Option<ValueId> {
+    pub(super) fn extension(&mut self, op: Op, width: u8, a: ValueId) -> Option<ValueId> {
         let inner_op = self.op(a);
         let inner = self.input(a, 0);
         match op {
-            Op::Concat => return (Pairs { function: self.function }).concat(self.id),
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
             // The start of the local or shared window in the generic address space.
             Op::ZeroExtend
@@ -92,7 +90,6 @@ impl Rewriter<'_> {
             }
             _ => {}
         }
-        let _ = b;
         None
     }
 

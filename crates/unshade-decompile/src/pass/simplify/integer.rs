@@ -3,7 +3,6 @@
 use super::Rewriter;
 use crate::ir::fold::{fold, masked, signed};
 use crate::ir::{Intrinsic, Number, Op, ValueId};
-use crate::pass::pairs::Pairs;
 
 /// The size of a memory window, in bytes.
 pub(super) const WINDOW: u64 = 1 << 24;
@@ -23,35 +22,6 @@ impl Rewriter<'_> {
         self.op(sum) == Op::Add
             && self.is_window(self.input(sum, 0))
             && self.num(self.input(sum, 1)).is_some_and(|offset| offset < WINDOW)
-    }
-
-    /// Returns the sum of `high << 32 | one` and `low` as that of one value and another if `high` and `low` are the halves
-    /// of a scaled index.
-    fn whole_term(&mut self, pair: ValueId, wide: ValueId) -> Option<ValueId> {
-        if self.op(pair) == Op::Add {
-            let inputs = [self.input(pair, 0), self.input(pair, 1)];
-            for (index, other) in [(0, 1), (1, 0)] {
-                if self.op(inputs[index]) == Op::Concat
-                    && let Some(sum) = self.whole_term(inputs[index], wide)
-                {
-                    return Some(self.make(Op::Add, 64, &[inputs[other], sum]));
-                }
-            }
-        }
-        if self.op(pair) != Op::Concat || self.op(wide) != Op::ZeroExtend {
-            return None;
-        }
-        let (high, one, low) = (self.input(pair, 0), self.input(pair, 1), self.input(wide, 0));
-        if self.width(one) != 32 || self.width(low) != 32 {
-            return None;
-        }
-        let pairs = Pairs { function: self.function };
-        let (extension, source, shift) = pairs.lost(high, low)?;
-        let source = self.make(extension, 64, &[source]);
-        let factor = self.constant(1 << shift, 64);
-        let whole = self.make(Op::Mul, 64, &[source, factor]);
-        let one = self.make(Op::ZeroExtend, 64, &[one]);
-        Some(self.make(Op::Add, 64, &[one, whole]))
     }
 
     #[expect(clippy::too_many_arguments, reason = "an operator, its inputs, and what is known of them")]
@@ -79,12 +49,6 @@ impl Rewriter<'_> {
             }
             (Op::Mul, Some(y)) if y == ones && reassociate => return Some(self.make(Op::Neg, width, &[a])),
             _ => {}
-        }
-        if op == Op::Add && width == 64 {
-            let whole = self.whole_term(a, b).or_else(|| self.whole_term(b, a));
-            if whole.is_some() {
-                return whole;
-            }
         }
         let is_double = |this: &Self, inner: Op| this.op(a) == inner && this.num(this.input(a, 1)).is_some();
         match op {

@@ -33,14 +33,18 @@ const MAX_GROWTH: usize = 16;
 /// The part of this limit that does not depend on the function.
 const MIN_LIMIT: usize = 1 << 14;
 
+/// Returns the replacement of a value that is the end of an idiom.
+pub type Idiom = fn(&mut Function, ValueId) -> Option<ValueId>;
+
 /// Visits all values in an order, and then the new ones. Returns whether anything changed. Values that are not due
-/// are only numbered. Sums are reassociated only if `reassociate` is set. All values must be used: see
-/// [`super::sweep`].
+/// are only numbered. `idiom` is [`Idioms::rewrite`](super::idiom::Idioms). Sums are reassociated only if `reassociate` is
+/// set. All values must be used: see [`super::sweep`].
 pub fn run(
     function: &mut Function,
     graph: &Graph,
     order: &[ValueId],
     is_due: &ValueMap<bool>,
+    idiom: Idiom,
     reassociate: bool,
 ) -> bool {
     if !is_due.iter().any(|is_due| *is_due) {
@@ -74,7 +78,7 @@ pub fn run(
                 Op::Select => choice::select_of_phi(function, graph, at),
                 _ => halves.and_then(|halves| joined.get(&halves).copied()),
             };
-            if let Some(other) = replacement.or_else(|| rewrite(function, at, reassociate))
+            if let Some(other) = replacement.or_else(|| rewrite(function, at, idiom, reassociate))
                 && function.resolve(other) != at
             {
                 function.replace(at, other);
@@ -115,13 +119,16 @@ fn number(function: &mut Function, graph: &Graph, known: &mut ValueTable, id: Va
     is_same
 }
 
-struct Rewriter<'a> {
-    function: &'a mut Function,
-    id: ValueId,
+/// A value to rewrite, in its function.
+pub(crate) struct Rewriter<'a> {
+    /// The function.
+    pub(crate) function: &'a mut Function,
+    /// The value.
+    pub(crate) id: ValueId,
 }
 
 /// Returns the replacement of a value.
-fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<ValueId> {
+fn rewrite(function: &mut Function, id: ValueId, idiom: Idiom, reassociate: bool) -> Option<ValueId> {
     let value = function.values[id];
     let count = function.inputs(id).len();
     if count == 0 {
@@ -140,16 +147,17 @@ fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<Va
     let mut at = Rewriter { function, id };
     if value.op.is_commutative() && x.is_some() && y.is_none() {
         at.function.set_inputs(id, &[b, a]);
-        return rewrite(at.function, id, reassociate);
+        return rewrite(at.function, id, idiom, reassociate);
+    }
+    if let Some(found) = idiom(at.function, id) {
+        return Some(found);
     }
     match value.op {
         Op::Phi => at.phi(),
         op if op.is_arithmetic() => at.integer(value.op, value.width, a, b, x, y, reassociate),
         op if op.is_comparison() => at.comparison(value.op, a, b, y),
         Op::BoolAnd | Op::BoolOr | Op::BoolXor | Op::BoolNot => at.truth(value.op, a, b, y),
-        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::Concat => {
-            at.extension(value.op, value.width, a, b)
-        }
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High => at.extension(value.op, value.width, a),
         Op::Select => at.select(value.width, a, b, c),
         Op::SignedToFloat if at.op(a) == Op::SignExtend => {
             Some(at.make(Op::SignedToFloat, value.width, &[at.input(a, 0)]))
@@ -166,28 +174,28 @@ fn rewrite(function: &mut Function, id: ValueId, reassociate: bool) -> Option<Va
 }
 
 impl Rewriter<'_> {
-    fn op(&self, id: ValueId) -> Op {
+    pub(crate) fn op(&self, id: ValueId) -> Op {
         if id == ValueId::NONE { Op::Undefined } else { self.function.op(id) }
     }
 
-    fn input(&self, id: ValueId, index: usize) -> ValueId {
+    pub(crate) fn input(&self, id: ValueId, index: usize) -> ValueId {
         if id == ValueId::NONE { ValueId::NONE } else { self.function.input(id, index) }
     }
 
-    fn width(&self, id: ValueId) -> u8 {
+    pub(crate) fn width(&self, id: ValueId) -> u8 {
         if id == ValueId::NONE { 0 } else { self.function.width(id) }
     }
 
-    fn num(&self, id: ValueId) -> Option<u64> {
+    pub(crate) fn num(&self, id: ValueId) -> Option<u64> {
         if id == ValueId::NONE { None } else { self.function.number(id) }
     }
 
-    fn make(&mut self, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
+    pub(crate) fn make(&mut self, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
         let like = self.function.values[self.id];
         self.function.raw(op, width, like.block, like.address, inputs)
     }
 
-    fn constant(&mut self, value: u64, width: u8) -> ValueId {
+    pub(crate) fn constant(&mut self, value: u64, width: u8) -> ValueId {
         self.function.constant(value, width)
     }
 
@@ -218,6 +226,7 @@ impl Rewriter<'_> {
 mod tests {
     use super::*;
     use crate::ir::{BlockId, End, NO_ADDRESS, Space};
+    use crate::pass::idiom::Idioms;
 
     /// Returns what is stored after `make` derives a value from a parameter.
     pub(super) fn stored(make: impl FnOnce(&mut Function, ValueId) -> ValueId) -> (Function, ValueId) {
@@ -228,7 +237,7 @@ mod tests {
         let address = function.raw(Op::Parameter(8), 64, block, NO_ADDRESS, &[]);
         function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[address, value]);
         function.blocks[BlockId::ENTRY].end = End::Return;
-        let function = crate::pass::after_all(function);
+        let function = crate::pass::after_all(function, &mut Idioms::default());
         let value = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         (function, value)
     }

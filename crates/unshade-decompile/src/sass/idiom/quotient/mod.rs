@@ -64,7 +64,7 @@ pub struct Cache {
     values: Vec<Option<u64>>,
 }
 
-/// Replaces quotients. Returns whether there were any. All values must be used: see [`super::sweep`].
+/// Replaces quotients. Returns whether there were any. All values must be used: see [`sweep`](crate::pass::sweep).
 pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
     if cache.divisions.len() + cache.choices.len() + cache.leaves.len() > MAX_CACHED {
         cache.divisions.clear();

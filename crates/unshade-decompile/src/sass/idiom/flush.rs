@@ -68,7 +68,7 @@ pub fn run(function: &mut Function) -> bool {
 }
 
 /// Returns whether the option would change what a function does whose operations don't flush. All values must be used:
-/// see [`super::sweep`].
+/// see [`sweep`](crate::pass::sweep).
 pub fn is_sensitive(function: &Function) -> bool {
     use FlushBehavior::{Flush, Flushing, Keeping, Taking};
     let mut values = function.values.keys();

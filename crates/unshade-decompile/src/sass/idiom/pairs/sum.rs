@@ -443,6 +443,40 @@ impl Pairs<'_> {
         Some(self.make(like, Op::Sub, 64, &[left, right]))
     }
 
+    /// Returns the sum of `high << 32 | one` and `low` as that of one value and another if `high` and `low` are the halves
+    /// of a scaled index.
+    pub fn whole_term(&mut self, sum: ValueId) -> Option<ValueId> {
+        let like = self.function.values[sum];
+        let (a, b) = (self.input(sum, 0), self.input(sum, 1));
+        self.whole_term_of(like, a, b).or_else(|| self.whole_term_of(like, b, a))
+    }
+
+    fn whole_term_of(&mut self, like: Value, pair: ValueId, wide: ValueId) -> Option<ValueId> {
+        if self.op(pair) == Op::Add {
+            let inputs = [self.input(pair, 0), self.input(pair, 1)];
+            for (index, other) in [(0, 1), (1, 0)] {
+                if self.op(inputs[index]) == Op::Concat
+                    && let Some(sum) = self.whole_term_of(like, inputs[index], wide)
+                {
+                    return Some(self.make(like, Op::Add, 64, &[inputs[other], sum]));
+                }
+            }
+        }
+        if self.op(pair) != Op::Concat || self.op(wide) != Op::ZeroExtend {
+            return None;
+        }
+        let (high, one, low) = (self.input(pair, 0), self.input(pair, 1), self.input(wide, 0));
+        if self.width(one) != 32 || self.width(low) != 32 {
+            return None;
+        }
+        let (extension, source, shift) = self.lost(high, low)?;
+        let source = self.make(like, extension, 64, &[source]);
+        let factor = self.function.constant(1 << shift, 64);
+        let whole = self.make(like, Op::Mul, 64, &[source, factor]);
+        let one = self.make(like, Op::ZeroExtend, 64, &[one]);
+        Some(self.make(like, Op::Add, 64, &[one, whole]))
+    }
+
     fn two_terms(&mut self, like: Value, terms: Vec<ValueId>) -> (ValueId, ValueId) {
         let zero = self.function.constant(0, 32);
         match terms[..] {
@@ -489,7 +523,7 @@ mod tests {
         let whole = function.raw(Op::Concat, 64, block, NO_ADDRESS, &[high, low]);
         function.add(Op::Store(Space::Generic), 0, block, NO_ADDRESS, &[a, whole]);
         function.blocks[BlockId::ENTRY].end = End::Return;
-        let function = crate::pass::after_all(function);
+        let function = crate::pass::after_all(function, &mut crate::sass::idioms());
         let sum = function.input(function.blocks[BlockId::ENTRY].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];

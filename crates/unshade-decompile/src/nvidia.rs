@@ -1,0 +1,69 @@
+//! Decompiles NVIDIA machine code: the front end, with its idioms, and everything after it.
+
+use crate::pass::{self, Observer};
+pub use crate::sass::{Functions, Source};
+use crate::{Cache, DecompileError, Decompiled, Options, decompile_module, sass};
+
+/// Creates what the functions of a program share, with the idioms of NVIDIA's compilers.
+pub fn cache() -> Cache {
+    Cache::new(sass::idioms())
+}
+
+/// Returns the passes in the order in which they first run: name, and what the pass does.
+pub fn passes() -> Vec<(&'static str, &'static str)> {
+    pass::passes(&sass::idioms())
+}
+
+/// Infers how the device functions among `sources` are called. `sources` are all functions of a program that call device
+/// functions, or are such.
+pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut Cache) -> Functions {
+    let mut functions = Functions::infer(sources, options.budget);
+    for name in functions.order().to_vec() {
+        let Some(source) = sources.iter().find(|source| source.name == name) else { continue };
+        let decompiled = decompile_cached(source, &functions, options, cache).ok();
+        if let Some(prototype) = decompiled.and_then(|decompiled| decompiled.prototype) {
+            functions.insert(prototype);
+        }
+    }
+    functions
+}
+
+/// Decompiles a function.
+///
+/// # Errors
+///
+/// Fails if it exceeds the budget, or its control flow cannot be followed.
+pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, DecompileError> {
+    decompile_cached(source, &Functions::default(), options, &mut cache())
+}
+
+/// Decompiles one of several functions, which may call the device functions in `functions`. The functions of a program
+/// share a [`cache`].
+///
+/// # Errors
+///
+/// Fails as [`decompile`] does.
+pub fn decompile_cached(
+    source: &Source<'_>,
+    functions: &Functions,
+    options: &Options,
+    cache: &mut Cache,
+) -> Result<Decompiled, DecompileError> {
+    decompile_observed(source, functions, options, cache, &mut |_, _| {})
+}
+
+/// Decompiles as [`decompile_cached`] does, and calls `observe` after each pass, with its name in [`passes`].
+///
+/// # Errors
+///
+/// Fails as [`decompile`] does.
+pub fn decompile_observed(
+    source: &Source<'_>,
+    functions: &Functions,
+    options: &Options,
+    cache: &mut Cache,
+    observe: &mut Observer<'_>,
+) -> Result<Decompiled, DecompileError> {
+    let module = sass::lift(source, functions, options.budget)?;
+    Ok(decompile_module(module, options, cache, observe))
+}
