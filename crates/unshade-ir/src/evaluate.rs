@@ -1,6 +1,6 @@
 //! Evaluation of expressions for given values of their leaves.
 
-use super::fold::fold;
+use super::fold::{fold, masked, signed};
 use super::hash::FastMap;
 use super::{Function, Intrinsic, Number, Op, Rounding, ValueId};
 
@@ -16,15 +16,15 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         return called(call, inputs);
     }
     Some(match (op, width) {
-        (Op::Sdiv, 32) => u64::from((at(0) as i32).checked_div(at(1) as i32)?.cast_unsigned()),
-        (Op::Srem, 32) => u64::from((at(0) as i32).checked_rem(at(1) as i32)?.cast_unsigned()),
-        (Op::Sdiv, _) => at(0).cast_signed().checked_div(at(1).cast_signed())?.cast_unsigned(),
-        (Op::Srem, _) => at(0).cast_signed().checked_rem(at(1).cast_signed())?.cast_unsigned(),
+        (Op::Sdiv | Op::Srem, _) => {
+            let (a, b) = (signed(at(0), width), signed(at(1), width));
+            let quotient = a.checked_div(b).filter(|quotient| fits(*quotient, width))?;
+            masked((if op == Op::Sdiv { quotient } else { a % b }).cast_unsigned(), out)
+        }
         (Op::FloatAbs, _) => at(0) & !(1 << (width - 1)),
         (Op::FloatNegate, _) => at(0) ^ 1 << (width - 1),
         (Op::UnsignedToFloat, _) => float(at(0) as f64, at(0) as f32, out),
-        (Op::SignedToFloat, 32) => float(f64::from(at(0) as i32), at(0) as i32 as f32, out),
-        (Op::SignedToFloat, _) => float(at(0).cast_signed() as f64, at(0).cast_signed() as f32, out),
+        (Op::SignedToFloat, _) => float(signed(at(0), width) as f64, signed(at(0), width) as f32, out),
         (Op::FloatConvert, 32) => f64::from(single(at(0))).to_bits(),
         (Op::FloatConvert, _) => u64::from((f64::from_bits(at(0)) as f32).to_bits()),
         (_, 32) => {
@@ -51,6 +51,11 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         }
         _ => return None,
     })
+}
+
+/// Returns whether a signed number has at most so many bits.
+fn fits(number: i64, width: u8) -> bool {
+    signed(number.cast_unsigned(), width) == number
 }
 
 fn single(bits: u64) -> f32 {
@@ -103,6 +108,8 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::Min(U32 | U64) => at(0).min(at(1)),
         Intrinsic::Max(U32 | U64) => at(0).max(at(1)),
         Intrinsic::Min(I32) => u64::from((at(0) as i32).min(at(1) as i32).cast_unsigned()),
+        Intrinsic::Min(I64) => at(0).cast_signed().min(at(1).cast_signed()).cast_unsigned(),
+        Intrinsic::Max(I64) => at(0).cast_signed().max(at(1).cast_signed()).cast_unsigned(),
         Intrinsic::Max(I32) => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
         _ => return None,
     })
@@ -224,7 +231,7 @@ impl Expression {
                     }
                 }
             };
-            values.push(value.map(|value| super::fold::masked(value, operation.out)));
+            values.push(value.map(|value| masked(value, operation.out)));
         }
         values.last().copied().flatten()
     }

@@ -55,7 +55,7 @@ pub fn fold(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         Op::ZeroExtend | Op::Low => a,
         Op::SignExtend => x.cast_unsigned(),
         Op::High => a >> (out & 63),
-        Op::Concat => a << (width & 63) | b,
+        Op::Concat => a << (out.saturating_sub(width) & 63) | b,
         Op::PopCount => u64::from(a.count_ones()),
         Op::LeadingZeros => u64::from(a.leading_zeros()) - (64 - top),
         _ => return None,
@@ -72,6 +72,7 @@ mod tests {
         assert_eq!(fold(Op::Add, &[0xffff_ffff, 1], 32, 32), Some(0));
         assert_eq!(fold(Op::Carry, &[0xffff_ffff, 1], 32, 1), Some(1));
         assert_eq!(fold(Op::Concat, &[1, 2], 32, 64), Some(0x1_0000_0002));
+        assert_eq!(fold(Op::Concat, &[1, 2], 8, 24), Some(0x1_0002));
         assert_eq!(fold(Op::High, &[0x1_0000_0002], 64, 32), Some(1));
         assert_eq!(fold(Op::Sar, &[0x8000_0000, 31], 32, 32), Some(0xffff_ffff));
         assert_eq!(fold(Op::SignedBorrow, &[0x8000_0000, 1], 32, 1), Some(1));

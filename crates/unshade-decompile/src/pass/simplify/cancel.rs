@@ -1,7 +1,7 @@
 //! Exclusive ors whose operands cancel each other.
 //!
 //! Compilers exchange registers by three exclusive ors, also those of 64-bit values. What is left are trees with the same
-//! operand twice.
+//! operand twice. The rules of algebra have only trees of one size, so this searches them.
 
 use super::Rewriter;
 use crate::ir::{Op, ValueId};

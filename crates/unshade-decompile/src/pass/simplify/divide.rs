@@ -1,4 +1,6 @@
-//! Quotients and remainders from the sequences that compilers emit for them.
+//! Quotients and remainders by constants, from the sequences that compilers emit for them.
+//!
+//! These are no rules of algebra: the divisor is searched for, by its reciprocal or by the bits that a sequence keeps.
 
 use super::Rewriter;
 use crate::ir::fold::masked;

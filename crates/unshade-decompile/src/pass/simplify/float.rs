@@ -1,4 +1,7 @@
-//! Floating point: sign changes by bitwise operations.
+//! Signs of floating-point numbers that are changed by bitwise operations, and flushes of what cannot be subnormal.
+//!
+//! Neither is in the table of rules: the first is about an input of any operation on floats, the second looks through any
+//! number of changes of sign.
 
 use super::Rewriter;
 use crate::ir::{Intrinsic, Op, ValueId};
@@ -21,8 +24,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Simplifies inputs of floating-point operations whose sign is changed by bitwise operations.
-    pub(super) fn floats(&mut self, op: Op) -> Option<ValueId> {
+    /// Makes bitwise operations on the sign of a floating-point input those on floats.
+    pub(super) fn change_signs(&mut self, op: Op) {
         for index in 0..self.function.inputs(self.id).len() {
             if !op.takes_float(index) {
                 continue;
@@ -41,40 +44,6 @@ impl Rewriter<'_> {
                 _ => continue,
             };
             self.function.set_input(self.id, index, replacement);
-        }
-        let (a, b) = (self.input(self.id, 0), self.input(self.id, 1));
-        let width = self.function.width(self.id);
-        match op {
-            Op::FloatEqual if a == b && self.num(a) == Some(0) => Some(self.constant(1, 1)),
-            Op::FloatAdd if self.num(b) == Some(1_u64 << ((width.max(1) - 1) & 63)) => Some(a),
-            Op::FloatNegate if self.op(a) == Op::FloatNegate => Some(self.input(a, 0)),
-            Op::FloatAbs if matches!(self.op(a), Op::FloatNegate | Op::FloatAbs) => {
-                let inner = self.input(a, 0);
-                Some(self.make(Op::FloatAbs, width, &[inner]))
-            }
-            // A round trip: every float is exact as a double.
-            Op::FloatConvert if width == 32 && self.op(a) == Op::FloatConvert => {
-                let inner = self.input(a, 0);
-                (self.width(inner) == 32).then_some(inner)
-            }
-            Op::FloatConvert
-                if width == 32
-                    && matches!(self.op(a), Op::FloatNegate | Op::FloatAbs)
-                    && self.op(self.input(a, 0)) == Op::FloatConvert =>
-            {
-                let inner = self.input(self.input(a, 0), 0);
-                let sign = self.op(a);
-                (self.width(inner) == 32).then(|| self.make(sign, 32, &[inner]))
-            }
-            Op::FloatAdd if self.op(b) == Op::FloatNegate => {
-                let inner = self.input(b, 0);
-                Some(self.make(Op::FloatSub, width, &[a, inner]))
-            }
-            Op::FloatAdd if self.op(a) == Op::FloatNegate && self.op(b) != Op::FloatNegate => {
-                let inner = self.input(a, 0);
-                Some(self.make(Op::FloatSub, width, &[b, inner]))
-            }
-            _ => None,
         }
     }
 }

@@ -2,21 +2,29 @@
 //!
 //! Each value is visited with settled inputs; `rewrite` returns its replacement. A pure value is also replaced by an
 //! equal one that dominates it.
+//!
+//! Most simplifications are lines of a table, `rules`, in the notation of `term`; `matcher` applies them. Code does what
+//! needs a search or the graph: each of the other modules says why it is no rule.
 
+mod bits;
 mod cancel;
 mod choice;
-mod condition;
 mod divide;
-mod extension;
 mod float;
-mod integer;
+#[cfg(test)]
+mod laws;
+mod matcher;
 mod permute;
+mod rules;
+#[cfg(test)]
+mod searches;
+mod term;
 mod value_table;
 
 use crate::ir::dominators::{Graph, UNREACHED};
 use crate::ir::fold::fold;
 use crate::ir::hash::FastMap;
-use crate::ir::{Function, Intrinsic, Key, Number, Op, ValueId, ValueMap};
+use crate::ir::{Function, Intrinsic, Key, Op, ValueId, ValueMap};
 use value_table::ValueTable;
 
 /// Number of new values per old one from which halves that were joined once are not joined again.
@@ -152,25 +160,27 @@ fn rewrite(function: &mut Function, id: ValueId, idiom: Idiom, reassociate: bool
     if let Some(found) = idiom(at.function, id) {
         return Some(found);
     }
-    match value.op {
-        Op::Phi => at.phi(),
-        op if op.is_arithmetic() => at.integer(value.op, value.width, a, b, x, y, reassociate),
-        op if op.is_comparison() => at.comparison(value.op, a, b, y),
-        Op::BoolAnd | Op::BoolOr | Op::BoolXor | Op::BoolNot => at.truth(value.op, a, b, y),
-        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High => at.extension(value.op, value.width, a),
-        Op::Select => at.select(value.width, a, b, c),
-        Op::SignedToFloat if at.op(a) == Op::SignExtend => {
-            Some(at.make(Op::SignedToFloat, value.width, &[at.input(a, 0)]))
+    let searched = match value.op {
+        Op::Phi => return at.phi(),
+        Op::Call(Intrinsic::PermuteBytes) => return at.permuted(a, b, at.num(c)?),
+        Op::Xor if y.is_none() && (at.op(a) == Op::Xor || at.op(b) == Op::Xor) => {
+            return at.without_pairs(value.width, a, b);
         }
-        Op::SignedToFloat | Op::UnsignedToFloat if at.op(a) == Op::ZeroExtend => {
-            let inner = at.input(a, 0);
-            Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
-        }
-        Op::Call(Intrinsic::Min(Number::U32)) if at.is_below(a, y) => Some(a),
-        Op::Call(Intrinsic::PermuteBytes) => at.permuted(a, b, at.num(c)?),
-        Op::Call(Intrinsic::FlushToZero) => at.flushed(a).or_else(|| at.floats(value.op)),
-        op => at.floats(op),
+        Op::Add if reassociate && value.width == 32 && y.is_none() => at.adds_quotient(a, b),
+        Op::ZeroExtend => at.wide_window(value.width, a),
+        Op::Call(Intrinsic::FlushToZero) => at.flushed(a),
+        _ => None,
+    };
+    if searched.is_some() {
+        return searched;
     }
+    at.change_signs(value.op);
+    at.apply_rules(reassociate).or_else(|| match (value.op, y?) {
+        (Op::And, mask) => at.masked_quotient(value.width, a, mask),
+        (Op::Sar, amount) => at.shifted_quotient(value.width, a, amount),
+        (Op::Shr, amount) if reassociate => at.divided(a, amount),
+        _ => None,
+    })
 }
 
 impl Rewriter<'_> {
@@ -199,10 +209,11 @@ impl Rewriter<'_> {
         self.function.constant(value, width)
     }
 
-    /// Returns whether a value is masked to at most a number.
-    fn is_below(&self, id: ValueId, most: Option<u64>) -> bool {
-        let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
-        mask.zip(most).is_some_and(|(mask, most)| mask <= most)
+    /// Returns the start of the local or shared window in the generic address space as a pointer.
+    fn wide_window(&mut self, width: u8, narrow: ValueId) -> Option<ValueId> {
+        let op = self.op(narrow);
+        let is_window = matches!(op, Op::Special(special) if special.window().is_some());
+        (width == 64 && is_window).then(|| self.make(op, 64, &[]))
     }
 
     fn phi(&mut self) -> Option<ValueId> {

@@ -1,4 +1,6 @@
 //! Permutations of bytes that are shifts: `PRMT R0, RZ, R2, 0x6540` is `R2 << 8`.
+//!
+//! They are computed, byte by byte, from the selector: as rules of algebra they would be one for each of its values.
 
 use super::Rewriter;
 use crate::ir::{Op, ValueId};
