@@ -113,7 +113,7 @@ pub struct Decompiled {
     pub lines: Vec<Line>,
     /// Number of lines of the function's body, without the text before it and the braces around it.
     pub body: usize,
-    /// Number of instructions that could not be lifted.
+    /// Number of instructions that could not be lifted, or that have no name in the language.
     pub unlifted: usize,
     /// Number of `goto` statements.
     pub gotos: usize,
@@ -171,11 +171,19 @@ pub struct Options {
     pub with_code: bool,
     /// Whether names and types of the source code are ignored.
     pub without_source: bool,
+    /// The language of the text.
+    pub language: &'static c::Language,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { budget: DEFAULT_BUDGET, explicit_flushes: false, with_code: false, without_source: false }
+        Self {
+            budget: DEFAULT_BUDGET,
+            explicit_flushes: false,
+            with_code: false,
+            without_source: false,
+            language: &c::CUDA,
+        }
     }
 }
 
@@ -262,8 +270,9 @@ pub fn decompile_module(
         true => FastMap::default(),
         false => named.names(&module, &variables, has_variable),
     };
-    let printer = c::Printer::new(&module, &schedule, &variables, &types, &cache.elements, names);
-    let c::PrintedFunction { prelude, lines, body, casts, parameters, prototype, callees, elements } =
+    let printer =
+        c::Printer::new(&module, options.language, &schedule, &variables, &types, &cache.elements, names);
+    let c::PrintedFunction { prelude, lines, body, casts, unnamed, parameters, prototype, callees, elements } =
         printer.run(&statements, gotos);
     for (name, element) in elements {
         cache.elements.entry(name).or_insert(element);
@@ -273,7 +282,7 @@ pub fn decompile_module(
         prelude,
         lines,
         body,
-        unlifted,
+        unlifted: unlifted + unnamed,
         gotos,
         casts,
         is_reducible,

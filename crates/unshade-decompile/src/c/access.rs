@@ -1,6 +1,8 @@
 //! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
 
+use super::language::SharedMemory;
 use super::member::address_of_member;
+use super::spelling::Word;
 use super::type_name::type_name;
 use super::{Printer, spelling};
 use crate::address::Address;
@@ -390,6 +392,13 @@ impl Printer<'_, '_> {
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
         let volatile = if self.has_volatile_shared { "volatile " } else { "" };
+        if let (Space::Shared, SharedMemory::OfThread(function)) = (space, &self.language.shared) {
+            let pointer = pointer_name(ty, self.has_volatile_shared);
+            let size =
+                if self.module.is_kernel { u64::from(self.module.shared_size).div_ceil(bytes) } else { 0 };
+            let size = if size == 0 { String::new() } else { size.to_string() };
+            return Some(format!("    {pointer}shared = {function}<{}>({size});", type_name(ty)));
+        }
         Some(match space {
             // It is that of the kernel, wherever in its code the function is called.
             Space::Shared if !self.module.is_kernel => {
@@ -410,7 +419,7 @@ impl Printer<'_, '_> {
             }
             Space::Constant(bank) => {
                 let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;
-                let numbers = super::symbol::numbers(contents, ty);
+                let numbers = super::symbol::numbers(self.language, contents, ty);
                 let count = numbers.len();
                 format!("    static const {} {name}[{count}] = {{{}}};", type_name(ty), numbers.join(", "))
             }
@@ -494,7 +503,7 @@ impl Printer<'_, '_> {
                 let part =
                     if inside == start { format!("{wide}{whole}") } else { format!("({wide}{whole} >> 32)") };
                 match ty {
-                    Type::Float(_) => format!("__int_as_float((int){part})"),
+                    Type::Float(_) => format!("{}((int){part})", self.language.word(Word::FloatOfBits)),
                     Type::Integer(..) => {
                         super::expression_wrapped(format!("({}){part}", type_name(ty)), 15, precedence)
                     }
@@ -534,14 +543,14 @@ impl Printer<'_, '_> {
         let mut half = |offset| {
             let text = self.parameter(offset, 32, Type::Integer(32, false), 15);
             match self.parameter_at(offset).and_then(|index| self.parameter_type(index)) {
-                Some(Type::Float(32)) => format!("__float_as_uint({text})"),
+                Some(Type::Float(32)) => format!("{}({text})", self.language.word(Word::UintBits)),
                 _ => format!("(unsigned int){text}"),
             }
         };
         let text = format!("((unsigned long long){} << 32 | {})", half(offset + 4), half(offset));
         self.casts += 3;
         match ty {
-            Type::Float(_) => format!("__longlong_as_double{text}"),
+            Type::Float(_) => format!("{}{text}", self.language.word(Word::DoubleOfBits)),
             Type::Integer(64, true) | Type::Pointer(..) | Type::StructurePointer(_) => {
                 let text = format!("({}){text}", self.type_name(ty));
                 super::expression_wrapped(text, 15, precedence)

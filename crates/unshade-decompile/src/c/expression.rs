@@ -1,7 +1,8 @@
 //! Values as expressions, with only the parentheses and casts that C needs.
 
 use super::Printer;
-use super::spelling::{self, Spelling};
+use super::language::Language;
+use super::spelling::{self, Word};
 use super::type_name::type_name;
 use crate::ir::fold::signed;
 use crate::ir::{Intrinsic, Op, Operand, ValueId};
@@ -144,7 +145,7 @@ impl Printer<'_, '_> {
         self.addresses.push(self.function.values[id].address);
         let (high, low) = (self.function.input(id, 0), self.function.input(id, 1));
         let (high, low) = (self.operand(high, 0, INT), self.operand(low, 0, INT));
-        format!("__hiloint2double({high}, {low})")
+        format!("{}({high}, {low})", self.language.word(Word::DoubleOfWords))
     }
 
     fn promoted(&self, id: ValueId, width: u8) -> Type {
@@ -190,7 +191,7 @@ impl Printer<'_, '_> {
                 format!("/* undefined */ {}", self.constant(0, width, ty, UNARY))
             }
             Op::Undefined => self.constant(0, width, ty, precedence),
-            Op::Special(special) => match (special.window(), spelling::special(special)) {
+            Op::Special(special) => match (special.window(), self.language.special(special)) {
                 // The address of the array keeps it in memory, and at the start of the window.
                 (Some(space), _) => {
                     self.casts += 1;
@@ -199,14 +200,14 @@ impl Printer<'_, '_> {
                     let text = format!("{narrow}(unsigned long long){}", spelling::array(space));
                     wrapped(text, UNARY, precedence)
                 }
-                (_, Spelling::Cuda(name)) if width == 64 => {
+                (_, "") => self.unnamed(id, &format!("the {special}"), ty),
+                (_, name) if width == 64 => {
                     self.casts += 1;
                     wrapped(format!("(unsigned long long){name}"), UNARY, precedence)
                 }
-                (_, Spelling::Cuda(name)) => name.into_owned(),
-                (_, Spelling::Helper(name)) => {
-                    self.helper(name);
-                    format!("{name}()")
+                (_, name) => {
+                    self.helper(name.trim_end_matches("()"));
+                    String::from(name)
                 }
             },
             Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
@@ -256,7 +257,8 @@ impl Printer<'_, '_> {
             Op::ZeroExtend | Op::SignExtend => self.extended(id, a, precedence, op == Op::SignExtend),
             Op::Low | Op::High if self.is_half_of_double(id) => {
                 let text = self.value(a, 0, Type::Float(64));
-                format!("{}({text})", if op == Op::High { "__double2hiint" } else { "__double2loint" })
+                let word = if op == Op::High { Word::HighWord } else { Word::LowWord };
+                format!("{}({text})", self.language.word(word))
             }
             Op::Low => {
                 let from = self.integer_type(a, false);
@@ -266,7 +268,8 @@ impl Printer<'_, '_> {
                 let (x, y, is_signed) = self.factors(a).unwrap_or((a, a, false));
                 let ty = Type::Integer(32, is_signed);
                 let (x, y) = (self.operand(x, 0, ty), self.operand(y, 0, ty));
-                format!("{}({x}, {y})", if is_signed { "__mulhi" } else { "__umulhi" })
+                let word = if is_signed { Word::MultiplyHighSigned } else { Word::MultiplyHigh };
+                format!("{}({x}, {y})", self.language.word(word))
             }
             Op::High => {
                 let from = Type::Integer(self.function.width(a), false);
@@ -286,19 +289,16 @@ impl Printer<'_, '_> {
                 let wide = type_name(Type::Integer(width, false));
                 wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, precedence)
             }
-            Op::PopCount => {
-                self.function_call(if self.function.width(a) == 64 { "__popcll" } else { "__popc" }, a)
-            }
-            Op::LeadingZeros => {
-                self.function_call(if self.function.width(a) == 64 { "__clzll" } else { "__clz" }, a)
-            }
+            Op::PopCount => self.function_call([Word::CountOnes, Word::CountOnesLong], a),
+            Op::LeadingZeros => self.function_call([Word::LeadingZeros, Word::LeadingZerosLong], a),
             Op::FloatAdd => self.binary("+", SUM, a, b, precedence, Type::Float(width)),
             Op::FloatSub => self.binary("-", SUM, a, b, precedence, Type::Float(width)),
             Op::FloatMul if self.is_summand[id] => {
                 // A compiler would fuse both operations.
                 let ty = Type::Float(width);
                 let (x, y) = (self.value(a, 0, ty), self.value(b, 0, ty));
-                format!("{}({x}, {y})", if width == 64 { "__dmul_rn" } else { "__fmul_rn" })
+                let word = if width == 64 { Word::ProductOfDoubles } else { Word::ProductOfFloats };
+                format!("{}({x}, {y})", self.language.word(word))
             }
             Op::FloatMul => self.binary("*", PRODUCT, a, b, precedence, Type::Float(width)),
             Op::FloatDiv => self.binary("/", PRODUCT, a, b, precedence, Type::Float(width)),
@@ -317,7 +317,7 @@ impl Printer<'_, '_> {
             Op::FloatLessEqual => self.float_compare("<=", RELATION, a, b, precedence),
             Op::FloatNan => {
                 let text = self.value(a, 0, Type::Float(self.function.width(a)));
-                format!("isnan({text})")
+                format!("{}({text})", self.language.word(Word::IsNan))
             }
             Op::FloatConvert => {
                 self.cast(a, Type::Float(width), precedence, Type::Float(self.function.width(a)))
@@ -665,19 +665,16 @@ impl Printer<'_, '_> {
         Some((inner(a)?, second, is_signed))
     }
 
-    fn function_call(&mut self, name: &str, a: ValueId) -> String {
-        let text = self.operand(a, 0, Type::Integer(self.function.width(a), false));
-        format!("{name}({text})")
+    /// Returns a call of one of two functions, for 32 and 64 bits.
+    fn function_call(&mut self, [narrow, wide]: [Word; 2], a: ValueId) -> String {
+        let width = self.function.width(a);
+        let text = self.operand(a, 0, Type::Integer(width, false));
+        format!("{}({text})", self.language.word(if width == 64 { wide } else { narrow }))
     }
 
     fn call(&mut self, id: ValueId, call: Intrinsic) -> String {
-        let name = match spelling::intrinsic(call) {
-            Spelling::Cuda(name) => name,
-            Spelling::Helper(name) => {
-                self.helper(name);
-                name.into()
-            }
-        };
+        let name = self.language.intrinsic(call);
+        self.helper(&name);
         let is_shuffle = matches!(call, Intrinsic::Shuffle(_));
         let is_overloaded = matches!(call, Intrinsic::Min(_) | Intrinsic::Max(_) | Intrinsic::Abs(_));
         let mut list = Vec::new();
@@ -725,72 +722,76 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Returns a constant of a type.
+    /// Returns how to convert a value of one type to another: text before, text after, precedence inside.
+    fn conversion(&self, has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
+        if has == wanted || has == Type::Void || wanted == Type::Void {
+            return None;
+        }
+        let call = |word: Word| Some((format!("{}(", self.language.word(word)), ")", 0));
+        match (has, wanted) {
+            (Type::Float(_), Type::StructurePointer(_)) => {
+                Some((format!("({}){}(", self.type_name(wanted), self.language.word(Word::LongBits)), ")", 0))
+            }
+            (_, Type::StructurePointer(_)) => Some((format!("({})", self.type_name(wanted)), "", UNARY)),
+            // All pointers are converted alike.
+            (Type::StructurePointer(_), _) => self
+                .conversion(Type::Pointer(8, NumberKind::Unsigned), wanted)
+                .or_else(|| Some((format!("({})", type_name(wanted)), "", UNARY))),
+            (Type::Float(32), Type::Integer(32, true)) => call(Word::IntBits),
+            (Type::Float(32), Type::Integer(32, false)) => call(Word::UintBits),
+            (Type::Integer(32, _), Type::Float(32)) => call(Word::FloatOfBits),
+            (Type::Integer(8 | 16, _), Type::Float(32)) => call(Word::FloatOfBits),
+            (Type::Float(64), Type::Integer(64, true)) => call(Word::LongBits),
+            (Type::Float(64), Type::Integer(64, false)) => {
+                Some((format!("(unsigned long long){}(", self.language.word(Word::LongBits)), ")", 0))
+            }
+            (Type::Integer(64, _), Type::Float(64)) => call(Word::DoubleOfBits),
+            (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
+            (Type::Integer(have, sign), Type::Integer(bits, wants)) => {
+                // A narrow value is widened with its own sign; where C widens to `int`, nothing is needed.
+                if have < 32 && bits <= 32 && have < bits {
+                    return None;
+                }
+                if have < 32 && have == bits && sign == wants {
+                    return None;
+                }
+                Some((format!("({})", type_name(Type::Integer(bits, wants))), "", UNARY))
+            }
+            (Type::Pointer(..), Type::Integer(..)) | (Type::Integer(..), Type::Pointer(..)) => {
+                Some((format!("({})", type_name(wanted)), "", UNARY))
+            }
+            (Type::Pointer(..), Type::Pointer(..)) => Some((format!("({})", type_name(wanted)), "", UNARY)),
+            (Type::Pointer(..), Type::Float(_)) => {
+                Some((format!("{}((long long)", self.language.word(Word::DoubleOfBits)), ")", UNARY))
+            }
+            (Type::Float(_), Type::Pointer(..)) => {
+                Some((format!("({}){}(", type_name(wanted), self.language.word(Word::LongBits)), ")", 0))
+            }
+            _ => None,
+        }
+    }
+
     fn constant(&self, number: u64, width: u8, wanted: Type, precedence: u8) -> String {
         match wanted {
             Type::StructurePointer(_) if number != 0 => {
                 wrapped(format!("({}){number:#x}", self.type_name(wanted)), UNARY, precedence)
             }
-            _ => constant(number, width, wanted, precedence),
+            _ => constant(self.language, number, width, wanted, precedence),
         }
     }
 
-    /// Returns how to convert a value of one type to another: text before, text after, precedence inside.
-    fn conversion(&self, has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
-        let is_float = |ty: Type| matches!(ty, Type::Float(_));
-        match (has, wanted) {
-            _ if has == wanted || has == Type::Void || wanted == Type::Void => None,
-            (_, Type::StructurePointer(_)) if is_float(has) => {
-                Some((format!("({})__double_as_longlong(", self.type_name(wanted)), ")", 0))
-            }
-            (_, Type::StructurePointer(_)) => Some((format!("({})", self.type_name(wanted)), "", UNARY)),
-            // All pointers are converted alike.
-            (Type::StructurePointer(_), _) => conversion(Type::Pointer(8, NumberKind::Unsigned), wanted)
-                .or_else(|| Some((format!("({})", type_name(wanted)), "", UNARY))),
-            _ => conversion(has, wanted),
+    /// Returns a comment and a zero for what has no name in the language, and counts it.
+    pub(super) fn unnamed(&mut self, id: ValueId, what: &str, ty: Type) -> String {
+        if !self.unnamed.contains(&id) {
+            self.unnamed.push(id);
         }
-    }
-}
-
-/// Returns how to convert a value of one type to another: text before, text after, precedence inside.
-fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
-    if has == wanted {
-        return None;
-    }
-    let call = |name: &str| Some((format!("{name}("), ")", 0));
-    match (has, wanted) {
-        (_, Type::Void) | (Type::Void, _) => None,
-        (Type::Float(32), Type::Integer(32, true)) => call("__float_as_int"),
-        (Type::Float(32), Type::Integer(32, false)) => call("__float_as_uint"),
-        (Type::Integer(32, _), Type::Float(32)) => call("__int_as_float"),
-        (Type::Integer(8 | 16, _), Type::Float(32)) => call("__int_as_float"),
-        (Type::Float(64), Type::Integer(64, true)) => call("__double_as_longlong"),
-        (Type::Float(64), Type::Integer(64, false)) => {
-            Some((String::from("(unsigned long long)__double_as_longlong("), ")", 0))
-        }
-        (Type::Integer(64, _), Type::Float(64)) => call("__longlong_as_double"),
-        (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
-        (Type::Integer(have, sign), Type::Integer(bits, wants)) => {
-            // A narrow value is widened with its own sign; where C widens to `int`, nothing is needed.
-            if have < 32 && bits <= 32 && have < bits {
-                return None;
-            }
-            if have < 32 && have == bits && sign == wants {
-                return None;
-            }
-            Some((format!("({})", type_name(Type::Integer(bits, wants))), "", UNARY))
-        }
-        (Type::Pointer(..), Type::Integer(..)) | (Type::Integer(..), Type::Pointer(..)) => {
-            Some((format!("({})", type_name(wanted)), "", UNARY))
-        }
-        (Type::Pointer(..), Type::Pointer(..)) => Some((format!("({})", type_name(wanted)), "", UNARY)),
-        (Type::Pointer(..), Type::Float(_)) => {
-            Some((String::from("__longlong_as_double((long long)"), ")", UNARY))
-        }
-        (Type::Float(_), Type::Pointer(..)) => {
-            Some((format!("({})__double_as_longlong(", type_name(wanted)), ")", 0))
-        }
-        _ => None,
+        let zero = match ty {
+            Type::Vector(..) => format!("{}()", type_name(ty)),
+            Type::Void => String::new(),
+            ty => self.constant(0, ty.bits(), ty, UNARY),
+        };
+        let comment = format!("/* {}: not in {} */", what.replace("*/", "* /"), self.language.name);
+        format!("{comment} {zero}").trim_end().to_owned()
     }
 }
 
@@ -810,11 +811,11 @@ fn wrapped(text: String, level: u8, precedence: u8) -> String {
 }
 
 /// Returns a constant of a type.
-pub(super) fn constant(number: u64, width: u8, wanted: Type, precedence: u8) -> String {
+pub(super) fn constant(language: &Language, number: u64, width: u8, wanted: Type, precedence: u8) -> String {
     match wanted {
         Type::Bool => String::from(if number != 0 { "true" } else { "false" }),
-        Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), precedence),
-        Type::Float(64) if width == 64 => double(f64::from_bits(number), precedence),
+        Type::Float(32) if width == 32 => float(language, f32::from_bits(number as u32), precedence),
+        Type::Float(64) if width == 64 => double(language, f64::from_bits(number), precedence),
         ty if ty.is_pointer() && number == 0 => String::from("0"),
         Type::Pointer(..) => wrapped(format!("({}){number:#x}", type_name(wanted)), UNARY, precedence),
         Type::Integer(bits, true) => {
@@ -841,17 +842,17 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, precedence: u8) -> 
     }
 }
 
-fn float(value: f32, precedence: u8) -> String {
+fn float(language: &Language, value: f32, precedence: u8) -> String {
     if value.is_nan() || value.is_infinite() {
-        return format!("__int_as_float({:#x})", value.to_bits());
+        return format!("{}({:#x})", language.word(Word::FloatOfBits), value.to_bits());
     }
     let text = format!("{value:?}f");
     if text.starts_with('-') { wrapped(text, UNARY, precedence) } else { text }
 }
 
-fn double(value: f64, precedence: u8) -> String {
+fn double(language: &Language, value: f64, precedence: u8) -> String {
     if value.is_nan() || value.is_infinite() {
-        return format!("__longlong_as_double({:#x}ll)", value.to_bits());
+        return format!("{}({:#x}ll)", language.word(Word::DoubleOfBits), value.to_bits());
     }
     let text = format!("{value:?}");
     if text.starts_with('-') { wrapped(text, UNARY, precedence) } else { text }

@@ -30,7 +30,8 @@ pub(super) fn result(module: &Module<'_>, types: &Types) -> Type {
 
 impl Printer<'_, '_> {
     pub(super) fn signature(&self, structures: &Structures) -> String {
-        let mut list = Vec::new();
+        let thread = self.language.thread.as_ref();
+        let mut list = Vec::from_iter(thread.map(|thread| format!("{}{}", thread.ty, thread.name)));
         for index in 0..self.parameters.len() {
             let name = self.parameter_name(index);
             list.push(match (self.parameter_type(index), structures.name(index)) {
@@ -39,9 +40,9 @@ impl Printer<'_, '_> {
             });
         }
         // The name is that of the symbol, which C++ must not mangle again.
-        let kind = if self.module.is_kernel { "__global__" } else { "__device__" };
+        let kind = if self.module.is_kernel { self.language.kernel } else { self.language.function };
         let head = self.declaration(self.result, &self.module.name);
-        format!("extern \"C\" {kind} {head}({})", list.join(", "))
+        format!("{kind}{head}({})", list.join(", "))
     }
 
     /// Takes the names of parameters; those that can't be names are dropped.
@@ -174,7 +175,7 @@ impl Printer<'_, '_> {
     pub(super) fn declare_function(&mut self, callee: &Callee) {
         let head = self.declaration(callee.result_type(), &callee.name);
         self.declare_result(callee.result_type());
-        let text = format!("extern \"C\" __device__ {head}({});", type_names(callee));
+        let text = format!("{}{head}({});", self.language.function, self.type_names(callee));
         self.global(GlobalKind::Function, &callee.name, text);
     }
 
@@ -183,33 +184,32 @@ impl Printer<'_, '_> {
         let function = self.function;
         let callee = &function.callees[callee];
         let first = usize::from(callee.is_pointer());
-        let arguments: Vec<String> = callee
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(index, parameter)| self.value(function.input(id, index + first), 0, type_of(parameter)))
-            .collect();
+        let mut arguments =
+            Vec::from_iter(self.language.thread.as_ref().map(|thread| thread.name.to_owned()));
+        for (index, parameter) in callee.parameters.iter().enumerate() {
+            arguments.push(self.value(function.input(id, index + first), 0, type_of(parameter)));
+        }
         let arguments = arguments.join(", ");
         if callee.is_pointer() {
             let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
             self.declare_result(callee.result_type());
             self.casts += 1;
             let head = self.declaration(callee.result_type(), "(*)");
-            return format!("(({head}({})){pointer})({arguments})", type_names(callee));
+            return format!("(({head}({})){pointer})({arguments})", self.type_names(callee));
         }
         self.declare_function(callee);
         format!("{}({arguments})", callee.name)
+    }
+
+    /// Returns the types of a function's parameters.
+    fn type_names(&self, callee: &Callee) -> String {
+        let thread = self.language.thread.iter().map(|thread| thread.ty);
+        let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
+        thread.chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Returns the type of a parameter; words if it is not known.
 fn type_of(parameter: &Parameter) -> Type {
     parameter.ty.unwrap_or(Type::Integer(if parameter.size > 4 { 64 } else { 32 }, false))
-}
-
-/// Returns the types of a function's parameters.
-fn type_names(callee: &Callee) -> String {
-    let names: Vec<&str> =
-        callee.parameters.iter().map(|parameter| type_name(type_of(parameter)).trim_end()).collect();
-    names.join(", ")
 }

@@ -1,7 +1,7 @@
-//! Textures and surfaces: calls of CUDA's functions, and the declarations of references.
+//! Textures and surfaces: calls of the language's functions, and the declarations of references.
 
 use super::type_name::type_name;
-use super::{Printer, identifier, spelling};
+use super::{Printer, identifier};
 use crate::ir::{Image, ImageId, SymbolId, ValueId};
 use crate::types::Type;
 
@@ -10,9 +10,11 @@ impl Printer<'_, '_> {
     pub(super) fn image_read(&mut self, id: ValueId, image: ImageId) -> String {
         let image = &self.function.images[image];
         let element = self.types.of[id];
+        let Some(name) = (self.language.image)(image, false) else {
+            return self.unnamed(id, &image.to_string(), element);
+        };
         let arguments = self.image_arguments(id, image, element);
         // The type of a texture reference includes the element type.
-        let name = spelling::image(image, false);
         if image.reference.is_some() && !image.is_surface() {
             return format!("{name}({arguments})");
         }
@@ -22,6 +24,9 @@ impl Printer<'_, '_> {
     /// Returns `surf2Dwrite(value, screen, x, y)`.
     pub(super) fn image_write(&mut self, id: ValueId, image: ImageId) -> String {
         let image = &self.function.images[image];
+        let Some(name) = (self.language.image)(image, true) else {
+            return self.unnamed(id, &image.to_string(), Type::Void);
+        };
         let first = image.input_count();
         let values: Vec<ValueId> = (first..self.function.inputs(id).len())
             .map(|index| self.function.input(id, index))
@@ -40,7 +45,7 @@ impl Printer<'_, '_> {
             _ => texts.concat(),
         };
         let arguments = self.image_arguments(id, image, element);
-        format!("{}<{}>({value}, {arguments})", spelling::image(image, true), type_name(element))
+        format!("{name}<{}>({value}, {arguments})", type_name(element))
     }
 
     /// Returns the n-th word of a read, or of the result of a function.
@@ -71,19 +76,15 @@ impl Printer<'_, '_> {
             });
         }
         // The x coordinate of a surface is in bytes; an access outside of it traps unless another mode is given.
-        list.extend(spelling::boundary(image.boundary).map(String::from));
+        list.extend((self.language.boundary)(image.boundary).map(String::from));
         list.join(", ")
     }
 
     /// Returns the name of a reference, and declares it before the function.
     fn image_reference(&mut self, reference: SymbolId, image: &Image, element: Type) -> String {
         let name = identifier(self.function.symbols.get(reference).map_or("", String::as_str));
-        let declaration = if image.is_surface() {
-            format!("surface<void, {}> {name};", spelling::image_shape(image))
-        } else {
-            format!("texture<{}, {}> {name};", type_name(element), spelling::image_shape(image))
-        };
-        self.global(super::GlobalKind::Variable, &name, declaration);
+        let ty = (self.language.image_type)(image, type_name(element));
+        self.global(super::GlobalKind::Variable, &name, format!("{ty} {name};"));
         name
     }
 }

@@ -1,8 +1,8 @@
-//! The CUDA C printer.
+//! The printer of C, in one of the languages of [`language`].
 //!
 //! `expression` prints values, `access` memory accesses, `image` textures and surfaces, `structures` the types of
-//! parameters, and `counted` counted loops. `declared` places declarations, and `prelude` has helpers that CUDA
-//! lacks. `function` prints parameters, results and calls; this module the variables and statements.
+//! parameters, and `counted` counted loops. `declared` places declarations, `language` and `spelling` have the words
+//! of each language, and `prelude` the helpers that CUDA lacks. `function` prints parameters, results and calls; this module the variables and statements.
 
 mod access;
 mod counted;
@@ -10,9 +10,10 @@ mod declared;
 mod expression;
 mod function;
 mod image;
+mod language;
 mod member;
 mod names;
-pub mod prelude;
+mod prelude;
 mod spelling;
 mod structures;
 mod symbol;
@@ -30,6 +31,8 @@ use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
+use language::SharedMemory;
+pub use language::{CPP, CUDA, Header, Language};
 use names::Names;
 use std::borrow::Cow;
 use type_name::TypeNames;
@@ -41,6 +44,7 @@ pub struct Printer<'a, 'm> {
     pub(crate) variables: &'a Variables,
     pub(crate) types: &'a Types,
     pub(crate) module: &'a Module<'m>,
+    language: &'static Language,
     parameters: Vec<Parameter>,
     /// The type of the first read of each offset and width of the parameters.
     read: FastMap<(u32, u8), Type>,
@@ -88,6 +92,8 @@ pub struct Printer<'a, 'm> {
     is_summand: ValueMap<bool>,
     /// Number of printed casts.
     pub casts: usize,
+    /// The values that have no name in the language.
+    unnamed: Vec<ValueId>,
 }
 
 /// What is declared before functions, in order.
@@ -125,6 +131,8 @@ pub struct PrintedFunction {
     pub body: usize,
     /// Number of casts.
     pub casts: usize,
+    /// Number of operations that have no name in the language.
+    pub unnamed: usize,
     /// Its parameters with their types; those of a structure are its fields.
     pub parameters: Vec<Parameter>,
     /// How others call it, if it is a device function.
@@ -152,6 +160,7 @@ impl<'a, 'm> Printer<'a, 'm> {
     /// Creates the printer.
     pub fn new(
         module: &'a Module<'m>,
+        language: &'static Language,
         schedule: &'a Schedule,
         variables: &'a Variables,
         types: &'a Types,
@@ -165,10 +174,11 @@ impl<'a, 'm> Printer<'a, 'm> {
             variables,
             types,
             module,
+            language,
             parameters: module.parameters.clone(),
             read: reads(function, types),
             names: FastMap::default(),
-            known_names: Names::new(module, source_names),
+            known_names: Names::new(module, language, source_names),
             counts: Vec::new(),
             helpers: Vec::new(),
             fields: Vec::new(),
@@ -192,6 +202,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             result: function::result(module, types),
             is_summand: summands(function),
             casts: 0,
+            unnamed: Vec::new(),
         };
         printer.find_parameters();
         printer.name_parameters();
@@ -209,17 +220,18 @@ impl<'a, 'm> Printer<'a, 'm> {
         let signature = self.signature(&structures);
         self.declare_named_structures(&signature, &body);
         self.helpers.sort_unstable();
-        let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
+        let mut prelude: Vec<String> = self.language.opening.iter().map(|line| String::from(*line)).collect();
+        prelude.extend(self.helpers.iter().filter_map(|name| prelude::text(name)));
         self.globals.sort_unstable();
         prelude.extend(self.globals.iter().map(|global| global.2.clone()));
         let plain = |text: String| Line { text, addresses: Vec::new() };
         let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
-        if self.module.flushes {
-            lines.push(plain(String::from("// Subnormal floats are zero: -ftz=true.")));
-        }
+        let if_flushes = |line: Option<&str>| line.filter(|_| self.module.flushes).map(String::from);
+        lines.extend(if_flushes(self.language.flush_comment).map(plain));
         lines.push(plain(signature));
         lines.push(plain(String::from("{")));
         let start = lines.len();
+        lines.extend(if_flushes(self.language.flush_statement).map(|text| plain(format!("    {text}"))));
         lines.extend(regions.into_iter().map(plain));
         lines.extend(self.declarations().into_iter().map(plain));
         for line in body {
@@ -236,14 +248,15 @@ impl<'a, 'm> Printer<'a, 'm> {
         let functions = self.globals.iter().filter(|global| global.0 == GlobalKind::Function);
         let callees = functions.map(|function| function.1.clone()).collect();
         let elements = self.elements;
-        PrintedFunction { prelude, lines, body, casts: self.casts, parameters, prototype, callees, elements }
+        let (casts, unnamed) = (self.casts, self.unnamed.len());
+        PrintedFunction { prelude, lines, body, casts, unnamed, parameters, prototype, callees, elements }
     }
 
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_by_cached_key(|region| spelling::array(region.0));
         let has_shared = |printer: &Self| printer.regions.iter().any(|region| region.0 == Space::Shared);
-        if !self.module.is_kernel {
-            if has_shared(self) {
+        if !self.module.is_kernel || matches!(self.language.shared, SharedMemory::OfThread(_)) {
+            if has_shared(self) && matches!(self.language.shared, SharedMemory::Declared) {
                 self.helper("shared_memory");
             }
             return self
@@ -347,10 +360,14 @@ impl<'a, 'm> Printer<'a, 'm> {
         });
     }
 
-    pub(crate) fn helper(&mut self, name: &'static str) {
+    /// Requires a function, if it is a helper that no header declares.
+    fn helper(&mut self, name: &str) {
+        if self.language.header.is_some() {
+            return;
+        }
         let needed = if name == "shuffle_inside" { &[name, "laneid"][..] } else { &[name] };
-        for name in needed {
-            if !self.helpers.contains(name) {
+        for name in needed.iter().filter_map(|name| prelude::names().find(|helper| helper == name)) {
+            if !self.helpers.contains(&name) {
                 self.helpers.push(name);
             }
         }

@@ -1,40 +1,39 @@
 //! Names from the source code, where they are not taken by something else that the text names.
 
-use super::{prelude, spelling};
+use super::language::{CPP, CUDA, Language};
+use super::prelude;
 use crate::ir::hash::FastMap;
-use crate::ir::{Intrinsic, Module, ValueId};
+use crate::ir::{Module, ValueId};
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Words of C++ and CUDA that can't be names, macros of common headers, and functions that the printer calls without
-/// an intrinsic.
+/// Words of C++ that can't be names, macros of common headers, and functions that the printer calls without an intrinsic.
 const RESERVED: &str = "\
-    alignas alignof and and_eq asm assert auto bitand bitor blockDim blockIdx bool break case catch char class compl \
-    concept const const_cast constexpr continue decltype default delete do double dynamic_cast dynamic_shared else \
-    enum EOF errno explicit export extern fabs fabsf false float for friend goto gridDim I if INFINITY inline int \
-    isnan keep linux local long major max min minor mutable namespace NAN new noexcept not not_eq NULL nullptr \
+    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char class compl \
+    concept const const_cast constexpr continue decltype default delete do double dynamic_cast else \
+    enum EOF errno explicit export extern fabs fabsf false float for friend goto I if INFINITY inline int \
+    isnan linux local long major max min minor mutable namespace NAN new noexcept not not_eq NULL nullptr \
     operator or or_eq printf private protected public register reinterpret_cast requires return shared short signed \
     size_t sizeof sqrt sqrtf static static_assert static_cast stderr stdin stdout struct switch template this \
-    thread_local threadIdx throw true try typedef typeid typename union unix unsigned using virtual void volatile \
-    warpSize wchar_t while xor xor_eq";
+    thread_local throw true try typedef typeid typename union unix unsigned using virtual void volatile \
+    wchar_t while xor xor_eq";
 
 /// What other names of the text begin with.
-const PREFIXES: [&str; 11] =
-    ["__", "_Z", "atomic", "constant_", "cuda", "make_", "next_", "param_", "skip", "surf", "tex"];
+const PREFIXES: [&str; 6] = ["__", "_Z", "constant_", "next_", "param_", "skip"];
 
-/// The names that no variable may have in any function.
-static ALWAYS_TAKEN: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let words = RESERVED.split_whitespace().map(String::from);
-    let intrinsics = Intrinsic::all().into_iter().map(|call| match spelling::intrinsic(call) {
-        spelling::Spelling::Cuda(name) => name.into_owned(),
-        spelling::Spelling::Helper(name) => name.to_owned(),
-    });
-    words.chain(intrinsics).chain(prelude::names().map(String::from)).collect()
+/// The names that no variable may have in any function of each language.
+static ALWAYS_TAKEN: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| {
+    [&CUDA, &CPP].map(|language| {
+        let words = [RESERVED, language.reserved].into_iter().flat_map(str::split_whitespace);
+        let words = words.chain(prelude::names()).map(String::from);
+        words.chain(language.function_names()).collect()
+    })
 });
 
 /// The names that a function uses, and those that its source code gives to variables.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
+    language: &'static Language,
     taken: HashSet<String>,
     /// The names of classes of values in the source code.
     source: FastMap<ValueId, String>,
@@ -42,18 +41,23 @@ pub(super) struct Names {
 
 impl Names {
     /// Creates the names of a function: those of other functions and of variables in memory are taken.
-    pub(super) fn new(module: &Module<'_>, source: FastMap<ValueId, String>) -> Self {
+    pub(super) fn new(
+        module: &Module<'_>,
+        language: &'static Language,
+        source: FastMap<ValueId, String>,
+    ) -> Self {
         let objects = module.objects.iter().map(|object| super::identifier(&object.name));
         let symbols = module.function.symbols.iter().map(|symbol| super::identifier(symbol));
         let callees = module.function.callees.iter().chain(&module.pointed).map(|callee| callee.name.clone());
         let taken = objects.chain(symbols).chain(callees).chain([module.name.clone()]).collect();
-        Self { taken, source }
+        Self { language, taken, source }
     }
 
     /// Takes a name, if it can be one and is free. Returns whether it did.
     pub(super) fn take(&mut self, name: &str) -> bool {
-        let is_reserved = ALWAYS_TAKEN.contains(name)
-            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        let mut prefixes = PREFIXES.iter().chain(self.language.reserved_prefixes);
+        let is_reserved = ALWAYS_TAKEN[self.language.column].contains(name)
+            || prefixes.any(|prefix| name.starts_with(prefix))
             || name.is_empty();
         !is_reserved && self.taken.insert(name.to_owned())
     }
@@ -76,7 +80,7 @@ mod tests {
     #[test]
     fn names_are_taken_once() {
         let mut names =
-            Names::new(&Module { name: String::from("f"), ..Module::default() }, FastMap::default());
+            Names::new(&Module { name: String::from("f"), ..Module::default() }, &CUDA, FastMap::default());
         assert!(names.take("i") && !names.take("i"));
         for reserved in ["f", "int", "fmaf", "atomicAdd", "param_1", "laneid", "__shfl", ""] {
             assert!(!names.take(reserved), "{reserved}");
@@ -88,7 +92,7 @@ mod tests {
         let [one, two, three] = [0, 1, 2].map(ValueId::new);
         let source = [(one, "i"), (two, "i"), (three, "while")];
         let source = source.map(|(id, name)| (id, String::from(name))).into_iter().collect();
-        let mut names = Names::new(&Module::default(), source);
+        let mut names = Names::new(&Module::default(), &CUDA, source);
         assert_eq!(names.of(one).as_deref(), Some("i"));
         assert_eq!(names.of(two).as_deref(), Some("i_2"));
         assert_eq!(names.of(three).as_deref(), Some("while_2"));

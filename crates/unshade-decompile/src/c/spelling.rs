@@ -1,7 +1,9 @@
-//! What CUDA C calls intrinsics, special values and accesses of images.
+//! The tables of words: what each [`Language`] calls intrinsics, special values and functions of its own.
 //!
-//! Helpers are functions that CUDA lacks: [`prelude`](super::prelude) defines them.
+//! A row has a word for each language, in the order of [`Language::column`]. Names that [`prelude`](super::prelude) defines
+//! are helpers: functions that CUDA lacks.
 
+use super::language::Language;
 use crate::ir::intrinsic::{AtomicOp, ByteOp, Reduction, Scope, ShuffleMode, Timer, Vote};
 use crate::ir::special::LaneRelation;
 use crate::ir::{
@@ -9,112 +11,253 @@ use crate::ir::{
 };
 use std::borrow::Cow;
 
-/// The name of a function or value.
-pub(super) enum Spelling {
-    /// CUDA's name.
-    Cuda(Cow<'static, str>),
-    /// The name of a helper.
-    Helper(&'static str),
-}
+/// The number of languages.
+const LANGUAGES: usize = 2;
 
-const fn cuda(name: &'static str) -> Spelling {
-    Spelling::Cuda(Cow::Borrowed(name))
-}
+/// A row of a table: a word for each language.
+type Words = [&'static str; LANGUAGES];
 
-/// Intrinsics that CUDA has under one name.
-const CUDA: &[(Intrinsic, &str)] = &[
-    (Intrinsic::Abs(Number::I32), "abs"),
-    (Intrinsic::Abs(Number::I64), "llabs"),
-    (Intrinsic::Ballot, "__ballot"),
-    (Intrinsic::Barrier, "__syncthreads"),
-    (Intrinsic::BarrierReduce(Reduction::And), "__syncthreads_and"),
-    (Intrinsic::BarrierReduce(Reduction::Count), "__syncthreads_count"),
-    (Intrinsic::BarrierReduce(Reduction::Or), "__syncthreads_or"),
-    (Intrinsic::Bytes(ByteOp::Add), "__vadd4"),
-    (Intrinsic::Bytes(ByteOp::Difference), "__vabsdiffu4"),
-    (Intrinsic::Bytes(ByteOp::Min), "__vminu4"),
-    (Intrinsic::Bytes(ByteOp::SumOfDifferences), "__vsadu4"),
-    (Intrinsic::Cosine, "__cosf"),
-    (Intrinsic::Double, "double"),
-    (Intrinsic::Exp2, "exp2f"),
-    (Intrinsic::Fence(Scope::Block), "__threadfence_block"),
-    (Intrinsic::Fence(Scope::Device), "__threadfence"),
-    (Intrinsic::Fence(Scope::System), "__threadfence_system"),
-    (Intrinsic::Fma(Number::F32, Rounding::Nearest), "fmaf"),
-    (Intrinsic::Fma(Number::F64, Rounding::Nearest), "fma"),
-    (Intrinsic::Free, "free"),
-    (Intrinsic::Log2, "__log2f"),
-    (Intrinsic::Malloc, "malloc"),
-    (Intrinsic::Max(Number::F32), "fmaxf"),
-    (Intrinsic::Max(Number::F64), "fmax"),
-    (Intrinsic::Min(Number::F32), "fminf"),
-    (Intrinsic::Min(Number::F64), "fmin"),
-    (Intrinsic::MultiplyHigh, "__umul64hi"),
-    (Intrinsic::PermuteBytes, "__byte_perm"),
-    (Intrinsic::Printf, "printf"),
-    (Intrinsic::ReciprocalSqrt, "rsqrtf"),
-    (Intrinsic::ReverseBits, "__brev"),
-    (Intrinsic::Round(Number::F32, Rounding::Nearest), "rintf"),
-    (Intrinsic::Round(Number::F32, Rounding::Down), "floorf"),
-    (Intrinsic::Round(Number::F32, Rounding::Up), "ceilf"),
-    (Intrinsic::Round(Number::F32, Rounding::Zero), "truncf"),
-    (Intrinsic::Round(Number::F64, Rounding::Nearest), "rint"),
-    (Intrinsic::Round(Number::F64, Rounding::Down), "floor"),
-    (Intrinsic::Round(Number::F64, Rounding::Up), "ceil"),
-    (Intrinsic::Round(Number::F64, Rounding::Zero), "trunc"),
-    (Intrinsic::Saturate, "__saturatef"),
-    (Intrinsic::Shuffle(ShuffleMode::Index), "__shfl"),
-    (Intrinsic::Shuffle(ShuffleMode::Up), "__shfl_up"),
-    (Intrinsic::Shuffle(ShuffleMode::Down), "__shfl_down"),
-    (Intrinsic::Shuffle(ShuffleMode::Xor), "__shfl_xor"),
-    (Intrinsic::Sine, "__sinf"),
-    (Intrinsic::Time(Timer::Clock), "clock"),
-    (Intrinsic::Trap, "__trap"),
-    (Intrinsic::Vote(Vote::All), "__all"),
-    (Intrinsic::Vote(Vote::Any), "__any"),
+/// Intrinsics.
+const INTRINSICS: &[(Intrinsic, Words)] = &[
+    (Intrinsic::Abs(Number::I32), ["abs", "abs"]),
+    (Intrinsic::Abs(Number::I64), ["llabs", "llabs"]),
+    (Intrinsic::AssertFail, ["__assertfail", "assert_failed"]),
+    (Intrinsic::AtomicSafeAdd, ["atomic_safe_add", "atomic_safe_add"]),
+    (Intrinsic::Ballot, ["__ballot", "thread.ballot"]),
+    (Intrinsic::Barrier, ["__syncthreads", "thread.barrier"]),
+    (Intrinsic::BarrierArrive, ["barrier_arrive", "thread.barrier_arrive"]),
+    (Intrinsic::BarrierReduce(Reduction::And), ["__syncthreads_and", "thread.barrier_and"]),
+    (Intrinsic::BarrierReduce(Reduction::Count), ["__syncthreads_count", "thread.barrier_count"]),
+    (Intrinsic::BarrierReduce(Reduction::Or), ["__syncthreads_or", "thread.barrier_or"]),
+    (Intrinsic::BarrierSync, ["barrier_sync", "thread.barrier_sync"]),
+    (Intrinsic::Bytes(ByteOp::Add), ["__vadd4", "add_bytes"]),
+    (Intrinsic::Bytes(ByteOp::Difference), ["__vabsdiffu4", "byte_differences"]),
+    (Intrinsic::Bytes(ByteOp::Min), ["__vminu4", "min_bytes"]),
+    (Intrinsic::Bytes(ByteOp::SumOfDifferences), ["__vsadu4", "sum_of_byte_differences"]),
+    (Intrinsic::ClampInteger, ["clamp_integer", "clamp_integer"]),
+    (Intrinsic::Cosine, ["__cosf", "cosf"]),
+    (Intrinsic::DivideIsHard(Number::F32), ["fdivide_is_hard", "fdivide_is_hard"]),
+    (Intrinsic::DivideIsHard(Number::F64), ["ddivide_is_hard", "ddivide_is_hard"]),
+    (Intrinsic::Double, ["double", "double"]),
+    (Intrinsic::Exp2, ["exp2f", "exp2f"]),
+    (Intrinsic::Fence(Scope::Block), ["__threadfence_block", "memory_fence"]),
+    (Intrinsic::Fence(Scope::Device), ["__threadfence", "memory_fence"]),
+    (Intrinsic::Fence(Scope::System), ["__threadfence_system", "memory_fence"]),
+    (Intrinsic::FlushToZero, ["flush_to_zero", "flush_to_zero"]),
+    (Intrinsic::Fma(Number::F32, Rounding::Nearest), ["fmaf", "fmaf"]),
+    (Intrinsic::Fma(Number::F64, Rounding::Nearest), ["fma", "fma"]),
+    (Intrinsic::FmaZeroWins, ["fma_zero_wins", "fma_zero_wins"]),
+    (Intrinsic::Free, ["free", "free"]),
+    (Intrinsic::HalfToFloat, ["half_to_float", "half_to_float"]),
+    (Intrinsic::Log2, ["__log2f", "log2f"]),
+    (Intrinsic::Malloc, ["malloc", "malloc"]),
+    (Intrinsic::Max(Number::F32), ["fmaxf", "max"]),
+    (Intrinsic::Max(Number::F64), ["fmax", "max"]),
+    (Intrinsic::Max(Number::I32), ["max", "max"]),
+    (Intrinsic::Max(Number::I64), ["max", "max"]),
+    (Intrinsic::Max(Number::U32), ["max", "max"]),
+    (Intrinsic::Max(Number::U64), ["max", "max"]),
+    (Intrinsic::Min(Number::F32), ["fminf", "min"]),
+    (Intrinsic::Min(Number::F64), ["fmin", "min"]),
+    (Intrinsic::Min(Number::I32), ["min", "min"]),
+    (Intrinsic::Min(Number::I64), ["min", "min"]),
+    (Intrinsic::Min(Number::U32), ["min", "min"]),
+    (Intrinsic::Min(Number::U64), ["min", "min"]),
+    (Intrinsic::MultiplyAddByDescriptor, ["mad_descriptor", "mad_descriptor"]),
+    (Intrinsic::MultiplyHigh, ["__umul64hi", "multiply_high_long"]),
+    (Intrinsic::MultiplyScaled, ["fmul_scaled", "fmul_scaled"]),
+    (Intrinsic::MultiplyZeroWins, ["fmul_zero_wins", "fmul_zero_wins"]),
+    (Intrinsic::OrIfNan, ["or_if_nan", "or_if_nan"]),
+    (Intrinsic::PermuteBytes, ["__byte_perm", "permute_bytes"]),
+    (Intrinsic::Printf, ["printf", "printf"]),
+    (Intrinsic::ReciprocalHigh, ["reciprocal64_high", "reciprocal64_high"]),
+    (Intrinsic::ReciprocalSqrt, ["rsqrtf", "reciprocal_sqrt"]),
+    (Intrinsic::ReciprocalSqrtHigh, ["reciprocal_sqrt64_high", "reciprocal_sqrt64_high"]),
+    (Intrinsic::ReverseBits, ["__brev", "reverse_bits"]),
+    (Intrinsic::Round(Number::F32, Rounding::Down), ["floorf", "floorf"]),
+    (Intrinsic::Round(Number::F32, Rounding::Nearest), ["rintf", "rintf"]),
+    (Intrinsic::Round(Number::F32, Rounding::Up), ["ceilf", "ceilf"]),
+    (Intrinsic::Round(Number::F32, Rounding::Zero), ["truncf", "truncf"]),
+    (Intrinsic::Round(Number::F64, Rounding::Down), ["floor", "floor"]),
+    (Intrinsic::Round(Number::F64, Rounding::Nearest), ["rint", "rint"]),
+    (Intrinsic::Round(Number::F64, Rounding::Up), ["ceil", "ceil"]),
+    (Intrinsic::Round(Number::F64, Rounding::Zero), ["trunc", "trunc"]),
+    (Intrinsic::Saturate, ["__saturatef", "saturate"]),
+    (Intrinsic::SelectBytes, ["select_bytes", "select_bytes"]),
+    (Intrinsic::Shuffle(ShuffleMode::Down), ["__shfl_down", "thread.shuffle_down"]),
+    (Intrinsic::Shuffle(ShuffleMode::Index), ["__shfl", "thread.shuffle"]),
+    (Intrinsic::Shuffle(ShuffleMode::Up), ["__shfl_up", "thread.shuffle_up"]),
+    (Intrinsic::Shuffle(ShuffleMode::Xor), ["__shfl_xor", "thread.shuffle_xor"]),
+    (Intrinsic::ShuffleInside, ["shuffle_inside", "thread.shuffle_inside"]),
+    (Intrinsic::ShuffleMasked, ["shuffle", "thread.shuffle_masked"]),
+    (Intrinsic::Sine, ["__sinf", "sinf"]),
+    (Intrinsic::SurfaceAddress, ["surface_address", "surface_address"]),
+    (Intrinsic::SurfaceBitfield, ["surface_bitfield", "surface_bitfield"]),
+    (Intrinsic::SurfaceBitfieldOutside, ["surface_bitfield_outside", "surface_bitfield_outside"]),
+    (Intrinsic::SurfaceClamp, ["surface_clamp", "surface_clamp"]),
+    (Intrinsic::SurfaceClampOutside, ["surface_clamp_outside", "surface_clamp_outside"]),
+    (Intrinsic::Time(Timer::Clock), ["clock", "thread.clock"]),
+    (Intrinsic::Time(Timer::ClockHigh), ["clock_high", "thread.clock_high"]),
+    (Intrinsic::Time(Timer::Global), ["globaltimer_low", "thread.global_timer"]),
+    (Intrinsic::Time(Timer::GlobalHigh), ["globaltimer_high", "thread.global_timer_high"]),
+    (Intrinsic::ToHalf(Number::F32), ["float_to_half", "float_to_half"]),
+    (Intrinsic::ToHalf(Number::F64), ["double_to_half", "double_to_half"]),
+    (Intrinsic::Trap, ["__trap", "trap"]),
+    (Intrinsic::VideoClamp, ["video_clamp", "video_clamp"]),
+    (Intrinsic::VideoPart, ["video_part", "video_part"]),
+    (Intrinsic::VideoSimd, ["video_simd", "video_simd"]),
+    (Intrinsic::Vote(Vote::All), ["__all", "thread.all"]),
+    (Intrinsic::Vote(Vote::Any), ["__any", "thread.any"]),
+    (Intrinsic::VoteEqual, ["vote_equal", "thread.all_equal"]),
 ];
 
-/// Intrinsics that are helpers.
-const HELPERS: &[(Intrinsic, &str)] = &[
-    (Intrinsic::AssertFail, "__assertfail"),
-    (Intrinsic::AtomicSafeAdd, "atomic_safe_add"),
-    (Intrinsic::BarrierArrive, "barrier_arrive"),
-    (Intrinsic::BarrierSync, "barrier_sync"),
-    (Intrinsic::ClampInteger, "clamp_integer"),
-    (Intrinsic::DivideIsHard(Number::F32), "fdivide_is_hard"),
-    (Intrinsic::DivideIsHard(Number::F64), "ddivide_is_hard"),
-    (Intrinsic::FlushToZero, "flush_to_zero"),
-    (Intrinsic::FmaZeroWins, "fma_zero_wins"),
-    (Intrinsic::HalfToFloat, "half_to_float"),
-    (Intrinsic::MultiplyAddByDescriptor, "mad_descriptor"),
-    (Intrinsic::MultiplyScaled, "fmul_scaled"),
-    (Intrinsic::MultiplyZeroWins, "fmul_zero_wins"),
-    (Intrinsic::OrIfNan, "or_if_nan"),
-    (Intrinsic::ReciprocalHigh, "reciprocal64_high"),
-    (Intrinsic::ReciprocalSqrtHigh, "reciprocal_sqrt64_high"),
-    (Intrinsic::SelectBytes, "select_bytes"),
-    (Intrinsic::ShuffleInside, "shuffle_inside"),
-    (Intrinsic::ShuffleMasked, "shuffle"),
-    (Intrinsic::SurfaceAddress, "surface_address"),
-    (Intrinsic::SurfaceBitfield, "surface_bitfield"),
-    (Intrinsic::SurfaceBitfieldOutside, "surface_bitfield_outside"),
-    (Intrinsic::SurfaceClamp, "surface_clamp"),
-    (Intrinsic::SurfaceClampOutside, "surface_clamp_outside"),
-    (Intrinsic::Time(Timer::ClockHigh), "clock_high"),
-    (Intrinsic::Time(Timer::Global), "globaltimer_low"),
-    (Intrinsic::Time(Timer::GlobalHigh), "globaltimer_high"),
-    (Intrinsic::ToHalf(Number::F32), "float_to_half"),
-    (Intrinsic::ToHalf(Number::F64), "double_to_half"),
-    (Intrinsic::VideoClamp, "video_clamp"),
-    (Intrinsic::VideoPart, "video_part"),
-    (Intrinsic::VideoSimd, "video_simd"),
-    (Intrinsic::VoteEqual, "vote_equal"),
+/// Atomic operations, whose operands have any type.
+const ATOMICS: &[(AtomicOp, Words)] = &[
+    (AtomicOp::Add, ["atomicAdd", "atomic_add"]),
+    (AtomicOp::And, ["atomicAnd", "atomic_and"]),
+    (AtomicOp::Dec, ["atomicDec", "atomic_dec"]),
+    (AtomicOp::Exchange, ["atomicExch", "atomic_exchange"]),
+    (AtomicOp::Inc, ["atomicInc", "atomic_inc"]),
+    (AtomicOp::Max, ["atomicMax", "atomic_max"]),
+    (AtomicOp::Min, ["atomicMin", "atomic_min"]),
+    (AtomicOp::Or, ["atomicOr", "atomic_or"]),
+    (AtomicOp::Xor, ["atomicXor", "atomic_xor"]),
 ];
 
-/// Returns the name of an intrinsic.
-pub(super) fn intrinsic(call: Intrinsic) -> Spelling {
-    let composed = match call {
-        Intrinsic::Min(_) | Intrinsic::Max(_) => None,
+/// Special values. The windows of shared and local memory are printed as the addresses of their arrays; that of constant
+/// memory is printed only if no variable is known to be there.
+const SPECIALS: &[(Special, Words)] = &[
+    (Special::BlockIndex(Axis::X), ["blockIdx.x", "thread.block.x"]),
+    (Special::BlockIndex(Axis::Y), ["blockIdx.y", "thread.block.y"]),
+    (Special::BlockIndex(Axis::Z), ["blockIdx.z", "thread.block.z"]),
+    (Special::BlockSize(Axis::X), ["blockDim.x", "thread.block_size.x"]),
+    (Special::BlockSize(Axis::Y), ["blockDim.y", "thread.block_size.y"]),
+    (Special::BlockSize(Axis::Z), ["blockDim.z", "thread.block_size.z"]),
+    (Special::ConstantWindow, ["constant_window()", ""]),
+    (Special::GridSize(Axis::X), ["gridDim.x", "thread.grid_size.x"]),
+    (Special::GridSize(Axis::Y), ["gridDim.y", "thread.grid_size.y"]),
+    (Special::GridSize(Axis::Z), ["gridDim.z", "thread.grid_size.z"]),
+    (Special::Lane, ["laneid()", "thread.lane()"]),
+    (Special::LaneMask(LaneRelation::Equal), ["lanemask_eq()", "thread.lane_mask_equal()"]),
+    (Special::LaneMask(LaneRelation::Greater), ["lanemask_gt()", "thread.lane_mask_greater()"]),
+    (Special::LaneMask(LaneRelation::GreaterEqual), ["lanemask_ge()", "thread.lane_mask_greater_equal()"]),
+    (Special::LaneMask(LaneRelation::Less), ["lanemask_lt()", "thread.lane_mask_less()"]),
+    (Special::LaneMask(LaneRelation::LessEqual), ["lanemask_le()", "thread.lane_mask_less_equal()"]),
+    (Special::LocalWindow, ["", ""]),
+    (Special::SharedWindow, ["", ""]),
+    (Special::ThreadIndex(Axis::X), ["threadIdx.x", "thread.index.x"]),
+    (Special::ThreadIndex(Axis::Y), ["threadIdx.y", "thread.index.y"]),
+    (Special::ThreadIndex(Axis::Z), ["threadIdx.z", "thread.index.z"]),
+    (Special::VirtualConfiguration, ["virtual_configuration()", "thread.virtual_configuration()"]),
+    (Special::VirtualId, ["virtual_id()", "thread.virtual_id()"]),
+];
+
+/// A function that the printer calls for an operator or a conversion that C has no syntax for, or that a helper calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    CountOnes,
+    CountOnesLong,
+    DoubleOfBits,
+    DoubleOfWords,
+    FloatOfBits,
+    FmaDown,
+    FmaUp,
+    FmaZero,
+    HighWord,
+    IntBits,
+    IsNan,
+    LeadingZeros,
+    LeadingZerosLong,
+    LongBits,
+    LowWord,
+    MultiplyHigh,
+    MultiplyHighSigned,
+    ProductOfDoubles,
+    ProductOfFloats,
+    ToFloatDown,
+    ToFloatUp,
+    ToFloatZero,
+    UintBits,
+}
+
+/// The functions, in the order of [`Word`].
+const WORDS: &[(Word, Words)] = &[
+    (Word::CountOnes, ["__popc", "count_ones"]),
+    (Word::CountOnesLong, ["__popcll", "count_ones_long"]),
+    (Word::DoubleOfBits, ["__longlong_as_double", "double_of_bits"]),
+    (Word::DoubleOfWords, ["__hiloint2double", "double_of_words"]),
+    (Word::FloatOfBits, ["__int_as_float", "float_of_bits"]),
+    (Word::FmaDown, ["__fmaf_rd", "fma_rd"]),
+    (Word::FmaUp, ["__fmaf_ru", "fma_ru"]),
+    (Word::FmaZero, ["__fmaf_rz", "fma_rz"]),
+    (Word::HighWord, ["__double2hiint", "high_word"]),
+    (Word::IntBits, ["__float_as_int", "int_bits"]),
+    (Word::IsNan, ["isnan", "std::isnan"]),
+    (Word::LeadingZeros, ["__clz", "leading_zeros"]),
+    (Word::LeadingZerosLong, ["__clzll", "leading_zeros_long"]),
+    (Word::LongBits, ["__double_as_longlong", "long_bits"]),
+    (Word::LowWord, ["__double2loint", "low_word"]),
+    (Word::MultiplyHigh, ["__umulhi", "multiply_high"]),
+    (Word::MultiplyHighSigned, ["__mulhi", "multiply_high_signed"]),
+    // A compiler would fuse `*` with the sum that it is part of.
+    (Word::ProductOfDoubles, ["__dmul_rn", "multiply_rn"]),
+    (Word::ProductOfFloats, ["__fmul_rn", "multiply_rn"]),
+    (Word::ToFloatDown, ["__double2float_rd", "to_float_rd"]),
+    (Word::ToFloatUp, ["__double2float_ru", "to_float_ru"]),
+    (Word::ToFloatZero, ["__double2float_rz", "to_float_rz"]),
+    (Word::UintBits, ["__float_as_uint", "uint_bits"]),
+];
+
+impl Language {
+    /// Returns the name of a function.
+    pub(super) fn word(&self, word: Word) -> &'static str {
+        WORDS[word as usize].1[self.column]
+    }
+
+    /// Returns the name of an intrinsic.
+    pub(super) fn intrinsic(&self, call: Intrinsic) -> Cow<'static, str> {
+        if let Intrinsic::Atomic(op, _) = call {
+            return Cow::Borrowed(self.entry(ATOMICS, &op));
+        }
+        match (self.composed)(call) {
+            Some(name) => Cow::Owned(name),
+            None => Cow::Borrowed(self.entry(INTRINSICS, &call)),
+        }
+    }
+
+    /// Returns the expression of a special value; an empty one if there is none.
+    pub(super) fn special(&self, special: Special) -> &'static str {
+        self.entry(SPECIALS, &special)
+    }
+
+    fn entry<T: PartialEq>(&self, table: &'static [(T, Words)], key: &T) -> &'static str {
+        table.iter().find(|row| row.0 == *key).map_or("", |row| row.1[self.column])
+    }
+
+    /// Returns the names of all functions of the tables.
+    pub(super) fn function_names(&self) -> impl Iterator<Item = String> {
+        let words = WORDS.iter().map(|row| row.1[self.column].to_owned());
+        words.chain(Intrinsic::all().into_iter().map(|call| self.intrinsic(call).into_owned()))
+    }
+}
+
+/// Returns a name of C++ in another language, if it is in the tables of functions.
+pub(super) fn translated(name: &str, from: &Language, to: &Language) -> Option<&'static str> {
+    WORDS.iter().find(|row| row.1[from.column] == name).map(|row| row.1[to.column])
+}
+
+/// Returns CUDA's name of an intrinsic with a rounding mode.
+pub(super) fn cuda_family(call: Intrinsic) -> Option<String> {
+    let letter = |ty: Number| if ty == Number::F32 { "f" } else { "d" };
+    let number = |number: Number| match number {
+        Number::I32 => "int",
+        Number::U32 => "uint",
+        Number::I64 => "ll",
+        Number::U64 => "ull",
+        Number::F32 => "float",
+        Number::F64 => "double",
+    };
+    match call {
         Intrinsic::Add(ty, mode) => Some(format!("__{}add_{}", letter(ty), rounding(mode))),
         Intrinsic::Multiply(ty, mode) => Some(format!("__{}mul_{}", letter(ty), rounding(mode))),
         Intrinsic::Fma(ty, mode) if mode != Rounding::Nearest => {
@@ -124,35 +267,28 @@ pub(super) fn intrinsic(call: Intrinsic) -> Spelling {
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("__{}2{}_{}", number(from), number(to), rounding(mode)))
         }
-        Intrinsic::Atomic(op, _) => return cuda(atomic(op)),
-        Intrinsic::AtomicCompareExchange(_) => return cuda("atomicCAS"),
+        Intrinsic::AtomicCompareExchange(_) => Some(String::from("atomicCAS")),
         _ => None,
-    };
-    if let Some(name) = composed {
-        return Spelling::Cuda(Cow::Owned(name));
-    }
-    let name_in =
-        |table: &'static [(Intrinsic, &'static str)]| table.iter().find(|row| row.0 == call).map(|row| row.1);
-    match (name_in(CUDA), call) {
-        (Some(name), _) => cuda(name),
-        (None, Intrinsic::Min(_)) => cuda("min"),
-        (None, Intrinsic::Max(_)) => cuda("max"),
-        _ => Spelling::Helper(name_in(HELPERS).unwrap_or_default()),
     }
 }
 
-fn letter(ty: Number) -> &'static str {
-    if ty == Number::F32 { "f" } else { "d" }
-}
-
-fn number(number: Number) -> &'static str {
-    match number {
+/// Returns the name of an intrinsic with a rounding mode in the header for C++, where functions are overloaded.
+pub(super) fn cpp_family(call: Intrinsic) -> Option<String> {
+    let number = |number: Number| match number {
         Number::I32 => "int",
         Number::U32 => "uint",
-        Number::I64 => "ll",
-        Number::U64 => "ull",
+        Number::I64 => "long",
+        Number::U64 => "ulong",
         Number::F32 => "float",
         Number::F64 => "double",
+    };
+    match call {
+        Intrinsic::Add(_, mode) => Some(format!("add_{}", rounding(mode))),
+        Intrinsic::Multiply(_, mode) => Some(format!("multiply_{}", rounding(mode))),
+        Intrinsic::Fma(_, mode) if mode != Rounding::Nearest => Some(format!("fma_{}", rounding(mode))),
+        Intrinsic::Convert(_, to, mode) => Some(format!("to_{}_{}", number(to), rounding(mode))),
+        Intrinsic::AtomicCompareExchange(_) => Some(String::from("atomic_compare_exchange")),
+        _ => None,
     }
 }
 
@@ -165,48 +301,6 @@ fn rounding(mode: Rounding) -> &'static str {
     }
 }
 
-fn atomic(op: AtomicOp) -> &'static str {
-    match op {
-        AtomicOp::Add => "atomicAdd",
-        AtomicOp::Min => "atomicMin",
-        AtomicOp::Max => "atomicMax",
-        AtomicOp::Inc => "atomicInc",
-        AtomicOp::Dec => "atomicDec",
-        AtomicOp::And => "atomicAnd",
-        AtomicOp::Or => "atomicOr",
-        AtomicOp::Xor => "atomicXor",
-        AtomicOp::Exchange => "atomicExch",
-    }
-}
-
-/// Returns the name of a special value.
-pub(super) fn special(special: Special) -> Spelling {
-    const AXES: [[&str; 4]; 3] = [
-        ["threadIdx.x", "blockIdx.x", "blockDim.x", "gridDim.x"],
-        ["threadIdx.y", "blockIdx.y", "blockDim.y", "gridDim.y"],
-        ["threadIdx.z", "blockIdx.z", "blockDim.z", "gridDim.z"],
-    ];
-    let on = |axis: Axis, index: usize| cuda(AXES[axis as usize][index]);
-    match special {
-        Special::ThreadIndex(axis) => on(axis, 0),
-        Special::BlockIndex(axis) => on(axis, 1),
-        Special::BlockSize(axis) => on(axis, 2),
-        Special::GridSize(axis) => on(axis, 3),
-        Special::Lane => Spelling::Helper("laneid"),
-        Special::LaneMask(LaneRelation::Equal) => Spelling::Helper("lanemask_eq"),
-        Special::LaneMask(LaneRelation::Less) => Spelling::Helper("lanemask_lt"),
-        Special::LaneMask(LaneRelation::LessEqual) => Spelling::Helper("lanemask_le"),
-        Special::LaneMask(LaneRelation::Greater) => Spelling::Helper("lanemask_gt"),
-        Special::LaneMask(LaneRelation::GreaterEqual) => Spelling::Helper("lanemask_ge"),
-        // Printed as the address of the array.
-        Special::SharedWindow | Special::LocalWindow => cuda(""),
-        // CUDA has no name for it: it is printed only if no variable is known to be there.
-        Special::ConstantWindow => cuda("constant_window()"),
-        Special::VirtualId => Spelling::Helper("virtual_id"),
-        Special::VirtualConfiguration => Spelling::Helper("virtual_configuration"),
-    }
-}
-
 /// Returns the name of the array that a memory space is printed as.
 pub(super) fn array(space: Space) -> Cow<'static, str> {
     match space {
@@ -216,8 +310,8 @@ pub(super) fn array(space: Space) -> Cow<'static, str> {
     }
 }
 
-/// Returns what distinguishes the names of functions and types for a shape.
-fn shape(shape: ImageShape) -> &'static str {
+/// Returns what distinguishes the names of CUDA's functions and types for a shape.
+fn cuda_shape(shape: ImageShape) -> &'static str {
     match shape {
         ImageShape::Line => "1D",
         ImageShape::LineArray => "1DLayered",
@@ -229,25 +323,30 @@ fn shape(shape: ImageShape) -> &'static str {
     }
 }
 
-/// Returns the name of the function that accesses an image.
-pub(super) fn image(image: &Image, is_write: bool) -> String {
-    let shape = shape(image.shape);
-    match image.access {
+/// Returns CUDA's function that accesses an image.
+pub(super) fn cuda_image(image: &Image, is_write: bool) -> Option<String> {
+    let shape = cuda_shape(image.shape);
+    Some(match image.access {
         ImageAccess::Sample => format!("tex{shape}"),
         ImageAccess::SampleLevel => format!("tex{shape}Lod"),
         ImageAccess::Fetch => format!("tex{shape}fetch"),
         ImageAccess::Gather => format!("tex{shape}gather"),
         ImageAccess::Surface => format!("surf{shape}{}", if is_write { "write" } else { "read" }),
+    })
+}
+
+/// Returns CUDA's type of a texture or surface reference.
+pub(super) fn cuda_image_type(image: &Image, element: &str) -> String {
+    let shape = cuda_shape(image.shape);
+    if image.is_surface() {
+        format!("surface<void, cudaSurfaceType{shape}>")
+    } else {
+        format!("texture<{element}, cudaTextureType{shape}>")
     }
 }
 
-/// Returns the name of the shape in the type of a reference.
-pub(super) fn image_shape(image: &Image) -> String {
-    format!("cuda{}Type{}", if image.is_surface() { "Surface" } else { "Texture" }, shape(image.shape))
-}
-
-/// Returns the last argument of a surface access, unless it is CUDA's default.
-pub(super) fn boundary(boundary: Boundary) -> Option<&'static str> {
+/// Returns CUDA's last argument of a surface access, unless it is the default.
+pub(super) fn cuda_boundary(boundary: Boundary) -> Option<&'static str> {
     match boundary {
         Boundary::Trap => None,
         Boundary::Clamp => Some("cudaBoundaryModeClamp"),
@@ -255,33 +354,104 @@ pub(super) fn boundary(boundary: Boundary) -> Option<&'static str> {
     }
 }
 
+/// Returns the function of the header for C++ that accesses an image. It has no cubes and no gathers.
+pub(super) fn cpp_image(image: &Image, is_write: bool) -> Option<String> {
+    let shape = match image.shape {
+        ImageShape::Line => "1d",
+        ImageShape::LineArray => "1d_array",
+        ImageShape::Plane => "2d",
+        ImageShape::PlaneArray => "2d_array",
+        ImageShape::Volume => "3d",
+        ImageShape::Cube | ImageShape::CubeArray => return None,
+    };
+    match (image.access, image.shape) {
+        (ImageAccess::Sample, _) => Some(format!("sample_{shape}")),
+        (ImageAccess::SampleLevel, _) => Some(format!("sample_level_{shape}")),
+        (ImageAccess::Fetch, ImageShape::Line) => Some(String::from("fetch_1d")),
+        (ImageAccess::Fetch | ImageAccess::Gather, _) => None,
+        (ImageAccess::Surface, _) => Some(format!("{}_{shape}", if is_write { "write" } else { "read" })),
+    }
+}
+
+/// Returns the type of a variable of C++ that refers to an image.
+pub(super) fn cpp_image_type(image: &Image, element: &str) -> String {
+    if image.is_surface() { String::from("Surface") } else { format!("Texture<{element}>") }
+}
+
+/// Returns the last argument of a surface access in C++, unless it is the default.
+pub(super) fn cpp_boundary(boundary: Boundary) -> Option<&'static str> {
+    match boundary {
+        Boundary::Trap => None,
+        Boundary::Clamp => Some("CLAMP"),
+        Boundary::Zero => Some("ZERO"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::c::prelude;
+    use crate::c::{CPP, CUDA};
 
     #[test]
-    fn helpers_are_defined() {
-        for (intrinsic, name) in HELPERS {
-            assert!(prelude::text(name).is_some(), "{intrinsic}");
+    fn languages_have_words_for_the_same() {
+        let mut count = 0;
+        for call in Intrinsic::all() {
+            // Some families have no members for some types.
+            let has_name = !CUDA.intrinsic(call).is_empty();
+            assert_eq!(!CPP.intrinsic(call).is_empty(), has_name, "{call}");
+            count += usize::from(has_name);
+        }
+        assert!(count > 250, "{count}");
+        for special in Special::all() {
+            let is_array = matches!(special, Special::SharedWindow | Special::LocalWindow);
+            assert_eq!(CUDA.special(special).is_empty(), is_array, "{special}");
+            let is_missing = special == Special::ConstantWindow;
+            assert_eq!(CPP.special(special).is_empty(), is_array || is_missing, "{special}");
+        }
+    }
+
+    #[test]
+    fn words_are_in_the_order_of_their_names() {
+        for (index, row) in WORDS.iter().enumerate() {
+            assert_eq!(row.0 as usize, index, "{:?}", row.0);
+        }
+    }
+
+    /// Returns whether the header for C++ declares a function.
+    fn is_declared(name: &str) -> bool {
+        let header = CPP.header.as_ref().map_or("", |header| header.text);
+        let stem = name.rsplit_once('_').map_or(name, |(stem, _)| stem);
+        let member = name.strip_prefix("thread.").unwrap_or(name);
+        let names = [format!(" {member}("), format!(" {stem}_##N("), format!("({name}, ")];
+        names.iter().any(|name| header.contains(name))
+    }
+
+    #[test]
+    fn the_header_declares_what_is_not_in_the_library_of_c() {
+        const LIBRARY: &str = "abs llabs cosf double exp2f fmaf fma free log2f malloc printf rintf floorf ceilf truncf \
+                               rint floor ceil trunc sinf std::isnan";
+        let is_in_library = |name: &str| LIBRARY.split_whitespace().any(|word| word == name);
+        for name in CPP.function_names().filter(|name| !name.is_empty()) {
+            assert!(is_in_library(&name) || is_declared(&name), "{name}");
         }
         for special in Special::all() {
-            if let Spelling::Helper(name) = super::special(special) {
-                assert!(prelude::text(name).is_some(), "{special}");
-            }
+            let name = CPP.special(special);
+            let Some(member) = name.strip_prefix("thread.") else { continue };
+            let is_field = member.split_once('.').is_some();
+            assert!(is_field || is_declared(name.trim_end_matches("()")), "{name}");
         }
     }
 
     #[test]
     fn names_follow_the_types() {
-        let name = |call| match intrinsic(call) {
-            Spelling::Cuda(name) => name.into_owned(),
-            Spelling::Helper(name) => String::from(name),
-        };
-        assert_eq!(name(Intrinsic::Add(Number::F64, Rounding::Zero)), "__dadd_rz");
-        assert_eq!(name(Intrinsic::Fma(Number::F32, Rounding::Up)), "__fmaf_ru");
-        assert_eq!(name(Intrinsic::Convert(Number::F32, Number::I64, Rounding::Down)), "__float2ll_rd");
-        assert_eq!(name(Intrinsic::Max(Number::U64)), "max");
-        assert_eq!(name(Intrinsic::Atomic(AtomicOp::Exchange, Number::F32)), "atomicExch");
+        for (call, cuda, cpp) in [
+            (Intrinsic::Add(Number::F64, Rounding::Zero), "__dadd_rz", "add_rz"),
+            (Intrinsic::Fma(Number::F32, Rounding::Up), "__fmaf_ru", "fma_ru"),
+            (Intrinsic::Convert(Number::F32, Number::I64, Rounding::Down), "__float2ll_rd", "to_long_rd"),
+            (Intrinsic::Max(Number::U64), "max", "max"),
+            (Intrinsic::Atomic(AtomicOp::Exchange, Number::F32), "atomicExch", "atomic_exchange"),
+        ] {
+            assert_eq!((&*CUDA.intrinsic(call), &*CPP.intrinsic(call)), (cuda, cpp));
+        }
     }
 }

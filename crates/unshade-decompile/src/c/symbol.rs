@@ -1,5 +1,6 @@
 //! Global variables that code refers to: their declarations and initial values.
 
+use super::language::Language;
 use super::type_name::type_name;
 use super::{GlobalKind, Printer, identifier};
 use crate::ir::{MemoryObject, ObjectSpace, Op, ValueId};
@@ -53,7 +54,7 @@ impl Printer<'_, '_> {
             }
             None => {
                 self.elements.insert(safe.clone(), element);
-                let text = format!("extern __device__ {} {safe}[];", type_name(element));
+                let text = format!("extern {}{} {safe}[];", self.language.global, type_name(element));
                 self.global(GlobalKind::Variable, &safe, text);
                 safe
             }
@@ -75,7 +76,7 @@ impl Printer<'_, '_> {
         for pointer in &variable.pointers {
             pointers.push((pointer.offset, self.address_of(&pointer.symbol, pointer.addend)));
         }
-        let text = declaration(variable, &safe, element, &pointers);
+        let text = declaration(self.language, variable, &safe, element, &pointers);
         if pointers.is_empty() {
             self.global(GlobalKind::Variable, &safe, text);
         } else {
@@ -98,7 +99,7 @@ impl Printer<'_, '_> {
                 self.declare_variable(name, Type::Integer(64, false));
             } else if !is_declared {
                 let element = self.known_element(&safe).unwrap_or(Type::Integer(8, false));
-                let text = declaration(variable, &safe, element, &[]);
+                let text = declaration(self.language, variable, &safe, element, &[]);
                 self.elements.insert(safe.clone(), element);
                 self.global(GlobalKind::Variable, &safe, text);
             }
@@ -111,21 +112,25 @@ impl Printer<'_, '_> {
     }
 }
 
-fn qualifier(variable: &MemoryObject<'_>) -> &'static str {
-    if matches!(variable.space, ObjectSpace::Constant(_)) { "__constant__" } else { "__device__" }
-}
-
 /// Returns the declaration of a variable. `pointers` are the offsets and texts of addresses in its initial value.
-fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type, pointers: &[(u64, String)]) -> String {
+fn declaration(
+    language: &Language,
+    variable: &MemoryObject<'_>,
+    name: &str,
+    element: Type,
+    pointers: &[(u64, String)],
+) -> String {
+    let is_constant = matches!(variable.space, ObjectSpace::Constant(_));
+    let qualifier = if is_constant { language.constant } else { language.global };
     let bytes = usize::from(element.bits() / 8).max(1);
     let count = variable.size.div_ceil(bytes as u64);
-    let mut text = format!("{} {} {name}[{count}]", qualifier(variable), type_name(element));
+    let mut text = format!("{qualifier}{} {name}[{count}]", type_name(element));
     // Trailing zeros can be omitted.
     let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let end = pointers.iter().map(|pointer| pointer.0 as usize + 8).max().unwrap_or(0).max(length);
     let used = variable.bytes.get(..end.next_multiple_of(bytes)).unwrap_or(&variable.bytes);
     if end > 0 {
-        let mut numbers = numbers(used, element);
+        let mut numbers = numbers(language, used, element);
         for (offset, text) in pointers {
             if let Some(number) = numbers.get_mut(*offset as usize / bytes) {
                 number.clone_from(text);
@@ -138,15 +143,15 @@ fn declaration(variable: &MemoryObject<'_>, name: &str, element: Type, pointers:
 }
 
 /// Returns the numbers of an initializer.
-pub(super) fn numbers(bytes: &[u8], element: Type) -> Vec<String> {
+pub(super) fn numbers(language: &Language, bytes: &[u8], element: Type) -> Vec<String> {
     let size = usize::from(element.bits() / 8).max(1);
-    bytes.chunks(size).map(|bytes| number(bytes, element)).collect()
+    bytes.chunks(size).map(|bytes| number(language, bytes, element)).collect()
 }
 
 /// Returns a number from its bytes in memory.
-fn number(bytes: &[u8], element: Type) -> String {
+fn number(language: &Language, bytes: &[u8], element: Type) -> String {
     let bits = bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    super::expression::constant(bits, element.bits(), element, 0)
+    super::expression::constant(language, bits, element.bits(), element, 0)
 }
 
 /// Returns a C string literal.
@@ -169,6 +174,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::c::{CPP, CUDA};
 
     #[test]
     fn variables_have_initializers() {
@@ -183,8 +189,9 @@ mod tests {
             bytes: bytes.into(),
             pointers: Vec::new(),
         };
-        let text = declaration(&variable, "table", Type::Integer(32, true), &[]);
-        assert_eq!(text, "__constant__ int table[4] = {5, -1};");
+        let text = |language| declaration(language, &variable, "table", Type::Integer(32, true), &[]);
+        assert_eq!(text(&CUDA), "__constant__ int table[4] = {5, -1};");
+        assert_eq!(text(&CPP), "int table[4] = {5, -1};");
         assert_eq!(quoted("a\"\n"), "\"a\\\"\\n\"");
     }
 }

@@ -1,0 +1,137 @@
+//! What a language of the C family calls things that are not in C.
+//!
+//! The printer knows expressions, statements and declarations of C. Everything else in a text is a word of a [`Language`]:
+//! a column of the tables in [`spelling`](super::spelling), and the fields below. To add a language, add its words to these
+//! tables, and a value here.
+
+use super::spelling;
+use crate::ir::{Boundary, Image, Intrinsic};
+
+/// A language to print.
+#[derive(Debug)]
+pub struct Language {
+    /// Its name.
+    pub name: &'static str,
+    /// Its column in the tables of words.
+    pub(super) column: usize,
+    /// The lines that a file begins with.
+    pub(super) opening: &'static [&'static str],
+    /// What precedes the result of a kernel.
+    pub(super) kernel: &'static str,
+    /// What precedes the result of a device function.
+    pub(super) function: &'static str,
+    /// What precedes the type of a variable in global memory.
+    pub(super) global: &'static str,
+    /// What precedes the type of a variable in constant memory.
+    pub(super) constant: &'static str,
+    /// The first parameter of each function, if threads are objects.
+    pub(super) thread: Option<ThreadParameter>,
+    /// How a function accesses shared memory.
+    pub(super) shared: SharedMemory,
+    /// The line above a function that requires subnormal floats to be flushed to zero.
+    pub(super) flush_comment: Option<&'static str>,
+    /// The first statement of such a function.
+    pub(super) flush_statement: Option<&'static str>,
+    /// The header that declares the helpers; without one, they are printed before the functions.
+    pub header: Option<Header>,
+    /// Returns the name of an intrinsic of a family with many members.
+    pub(super) composed: fn(Intrinsic) -> Option<String>,
+    /// Returns the name of the function that reads or writes an image, if there is one.
+    pub(super) image: fn(&Image, bool) -> Option<String>,
+    /// Returns the type of a variable that refers to an image whose elements have a type.
+    pub(super) image_type: fn(&Image, &str) -> String,
+    /// Returns the argument for accesses outside of a surface, unless it is the default.
+    pub(super) boundary: fn(Boundary) -> Option<&'static str>,
+    /// Words that can't be names of variables, besides those of C++ and of the tables.
+    pub(super) reserved: &'static str,
+    /// What such names begin with.
+    pub(super) reserved_prefixes: &'static [&'static str],
+}
+
+/// A header that a text includes.
+#[derive(Debug)]
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// Its contents.
+    pub text: &'static str,
+}
+
+/// The parameter that is the thread which executes a function.
+#[derive(Debug)]
+pub(super) struct ThreadParameter {
+    /// Its type.
+    pub(super) ty: &'static str,
+    /// Its name.
+    pub(super) name: &'static str,
+}
+
+/// How a function accesses shared memory.
+#[derive(Debug)]
+pub(super) enum SharedMemory {
+    /// Kernels declare an array; helpers find it in other functions.
+    Declared,
+    /// All functions ask their thread for a pointer, by this function.
+    OfThread(&'static str),
+}
+
+/// CUDA C.
+pub static CUDA: Language = Language {
+    name: "CUDA C",
+    column: 0,
+    opening: &[],
+    kernel: "extern \"C\" __global__ ",
+    function: "extern \"C\" __device__ ",
+    global: "__device__ ",
+    constant: "__constant__ ",
+    thread: None,
+    shared: SharedMemory::Declared,
+    flush_comment: Some("// Subnormal floats are zero: -ftz=true."),
+    flush_statement: None,
+    header: None,
+    composed: spelling::cuda_family,
+    image: spelling::cuda_image,
+    image_type: spelling::cuda_image_type,
+    boundary: spelling::cuda_boundary,
+    reserved: "blockDim blockIdx dynamic_shared gridDim keep threadIdx warpSize",
+    reserved_prefixes: &["atomic", "cuda", "make_", "surf", "tex"],
+};
+
+/// C++ for the compiler of any computer, with a header.
+pub static CPP: Language = Language {
+    name: "C++",
+    column: 1,
+    opening: &[
+        "#include \"unshade_host.h\" // Compile with -std=c++11 -fwrapv -fno-strict-aliasing.",
+        "using namespace unshade;",
+    ],
+    kernel: "",
+    function: "",
+    global: "",
+    constant: "",
+    thread: Some(ThreadParameter { ty: "Thread &", name: "thread" }),
+    shared: SharedMemory::OfThread("thread.shared"),
+    flush_comment: None,
+    flush_statement: Some("FlushSubnormals flush;"),
+    header: Some(Header { name: "unshade_host.h", text: include_str!("unshade_host.h") }),
+    composed: spelling::cpp_family,
+    image: spelling::cpp_image,
+    image_type: spelling::cpp_image_type,
+    boundary: spelling::cpp_boundary,
+    reserved: "flush thread unshade",
+    reserved_prefixes: &["atomic_", "make_", "sample_", "UNSHADE_"],
+};
+
+impl Default for &'static Language {
+    fn default() -> Self {
+        &CUDA
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.column == other.column
+    }
+}
+
+impl Eq for Language {}

@@ -1,0 +1,999 @@
+// What C++ from `unshade decompile --language c++` needs: C++11, one file, no library.
+//
+// Compile with -fwrapv -fno-strict-aliasing: integers of a GPU wrap around, and its memory has no types.
+//
+// A kernel is a function whose first parameter is the thread that executes it:
+//
+//     #include "kernels.cpp"
+//     float x[64], y[64];
+//     unshade::launch(2, 32, axpy, 2.0f, y, x);         // 2 blocks of 32 threads; {8, 8} for two dimensions
+//
+// `launch` runs one block after the other, and the threads of a block in the order of their numbers, each until it ends or
+// waits for others: at a barrier for those of its block, at a shuffle or vote for those of its warp (32 threads) that neither
+// end nor wait at a barrier. So threads that race give the result of one order, and a thread that waits for another one by
+// reading memory again and again never ends. Nothing is shared by two calls of `launch` but the memory that kernels access,
+// so a program may run several at once; atomic operations are atomic only within one.
+//
+// Where there is no ucontext.h, or with UNSHADE_OS_THREADS, threads of a block are threads of the operating system, of
+// which one runs at a time.
+//
+// The names below that are not of kernels or images: `_rn` rounds to the nearest number, `_rz` towards zero, `_ru` up, `_rd`
+// down.
+#ifndef UNSHADE_HOST_H
+#define UNSHADE_HOST_H
+
+#include <fenv.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <vector>
+#if defined _WIN32 && !defined UNSHADE_OS_THREADS
+#define UNSHADE_OS_THREADS
+#endif
+#ifdef UNSHADE_OS_THREADS
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#else
+#include <ucontext.h>
+#endif
+#if defined __SSE__ || defined _M_X64
+#include <xmmintrin.h>
+#endif
+
+namespace unshade {
+
+// Vectors.
+
+#define UNSHADE_VECTOR(T, N, A)                                                   \
+    struct alignas(A) N##2 { T x, y; };                                           \
+    struct N##3 { T x, y, z; };                                                   \
+    struct alignas(A * 2 > 16 ? 16 : A * 2) N##4 { T x, y, z, w; };               \
+    struct N##1 { T x; };                                                         \
+    inline N##1 make_##N##1(T x) { return {x}; }                                  \
+    inline N##2 make_##N##2(T x, T y) { return {x, y}; }                          \
+    inline N##3 make_##N##3(T x, T y, T z) { return {x, y, z}; }                  \
+    inline N##4 make_##N##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+UNSHADE_VECTOR(signed char, char, 2)
+UNSHADE_VECTOR(unsigned char, uchar, 2)
+UNSHADE_VECTOR(short, short, 4)
+UNSHADE_VECTOR(unsigned short, ushort, 4)
+UNSHADE_VECTOR(int, int, 8)
+UNSHADE_VECTOR(unsigned int, uint, 8)
+UNSHADE_VECTOR(float, float, 8)
+UNSHADE_VECTOR(double, double, 16)
+UNSHADE_VECTOR(long long, longlong, 16)
+UNSHADE_VECTOR(unsigned long long, ulonglong, 16)
+#undef UNSHADE_VECTOR
+
+// The number of blocks or threads in each dimension.
+struct Size {
+    unsigned x, y, z;
+    Size(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+
+// Threads.
+
+// Something that runs until it pauses.
+class Fiber {
+public:
+    std::function<void()> work;
+    Fiber(const Fiber &) = delete;
+    Fiber &operator=(const Fiber &) = delete;
+
+#ifdef UNSHADE_OS_THREADS
+    Fiber() : inside(false), over(false), thread([this] { enter(); }) {}
+    ~Fiber() {
+        {
+            std::lock_guard<std::mutex> lock(mutex);
+            over = inside = true;
+        }
+        changed.notify_all();
+        thread.join();
+    }
+    void resume() { hand_over(true); }
+    void pause() { hand_over(false); }
+
+private:
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool inside, over;
+    std::thread thread;
+
+    void hand_over(bool to_inside) {
+        std::unique_lock<std::mutex> lock(mutex);
+        inside = to_inside;
+        changed.notify_all();
+        changed.wait(lock, [&] { return inside != to_inside; });
+    }
+    void enter() {
+        {
+            std::unique_lock<std::mutex> lock(mutex);
+            changed.wait(lock, [&] { return inside; });
+        }
+        while (!over) {
+            work();
+            pause();
+        }
+    }
+#else
+    Fiber() : stack(new char[STACK]) {
+        getcontext(&inside);
+        inside.uc_stack.ss_sp = stack.get();
+        inside.uc_stack.ss_size = STACK;
+        inside.uc_link = nullptr;
+        makecontext(&inside, &Fiber::enter, 0);
+    }
+    void resume() {
+        starting() = this;
+        swapcontext(&outside, &inside);
+    }
+    void pause() { swapcontext(&inside, &outside); }
+
+private:
+    enum { STACK = 256 << 10 };
+    ucontext_t inside, outside;
+    std::unique_ptr<char[]> stack;
+
+    static Fiber *&starting() {
+        static thread_local Fiber *fiber;
+        return fiber;
+    }
+    static void enter() {
+        Fiber *fiber = starting();
+        for (;;) {
+            fiber->work();
+            fiber->pause();
+        }
+    }
+#endif
+};
+
+class Block;
+
+// The thread that executes a kernel: its place in the grid, and what it does together with other threads.
+class Thread {
+public:
+    uint3 index, block, block_size, grid_size;
+
+    // The shared memory of the block, which is zero at first. It has 48 kB, however many elements a kernel needs.
+    template <class T> T *shared(size_t = 0);
+
+    // Waits for all threads of the block; `barrier_sync` for some, at one of 16 barriers.
+    void barrier() { barrier_sync(0, 0); }
+    void barrier_sync(unsigned number, unsigned threads);
+    void barrier_arrive(unsigned number, unsigned threads);
+    int barrier_count(int p);
+    int barrier_and(int p);
+    int barrier_or(int p) { return barrier_count(p) != 0; }
+
+    // The number of the thread in its warp, and sets of lanes.
+    unsigned lane() const { return number & 31; }
+    unsigned lane_mask_equal() const { return 1u << lane(); }
+    unsigned lane_mask_less() const { return lane_mask_equal() - 1; }
+    unsigned lane_mask_less_equal() const { return lane_mask_equal() | lane_mask_less(); }
+    unsigned lane_mask_greater() const { return ~lane_mask_less_equal(); }
+    unsigned lane_mask_greater_equal() const { return ~lane_mask_less(); }
+
+    // The value of another lane, in segments of a width; its own where there is no such lane.
+    template <class T> T shuffle(T x, int from, int width = 32) {
+        return exchange(x, (lane() & ~(width - 1)) | (from & (width - 1)));
+    }
+    template <class T> T shuffle_up(T x, unsigned n, int width = 32) {
+        return exchange(x, (lane() & (width - 1)) >= n ? lane() - n : lane());
+    }
+    template <class T> T shuffle_down(T x, unsigned n, int width = 32) {
+        return exchange(x, (lane() & (width - 1)) + n < (unsigned)width ? lane() + n : lane());
+    }
+    template <class T> T shuffle_xor(T x, int n, int width = 32) {
+        unsigned from = lane() ^ n;
+        return exchange(x, from < (lane() & ~(width - 1)) + width ? from : lane());
+    }
+    // The same as an instruction has it: a mask of segments, and the mode by number.
+    unsigned shuffle_masked(unsigned x, unsigned from, unsigned mask, int mode) {
+        int width = 32 - (mask >> 8 & 31);
+        return mode == 0   ? shuffle(x, from, width)
+               : mode == 1 ? shuffle_up(x, from, width)
+               : mode == 2 ? shuffle_down(x, from, width)
+                           : shuffle_xor(x, from, width);
+    }
+    bool shuffle_inside(unsigned from, unsigned mask, int mode) const {
+        unsigned me = lane(), segment = mask >> 8 & 31, last = (me & segment) | (mask & 31 & ~segment);
+        int to = mode == 0   ? (from & 31 & ~segment) | (me & segment)
+                 : mode == 1 ? me - from
+                 : mode == 2 ? me + from
+                             : me ^ from;
+        return mode == 1 ? to >= (int)last : to <= (int)last;
+    }
+
+    // Votes of the lanes.
+    unsigned ballot(int p) { return gather(p, ~0u); }
+    int any(int p) { return ballot(p) != 0; }
+    int all(int p) { return ballot(p) == live_lanes(); }
+    bool all_equal(bool p) {
+        unsigned yes = ballot(p);
+        return yes == 0 || yes == live_lanes();
+    }
+
+    // Nanoseconds in place of the clocks of a GPU.
+    unsigned clock() const { return (unsigned)nanoseconds(); }
+    unsigned clock_high() const { return (unsigned)(nanoseconds() >> 32); }
+    unsigned global_timer() const { return clock(); }
+    unsigned global_timer_high() const { return clock_high(); }
+
+    // The number of the multiprocessor, which is 0, with those of warp and lane; and the sizes of its parts.
+    unsigned virtual_id() const { return number >> 5 << 8 | lane(); }
+    unsigned virtual_configuration() const { return 1u << 20; }
+
+    // For sources that name the lanes which take part.
+    template <class T> T exchange(T value, unsigned from, unsigned mask = ~0u);
+    unsigned gather(int p, unsigned mask);
+    unsigned live_lanes() const;
+    void meet_warp(unsigned mask);
+
+private:
+    friend class Block;
+    Block *owner;
+    Fiber *fiber;
+    unsigned number;
+    bool ended, at_barrier;
+    // How many times it has met its warp, and what it brought the last two times.
+    unsigned round;
+    unsigned long long brought[2];
+
+    static unsigned long long nanoseconds() {
+        return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
+    }
+    Thread *of_lane(unsigned lane) const;
+    void wait();
+};
+
+// A block that runs.
+class Block {
+public:
+    // Runs all threads of a block.
+    void run(Size grid, Size size, uint3 place, const std::function<void(Thread &)> &body) {
+        unsigned count = size.x * size.y * size.z;
+        threads.assign(count, Thread());
+        memset(barriers, 0, sizeof barriers);
+        memset(memory, 0, sizeof memory);
+        live = count;
+        for (unsigned i = 0; i < count; i++) {
+            Thread &thread = threads[i];
+            thread.index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+            thread.block = place;
+            thread.block_size = {size.x, size.y, size.z};
+            thread.grid_size = {grid.x, grid.y, grid.z};
+            thread.owner = this;
+            thread.number = i;
+        }
+        while (live > 0) {
+            moved = false;
+            for (Thread &thread : threads)
+                if (!thread.ended) step(thread, body);
+            if (!moved) {
+                fprintf(stderr, "the threads of a block wait for each other\n");
+                abort();
+            }
+        }
+    }
+
+    // The thread that runs.
+    static Thread *&running() {
+        static thread_local Thread *thread;
+        return thread;
+    }
+
+private:
+    friend class Thread;
+    struct Barrier {
+        unsigned arrived, wanted, round;
+    };
+    std::vector<Thread> threads;
+    std::vector<std::unique_ptr<Fiber>> all_fibers;
+    std::vector<Fiber *> free_fibers;
+    Barrier barriers[16];
+    unsigned live;
+    bool moved;
+    int count;
+    alignas(16) unsigned char memory[48 << 10];
+
+    void step(Thread &thread, const std::function<void(Thread &)> &body) {
+        if (!thread.fiber) {
+            if (free_fibers.empty()) {
+                all_fibers.emplace_back(new Fiber());
+                free_fibers.push_back(all_fibers.back().get());
+            }
+            thread.fiber = free_fibers.back();
+            free_fibers.pop_back();
+            Thread *self = &thread;
+            thread.fiber->work = [this, self, &body] {
+                running() = self;
+                body(*self);
+                end(*self);
+            };
+            moved = true;
+        }
+        Fiber *fiber = thread.fiber;
+        running() = &thread;
+        fiber->resume();
+        if (thread.ended) free_fibers.push_back(fiber);
+    }
+
+    void end(Thread &thread) {
+        thread.ended = moved = true;
+        live--;
+        for (Barrier &barrier : barriers)
+            if (barrier.arrived > 0 && barrier.wanted == 0 && barrier.arrived >= live) release(barrier);
+    }
+
+    void arrive(Barrier &barrier, unsigned wanted) {
+        moved = true;
+        barrier.wanted = wanted;
+        if (++barrier.arrived >= (wanted ? wanted : live)) release(barrier);
+    }
+
+    void release(Barrier &barrier) {
+        barrier.arrived = 0;
+        barrier.round++;
+        moved = true;
+    }
+};
+
+inline void Thread::wait() {
+    fiber->pause();
+    Block::running() = this;
+}
+
+template <class T> T *Thread::shared(size_t) { return (T *)owner->memory; }
+
+inline void Thread::barrier_sync(unsigned barrier_number, unsigned count) {
+    Block::Barrier &barrier = owner->barriers[barrier_number & 15];
+    unsigned before = barrier.round;
+    at_barrier = true;
+    owner->arrive(barrier, count);
+    while (barrier.round == before) wait();
+    at_barrier = false;
+    // Some lanes may have met more often before.
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (Thread *other = of_lane(lane)) round = other->round > round ? other->round : round;
+}
+
+inline void Thread::barrier_arrive(unsigned barrier_number, unsigned count) {
+    owner->arrive(owner->barriers[barrier_number & 15], count);
+}
+
+inline int Thread::barrier_count(int p) {
+    barrier();
+    owner->count = 0;
+    barrier();
+    owner->count += p != 0;
+    barrier();
+    return owner->count;
+}
+
+inline int Thread::barrier_and(int p) { return barrier_count(!p) == 0; }
+
+inline Thread *Thread::of_lane(unsigned lane) const {
+    unsigned other = (number & ~31u) + lane;
+    return other < owner->threads.size() && !owner->threads[other].ended ? &owner->threads[other] : nullptr;
+}
+
+inline unsigned Thread::live_lanes() const {
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (of_lane(lane)) lanes |= 1u << lane;
+    return lanes;
+}
+
+inline void Thread::meet_warp(unsigned mask) {
+    round++;
+    owner->moved = true;
+    for (;;) {
+        bool all = true;
+        for (unsigned lane = 0; lane < 32; lane++)
+            if (mask >> lane & 1)
+                if (Thread *other = of_lane(lane)) all = all && (other->at_barrier || other->round >= round);
+        if (all) break;
+        wait();
+    }
+    owner->moved = true;
+}
+
+template <class T> T Thread::exchange(T value, unsigned from, unsigned mask) {
+    static_assert(sizeof(T) <= 8, "a shuffle has at most 64 bits");
+    unsigned slot = (round + 1) & 1;
+    brought[slot] = 0;
+    memcpy(&brought[slot], &value, sizeof value);
+    meet_warp(mask);
+    Thread *other = of_lane(from);
+    if (other && !other->at_barrier) memcpy(&value, &other->brought[slot], sizeof value);
+    return value;
+}
+
+inline unsigned Thread::gather(int p, unsigned mask) {
+    unsigned slot = (round + 1) & 1, lanes = 0;
+    brought[slot] = p != 0;
+    meet_warp(mask);
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (mask >> lane & 1) {
+            Thread *other = of_lane(lane);
+            if (other && !other->at_barrier) lanes |= (unsigned)(other->brought[slot] & 1) << lane;
+        }
+    return lanes;
+}
+
+// Runs a kernel: the numbers of blocks and of threads in a block, the kernel, and its arguments.
+template <class... P, class... A>
+void launch(Size grid, Size block, void (*kernel)(Thread &, P...), A... arguments) {
+    std::unique_ptr<Block> running(new Block());
+    uint3 place;
+    for (place.z = 0; place.z < grid.z; place.z++)
+        for (place.y = 0; place.y < grid.y; place.y++)
+            for (place.x = 0; place.x < grid.x; place.x++)
+                running->run(grid, block, place, [&](Thread &thread) { kernel(thread, arguments...); });
+}
+
+// Subnormal floats.
+
+#if defined __SSE__ || defined _M_X64 || defined __aarch64__
+#if defined __aarch64__
+typedef unsigned long long FloatMode;
+inline FloatMode float_mode() {
+    FloatMode mode;
+    asm volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+inline void set_float_mode(FloatMode mode) { asm volatile("msr fpcr, %0" : : "r"(mode)); }
+static const FloatMode FLUSHING = 1ull << 24;
+#else
+typedef unsigned FloatMode;
+inline FloatMode float_mode() { return _mm_getcsr(); }
+inline void set_float_mode(FloatMode mode) { _mm_setcsr(mode); }
+static const FloatMode FLUSHING = 0x8040;
+#endif
+
+// Makes the processor treat subnormal numbers as zeros, doubles among them, as long as it exists.
+class FlushSubnormals {
+    FloatMode before;
+
+public:
+    FlushSubnormals() : before(float_mode()) { set_float_mode(before | FLUSHING); }
+    ~FlushSubnormals() { set_float_mode(before); }
+};
+
+inline bool flushes() { return (float_mode() & FLUSHING) != 0; }
+#else
+inline bool flushes() { return false; }
+#endif
+
+// What only moves a float doesn't flush it by itself.
+inline float flushed(float x) {
+    return std::fabs(x) < 1.17549435e-38f && flushes() ? std::copysign(0.0f, x) : x;
+}
+
+// Bits of numbers.
+
+template <class A, class B> inline A bits_of(B b) {
+    static_assert(sizeof(A) == sizeof(B), "of one size");
+    A a;
+    memcpy(&a, &b, sizeof a);
+    return a;
+}
+inline int int_bits(float x) { return bits_of<int>(x); }
+inline unsigned uint_bits(float x) { return bits_of<unsigned>(x); }
+inline float float_of_bits(int x) { return bits_of<float>(x); }
+inline long long long_bits(double x) { return bits_of<long long>(x); }
+inline double double_of_bits(long long x) { return bits_of<double>(x); }
+inline int high_word(double x) { return (int)(long_bits(x) >> 32); }
+inline int low_word(double x) { return (int)long_bits(x); }
+inline double double_of_words(int high, int low) {
+    return double_of_bits((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
+}
+
+// Floating-point numbers. Nothing is computed at another time than between the changes of the rounding mode.
+
+template <class T> inline T opaque(T value) {
+    volatile T kept = value;
+    return kept;
+}
+template <class F> inline auto rounded(int mode, F f) -> decltype(f()) {
+    fesetround(mode);
+    auto result = opaque(f());
+    fesetround(FE_TONEAREST);
+    return result;
+}
+
+// What is too large or too small for an integer becomes the last one; NaN becomes 0, or the highest bit alone if a number has
+// 64 bits.
+template <class T, class F> inline T to_integer(int mode, F f) {
+    if (f != f) return sizeof(T) == 8 || sizeof(F) == 8 ? (T)(1ull << (sizeof(T) * 8 - 1)) : 0;
+    f = rounded(mode, [=] { return std::nearbyint(opaque(f)); });
+    const bool has_sign = std::is_signed<T>::value;
+    const F end = std::ldexp((F)1, sizeof(T) * 8 - has_sign);
+    const T most = has_sign ? (T)((1ull << (sizeof(T) * 8 - 1)) - 1) : (T)~0ull;
+    if (f >= end) return most;
+    if (has_sign ? f < -end : f < 0) return has_sign ? (T)(1ull << (sizeof(T) * 8 - 1)) : 0;
+    return (T)f;
+}
+
+#define UNSHADE_FLOAT(T, N, M)                                                                                  \
+    inline T add_##N(T a, T b) { return rounded(M, [=] { return opaque(a) + opaque(b); }); }                    \
+    inline T subtract_##N(T a, T b) { return rounded(M, [=] { return opaque(a) - opaque(b); }); }               \
+    inline T multiply_##N(T a, T b) { return rounded(M, [=] { return opaque(a) * opaque(b); }); }               \
+    inline T divide_##N(T a, T b) { return rounded(M, [=] { return opaque(a) / opaque(b); }); }                 \
+    inline T sqrt_##N(T a) { return rounded(M, [=] { return std::sqrt(opaque(a)); }); }                         \
+    inline T fma_##N(T a, T b, T c) { return rounded(M, [=] { return std::fma(opaque(a), opaque(b), opaque(c)); }); } \
+    inline int to_int_##N(T x) { return to_integer<int>(M, x); }                                                \
+    inline unsigned to_uint_##N(T x) { return to_integer<unsigned>(M, x); }                                     \
+    inline long long to_long_##N(T x) { return to_integer<long long>(M, x); }                                   \
+    inline unsigned long long to_ulong_##N(T x) { return to_integer<unsigned long long>(M, x); }
+#define UNSHADE_CONVERT(F, N, M)                                                                                \
+    inline float to_float_##N(F x) { return rounded(M, [=] { return (float)opaque(x); }); }                     \
+    inline double to_double_##N(F x) { return rounded(M, [=] { return (double)opaque(x); }); }
+#define UNSHADE_ROUNDING(N, M)                                                                                  \
+    UNSHADE_FLOAT(float, N, M) UNSHADE_FLOAT(double, N, M)                                                      \
+    UNSHADE_CONVERT(int, N, M) UNSHADE_CONVERT(unsigned, N, M) UNSHADE_CONVERT(long long, N, M)                 \
+    UNSHADE_CONVERT(unsigned long long, N, M) UNSHADE_CONVERT(double, N, M)
+UNSHADE_ROUNDING(rn, FE_TONEAREST)
+UNSHADE_ROUNDING(rz, FE_TOWARDZERO)
+UNSHADE_ROUNDING(ru, FE_UPWARD)
+UNSHADE_ROUNDING(rd, FE_DOWNWARD)
+#undef UNSHADE_FLOAT
+#undef UNSHADE_CONVERT
+#undef UNSHADE_ROUNDING
+
+// Of a number and NaN the number; of two zeros the one with the sign is less.
+template <class T> inline T least_or_most(T a, T b, bool most) {
+    if (a != a) return b;
+    if (b != b) return a;
+    bool first = a == b ? std::signbit(a) : a < b;
+    return first == most ? b : a;
+}
+inline float min(float a, float b) { return flushed(least_or_most(a, b, false)); }
+inline float max(float a, float b) { return flushed(least_or_most(a, b, true)); }
+inline double min(double a, double b) { return least_or_most(a, b, false); }
+inline double max(double a, double b) { return least_or_most(a, b, true); }
+inline float saturate(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+inline float reciprocal_sqrt(float x) { return (float)(1.0 / std::sqrt((double)x)); }
+
+// Integers.
+
+inline int min(int a, int b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a < b ? b : a; }
+inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
+inline long long min(long long a, long long b) { return a < b ? a : b; }
+inline long long max(long long a, long long b) { return a < b ? b : a; }
+inline unsigned long long min(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+inline unsigned long long max(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+inline int count_ones(unsigned x) {
+    int count = 0;
+    for (; x; x &= x - 1) count++;
+    return count;
+}
+inline int count_ones_long(unsigned long long x) { return count_ones((unsigned)x) + count_ones((unsigned)(x >> 32)); }
+inline int leading_zeros_long(unsigned long long x) {
+    int count = 64;
+    for (; x; x >>= 1) count--;
+    return count;
+}
+inline int leading_zeros(unsigned x) { return leading_zeros_long(x) - 32; }
+inline unsigned reverse_bits(unsigned x) {
+    unsigned reversed = 0;
+    for (int i = 0; i < 32; i++) reversed |= (x >> i & 1) << (31 - i);
+    return reversed;
+}
+inline int multiply_high_signed(int a, int b) { return (int)((long long)a * b >> 32); }
+inline unsigned multiply_high(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+inline unsigned long long multiply_high_long(unsigned long long a, unsigned long long b) {
+    unsigned long long low = (a & 0xffffffff) * (b & 0xffffffff);
+    unsigned long long middle = (a >> 32) * (b & 0xffffffff) + (low >> 32);
+    unsigned long long other = (a & 0xffffffff) * (b >> 32) + (middle & 0xffffffff);
+    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
+inline unsigned permute_bytes(unsigned a, unsigned b, unsigned selector) {
+    unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned pick = selector >> (4 * i) & 15, byte = both >> (8 * (pick & 7)) & 255;
+        if (pick & 8) byte = byte & 128 ? 255 : 0;
+        result |= byte << (8 * i);
+    }
+    return result;
+}
+template <class F> inline unsigned each_byte(unsigned a, unsigned b, F f) {
+    unsigned result = 0;
+    for (int i = 0; i < 32; i += 8) result |= (unsigned)(f((int)(a >> i & 255), (int)(b >> i & 255)) & 255) << i;
+    return result;
+}
+inline unsigned add_bytes(unsigned a, unsigned b) { return each_byte(a, b, [](int x, int y) { return x + y; }); }
+inline unsigned min_bytes(unsigned a, unsigned b) { return each_byte(a, b, [](int x, int y) { return x < y ? x : y; }); }
+inline unsigned byte_differences(unsigned a, unsigned b) {
+    return each_byte(a, b, [](int x, int y) { return x < y ? y - x : x - y; });
+}
+inline unsigned sum_of_byte_differences(unsigned a, unsigned b) {
+    unsigned d = byte_differences(a, b);
+    return (d & 255) + (d >> 8 & 255) + (d >> 16 & 255) + (d >> 24);
+}
+
+// Memory: no other thread of the launch runs meanwhile.
+
+template <class T> struct Same {
+    typedef T type;
+};
+template <class T> inline T atomic_exchange(T *p, typename Same<T>::type x) {
+    T old = *p;
+    *p = x;
+    return old;
+}
+template <class T> inline T atomic_add(T *p, typename Same<T>::type x) { return atomic_exchange(p, (T)(*p + x)); }
+template <class T> inline T atomic_min(T *p, typename Same<T>::type x) { return atomic_exchange(p, *p < x ? *p : x); }
+template <class T> inline T atomic_max(T *p, typename Same<T>::type x) { return atomic_exchange(p, *p < x ? x : *p); }
+template <class T> inline T atomic_and(T *p, typename Same<T>::type x) { return atomic_exchange(p, (T)(*p & x)); }
+template <class T> inline T atomic_or(T *p, typename Same<T>::type x) { return atomic_exchange(p, (T)(*p | x)); }
+template <class T> inline T atomic_xor(T *p, typename Same<T>::type x) { return atomic_exchange(p, (T)(*p ^ x)); }
+inline unsigned atomic_inc(unsigned *p, unsigned most) { return atomic_exchange(p, *p >= most ? 0 : *p + 1); }
+inline unsigned atomic_dec(unsigned *p, unsigned most) {
+    return atomic_exchange(p, *p == 0 || *p > most ? most : *p - 1);
+}
+template <class T>
+inline T atomic_compare_exchange(T *p, typename Same<T>::type expected, typename Same<T>::type x) {
+    return atomic_exchange(p, *p == expected ? x : *p);
+}
+inline unsigned atomic_safe_add(unsigned *p, unsigned x) { return atomic_add(p, x); }
+inline void memory_fence() {}
+inline void trap() { abort(); }
+inline void assert_failed(const void *condition, const void *file, unsigned line, const void *function, unsigned long long) {
+    fprintf(stderr, "%s:%u: %s: %s does not hold\n", (const char *)file, line, (const char *)function,
+                 (const char *)condition);
+    abort();
+}
+
+// Images: what textures and surfaces access. Elements have up to four words of 32 bits. Samples take the nearest element,
+// those outside the one at the edge; there is one level. `handle` makes the 64-bit number that a kernel takes for a texture or
+// surface object; a texture or surface that is a variable has a pointer to its image.
+
+struct Image {
+    unsigned width, height, depth;
+    unsigned element_size;
+    void *data;
+
+    unsigned char *element(long long x, long long y, long long z) const {
+        return (unsigned char *)data + ((z * height + y) * width + x) * element_size;
+    }
+    // Zero outside.
+    template <class T> T fetch(long long x, long long y, long long z) const {
+        unsigned words[4] = {0, 0, 0, 0};
+        if (x >= 0 && y >= 0 && z >= 0 && x < width && y < height && z < depth)
+            memcpy(words, element(x, y, z), element_size < sizeof words ? element_size : sizeof words);
+        T value;
+        memcpy((void *)&value, words, sizeof value);
+        return value;
+    }
+    template <class T> T sample(float x, float y, float z) const {
+        return fetch<T>(nearest(x, width), nearest(y, height), nearest(z, depth));
+    }
+    static long long nearest(float x, unsigned size) {
+        return x >= (float)size ? size - 1ll : x >= 0 ? (long long)x : 0;
+    }
+};
+
+inline unsigned long long handle(const Image &image) { return (unsigned long long)(uintptr_t)&image; }
+
+template <class T> struct Texture {
+    const Image *image;
+};
+struct Surface {
+    const Image *image;
+};
+
+// What an access outside of a surface does: it ends the program, goes to the nearest element, or reads zero and writes
+// nothing.
+enum Outside { TRAP, CLAMP, ZERO };
+
+// Returns the place of an element whose x coordinate is in bytes.
+inline unsigned char *in_surface(const Image &image, size_t size, int x, int y, int z, Outside outside) {
+    long long row = (long long)image.width * image.element_size;
+    bool inside = x >= 0 && y >= 0 && z >= 0 && x + (long long)size <= row && y < (long long)image.height &&
+                  z < (long long)image.depth;
+    if (!inside && outside == TRAP) {
+        fprintf(stderr, "outside of a surface: %d %d %d\n", x, y, z);
+        abort();
+    }
+    if (!inside && outside == ZERO) return nullptr;
+    long long at[3] = {x, y, z}, last[3] = {row - (long long)size, image.height - 1ll, image.depth - 1ll};
+    for (int i = 0; i < 3; i++) at[i] = at[i] < 0 ? 0 : at[i] > last[i] ? last[i] : at[i];
+    return image.element(0, at[1], at[2]) + at[0];
+}
+template <class T> inline T read_surface(const Image &image, int x, int y, int z, Outside outside) {
+    T value;
+    memset((void *)&value, 0, sizeof value);
+    if (unsigned char *place = in_surface(image, sizeof value, x, y, z, outside))
+        memcpy((void *)&value, place, sizeof value);
+    return value;
+}
+template <class T> inline void write_surface(T value, const Image &image, int x, int y, int z, Outside outside) {
+    if (unsigned char *place = in_surface(image, sizeof value, x, y, z, outside))
+        memcpy((void *)place, &value, sizeof value);
+}
+
+// `sample_2d(picture, x, y)` of a texture, `sample_2d<float4>(object, x, y)` of a texture object. The last coordinate of an
+// array is the layer. The level of `sample_level_2d` and the like is ignored: there is one.
+#define UNSHADE_TEXTURE(NAME, CALL, ...)                                                                     \
+    template <class T> inline T NAME(const Texture<T> &texture, __VA_ARGS__) { return texture.image->CALL; } \
+    template <class T> inline T NAME(unsigned long long object, __VA_ARGS__) {                               \
+        return ((const Image *)(uintptr_t)object)->CALL;                                                     \
+    }
+UNSHADE_TEXTURE(sample_1d, template sample<T>(x, 0, 0), float x)
+UNSHADE_TEXTURE(sample_1d_array, template sample<T>(x, (float)layer, 0), float x, int layer)
+UNSHADE_TEXTURE(sample_2d, template sample<T>(x, y, 0), float x, float y)
+UNSHADE_TEXTURE(sample_2d_array, template sample<T>(x, y, (float)layer), float x, float y, int layer)
+UNSHADE_TEXTURE(sample_3d, template sample<T>(x, y, z), float x, float y, float z)
+UNSHADE_TEXTURE(sample_level_1d, template sample<T>(x, 0, 0), float x, float)
+UNSHADE_TEXTURE(sample_level_1d_array, template sample<T>(x, (float)layer, 0), float x, int layer, float)
+UNSHADE_TEXTURE(sample_level_2d, template sample<T>(x, y, 0), float x, float y, float)
+UNSHADE_TEXTURE(sample_level_2d_array, template sample<T>(x, y, (float)layer), float x, float y, int layer, float)
+UNSHADE_TEXTURE(sample_level_3d, template sample<T>(x, y, z), float x, float y, float z, float)
+UNSHADE_TEXTURE(fetch_1d, template fetch<T>(x, 0, 0), int x)
+#undef UNSHADE_TEXTURE
+
+// `read_2d<float>(surface, x, y)` and `write_2d<float>(value, surface, x, y)`, with a surface or a surface object.
+#define UNSHADE_SURFACE(SHAPE, X, Y, Z, ...)                                                                 \
+    template <class T> inline T read_##SHAPE(const Surface &surface, __VA_ARGS__, Outside outside = TRAP) {  \
+        return read_surface<T>(*surface.image, X, Y, Z, outside);                                            \
+    }                                                                                                        \
+    template <class T> inline T read_##SHAPE(unsigned long long object, __VA_ARGS__, Outside outside = TRAP) { \
+        return read_surface<T>(*(const Image *)(uintptr_t)object, X, Y, Z, outside);                         \
+    }                                                                                                        \
+    template <class T>                                                                                       \
+    inline void write_##SHAPE(T value, const Surface &surface, __VA_ARGS__, Outside outside = TRAP) {        \
+        write_surface(value, *surface.image, X, Y, Z, outside);                                              \
+    }                                                                                                        \
+    template <class T>                                                                                       \
+    inline void write_##SHAPE(T value, unsigned long long object, __VA_ARGS__, Outside outside = TRAP) {     \
+        write_surface(value, *(const Image *)(uintptr_t)object, X, Y, Z, outside);                           \
+    }
+UNSHADE_SURFACE(1d, x, 0, 0, int x)
+UNSHADE_SURFACE(1d_array, x, layer, 0, int x, int layer)
+UNSHADE_SURFACE(2d, x, y, 0, int x, int y)
+UNSHADE_SURFACE(2d_array, x, y, layer, int x, int y, int layer)
+UNSHADE_SURFACE(3d, x, y, z, int x, int y, int z)
+#undef UNSHADE_SURFACE
+
+// Instructions that have no name in C++ or CUDA. The decompiler writes these functions into CUDA C.
+
+template <class T> inline T shift_left(T x, unsigned int n) { return n < sizeof(T) * 8 ? x << n : 0; }
+template <class T> inline T shift_right(T x, unsigned int n) { return n < sizeof(T) * 8 ? x >> n : 0; }
+template <class T> inline T shift_right_signed(T x, unsigned int n)
+{
+    return x >> (n < sizeof(T) * 8 ? n : sizeof(T) * 8 - 1);
+}
+inline bool signed_carry(long long a, long long b) { return (int)(a + b) != a + b; }
+inline bool signed_borrow(long long a, long long b) { return (int)(a - b) != a - b; }
+inline float flush_to_zero(float x) { return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x; }
+inline float half_to_float(unsigned int h)
+{
+    unsigned int rest = h & 0x7fff, normal = rest < 0x7c00 ? (rest << 13) + 0x38000000 : 0x7f800000;
+    float size = rest < 0x400 ? (float)rest * 5.9604644775390625e-08f : float_of_bits(normal);
+    return rest > 0x7c00 ? float_of_bits(0x7fffffff) : (h & 0x8000) != 0 ? -size : size;
+}
+inline unsigned int float_to_half(float x, int rounding)
+{
+    unsigned int bits = int_bits(x), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000)
+        return 0x7fff;
+    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;
+    if (rest >= 0x47800000)
+        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;
+    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);
+    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;
+    if (shift > 31)
+        return sign | (away && rest != 0 ? 1 : 0);
+    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);
+    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;
+    return sign | (whole + up);
+}
+inline unsigned int double_to_half(double x, int rounding)
+{
+    float f = (float)(fabs(x) < 1e6 || !(fabs(x) < 1e300 * 1e10) ? x : copysign(1e6, x));
+    unsigned int bits = int_bits(f);
+    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)
+        f = float_of_bits(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);
+    unsigned int sign = int_bits(f) >> 16 & 0x8000, rest = int_bits(f) & 0x7fffffff;
+    if (rest > 0x7f800000)
+        return 0x7fff;
+    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;
+    if (rest >= 0x47800000)
+        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;
+    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);
+    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;
+    if (shift > 31)
+        return sign | (away && rest != 0 ? 1 : 0);
+    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);
+    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;
+    return sign | (whole + up);
+}
+inline float fmul_zero_wins(float a, float b, int rounding, int scale)
+{
+    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};
+    double x = (double)a * b * scales[scale & 7];
+    if (a == 0.0f || b == 0.0f)
+        return 0.0f;
+    return rounding == 0 ? (float)x : rounding == 1 ? to_float_rd(x) : rounding == 2 ? to_float_ru(x) : to_float_rz(x);
+}
+inline float fma_zero_wins(float a, float b, float c, int rounding)
+{
+    if (a == 0.0f || b == 0.0f)
+        a = b = 0.0f;
+    return rounding == 0 ? fmaf(a, b, c) : rounding == 1 ? fma_rd(a, b, c) : rounding == 2 ? fma_ru(a, b, c) : fma_rz(a, b, c);
+}
+inline float fmul_scaled(float a, float b, int rounding, int scale)
+{
+    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};
+    double x = (double)a * b * scales[scale & 7];
+    return rounding == 0 ? (float)x : rounding == 1 ? to_float_rd(x) : rounding == 2 ? to_float_ru(x) : to_float_rz(x);
+}
+inline long long or_if_nan(long long x, double of, long long instead) { return of != of ? instead : x; }
+inline bool fdivide_is_hard(float a, float b)
+{
+    int x = (int)(int_bits(a) >> 23 & 255), y = (int)(int_bits(b) >> 23 & 255), q = x - y + 127;
+    return x <= 24 || x > 254 || y == 0 || y >= 252 || q <= 24 || q >= 253;
+}
+inline bool ddivide_is_hard(double a, double b)
+{
+    int x = (int)(long_bits(a) >> 52 & 2047), y = (int)(long_bits(b) >> 52 & 2047), q = x - y + 1023;
+    return x <= 53 || x > 2046 || y == 0 || y >= 2044 || q <= 53 || q >= 2045;
+}
+inline unsigned int reciprocal64_high(unsigned int high)
+{
+    return (unsigned int)(long_bits(1.0 / double_of_bits((long long)high << 32)) >> 32);
+}
+inline unsigned int reciprocal_sqrt64_high(unsigned int high)
+{
+    return (unsigned int)(long_bits(1.0 / sqrt(double_of_bits((long long)high << 32))) >> 32);
+}
+inline long long clamp_integer(long long x, bool has_sign, int type)
+{
+    int bits = 8 << (type & 3);
+    long long low = type < 4 ? 0 : -(1ll << (bits - 1)), high = type < 4 ? bits < 64 ? (1ll << bits) - 1 : -1 : (long long)((1ull << (bits - 1)) - 1);
+    if (!has_sign && x < 0)
+        return type == 3 ? x : high;
+    return x < low ? low : high >= 0 && x > high ? high : x;
+}
+inline unsigned int select_bytes(unsigned int a, unsigned int b, unsigned int selector, int mode)
+{
+    const unsigned int tables[7][4] = {{0, 0, 0, 0}, {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123}, {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333}, {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+    if (mode != 0)
+        selector = mode < 7 ? tables[mode][selector & 3] : selector & 0x7777;
+    unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned int result = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned int nibble = selector >> i * 4, byte = (unsigned int)(both >> (nibble & 7) * 8) & 255;
+        result |= (nibble & 8 ? byte & 128 ? 255u : 0u : byte) << i * 8;
+    }
+    return result;
+}
+inline unsigned int surface_clamp(unsigned int x, unsigned int descriptor, unsigned int added, int has_sign, int geometry, int two_dimensions)
+{
+    long long at = (has_sign ? (long long)(int)x : (long long)x) + (int)added;
+    bool lines = geometry < 5 ? descriptor >> 21 & 1 : geometry < 10, plain = lines && !two_dimensions;
+    unsigned int bound = (plain ? descriptor : descriptor & 0xfffff) & ~((1u << geometry % 5) - 1);
+    bool outside = at < 0 || at > bound;
+    unsigned int inside = at < 0 ? 0 : at > bound ? bound : (unsigned int)at, size = descriptor >> 26 & 7;
+    if (plain)
+        return inside;
+    unsigned int packed = lines ? inside & 0xfffff | size << 27 | 1u << 30 : inside >> (descriptor >> 22 & 15) & 0xffff | (inside << size & 255) << 16 | (descriptor >> 29) << 27;
+    return packed | (unsigned int)outside << 31;
+}
+inline bool surface_clamp_outside(unsigned int x, unsigned int descriptor, unsigned int added, int has_sign, int geometry, int two_dimensions)
+{
+    long long at = (has_sign ? (long long)(int)x : (long long)x) + (int)added;
+    bool lines = geometry < 5 ? descriptor >> 21 & 1 : geometry < 10, plain = lines && !two_dimensions;
+    unsigned int bound = (plain ? descriptor : descriptor & 0xfffff) & ~((1u << geometry % 5) - 1);
+    return at < 0 || at > bound;
+}
+inline unsigned int surface_bitfield(unsigned int x, unsigned int y, unsigned int z, int three_dimensions)
+{
+    if ((x | y) >> 30 & 1) {
+        unsigned int size = x >> 27 & 7;
+        return (z & 255) << size & 255 | size << 12 | 1 << 11;
+    }
+    unsigned int inside = x >> 16 & 15 | (y >> 16 & 3) << 4 | (x >> 20 & 1) << 6 | (y >> 18 & 1) << 7 | (x >> 21 & 1) << 8;
+    unsigned int in_x = x >> 27 & 1, in_y = y >> 27 & 7, in_z = three_dimensions ? z >> 27 & 7 : 0;
+    unsigned int tile_x = x >> 22 & 3 & ((1u << in_x) - 1), tile_y = y >> 19 & 31 & ((1u << (in_y < 5 ? in_y : 5)) - 1), tile_z = z >> 16 & 255 & ((1u << (in_z < 5 ? in_z : 5)) - 1);
+    unsigned int tile = ((tile_z << in_y | tile_y) << in_x | tile_x) & (in_x ? 0x7ff : 0x3ff);
+    return inside | (in_x + in_y + in_z & 15) << 12 | tile << 16;
+}
+inline bool surface_bitfield_outside(unsigned int x, unsigned int y, unsigned int z, int three_dimensions)
+{
+    return (x | y | (three_dimensions ? z : 0)) >> 31;
+}
+inline unsigned int surface_address(unsigned int block, unsigned int merged, unsigned int base)
+{
+    unsigned int shift = merged >> 12 & 15;
+    if (merged >> 11 & 1)
+        return base + ((shift < 8 ? block >> (8 - shift) : block << (shift - 8)) & 0xffffff);
+    return base + ((block << (shift + 1) | (merged >> 16 & 0x7ff) << 1 | merged >> 8 & 1) & 0x7ffffff);
+}
+inline unsigned int mad_descriptor(unsigned int a, unsigned int b, unsigned int c)
+{
+    unsigned int x = b >> 30 == 0 ? a : b >> 30 == 1 ? a & 0xffffff : b >> 30 == 2 ? a & 0xffff : a >> 16;
+    unsigned int z = (b >> 26 & 3) == 1 ? c & 0xffffff : (b >> 26 & 3) == 2 ? c & 0xffff : c;
+    return x * (b >> 28 & 1 ? b & 0xffffff : b & 0xffff) + z;
+}
+inline long long video_part(unsigned int x, int type)
+{
+    int part = type & 7;
+    unsigned int value = part < 4 ? x >> part * 8 & 255 : part == 4 ? x & 65535 : part == 5 ? x >> 16 : x;
+    if (!(type & 8))
+        return value;
+    return part < 4 ? (long long)(signed char)value : part < 6 ? (long long)(short)value : (long long)(int)value;
+}
+inline long long video_clamp(long long x, bool has_sign)
+{
+    long long low = has_sign ? -2147483648ll : 0, high = has_sign ? 2147483647ll : 4294967295ll;
+    return x < low ? low : x > high ? high : x;
+}
+inline unsigned int video_simd(int code, int types, int variant, unsigned int a, unsigned int b, unsigned int c, int first, int second, int negate_a, int negate_b, int mask, int combined, int sum, int has_sign, int clamp)
+{
+    const unsigned short first_bytes[14] = {0x0000, 0x1111, 0x2222, 0x3333, 0x3210, 0x4321, 0x5432, 0x6543, 0x3201, 0x3012, 0x0213, 0x3120, 0x1230, 0x2310};
+    const unsigned short second_bytes[11] = {0x4444, 0x5555, 0x6666, 0x7777, 0x7654, 0x6543, 0x5432, 0x4321, 0x4567, 0x6745, 0x5476};
+    int width = code & 8 ? 8 : 16, lanes = 32 / width, op = code & 7;
+    unsigned int limit = (1u << width) - 1, third = op == 5 ? 0 : c, word = 0;
+    long long total = 0;
+    for (int lane = 0; lane < lanes; lane++) {
+        long long part[2], old = third >> lane * width & limit;
+        for (int i = 0; i < 2; i++) {
+            int select = (i ? second : first) & 255, other = (i ? first : second) & 255;
+            int from = i && select == 255 ? lanes + lane : width == 8 ? (i ? second_bytes[select < 11 ? select : 4] : first_bytes[select < 14 ? select : 4]) >> lane * 4 & 15 : !i && other == 255 ? select >> lane & 1 : select >> lane * 2 & 3;
+            part[i] = (from >= lanes ? b : a) >> (from & (lanes - 1)) * width & limit;
+            if (types >> i & 1 && part[i] >> (width - 1))
+                part[i] -= (long long)limit + 1;
+            if (i ? negate_b : negate_a)
+                part[i] = -part[i];
+        }
+        if (has_sign && old >> (width - 1))
+            old -= (long long)limit + 1;
+        long long x = part[0], y = part[1], value = old;
+        int distance = variant ? (int)(y & (width - 1)) : y < 0 ? 0 : y > width ? width : (int)y;
+        if (mask >> lane & 1) {
+            switch (op) {
+            case 0: value = x + y; break;
+            case 1: value = (x + y + (x + y >= 0)) >> 1; break;
+            case 2: value = x < y ? y - x : x - y; break;
+            case 3: value = (x < y) == !variant ? x : y; break;
+            case 4: value = variant >> 0 & 1 && x < y || variant >> 1 & 1 && x == y || variant >> 2 & 1 && x > y; break;
+            case 5: value = c & 1 ? x : y; break;
+            case 6: value = x >> distance; break;
+            default: value = (long long)((unsigned long long)x << distance);
+            }
+            long long low = has_sign ? -(long long)(limit >> 1) - 1 : 0, high = has_sign ? limit >> 1 : limit;
+            if (clamp)
+                value = value < low ? low : value > high ? high : value;
+            total += value;
+            if (combined == 1 && old < value || combined == 2 && old > value)
+                value = old;
+        }
+        word |= ((unsigned int)value & limit) << lane * width;
+    }
+    if (combined == 4 || sum == 1)
+        return third + (unsigned int)total;
+    if (combined == 5 || combined == 6) {
+        bool is_less = has_sign ? (int)word < (int)third : word < third;
+        return is_less == (combined == 5) ? word : third;
+    }
+    return word;
+}
+
+} // namespace unshade
+
+#endif
