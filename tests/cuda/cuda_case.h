@@ -26,8 +26,8 @@ template <size_t K> static int run_placed(const Kernel (&kernels)[K], int count,
         std::string name = take_name(in);
         unsigned sizes[6];
         for (unsigned &size : sizes) size = take_number(in);
-        gridDim = dim3(sizes[0], sizes[1], sizes[2]);
-        blockDim = dim3(sizes[3], sizes[4], sizes[5]);
+        grid_size = unshade::Size(sizes[0], sizes[1], sizes[2]);
+        block_size = unshade::Size(sizes[3], sizes[4], sizes[5]);
         std::vector<Range> ranges(take_number(in));
         for (Range &range : ranges) {
             if (fread(&range.address, 8, 1, in) != 1) return 3;

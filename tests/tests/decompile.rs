@@ -3,6 +3,7 @@
 //! Requires g++.
 
 use std::collections::BTreeMap;
+use unshade::decompiler::c::{CPP, CUDA, Language};
 use unshade::decompiler::types::{NumberKind, Type};
 use unshade::decompiler::{Options, Parameter, Source, decompile, sass};
 use unshade::nv::Cubin;
@@ -288,8 +289,19 @@ fn deep_graphs_become_text_of_some_depth() {
 }
 
 #[test]
-fn the_c_does_what_the_source_and_the_machine_code_do() {
+fn cuda_c_does_what_the_machine_code_does() {
+    compare_with_machine_code(&CUDA);
+}
+
+#[test]
+fn cpp_does_what_the_machine_code_does() {
+    compare_with_machine_code(&CPP);
+}
+
+/// Compiles all kernels that have cases, and compares their runs with the emulator.
+fn compare_with_machine_code(language: &'static Language) {
     let all = cases::all();
+    let options = Options { language, ..Options::default() };
     let mut sources = BTreeMap::new();
     let mut decompiled = Vec::new();
     let mut left_out = Vec::new();
@@ -299,7 +311,7 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
         let wanted =
             |function: &unshade::nv::function::Function<'_>| function.name() == case.kernel.as_bytes();
         let mut diagnostics = Diagnostics::new();
-        unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut diagnostics, &mut |function| {
+        unshade::decompile::cubin(&cubin, &wanted, &options, &mut diagnostics, &mut |function| {
             match function.result {
                 Err(fault) => left_out.push(format!("{}: {fault}", case.kernel)),
                 // The text reports what has no C equivalent.
@@ -313,7 +325,11 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
             }
         });
     }
-    let scratch = std::env::temp_dir().join(format!("unshade-decompile-{}", std::process::id()));
+    let scratch = std::env::temp_dir().join(format!(
+        "unshade-{}-{}",
+        language.name.replace(' ', "-"),
+        std::process::id()
+    ));
     std::fs::create_dir_all(&scratch).unwrap();
     let cases: Vec<cases::Case> = decompiled.iter().map(|pair| pair.1.clone()).collect();
     let program = match host::Program::new(&cases, &sources).compile(&scratch) {
@@ -344,7 +360,7 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
             }
         }
     }
-    println!("{} kernels as C, {} left out", decompiled.len(), left_out.len());
+    println!("{} kernels as {}, {} left out", decompiled.len(), language.name, left_out.len());
     for line in &left_out {
         println!("  {line}");
     }

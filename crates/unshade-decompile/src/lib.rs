@@ -58,7 +58,7 @@ use crate::ir::{BlockId, Module, ValueId, ValueMap};
 use ir::code::Code;
 use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
-use ir::{Op, SourceVariable};
+use ir::{Function, Number, Op, Operand, SourceVariable};
 use named::NamedValues;
 pub use nvidia::{Functions, Source, decompile, decompile_cached, decompile_observed, device_functions};
 use pass::idiom::Idioms;
@@ -224,7 +224,9 @@ pub fn decompile_module(
     observe("lift", &module);
     let idioms = &mut cache.idioms;
     pass::run(&mut module, idioms, observe);
-    module.flushes |= !options.explicit_flushes && (idioms.remove_flushes)(&mut module.function);
+    let is_explicit =
+        options.explicit_flushes || options.language.flushes_by_itself() && has_doubles(&module.function);
+    module.flushes |= !is_explicit && (idioms.remove_flushes)(&mut module.function);
     let keeps_subnormals = !module.flushes && (idioms.depends_on_flushes)(&module.function);
     observe("flush", &module);
     let graph = Graph::new(&module.function);
@@ -294,6 +296,21 @@ pub fn decompile_module(
         code,
         variables: named.types(&module, |id| if used[id] { types.of[id] } else { Type::Void }),
     }
+}
+
+/// Returns whether a function computes with doubles.
+fn has_doubles(function: &Function) -> bool {
+    let is_wide = |id: ValueId| function.width(id) == 64;
+    function.values.entries().any(|(id, value)| match value.op {
+        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt | Op::FloatConvert => {
+            is_wide(id) || is_wide(function.input(id, 0))
+        }
+        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => {
+            is_wide(function.input(id, 0))
+        }
+        Op::Call(call) => call.signature().has(Operand::Number(Number::F64)),
+        _ => false,
+    })
 }
 
 /// Counts the uses of registers that a call has left undefined, or that a device function's caller has not set: the

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use symbols::{CubinSymbols, FunctionReferences};
 use unshade_core::Diagnostics;
+use unshade_decompile::c::Language;
 pub use unshade_decompile::nvidia::passes;
 use unshade_decompile::nvidia::{self, decompile_observed};
 pub use unshade_decompile::pass::Observer;
@@ -210,8 +211,15 @@ impl<'a, 'c> Input<'a, 'c> {
 }
 
 /// Returns whether some functions need the compiler option `-ftz=true` and others must not have it: then
-/// [`Options::explicit_flushes`] makes a text that is right without it.
-pub fn mixes_flushes(functions: &[FunctionC]) -> bool {
+/// [`Options::explicit_flushes`] makes a text that is right without it. In a language where functions set the mode
+/// themselves, this matters only if they call others.
+pub fn mixes_flushes(functions: &[FunctionC], language: &Language) -> bool {
+    if language.flushes_by_itself() {
+        let results = functions.iter().filter_map(|function| function.result.as_ref().ok());
+        if results.into_iter().all(|one| one.callees.is_empty()) {
+            return false;
+        }
+    }
     let has = |wanted: &dyn Fn(&Decompiled) -> bool| {
         functions.iter().filter_map(|function| function.result.as_ref().ok()).any(wanted)
     };

@@ -63,7 +63,7 @@ impl Program {
     /// # Errors
     /// If there is no compiler, or it reports errors.
     pub fn compile(&self, folder: &Path) -> Result<PathBuf, HostError> {
-        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+        super::write_headers(folder).map_err(|error| HostError::Run(error.to_string()))?;
         let (source, program) = (folder.join("kernels.cpp"), folder.join("kernels"));
         std::fs::write(&source, &self.text).map_err(|error| HostError::Run(error.to_string()))?;
         let mut command = Command::new("g++");
@@ -72,7 +72,7 @@ impl Program {
         if cfg!(target_arch = "x86_64") {
             command.arg("-mfma");
         }
-        let output = command.arg("-I").arg(include).arg(&source).arg("-o").arg(&program).output();
+        let output = command.arg("-I").arg(folder).arg(&source).arg("-o").arg(&program).output();
         match output {
             Err(error) => Err(HostError::NoCompiler(format!("g++: {error}"))),
             Ok(output) if !output.status.success() => {
@@ -93,9 +93,9 @@ pub fn retry_options(found: &Decompiled) -> Option<Options> {
 /// Returns the entry for a kernel in the kernel list of a program: its name, and a function that launches it. Kernels
 /// whose source asks for `-ftz=true` flush subnormals.
 pub(super) fn entry(name: &str, expression: &str, source: &str) -> String {
-    let flushing = if source.contains("-ftz=true") { "cuda_host::Flushing flushing; " } else { "" };
+    let flushes = source.contains("-ftz=true");
     format!(
-        "{{\"{name}\", [](std::vector<cuda_host::Argument> &a) {{ {flushing}cuda_host::launch({expression}, a); }}}}"
+        "{{\"{name}\", [](std::vector<cuda_host::Argument> &a) {{ cuda_host::launch({expression}, a, {flushes}); }}}}"
     )
 }
 

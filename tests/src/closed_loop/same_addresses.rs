@@ -59,10 +59,7 @@ impl HostCompiler {
     /// If there is no g++, or the folder can't be written to.
     pub fn new(folder: &Path, optimisation: &'static str) -> Result<Self, String> {
         let compiler = Self { folder: folder.to_owned(), optimisation };
-        for header in ["cuda_host.h", "cuda_case.h"] {
-            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(header);
-            fs::copy(from, folder.join(header)).map_err(|error| format!("{header}: {error}"))?;
-        }
+        super::write_headers(folder).map_err(|error| format!("headers: {error}"))?;
         let mut command = compiler.command();
         command.args(["-x", "c++-header"]).arg(folder.join("cuda_case.h"));
         let output = command.arg("-o").arg(folder.join("cuda_case.h.gch")).output();

@@ -51,12 +51,32 @@ pub(crate) struct Args {
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
     #[arg(long, value_name = "NAME")]
     options: Vec<String>,
+    /// The language of the decompiler (decompile, decompile-run, decompile-loop).
+    #[arg(long, value_enum, default_value_t = Language::Cuda)]
+    language: Language,
     /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
     /// Write the compiled programs and the page of the documentation (witness).
     #[arg(long)]
     write: bool,
+}
+
+/// A language of the decompiler.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Language {
+    Cuda,
+    #[value(name = "c++", alias = "cpp")]
+    Cpp,
+}
+
+impl From<Language> for &'static unshade::decompiler::c::Language {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::Cuda => &unshade::decompiler::c::CUDA,
+            Language::Cpp => &unshade::decompiler::c::CPP,
+        }
+    }
 }
 
 /// The checks.
@@ -99,18 +119,19 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let language = args.language.into();
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
-        Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
+        Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
-            decompile::closed_loop::run(&args.kernels, &args.options, args.failures.as_deref())
+            decompile::closed_loop::run(&args.kernels, &args.options, language, args.failures.as_deref())
         }
         Format::DecompileInterpret => decompile::interpret::run(args.sample),
         Format::DecompileTypes => decompile::types::run(&args.kernels),
         Format::DecompilePasses => decompile::passes::run(args.sample),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
-        Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
+        Format::DecompileRun => decompile::agree::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),

@@ -1,12 +1,13 @@
 //! Arguments of commands that disassemble, decompile and assemble.
 
 use super::emulation::{Sizes, sizes};
-use super::{FolderArgs, SelectionArgs, TargetArgs, part_name, split_targets};
+use super::{FolderArgs, SelectionArgs, part_name, split_targets};
 use anyhow::Result;
 use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use unshade::decompiler::c::{CPP, CUDA, Language};
 use unshade::llvm::print::Dialect;
 use unshade::select::Selection;
 
@@ -130,8 +131,21 @@ impl From<DialectArg> for Dialect {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DecompileArgs {
+    /// Files, `file!path/inside`, or `-` for standard input; then functions: a name, /regular expression/ or #index
+    ///
+    /// The first argument is a file. Each later argument is a file too, as long as it exists and is `-` or contains
+    /// `.`, `/`, `!` or `@`: `./name` is a file, `name` is a function. From the first function on, all arguments are
+    /// functions. A file may also be a text that --print-after has written.
+    #[arg(required_unless_present = "header", value_name = "FILE|FUNCTION")]
+    arguments: Vec<OsString>,
     #[command(flatten)]
-    pub(crate) targets: TargetArgs,
+    selection: SelectionArgs,
+    /// The language to print
+    #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t = LanguageArg::Cuda)]
+    pub(crate) language: LanguageArg,
+    /// Print the header that C++ includes, instead of functions
+    #[arg(long, conflicts_with_all = ["arguments", "lines", "calls", "print_after", "verify"])]
+    pub(crate) header: bool,
     /// Show after each line the addresses of its instructions
     #[arg(long)]
     pub(crate) lines: bool,
@@ -171,6 +185,33 @@ pub(crate) struct DecompileArgs {
     /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+impl DecompileArgs {
+    /// Returns the files, and the functions that are selected in them.
+    pub(crate) fn targets(&self) -> Result<(&[OsString], Selection)> {
+        let (files, functions) = split_targets(&self.arguments);
+        Ok((files, self.selection.with(functions)?))
+    }
+}
+
+/// A language to decompile to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LanguageArg {
+    /// CUDA C
+    Cuda,
+    /// C++11 for any computer, with a header (--header)
+    #[value(name = "c++", alias = "cpp")]
+    Cpp,
+}
+
+impl From<LanguageArg> for &'static Language {
+    fn from(language: LanguageArg) -> Self {
+        match language {
+            LanguageArg::Cuda => &CUDA,
+            LanguageArg::Cpp => &CPP,
+        }
+    }
 }
 
 /// Returns the passes of the decompiler, with what they do.

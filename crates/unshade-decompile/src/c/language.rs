@@ -122,9 +122,11 @@ pub static CPP: Language = Language {
     reserved_prefixes: &["atomic_", "make_", "sample_", "UNSHADE_"],
 };
 
-impl Default for &'static Language {
-    fn default() -> Self {
-        &CUDA
+impl Language {
+    /// Returns whether functions make the processor flush subnormal floats to zero, doubles among them. Otherwise an option
+    /// of the compiler does, for floats of a whole file.
+    pub fn flushes_by_itself(&self) -> bool {
+        self.flush_statement.is_some()
     }
 }
 

@@ -14,7 +14,8 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompiler::{Decompiled, Options, c};
+use unshade::decompiler::c::{self, CUDA, Language};
+use unshade::decompiler::{Decompiled, Options};
 use unshade::nv::Cubin;
 use unshade::nv::cubin::Role;
 use unshade::nv::function::Function;
@@ -58,15 +59,19 @@ struct Counts {
     steps: u64,
 }
 
-pub(in super::super) fn run(sample: Option<usize>, failures: Option<&Path>) -> Result<()> {
+pub(in super::super) fn run(
+    sample: Option<usize>,
+    language: &'static Language,
+    failures: Option<&Path>,
+) -> Result<()> {
     let scratch = std::env::temp_dir().join(format!("unshade-decompile-run-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
-    let result = run_in(&scratch, sample.unwrap_or(SAMPLE), failures);
+    let result = run_in(&scratch, sample.unwrap_or(SAMPLE), language, failures);
     let _ = fs::remove_dir_all(&scratch);
     result
 }
 
-fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> {
+fn run_in(scratch: &Path, wanted: usize, language: &'static Language, failures: Option<&Path>) -> Result<()> {
     if let Some(folder) = failures {
         fs::create_dir_all(folder)?;
     }
@@ -91,8 +96,11 @@ fn run_in(scratch: &Path, wanted: usize, failures: Option<&Path>) -> Result<()> 
         }
         // Take as many as are probably needed.
         let chunk = &chunk[..chunk.len().min(missing.saturating_mul(4))];
-        let prepared: Vec<Result<Prepared, String>> =
-            chunk.par_iter().with_max_len(1).map(|(pair, name)| prepare(&pair.0, pair.1, name)).collect();
+        let prepared: Vec<Result<Prepared, String>> = chunk
+            .par_iter()
+            .with_max_len(1)
+            .map(|(pair, name)| prepare(&pair.0, pair.1, name, language))
+            .collect();
         counts.tried += prepared.len();
         let mut cases = Vec::new();
         for prepared in prepared {
@@ -148,7 +156,12 @@ impl Counts {
 }
 
 /// Decompiles a kernel and finds inputs for which it terminates and writes something.
-fn prepare(loaded: &Trials, data: &[u8], name: &str) -> Result<Prepared, String> {
+fn prepare(
+    loaded: &Trials,
+    data: &[u8],
+    name: &str,
+    language: &'static Language,
+) -> Result<Prepared, String> {
     let cubin = Cubin::read(Reader::new(data)).map_err(|error| error.to_string())?;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
     let decompile = |options: &Options| {
@@ -158,8 +171,8 @@ fn prepare(loaded: &Trials, data: &[u8], name: &str) -> Result<Prepared, String>
         });
         found.ok_or("there is no such function")?
     };
-    let mut found = decompile(&Options::default())?;
-    if let Some(options) = retry_options(&found) {
+    let mut found = decompile(&Options { language, ..Options::default() })?;
+    if let Some(options) = retry_options(&found).filter(|_| language == &CUDA) {
         found = decompile(&options)?;
     }
     if found.unlifted > 0 {
@@ -228,6 +241,7 @@ fn for_host(text: &str, cubin: &Cubin<'_>, loaded: &Trials, name: &str) -> Strin
             .strip_prefix("extern ")
             .unwrap_or(trimmed)
             .strip_prefix("__device__ unsigned char ")
+            .or_else(|| line.trim_start_matches("extern ").strip_prefix("unsigned char "))
             .filter(|rest| rest.ends_with("];"))
         {
             let variable = rest.split('[').next().unwrap_or("");

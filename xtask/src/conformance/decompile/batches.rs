@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
+use unshade::decompiler::c::Language;
 
 use crate::sh;
 
@@ -31,6 +32,7 @@ pub(super) struct Refused {
 /// Files in a folder, each with many texts.
 pub(super) struct Batches {
     folder: PathBuf,
+    language: &'static Language,
     text: String,
     parts: Vec<Part>,
     files: Vec<(PathBuf, Vec<Part>)>,
@@ -38,9 +40,10 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    pub(super) fn new(folder: &Path) -> Self {
+    pub(super) fn new(folder: &Path, language: &'static Language) -> Self {
         Self {
             folder: folder.to_owned(),
+            language,
             text: String::new(),
             parts: Vec::new(),
             files: Vec::new(),
@@ -72,12 +75,12 @@ impl Batches {
     /// Compiles all texts. Returns those that do not compile, by number.
     pub(super) fn compile(mut self) -> Result<BTreeMap<usize, Refused>> {
         self.spill()?;
-        precompile(&self.folder)?;
+        let compiler = Compiler::new(&self.folder, self.language)?;
         let refused: Vec<BTreeMap<usize, Refused>> = self
             .files
             .par_iter()
             .map(|(path, parts)| {
-                let refused = of_file(path, parts, &self.folder);
+                let refused = of_file(path, parts, &compiler);
                 let _ = fs::remove_file(path);
                 refused
             })
@@ -106,16 +109,13 @@ pub(super) fn for_host(text: &str) -> String {
 
 /// Compiles a file with g++. Texts with errors are removed and the others compiled again, so that no text is blamed for
 /// errors caused by preceding ones.
-fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize, Refused>> {
+fn of_file(path: &Path, parts: &[Part], compiler: &Compiler) -> Result<BTreeMap<usize, Refused>> {
     let mut refused = BTreeMap::new();
     let all = fs::read_to_string(path)?;
     loop {
-        let output = Command::new("g++")
-            .args(["-std=c++14", "-w", "-fsyntax-only", "-fmax-errors=0", "-include", "cuda_host.h", "-I"])
-            .arg(folder)
-            .arg(path)
-            .output()
-            .context("g++ is needed")?;
+        let mut command = compiler.command();
+        command.args(["-fsyntax-only", "-fmax-errors=0", "-include", compiler.header, "-I"]);
+        let output = command.arg(&compiler.folder).arg(path).output().context("g++ is needed")?;
         if output.status.success() {
             return Ok(refused);
         }
@@ -136,12 +136,32 @@ fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize,
     }
 }
 
-/// Precompiles the header that declares CUDA's names.
-fn precompile(folder: &Path) -> Result<()> {
-    let header = sh::root().join("tests/cuda/cuda_host.h");
-    fs::copy(&header, folder.join("cuda_host.h"))?;
-    let mut command = Command::new("g++");
-    command.args(["-std=c++14", "-w", "-x", "c++-header"]).arg(folder.join("cuda_host.h"));
-    sh::capture(command.arg("-o").arg(folder.join("cuda_host.h.gch")))?;
-    Ok(())
+/// g++ for a language.
+struct Compiler {
+    folder: PathBuf,
+    /// The header that declares the names of the language.
+    header: &'static str,
+    standard: &'static str,
+}
+
+impl Compiler {
+    /// Precompiles the header in a folder.
+    fn new(folder: &Path, language: &Language) -> Result<Self> {
+        unshade_tests::closed_loop::write_headers(folder)?;
+        let (header, standard) = match &language.header {
+            Some(header) => (header.name, "-std=c++11"),
+            None => ("cuda_host.h", "-std=c++14"),
+        };
+        let compiler = Self { folder: folder.to_owned(), header, standard };
+        let mut command = compiler.command();
+        command.args(["-x", "c++-header"]).arg(folder.join(header));
+        sh::capture(command.arg("-o").arg(folder.join(format!("{header}.gch"))))?;
+        Ok(compiler)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("g++");
+        command.args([self.standard, "-w", "-fwrapv", "-fno-strict-aliasing"]);
+        command
+    }
 }

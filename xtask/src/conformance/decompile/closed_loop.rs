@@ -7,6 +7,9 @@
 //! `//CASE kernel grid block[+shared] argument…` lines of its source, in the notation of
 //! `tests/fixtures/nvidia/kernels/cases.txt`, which has those of `cuda/kernels`; those of other kernels are inferred
 //! ([`unshade_emulate::trial`]).
+//!
+//! With `--language c++`, the C++ is compiled by g++ and runs on this machine, on the inputs of the cases
+//! ([`on_host`]).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,6 +21,7 @@ use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::{self, FunctionC};
 use unshade::decompiler::Options;
+use unshade::decompiler::c::Language;
 use unshade::demangle;
 use unshade::nv::Cubin;
 use unshade_emulate::trial::{FILLINGS, Filling, Trials};
@@ -26,6 +30,7 @@ use unshade_tests::closed_loop::cases::{self, Case};
 use unshade_tests::closed_loop::{compare, emulated};
 
 use super::super::kernel_runs::kind;
+use super::on_host;
 use crate::sh;
 
 /// The options of nvcc with which each source is compiled.
@@ -38,14 +43,14 @@ const OPTIONS: [(&str, &[&str]); 5] = [
 ];
 
 /// Number of random inputs for each case.
-const ROUNDS: u64 = 3;
+pub(super) const ROUNDS: u64 = 3;
 
 /// How many times as many instructions as the original the new code may execute on invented inputs.
 const PATIENCE: u64 = 4;
 
 /// What became of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+pub(super) enum Verdict {
     /// Both cubins leave the same memory.
     Equal,
     /// They do not: the worst case.
@@ -90,7 +95,12 @@ struct Checked {
 }
 
 /// Checks sources, compiled with the named sets of options, or with all.
-pub(in super::super) fn run(sources: &[PathBuf], names: &[String], failures: Option<&Path>) -> Result<()> {
+pub(in super::super) fn run(
+    sources: &[PathBuf],
+    names: &[String],
+    language: &'static Language,
+    failures: Option<&Path>,
+) -> Result<()> {
     let Some(nvcc) = sh::env_path("UNSHADE_NVCC") else {
         println!("skipped: UNSHADE_NVCC does not name nvcc 11.2 (package nvidia-cuda-toolkit 11.2.2)");
         return Ok(());
@@ -111,7 +121,7 @@ pub(in super::super) fn run(sources: &[PathBuf], names: &[String], failures: Opt
     let scratch = std::env::temp_dir().join(format!("unshade-decompile-loop-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
     let result = run_in(
-        &Loop { nvcc, scratch: scratch.clone(), failures: failures.map(Path::to_owned) },
+        &Loop { nvcc, language, scratch: scratch.clone(), failures: failures.map(Path::to_owned) },
         &sources,
         &chosen,
     );
@@ -201,6 +211,7 @@ fn stem(path: &Path) -> String {
 /// The tools and folders of a run.
 struct Loop {
     nvcc: PathBuf,
+    language: &'static Language,
     scratch: PathBuf,
     failures: Option<PathBuf>,
 }
@@ -215,16 +226,20 @@ impl Loop {
         arguments.extend(OPTIONS[options].1);
         self.compile(source, &original, &arguments).map_err(anyhow::Error::msg)?;
         let original = fs::read(&original)?;
-        let texts = SourceText::read(source, &original)?;
-        let explicit = Options { explicit_flushes: true, ..Options::default() };
-        let mixed = decompile::mixes_flushes(&texts.functions);
+        let usual = Options { language: self.language, ..Options::default() };
+        let texts = SourceText::read(source, &original, &usual)?;
+        let explicit = Options { explicit_flushes: true, ..usual };
+        let mixed = decompile::mixes_flushes(&texts.functions, self.language);
         let all = if mixed { decompiled(&original, &explicit)? } else { texts.functions.clone() };
-        let whole = self.recompile(&folder, "whole", &all).map(|_| ());
+        let whole = match self.language.header {
+            Some(_) => on_host::compile(&folder, &all),
+            None => self.recompile(&folder, "whole", &all).map(|_| ()),
+        };
         let mut kernels = Vec::new();
         for (index, function) in texts.functions.iter().enumerate() {
             let Some(kernel) = texts.kernel(&function.name) else { continue };
             let mut functions = with_callees(&texts.functions, index);
-            if decompile::mixes_flushes(&functions) {
+            if decompile::mixes_flushes(&functions, self.language) {
                 functions = with_callees(&all, index);
             }
             let verdict = self.kernel(&folder.join(index.to_string()), &functions, &original, &kernel);
@@ -277,6 +292,9 @@ impl Loop {
                 }
                 Ok(_) => {}
             }
+        }
+        if self.language.header.is_some() {
+            return on_host::verdict(folder, functions, original, kernel);
         }
         let cubin = match self.recompile(folder, "kernel", functions) {
             Ok(cubin) => cubin,
@@ -350,7 +368,7 @@ struct SourceText {
 }
 
 impl SourceText {
-    fn read(source: &Path, cubin: &[u8]) -> Result<Self> {
+    fn read(source: &Path, cubin: &[u8], options: &Options) -> Result<Self> {
         let stem = stem(source);
         let text = fs::read_to_string(source)?;
         let lines = text.lines().filter_map(|line| line.strip_prefix("//CASE "));
@@ -365,7 +383,7 @@ impl SourceText {
         }
         let module = Module::load(&mut Device::new(), cubin)?;
         let kernels = module.kernels().iter().map(|kernel| kernel.name.clone()).collect();
-        Ok(Self { functions: decompiled(cubin, &Options::default())?, cases: all, kernels })
+        Ok(Self { functions: decompiled(cubin, options)?, cases: all, kernels })
     }
 
     /// Returns a kernel of the cubin with its cases.
@@ -389,9 +407,9 @@ fn exact(case: &Case) -> Case {
 }
 
 /// A kernel and its cases.
-struct Kernel {
-    name: String,
-    cases: Vec<Case>,
+pub(super) struct Kernel {
+    pub(super) name: String,
+    pub(super) cases: Vec<Case>,
 }
 
 impl Kernel {

@@ -2,14 +2,16 @@
 //! has no C equivalent, what g++ rejects, and measures of readability.
 //!
 //! Cubins come from the packages that `cargo xtask corpus --set cuda` fetches, and from `$UNSHADE_CORPUS/cuda`; the
-//! two sets are reported separately. `--sample N` takes every N-th function. The C is compiled with
-//! `tests/cuda/cuda_host.h`, many functions per process; functions that only differ in their names are compiled once.
+//! two sets are reported separately. `--sample N` takes every N-th function. CUDA C is compiled with
+//! `tests/cuda/cuda_host.h`, C++ (`--language c++`) with the decompiler's own header, many functions per process; functions
+//! that only differ in their names are compiled once.
 
 pub(super) mod agree;
 mod batches;
 pub(super) mod closed_loop;
 pub(super) mod interpret;
 pub(super) mod nvrtc;
+mod on_host;
 mod packages;
 pub(super) mod passes;
 pub(super) mod random;
@@ -29,6 +31,7 @@ use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::FunctionC;
 use unshade::decompiler::Options;
+use unshade::decompiler::c::Language;
 use unshade::nv::Cubin;
 
 use self::batches::{Batches, Refused};
@@ -71,15 +74,15 @@ struct Tally {
     causes: BTreeMap<String, (usize, usize, String)>,
 }
 
-pub(super) fn run(sample: Option<usize>, failures: Option<&Path>) -> Result<()> {
+pub(super) fn run(sample: Option<usize>, language: &'static Language, failures: Option<&Path>) -> Result<()> {
     let scratch = std::env::temp_dir().join(format!("unshade-decompile-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
-    let result = run_in(&scratch, sample.unwrap_or(1).max(1), failures);
+    let result = run_in(&scratch, sample.unwrap_or(1).max(1), language, failures);
     let _ = fs::remove_dir_all(&scratch);
     result
 }
 
-fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> {
+fn run_in(scratch: &Path, sample: usize, language: &'static Language, failures: Option<&Path>) -> Result<()> {
     if let Some(folder) = failures {
         fs::create_dir_all(folder)?;
     }
@@ -88,7 +91,7 @@ fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> 
     if cubins.is_empty() {
         println!("skipped: the packages are missing; run `cargo xtask corpus --set cuda`");
     } else {
-        met &= of_cubins(PACKAGES, &cubins, sample, scratch, failures)?;
+        met &= of_cubins(PACKAGES, &cubins, sample, language, scratch, failures)?;
     }
     match sh::env_path("UNSHADE_CORPUS") {
         None => println!("skipped: UNSHADE_CORPUS is not set"),
@@ -96,7 +99,7 @@ fn run_in(scratch: &Path, sample: usize, failures: Option<&Path>) -> Result<()> 
             for name in ["sm_30", "sm_35", "kernels/sm_35"] {
                 let cubins = of_folder(&corpus.join("cuda").join(name))?;
                 if !cubins.is_empty() {
-                    met &= of_cubins(name, &cubins, sample, scratch, failures)?;
+                    met &= of_cubins(name, &cubins, sample, language, scratch, failures)?;
                 }
             }
         }
@@ -147,6 +150,7 @@ struct Texts {
 struct Shared<'a> {
     texts: Mutex<Texts>,
     sample: usize,
+    language: &'static Language,
     count: AtomicUsize,
     failures: Option<&'a Path>,
 }
@@ -155,11 +159,13 @@ fn of_cubins(
     what: &str,
     cubins: &[Vec<u8>],
     sample: usize,
+    language: &'static Language,
     scratch: &Path,
     failures: Option<&Path>,
 ) -> Result<bool> {
-    let texts = Texts { batches: Batches::new(scratch), seen: HashMap::new(), functions: Vec::new() };
-    let shared = Shared { texts: Mutex::new(texts), sample, count: AtomicUsize::new(0), failures };
+    let texts =
+        Texts { batches: Batches::new(scratch, language), seen: HashMap::new(), functions: Vec::new() };
+    let shared = Shared { texts: Mutex::new(texts), sample, language, count: AtomicUsize::new(0), failures };
     let tally = cubins
         .par_iter()
         .with_max_len(1)
@@ -208,7 +214,8 @@ fn of_cubin(data: &[u8], shared: &Shared<'_>) -> Result<Tally> {
     let mut diagnostics = Diagnostics::new();
     let mut fault = None;
     let mut start = Instant::now();
-    unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut diagnostics, &mut |function| {
+    let options = Options { language: shared.language, ..Options::default() };
+    unshade::decompile::cubin(&cubin, &wanted, &options, &mut diagnostics, &mut |function| {
         tally.seconds += start.elapsed().as_secs_f64();
         tally.kernels += usize::from(kernels.get(&function.name).copied().unwrap_or(false));
         if let Err(error) = tally.take(&function, shared) {

@@ -1,5 +1,6 @@
-//! `unshade decompile`: C from NVIDIA machine code.
+//! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks.
 
+mod ir_text;
 mod verify;
 
 use super::programs::{each_input, each_program, open_all, print_diagnostics, require_selected};
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use unshade::decompile::{self, FunctionC};
 use unshade::decompiler::Options;
+use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
@@ -58,15 +60,25 @@ struct LineView {
 }
 
 pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (files, selection) = args.targets.split()?;
-    let (inputs, opened) = open_all(&files);
-    require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
+    if args.header {
+        let text = CPP.header.as_ref().map_or("", |header| header.text);
+        write_text(args, global, text)?;
+        return Ok(Outcome::Done);
+    }
+    let (files, selection) = args.targets()?;
+    let (mut inputs, opened) = open_all(files);
+    let texts: Vec<Input> = inputs.extract_if(.., |input| ir_text::is_module(input.bytes())).collect();
+    if texts.is_empty() {
+        require_selected(&inputs, &selection, Verb::Decompile, &global.limits())?;
+    }
     let options = Options {
         budget: args.budget,
         explicit_flushes: args.explicit_ftz,
         without_source: args.no_debug_info,
+        language: args.language.into(),
         ..Options::default()
     };
+    let inputs = Inputs { programs: &inputs, texts: &texts };
     if args.verify {
         let (found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
         if found.verified.is_empty() && opened.and(visited) == Outcome::Done {
@@ -76,7 +88,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     }
     let (mut found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
     // No option of a compiler is right for all of them.
-    if decompile::mixes_flushes(&found.functions) {
+    if decompile::mixes_flushes(&found.functions, options.language) {
         let options = Options { explicit_flushes: true, ..options };
         found = collect(&inputs, &selection, args, &options, global, false)?.0;
     }
@@ -110,15 +122,26 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         () if args.calls => calls(&functions),
         () => decompile::text_with(&functions, args.lines),
     };
-    match &args.output {
-        Some(path) => write_file(path, args.force, text.as_bytes())?,
-        None => {
-            let mut stdout = Stdout::new(!global.no_pager && !global.json);
-            stdout.write_all(text.as_bytes())?;
-            stdout.finish()?;
-        }
-    }
+    write_text(args, global, &text)?;
     Ok(outcome)
+}
+
+/// Writes text to the file of `--output`, or to standard output.
+fn write_text(args: &DecompileArgs, global: &GlobalArgs, text: &str) -> Result<()> {
+    let Some(path) = &args.output else {
+        let mut stdout = Stdout::new(!global.no_pager && !global.json);
+        stdout.write_all(text.as_bytes())?;
+        return stdout.finish();
+    };
+    write_file(path, args.force, text.as_bytes())
+}
+
+/// What to decompile.
+struct Inputs<'i> {
+    /// Files with programs.
+    programs: &'i [Input],
+    /// Texts of values and blocks.
+    texts: &'i [Input],
 }
 
 /// What was decompiled.
@@ -133,7 +156,7 @@ struct Found {
 
 /// Decompiles the selected functions of all inputs. Findings about the files are printed if they `are_new`.
 fn collect(
-    inputs: &[Input],
+    inputs: &Inputs<'_>,
     selection: &Selection,
     args: &DecompileArgs,
     options: &Options,
@@ -142,7 +165,12 @@ fn collect(
 ) -> Result<(Found, Outcome)> {
     let limits = global.limits();
     let mut found = Found::default();
-    let visited = each_input(inputs, |input| {
+    let read = each_input(inputs.texts, |input| {
+        let Found { functions, passes, .. } = &mut found;
+        let mut observe = |pass: &str, module: &Module<'_>| print_after(args, pass, module, passes);
+        ir_text::decompile(input, selection, options, &mut observe, functions)
+    })?;
+    let visited = each_input(inputs.programs, |input| {
         let before = found.functions.len() + found.verified.len();
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
@@ -164,11 +192,7 @@ fn collect(
                     print_diagnostics(&path, &diagnostics);
                     return result;
                 }
-                let mut observe = |pass: &str, module: &Module<'_>| {
-                    if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
-                        let _ = write!(passes, "; {} after {pass}\n{module}\n", module.name.escape_debug());
-                    }
-                };
+                let mut observe = |pass: &str, module: &Module<'_>| print_after(args, pass, module, passes);
                 each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
                     let mut take = |function| functions.push(function);
                     decompile::cubin_observed(cubin, &wanted, options, diagnostics, &mut observe, &mut take);
@@ -186,7 +210,14 @@ fn collect(
         }
         Ok(Outcome::Done)
     })?;
-    Ok((found, visited))
+    Ok((found, read.and(visited)))
+}
+
+/// Adds the text of a module, if it is that of the pass after which it is to be printed.
+fn print_after(args: &DecompileArgs, pass: &str, module: &Module<'_>, text: &mut String) {
+    if args.print_after.as_ref().is_some_and(|wanted| wanted == pass || wanted == "all") {
+        let _ = write!(text, "; {} after {pass}\n{module}\n", module.name.escape_debug());
+    }
 }
 
 /// Returns each function, and below it those that it calls or refers to.

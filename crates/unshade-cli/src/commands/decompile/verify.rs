@@ -69,7 +69,7 @@ pub(super) fn cubin(
     let mut functions = Vec::new();
     let options = Options { with_code: true, ..*options };
     decompile::cubin(cubin, &|_| true, &options, diagnostics, &mut |function| functions.push(function));
-    if decompile::mixes_flushes(&functions) {
+    if decompile::mixes_flushes(&functions, options.language) {
         functions.clear();
         let options = Options { explicit_flushes: true, ..options };
         let mut known = Diagnostics::new();
