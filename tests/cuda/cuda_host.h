@@ -102,10 +102,7 @@ template <class T> static T __shfl_down_sync(unsigned, T v, unsigned n, int w = 
 template <class T> static T __shfl_xor_sync(unsigned, T v, int n, int w = 32) { return __shfl_xor(v, n, w); }
 static inline unsigned __ballot_sync(unsigned mask, int p) { return CUDA_HOST_THREAD.gather(p, mask); }
 static inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
-static inline int __all_sync(unsigned mask, int p) {
-    unsigned live = CUDA_HOST_THREAD.live_lanes() & mask;
-    return __ballot_sync(mask, p) == live;
-}
+static inline int __all_sync(unsigned mask, int p) { return __ballot_sync(mask, !p) == 0; }
 static inline unsigned __ballot(int p) { return __ballot_sync(~0u, p); }
 static inline int __any(int p) { return __any_sync(~0u, p); }
 static inline int __all(int p) { return __all_sync(~0u, p); }

@@ -168,7 +168,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(Deferred<DisassembleArgs>),
-    /// Decompile NVIDIA machine code to CUDA C
+    /// Decompile NVIDIA machine code to CUDA C or C++
     ///
     /// Kepler kernels (sm_30 to sm_37) become C that CUDA compilers accept and that does what the machine code does.
     /// What C can't express becomes a comment in its place. docs/decompiler.md describes the method.
@@ -179,6 +179,8 @@ Examples:
   unshade decompile kernel.cubin axpy --lines  with addresses for each line
   unshade decompile kernel.cubin axpy --json
   unshade decompile kernel.cubin --verify      run C and code side by side
+  unshade decompile kernel.cubin --language c++ -o kernel.cpp
+  unshade decompile --header -o unshade_host.h for the C++ above
   unshade decompile kernel.cubin axpy --verify --block 32 \\
       --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range'
 

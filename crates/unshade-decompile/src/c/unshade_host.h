@@ -217,16 +217,16 @@ public:
     // Votes of the lanes.
     unsigned ballot(int p) { return gather(p, ~0u); }
     int any(int p) { return ballot(p) != 0; }
-    int all(int p) { return ballot(p) == live_lanes(); }
+    int all(int p) { return ballot(!p) == 0; }
     bool all_equal(bool p) {
-        unsigned yes = ballot(p);
-        return yes == 0 || yes == live_lanes();
+        unsigned yes = ballot(p), no = ballot(!p);
+        return yes == 0 || no == 0;
     }
 
     // Nanoseconds in place of the clocks of a GPU.
-    unsigned clock() const { return (unsigned)nanoseconds(); }
+    unsigned clock_low() const { return (unsigned)nanoseconds(); }
     unsigned clock_high() const { return (unsigned)(nanoseconds() >> 32); }
-    unsigned global_timer() const { return clock(); }
+    unsigned global_timer() const { return clock_low(); }
     unsigned global_timer_high() const { return clock_high(); }
 
     // The number of the multiprocessor, which is 0, with those of warp and lane; and the sizes of its parts.
@@ -244,7 +244,9 @@ private:
     Block *owner;
     Fiber *fiber;
     unsigned number;
-    bool ended, at_barrier;
+    bool ended;
+    // The barrier at which it waits.
+    const void *waits_at;
     // How many times it has met its warp, and what it brought the last two times.
     unsigned round;
     unsigned long long brought[2];
@@ -252,7 +254,10 @@ private:
     static unsigned long long nanoseconds() {
         return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
     }
+    // Returns the thread of a lane, if it has not ended.
     Thread *of_lane(unsigned lane) const;
+    // Returns the thread of a lane, if it was at the last meeting of this one; it may have ended since.
+    Thread *met(unsigned lane) const;
     void wait();
 };
 
@@ -295,7 +300,7 @@ public:
 private:
     friend class Thread;
     struct Barrier {
-        unsigned arrived, wanted, round;
+        unsigned arrived, wanted;
     };
     std::vector<Thread> threads;
     std::vector<std::unique_ptr<Fiber>> all_fibers;
@@ -343,8 +348,15 @@ private:
 
     void release(Barrier &barrier) {
         barrier.arrived = 0;
-        barrier.round++;
         moved = true;
+        for (Thread &thread : threads) {
+            if (thread.waits_at != &barrier) continue;
+            thread.waits_at = nullptr;
+            // Some lanes may have met more often before.
+            for (unsigned lane = 0; lane < 32; lane++)
+                if (Thread *other = thread.of_lane(lane))
+                    if (other->round > thread.round) thread.round = other->round;
+        }
     }
 };
 
@@ -357,14 +369,9 @@ template <class T> T *Thread::shared(size_t) { return (T *)owner->memory; }
 
 inline void Thread::barrier_sync(unsigned barrier_number, unsigned count) {
     Block::Barrier &barrier = owner->barriers[barrier_number & 15];
-    unsigned before = barrier.round;
-    at_barrier = true;
+    waits_at = &barrier;
     owner->arrive(barrier, count);
-    while (barrier.round == before) wait();
-    at_barrier = false;
-    // Some lanes may have met more often before.
-    for (unsigned lane = 0; lane < 32; lane++)
-        if (Thread *other = of_lane(lane)) round = other->round > round ? other->round : round;
+    while (waits_at) wait();
 }
 
 inline void Thread::barrier_arrive(unsigned barrier_number, unsigned count) {
@@ -387,6 +394,11 @@ inline Thread *Thread::of_lane(unsigned lane) const {
     return other < owner->threads.size() && !owner->threads[other].ended ? &owner->threads[other] : nullptr;
 }
 
+inline Thread *Thread::met(unsigned lane) const {
+    unsigned other = (number & ~31u) + lane;
+    return other < owner->threads.size() && owner->threads[other].round >= round ? &owner->threads[other] : nullptr;
+}
+
 inline unsigned Thread::live_lanes() const {
     unsigned lanes = 0;
     for (unsigned lane = 0; lane < 32; lane++)
@@ -401,7 +413,7 @@ inline void Thread::meet_warp(unsigned mask) {
         bool all = true;
         for (unsigned lane = 0; lane < 32; lane++)
             if (mask >> lane & 1)
-                if (Thread *other = of_lane(lane)) all = all && (other->at_barrier || other->round >= round);
+                if (Thread *other = of_lane(lane)) all = all && (other->waits_at || other->round >= round);
         if (all) break;
         wait();
     }
@@ -414,8 +426,7 @@ template <class T> T Thread::exchange(T value, unsigned from, unsigned mask) {
     brought[slot] = 0;
     memcpy(&brought[slot], &value, sizeof value);
     meet_warp(mask);
-    Thread *other = of_lane(from);
-    if (other && !other->at_barrier) memcpy(&value, &other->brought[slot], sizeof value);
+    if (Thread *other = met(from)) memcpy(&value, &other->brought[slot], sizeof value);
     return value;
 }
 
@@ -424,10 +435,8 @@ inline unsigned Thread::gather(int p, unsigned mask) {
     brought[slot] = p != 0;
     meet_warp(mask);
     for (unsigned lane = 0; lane < 32; lane++)
-        if (mask >> lane & 1) {
-            Thread *other = of_lane(lane);
-            if (other && !other->at_barrier) lanes |= (unsigned)(other->brought[slot] & 1) << lane;
-        }
+        if (mask >> lane & 1)
+            if (Thread *other = met(lane)) lanes |= (unsigned)(other->brought[slot] & 1) << lane;
     return lanes;
 }
 
@@ -563,6 +572,9 @@ inline float max(float a, float b) { return flushed(least_or_most(a, b, true)); 
 inline double min(double a, double b) { return least_or_most(a, b, false); }
 inline double max(double a, double b) { return least_or_most(a, b, true); }
 inline float saturate(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+inline float sin_rn(float x) { return (float)std::sin((double)x); }
+inline float cos_rn(float x) { return (float)std::cos((double)x); }
+inline float log2_rn(float x) { return (float)std::log2((double)x); }
 inline float reciprocal_sqrt(float x) { return (float)(1.0 / std::sqrt((double)x)); }
 
 // Integers.
