@@ -394,8 +394,7 @@ impl Printer<'_, '_> {
         let volatile = if self.has_volatile_shared { "volatile " } else { "" };
         if let (Space::Shared, SharedMemory::OfThread(function)) = (space, &self.language.shared) {
             let pointer = pointer_name(ty, self.has_volatile_shared);
-            let size =
-                if self.module.is_kernel { u64::from(self.module.shared_size).div_ceil(bytes) } else { 0 };
+            let size = if self.module.is_kernel { self.module.shared_size.div_ceil(bytes) } else { 0 };
             let size = if size == 0 { String::new() } else { size.to_string() };
             return Some(format!("    {pointer}shared = {function}<{}>({size});", type_name(ty)));
         }

@@ -257,7 +257,7 @@ impl Printer<'_, '_> {
             Op::ZeroExtend | Op::SignExtend => self.extended(id, a, precedence, op == Op::SignExtend),
             Op::Low | Op::High if self.is_half_of_double(id) => {
                 let text = self.value(a, 0, Type::Float(64));
-                let word = if op == Op::High { Word::HighWord } else { Word::LowWord };
+                let word = if op == Op::High { Word::HighHalf } else { Word::LowHalf };
                 format!("{}({text})", self.language.word(word))
             }
             Op::Low => {
