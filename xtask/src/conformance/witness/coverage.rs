@@ -28,16 +28,17 @@ const ROUNDS: u64 = 2;
 const PATIENT_WITNESSES: usize = 12;
 
 /// Number of places in a witness at which a change is tried.
-const PLACES: usize = 4;
+pub(super) const PLACES: usize = 4;
 
 /// How many times as many instructions as the original a changed kernel may execute.
 const PATIENCE: u64 = 3;
 
 /// The kinds of witnesses, in the order of their columns.
-pub(super) const KINDS: [&str; 3] = ["PTX ISA", "ptxas", "C++"];
+pub(super) const KINDS: [&str; 4] = ["PTX ISA", "ptxas", "C++", "recompiled"];
 const DOCUMENT: usize = 0;
 const PTXAS: usize = 1;
 const CPP: usize = 2;
+pub(super) const RECOMPILED: usize = 3;
 
 /// What is known about a form.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,11 @@ impl Known {
     /// Returns the forms that no witness tells apart from this one.
     pub(super) fn alike(&self) -> impl Iterator<Item = &String> {
         self.others.difference(&self.told_apart)
+    }
+
+    /// Returns whether a witness was tried with other values of the form's modifiers.
+    pub(super) fn was_changed(&self) -> bool {
+        self.kinds.iter().any(|kind| *kind != RECOMPILED)
     }
 
     /// Returns whether a change could add something for these kinds.
@@ -157,17 +163,21 @@ struct Change {
     form: Option<String>,
 }
 
+/// Returns the word that takes the place of a missing instruction. What reconverges at the instruction still does.
+pub(super) fn without(instruction: &Instruction) -> Option<u64> {
+    let nop = if instruction.modifier("join") == Some("on") { "NOP.S" } else { "NOP" };
+    assemble::instruction(instruction.isa, nop, 0, 0).ok().and_then(|word| u64::try_from(word).ok())
+}
+
 /// Returns the changes of an instruction: none in its place, and other values of its fields.
 fn changes(instruction: &Instruction) -> Vec<Change> {
     let isa = instruction.isa;
-    // What reconverges at the instruction still does.
-    let nop = if instruction.modifier("join") == Some("on") { "NOP.S" } else { "NOP" };
     let mut changes = Vec::new();
     let mut push = |word: u128, form: Option<String>| {
         changes.extend(u64::try_from(word).ok().map(|word| Change { word, form }));
     };
-    if let Ok(word) = assemble::instruction(isa, nop, 0, 0) {
-        push(word, None);
+    if let Some(word) = without(instruction) {
+        push(word.into(), None);
     }
     let values = instruction.values();
     for field in form::fields(instruction) {
