@@ -138,15 +138,15 @@ fn textures_and_surfaces_have_cuda_functions() {
 texture<uint4, cudaTextureType1D> tex1;
 texture<float, cudaTextureType2D> tex2;
 
-extern \"C\" __global__ void texk(float *param_1, unsigned int *param_2)
+extern \"C\" __global__ void texk(float *param_1, uint4 *param_2)
 {
     float f1 = tex2D(tex2, (float)threadIdx.x + 0.5f, (float)blockIdx.x);
     uint4 v1 = tex1Dfetch(tex1, threadIdx.x);
     param_1[threadIdx.x] = f1;
-    param_2[threadIdx.x * 4] = v1.x;
-    param_2[threadIdx.x * 4 + 1] = v1.y;
-    param_2[threadIdx.x * 4 + 2] = v1.z;
-    param_2[threadIdx.x * 4 + 3] = v1.w;
+    param_2[threadIdx.x].x = v1.x;
+    param_2[threadIdx.x].y = v1.y;
+    param_2[threadIdx.x].z = v1.z;
+    param_2[threadIdx.x].w = v1.w;
 }
 ";
     assert_eq!(kernel("texture", "texk"), texk);
