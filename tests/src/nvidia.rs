@@ -38,14 +38,13 @@ pub fn all(extension: &str) -> Vec<Fixture> {
     fixtures
 }
 
-/// Returns the committed file with a name.
+/// Returns the committed file with a name, which may begin with that of a folder.
 ///
 /// # Panics
 /// If there is no such file.
 pub fn one(name: &str) -> Vec<u8> {
-    let extension = name.rsplit('.').next().unwrap_or_default();
-    let found = all(extension).into_iter().find(|fixture| fixture.name == name);
-    found.unwrap_or_else(|| panic!("no fixture {name}")).data
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/nvidia").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("no fixture {name}: {error}"))
 }
 
 /// Maximum unpacked size of a fat binary, so that a run of the fuzzer is short; larger ones are skipped.

@@ -182,14 +182,22 @@ extern \"C\" __global__ void shapes(unsigned int *param_1)
 ";
     assert_eq!(kernel("images", "shapes"), shapes);
     let handles = "\
-extern \"C\" __global__ void handles(unsigned int *param_1, unsigned long long param_2, unsigned long long *param_3)
+struct handles_element_1 {
+    unsigned long long at_0;
+    unsigned int at_8;
+};
+struct handles_element_2 {
+    unsigned int at_0, at_4;
+    float at_8;
+};
+
+extern \"C\" __global__ void handles(struct handles_element_2 *param_1, unsigned long long param_2, struct handles_element_1 *param_3)
 {
     unsigned int u1 = surf2Dread<unsigned int>(param_2, threadIdx.x, threadIdx.y);
-    unsigned char u2 = surf2Dread<unsigned char>(*param_3, threadIdx.x, threadIdx.y);
-    *param_1 = u1;
-    param_1[1] = u2 & 255;
-    ((float *)param_1)[2] = tex2D<float4>((unsigned long long)((unsigned int *)param_3)[2], (float)threadIdx.x,
-            (float)threadIdx.x).w;
+    unsigned char u2 = surf2Dread<unsigned char>(param_3->at_0, threadIdx.x, threadIdx.y);
+    param_1->at_0 = u1;
+    param_1->at_4 = u2 & 255;
+    param_1->at_8 = tex2D<float4>((unsigned long long)param_3->at_8, (float)threadIdx.x, (float)threadIdx.x).w;
 }
 ";
     assert_eq!(kernel("images", "handles"), handles);

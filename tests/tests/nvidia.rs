@@ -278,6 +278,7 @@ const BREAKS: &[(&str, Place, &[u8], &str)] = &[
     ("constmem_sm_70.cubin", |data| symbol(data, b"cst") + 16, &[1], "nv-function"),
     ("constmem_sm_70.cubin", |data| parameter(data) + 6, &[0xf0], "nv-parameters"),
     ("add_sm_35.cubin", |data| bytes_of(data, b".debug_line") + 4, &[9], "nv-line-table"),
+    ("decompile/named_debug.cubin", |data| bytes_of(data, b".debug_info") + 4, &[9], "nv-debug-info"),
 ];
 
 fn section(data: &[u8], name: &[u8]) -> (usize, usize) {

@@ -286,7 +286,13 @@ pub(super) fn cpp_family(call: Intrinsic) -> Option<String> {
         Intrinsic::Add(_, mode) => Some(format!("add_{}", rounding(mode))),
         Intrinsic::Multiply(_, mode) => Some(format!("multiply_{}", rounding(mode))),
         Intrinsic::Fma(_, mode) if mode != Rounding::Nearest => Some(format!("fma_{}", rounding(mode))),
-        Intrinsic::Convert(_, to, mode) => Some(format!("to_{}_{}", number(to), rounding(mode))),
+        Intrinsic::Convert(Number::F32 | Number::F64, to, mode) => {
+            Some(format!("to_{}_{}", number(to), rounding(mode)))
+        }
+        // The type of an integer's expression may have the other sign.
+        Intrinsic::Convert(from, to, mode) => {
+            Some(format!("{}_to_{}_{}", number(from), number(to), rounding(mode)))
+        }
         Intrinsic::AtomicCompareExchange(_) => Some(String::from("atomic_compare_exchange")),
         _ => None,
     }

@@ -545,13 +545,15 @@ template <class T, class F> inline T to_integer(int mode, F f) {
     inline unsigned to_uint_##N(T x) { return to_integer<unsigned>(M, x); }                                     \
     inline long long to_long_##N(T x) { return to_integer<long long>(M, x); }                                   \
     inline unsigned long long to_ulong_##N(T x) { return to_integer<unsigned long long>(M, x); }
-#define UNSHADE_CONVERT(F, N, M)                                                                                \
-    inline float to_float_##N(F x) { return rounded(M, [=] { return (float)opaque(x); }); }                     \
-    inline double to_double_##N(F x) { return rounded(M, [=] { return (double)opaque(x); }); }
+// Conversions of integers name their type: an expression may have the other sign.
+#define UNSHADE_CONVERT(F, FROM, N, M)                                                                          \
+    inline float FROM##to_float_##N(F x) { return rounded(M, [=] { return (float)opaque(x); }); }               \
+    inline double FROM##to_double_##N(F x) { return rounded(M, [=] { return (double)opaque(x); }); }
 #define UNSHADE_ROUNDING(N, M)                                                                                  \
     UNSHADE_FLOAT(float, N, M) UNSHADE_FLOAT(double, N, M)                                                      \
-    UNSHADE_CONVERT(int, N, M) UNSHADE_CONVERT(unsigned, N, M) UNSHADE_CONVERT(long long, N, M)                 \
-    UNSHADE_CONVERT(unsigned long long, N, M) UNSHADE_CONVERT(double, N, M)
+    UNSHADE_CONVERT(int, int_, N, M) UNSHADE_CONVERT(unsigned, uint_, N, M)                                     \
+    UNSHADE_CONVERT(long long, long_, N, M) UNSHADE_CONVERT(unsigned long long, ulong_, N, M)                   \
+    UNSHADE_CONVERT(double, , N, M)
 UNSHADE_ROUNDING(rn, FE_TONEAREST)
 UNSHADE_ROUNDING(rz, FE_TOWARDZERO)
 UNSHADE_ROUNDING(ru, FE_UPWARD)
