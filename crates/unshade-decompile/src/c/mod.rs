@@ -1,4 +1,4 @@
-//! The printer of C, in one of the languages of [`language`].
+//! The printer of C, in one of the languages of [`Language`].
 //!
 //! `expression` prints values, `access` memory accesses, `image` textures and surfaces, `structures` the types of
 //! parameters, and `counted` counted loops. `declared` places declarations, `language` and `spelling` have the words

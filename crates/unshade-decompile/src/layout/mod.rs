@@ -1,7 +1,7 @@
 //! Structures in memory that pointers point to, from the accesses through them.
 //!
 //! Accesses are collected by base: a class of pointers that phis and selects merge, together with the pointer that it
-//! starts from. [`members`] finds the structure that explains the accesses of such a group. Pointers whose accesses
+//! starts from. `members` finds the structure that explains the accesses of such a group. Pointers whose accesses
 //! are all of one type stay pointers to numbers; those that instructions read in pairs or fours are pointers to `float2`
 //! or `float4`.
 //!
