@@ -6,11 +6,11 @@
 //!
 //! | module | instructions |
 //! |---|---|
-//! | [`integer`] | arithmetic with carry, bits, shifts, bytes |
-//! | [`float`] | arithmetic, minimum and maximum, approximations |
-//! | [`compare`] | `setp`, `set`, `selp`, `slct` |
-//! | [`convert`] | `cvt` |
-//! | [`video`] | scalar and SIMD video instructions |
+//! | `integer` | arithmetic with carry, bits, shifts, bytes |
+//! | `float` | arithmetic, minimum and maximum, approximations |
+//! | `compare` | `setp`, `set`, `selp`, `slct` |
+//! | `convert` | `cvt` |
+//! | `video` | scalar and SIMD video instructions |
 
 mod compare;
 mod convert;
