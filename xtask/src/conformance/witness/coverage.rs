@@ -1,6 +1,6 @@
 //! What the witnesses are witnesses of.
 //!
-//! A witness counts for a form of instructions ([`form`]) if it notices when the instruction is missing: with a `NOP` in its
+//! A witness counts for a form of instructions ([`form`](mod@form)) if it notices when the instruction is missing: with a `NOP` in its
 //! place, the result is no longer right. It should also tell the values of modifiers apart: with another value of one
 //! modifier, or another sign of an operand, the result should be wrong too. Values that no witness tells apart are listed.
 
