@@ -469,6 +469,11 @@ impl Number {
         }
     }
 
+    /// Returns whether it is a floating-point type.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
     /// Returns the floating-point type with a width.
     pub fn float(width: u8) -> Self {
         if width == 64 { Self::F64 } else { Self::F32 }

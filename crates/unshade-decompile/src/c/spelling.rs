@@ -264,6 +264,7 @@ pub(super) fn cuda_family(call: Intrinsic) -> Option<String> {
             let suffix = if ty == Number::F32 { "f" } else { "" };
             Some(format!("__fma{suffix}_{}", rounding(mode)))
         }
+        Intrinsic::Convert(from, to, _) if !from.is_float() && !to.is_float() => None,
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("__{}2{}_{}", number(from), number(to), rounding(mode)))
         }
@@ -289,6 +290,7 @@ pub(super) fn cpp_family(call: Intrinsic) -> Option<String> {
         Intrinsic::Convert(Number::F32 | Number::F64, to, mode) => {
             Some(format!("to_{}_{}", number(to), rounding(mode)))
         }
+        Intrinsic::Convert(_, to, _) if !to.is_float() => None,
         // The type of an integer's expression may have the other sign.
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("{}_to_{}_{}", number(from), number(to), rounding(mode)))
@@ -429,7 +431,11 @@ mod tests {
         let stem = name.rsplit_once('_').map_or(name, |(stem, _)| stem);
         let member = name.strip_prefix("thread.").unwrap_or(name);
         let names = [format!(" {member}("), format!(" {stem}_##N("), format!("({name}, ")];
-        names.iter().any(|name| header.contains(name))
+        // The macro of conversions to floats takes what precedes the type of the result.
+        let is_conversion = stem.rsplit_once('_').is_some_and(|(from, to)| {
+            header.contains(&format!(", {from}, N, M)")) && header.contains(&format!(" FROM##_{to}_##N("))
+        });
+        is_conversion || names.iter().any(|name| header.contains(name))
     }
 
     #[test]

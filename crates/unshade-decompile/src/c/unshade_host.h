@@ -540,20 +540,20 @@ template <class T, class F> inline T to_integer(int mode, F f) {
     inline T multiply_##N(T a, T b) { return rounded(M, [=] { return opaque(a) * opaque(b); }); }               \
     inline T divide_##N(T a, T b) { return rounded(M, [=] { return opaque(a) / opaque(b); }); }                 \
     inline T sqrt_##N(T a) { return rounded(M, [=] { return std::sqrt(opaque(a)); }); }                         \
-    inline T fma_##N(T a, T b, T c) { return rounded(M, [=] { return std::fma(opaque(a), opaque(b), opaque(c)); }); } \
+    inline T fma_##N(T a, T b, T c) { return rounded(M, [=] { return std::fma(opaque(a), opaque(b), opaque(c)); }); }\
     inline int to_int_##N(T x) { return to_integer<int>(M, x); }                                                \
     inline unsigned to_uint_##N(T x) { return to_integer<unsigned>(M, x); }                                     \
     inline long long to_long_##N(T x) { return to_integer<long long>(M, x); }                                   \
     inline unsigned long long to_ulong_##N(T x) { return to_integer<unsigned long long>(M, x); }
 // Conversions of integers name their type: an expression may have the other sign.
 #define UNSHADE_CONVERT(F, FROM, N, M)                                                                          \
-    inline float FROM##to_float_##N(F x) { return rounded(M, [=] { return (float)opaque(x); }); }               \
-    inline double FROM##to_double_##N(F x) { return rounded(M, [=] { return (double)opaque(x); }); }
+    inline float FROM##_float_##N(F x) { return rounded(M, [=] { return (float)opaque(x); }); }                 \
+    inline double FROM##_double_##N(F x) { return rounded(M, [=] { return (double)opaque(x); }); }
 #define UNSHADE_ROUNDING(N, M)                                                                                  \
     UNSHADE_FLOAT(float, N, M) UNSHADE_FLOAT(double, N, M)                                                      \
-    UNSHADE_CONVERT(int, int_, N, M) UNSHADE_CONVERT(unsigned, uint_, N, M)                                     \
-    UNSHADE_CONVERT(long long, long_, N, M) UNSHADE_CONVERT(unsigned long long, ulong_, N, M)                   \
-    UNSHADE_CONVERT(double, , N, M)
+    UNSHADE_CONVERT(int, int_to, N, M) UNSHADE_CONVERT(unsigned, uint_to, N, M)                                 \
+    UNSHADE_CONVERT(long long, long_to, N, M) UNSHADE_CONVERT(unsigned long long, ulong_to, N, M)               \
+    UNSHADE_CONVERT(double, to, N, M)
 UNSHADE_ROUNDING(rn, FE_TONEAREST)
 UNSHADE_ROUNDING(rz, FE_TOWARDZERO)
 UNSHADE_ROUNDING(ru, FE_UPWARD)
