@@ -8,6 +8,7 @@ use unshade::decompiler::types::{NumberKind, Type};
 use unshade::decompiler::{Options, Parameter, Source, decompile, sass};
 use unshade::nv::Cubin;
 use unshade_core::{Diagnostics, Reader};
+use unshade_tests::closed_loop::host::host_options;
 use unshade_tests::closed_loop::{cases, compare, emulated, folder, host};
 
 /// Decompiles the words of an example; parameters are 4 or 8 bytes long.
@@ -309,7 +310,7 @@ fn cpp_does_what_the_machine_code_does() {
 /// Compiles all kernels that have cases, and compares their runs with the emulator.
 fn compare_with_machine_code(language: &'static Language) {
     let all = cases::all();
-    let options = Options { language, ..Options::default() };
+    let options = Options { language, ..host_options() };
     let mut sources = BTreeMap::new();
     let mut decompiled = Vec::new();
     let mut left_out = Vec::new();

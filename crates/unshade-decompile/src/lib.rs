@@ -167,6 +167,9 @@ pub struct Options {
     /// Whether each operation that flushes subnormal floats to zero is printed with an explicit call, even if all
     /// operations of a function do so and the text could require `-ftz=true` instead.
     pub explicit_flushes: bool,
+    /// Whether inlined functions of a mathematical library are printed as the operations that they consist of, so that
+    /// a text compiled with another library computes the same bits.
+    pub explicit_math: bool,
     /// Whether the statements of the text are returned as linear code, too.
     pub with_code: bool,
     /// Whether names and types of the source code are ignored.
@@ -180,6 +183,7 @@ impl Default for Options {
         Self {
             budget: DEFAULT_BUDGET,
             explicit_flushes: false,
+            explicit_math: false,
             with_code: false,
             without_source: false,
             language: &c::CUDA,
@@ -223,7 +227,7 @@ pub fn decompile_module(
     types::record_signed(&mut module.function);
     observe("lift", &module);
     let idioms = &mut cache.idioms;
-    pass::run(&mut module, idioms, observe);
+    pass::run(&mut module, idioms, options.explicit_math, observe);
     let is_explicit =
         options.explicit_flushes || options.language.flushes_by_itself() && has_doubles(&module.function);
     module.flushes |= !is_explicit && (idioms.remove_flushes)(&mut module.function);

@@ -2,7 +2,10 @@
 
 use super::fold::{fold, masked, signed};
 use super::hash::FastMap;
+use super::math::{self, machine};
 use super::{Function, Intrinsic, Number, Op, Rounding, ValueId};
+use rustc_apfloat::ieee::{Double, Single};
+use rustc_apfloat::{Float, Round};
 
 /// Returns the result of an operator for numbers; `widths` are those of its inputs. `None` for operators without a
 /// value of their own, and where C leaves the result undefined.
@@ -25,29 +28,30 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         (Op::FloatNegate, _) => at(0) ^ 1 << (width - 1),
         (Op::UnsignedToFloat, _) => float(at(0) as f64, at(0) as f32, out),
         (Op::SignedToFloat, _) => float(signed(at(0), width) as f64, signed(at(0), width) as f32, out),
-        (Op::FloatConvert, 32) => f64::from(single(at(0))).to_bits(),
-        (Op::FloatConvert, _) => u64::from((f64::from_bits(at(0)) as f32).to_bits()),
+        (Op::FloatConvert, 32) => quiet(f64::from(single(at(0)))),
+        (Op::FloatConvert, _) => narrow(f64::from_bits(at(0)) as f32),
         (_, 32) => {
             let (a, b) = (single(at(0)), single(at(1)));
-            u64::from(match op {
-                Op::FloatAdd => (a + b).to_bits(),
-                Op::FloatSub => (a - b).to_bits(),
-                Op::FloatMul => (a * b).to_bits(),
-                Op::FloatDiv => (a / b).to_bits(),
-                Op::FloatSqrt => a.sqrt().to_bits(),
+            narrow(match op {
+                Op::FloatAdd => a + b,
+                Op::FloatSub => a - b,
+                Op::FloatMul => a * b,
+                Op::FloatDiv => a / b,
+                Op::FloatSqrt => a.sqrt(),
                 _ => return compared(op, f64::from(a), f64::from(b)).map(truth),
             })
         }
         (_, 64) => {
             let (a, b) = (f64::from_bits(at(0)), f64::from_bits(at(1)));
-            match op {
-                Op::FloatAdd => (a + b).to_bits(),
-                Op::FloatSub => (a - b).to_bits(),
-                Op::FloatMul => (a * b).to_bits(),
-                Op::FloatDiv => (a / b).to_bits(),
-                Op::FloatSqrt => a.sqrt().to_bits(),
+            let result = match op {
+                Op::FloatAdd => a + b,
+                Op::FloatSub => a - b,
+                Op::FloatMul => a * b,
+                Op::FloatDiv => a / b,
+                Op::FloatSqrt => a.sqrt(),
                 _ => return compared(op, a, b).map(truth),
-            }
+            };
+            machine::wide_bits(result, inputs)
         }
         _ => return None,
     })
@@ -56,6 +60,15 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
 /// Returns whether a signed number has at most so many bits.
 fn fits(number: i64, width: u8) -> bool {
     signed(number.cast_unsigned(), width) == number
+}
+
+fn narrow(value: f32) -> u64 {
+    u64::from(machine::bits(value))
+}
+
+/// Returns the bits of a converted double, with NaNs made quiet.
+fn quiet(value: f64) -> u64 {
+    machine::wide_bits(value, &[value.to_bits()])
 }
 
 fn single(bits: u64) -> f32 {
@@ -77,30 +90,43 @@ fn compared(op: Op, a: f64, b: f64) -> Option<bool> {
     })
 }
 
-/// Evaluates intrinsics that occur in divisions and roots.
+/// Evaluates pure intrinsics, those that occur in divisions, roots and mathematical functions.
 fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
     use Number::{F32, F64, I32, I64, U32, U64};
     use Rounding::{Down, Nearest, Up, Zero};
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
-    let bits = |value: f32| u64::from(value.to_bits());
     let wide = |index: usize| f64::from_bits(at(index));
     Some(match call {
-        Intrinsic::Fma(F32, Nearest) => bits(single(at(0)).mul_add(single(at(1)), single(at(2)))),
-        Intrinsic::Fma(F64, Nearest) => wide(0).mul_add(wide(1), wide(2)).to_bits(),
-        Intrinsic::ReciprocalSqrt => bits((1.0 / f64::from(single(at(0))).sqrt()) as f32),
-        Intrinsic::Convert(U32 | U64, F32, Up) => bits(above(at(0))),
-        Intrinsic::Convert(I64, F32, Up) if at(0) < 1 << 63 => bits(above(at(0))),
-        Intrinsic::Convert(I32, F32, Up) if at(0) < 1 << 31 => bits(above(at(0))),
-        Intrinsic::Convert(U32, F32, Zero | Down) | Intrinsic::Convert(U64, F32, Zero) => bits(below(at(0))),
-        Intrinsic::Convert(F32, U32, Zero) => u64::from(single(at(0)) as u32),
-        Intrinsic::Convert(F32, U64, Zero) => single(at(0)) as u64,
-        Intrinsic::FlushToZero => {
-            let value = single(at(0));
-            bits(if value.is_subnormal() { 0.0_f32.copysign(value) } else { value })
+        Intrinsic::Fma(F32, Nearest) => narrow(single(at(0)).mul_add(single(at(1)), single(at(2)))),
+        Intrinsic::Fma(F64, Nearest) => machine::wide_bits(wide(0).mul_add(wide(1), wide(2)), inputs),
+        Intrinsic::Add(ty, _) | Intrinsic::Multiply(ty, _) | Intrinsic::Fma(ty, _) => {
+            directed(call, ty, inputs)?
         }
+        Intrinsic::Math(function, ty) => math::unary(function, ty, at(0))?,
+        Intrinsic::Math2(function, ty) => math::binary(function, ty, at(0), at(1))?,
+        Intrinsic::Log2 => math::approximate_log2(at(0)),
+        Intrinsic::Sine => narrow(machine::sine(single(at(0)))),
+        Intrinsic::Cosine => narrow(machine::cosine(single(at(0)))),
+        Intrinsic::Convert(U32 | U64, F32, Up) => narrow(above(at(0))),
+        Intrinsic::Convert(I64, F32, Up) if at(0) < 1 << 63 => narrow(above(at(0))),
+        Intrinsic::Convert(I32, F32, Up) if at(0) < 1 << 31 => narrow(above(at(0))),
+        Intrinsic::Convert(U32, F32, Zero | Down) | Intrinsic::Convert(U64, F32, Zero) => {
+            narrow(below(at(0)))
+        }
+        Intrinsic::Convert(F32, I32 | U32, _) if single(at(0)).is_nan() => 0,
+        Intrinsic::Convert(F32, U32, mode) => u64::from(rounded(single(at(0)).into(), mode) as u32),
+        Intrinsic::Convert(F32, I32, mode) => {
+            u64::from((rounded(single(at(0)).into(), mode) as i32).cast_unsigned())
+        }
+        Intrinsic::Convert(F32, U64, Zero) if !single(at(0)).is_nan() => single(at(0)) as u64,
+        Intrinsic::Round(F32, mode) => narrow(rounded(single(at(0)).into(), mode) as f32),
+        Intrinsic::Round(F64, mode) => quiet(rounded(wide(0), mode)),
+        Intrinsic::FlushToZero => u64::from(machine::flushed(single(at(0))).to_bits()),
+        Intrinsic::Saturate if single(at(0)) > 0.0 => narrow(single(at(0)).min(1.0)),
+        Intrinsic::Saturate => 0,
         Intrinsic::MultiplyHigh => ((u128::from(at(0)) * u128::from(at(1))) >> 64) as u64,
-        Intrinsic::ReciprocalHigh => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
-        Intrinsic::ReciprocalSqrtHigh => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
+        Intrinsic::ReciprocalHigh => machine::reciprocal_high(at(0)),
+        Intrinsic::ReciprocalSqrtHigh => machine::reciprocal_sqrt_high(at(0)),
         Intrinsic::PermuteBytes => permuted(at(0), at(1), at(2)),
         Intrinsic::SelectBytes if at(3) == 0 => permuted(at(0), at(1), at(2)),
         Intrinsic::Abs(I32) => u64::from((at(0) as i32).unsigned_abs()),
@@ -111,8 +137,63 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::Min(I64) => at(0).cast_signed().min(at(1).cast_signed()).cast_unsigned(),
         Intrinsic::Max(I64) => at(0).cast_signed().max(at(1).cast_signed()).cast_unsigned(),
         Intrinsic::Max(I32) => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
+        Intrinsic::Min(F32) => narrow(smaller(single(at(0)).into(), single(at(1)).into(), false) as f32),
+        Intrinsic::Max(F32) => narrow(smaller(single(at(0)).into(), single(at(1)).into(), true) as f32),
         _ => return None,
     })
+}
+
+/// Rounds to an integer.
+fn rounded(value: f64, mode: Rounding) -> f64 {
+    match mode {
+        Rounding::Nearest => value.round_ties_even(),
+        Rounding::Down => value.floor(),
+        Rounding::Up => value.ceil(),
+        Rounding::Zero => value.trunc(),
+    }
+}
+
+/// Returns the minimum or maximum. Numbers win over NaNs; minus zero is less than zero.
+fn smaller(a: f64, b: f64, larger: bool) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        return if a.is_nan() { b } else { a };
+    }
+    let is_first = if a == b { a.is_sign_negative() } else { a < b };
+    if is_first == larger { b } else { a }
+}
+
+/// Computes a sum, a product or a fused operation with a rounding mode.
+fn directed(call: Intrinsic, ty: Number, inputs: &[u64]) -> Option<u64> {
+    Some(match ty {
+        Number::F32 => {
+            let bits = u32::try_from(arithmetic::<Single>(call, inputs)?).ok()?;
+            narrow(f32::from_bits(bits))
+        }
+        Number::F64 => {
+            let bits = u64::try_from(arithmetic::<Double>(call, inputs)?).ok()?;
+            machine::wide_bits(f64::from_bits(bits), inputs)
+        }
+        _ => return None,
+    })
+}
+
+fn arithmetic<F: Float>(call: Intrinsic, inputs: &[u64]) -> Option<u128> {
+    let at = |index: usize| F::from_bits(u128::from(inputs.get(index).copied().unwrap_or(0)));
+    let (Intrinsic::Add(_, mode) | Intrinsic::Multiply(_, mode) | Intrinsic::Fma(_, mode)) = call else {
+        return None;
+    };
+    let mode = match mode {
+        Rounding::Nearest => Round::NearestTiesToEven,
+        Rounding::Down => Round::TowardNegative,
+        Rounding::Up => Round::TowardPositive,
+        Rounding::Zero => Round::TowardZero,
+    };
+    let result = match call {
+        Intrinsic::Add(..) => at(0).add_r(at(1), mode),
+        Intrinsic::Multiply(..) => at(0).mul_r(at(1), mode),
+        _ => at(0).mul_add_r(at(1), at(2), mode),
+    };
+    Some(result.value.to_bits())
 }
 
 /// Returns four of the eight bytes of two words; bit 3 of a nibble of the selector replicates the byte's sign.

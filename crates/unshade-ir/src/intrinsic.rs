@@ -4,6 +4,7 @@
 //! One table has a row per family: its name, the parts that distinguish its members, the types of results and inputs,
 //! and the effect.
 
+use super::math::{MathFunction, MathFunction2};
 use super::vocabulary::vocabulary;
 
 vocabulary! {
@@ -263,16 +264,16 @@ intrinsics! {
     Cosine "cosine", None F32, [F32];
     /// An approximation of the sine.
     Sine "sine", None F32, [F32];
-    /// An approximation of the power of two.
-    Exp2 "exp2", None F32, [F32];
     /// An approximation of the logarithm to the base two.
     Log2 "log2", None F32, [F32];
-    /// An approximation of the reciprocal of the square root.
-    ReciprocalSqrt "reciprocal_sqrt", None F32, [F32];
     /// The upper half of an approximation of the reciprocal, from the upper half of a double.
     ReciprocalHigh "reciprocal_high", None U32, [U32];
     /// The same for the reciprocal of the square root.
     ReciprocalSqrtHigh "reciprocal_sqrt_high", None U32, [U32];
+    /// A function of CUDA's mathematical library.
+    Math(function: MathFunction, ty: Number) "math", None of(ty), [of(ty)];
+    /// One of two numbers.
+    Math2(function: MathFunction2, ty: Number) "math2", None of(ty), [of(ty), of(ty)];
     /// The nearest number between 0 and 1.
     Saturate "saturate", None F32, [F32];
     /// Zero with the same sign for a subnormal number.

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`module`], [`ty`], [`intrinsic`], [`special`], [`image`] | a function's surroundings, types, operations by meaning |
 //! | [`build`], [`dominators`] | SSA construction; block order, dominators, loops |
-//! | [`fold`], [`evaluate`] | results of operators |
+//! | [`fold`], [`evaluate`], [`math`] | results of operators, and of functions of CUDA's library |
 //! | [`text`], [`verify`] | the textual form; what makes a function sound |
 //! | [`code`] | functions as lists of steps, for interpreters |
 //! | [`id`], [`id_lists`], [`hash`] | numbers of values and blocks, and maps of them |
@@ -34,6 +34,7 @@ pub mod id;
 pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
+pub mod math;
 pub mod module;
 mod op;
 pub mod special;

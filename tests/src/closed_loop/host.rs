@@ -83,11 +83,16 @@ impl Program {
     }
 }
 
+/// Returns the options with which to decompile for the host, whose mathematical library differs from CUDA's in some bits.
+pub fn host_options() -> Options {
+    Options { explicit_math: true, ..Options::default() }
+}
+
 /// Returns the options with which to decompile a function again if the host cannot run it: the host flushes subnormal
 /// doubles together with floats, so only explicit calls can express what is flushed.
 pub fn retry_options(found: &Decompiled) -> Option<Options> {
     let has_doubles = || found.lines.iter().any(|line| line.text.contains("double"));
-    (found.flushes && has_doubles()).then(|| Options { explicit_flushes: true, ..Options::default() })
+    (found.flushes && has_doubles()).then(|| Options { explicit_flushes: true, ..host_options() })
 }
 
 /// Returns the entry for a kernel in the kernel list of a program: its name, and a function that launches it. Kernels

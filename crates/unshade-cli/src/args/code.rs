@@ -155,6 +155,10 @@ pub(crate) struct DecompileArgs {
     /// Show each flush of a subnormal float as a call, even if `-ftz=true` applies to the whole function
     #[arg(long)]
     pub(crate) explicit_ftz: bool,
+    /// Show functions of CUDA's mathematical library as the operations that the compiler inlined, for the same bits with
+    /// any library
+    #[arg(long)]
+    pub(crate) explicit_math: bool,
     /// Ignore the names and types of the source code that the file's debugging information gives
     #[arg(long)]
     pub(crate) no_debug_info: bool,

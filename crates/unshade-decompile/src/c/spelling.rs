@@ -5,6 +5,7 @@
 
 use super::language::Language;
 use crate::ir::intrinsic::{AtomicOp, ByteOp, Reduction, Scope, ShuffleMode, Timer, Vote};
+use crate::ir::math::MathFunction;
 use crate::ir::special::LaneRelation;
 use crate::ir::{
     Axis, Boundary, Image, ImageAccess, ImageShape, Intrinsic, Number, Rounding, Space, Special,
@@ -39,7 +40,6 @@ const INTRINSICS: &[(Intrinsic, Words)] = &[
     (Intrinsic::DivideIsHard(Number::F32), ["fdivide_is_hard", "fdivide_is_hard"]),
     (Intrinsic::DivideIsHard(Number::F64), ["ddivide_is_hard", "ddivide_is_hard"]),
     (Intrinsic::Double, ["double", "double"]),
-    (Intrinsic::Exp2, ["exp2f", "exp2f"]),
     (Intrinsic::Fence(Scope::Block), ["__threadfence_block", "memory_fence"]),
     (Intrinsic::Fence(Scope::Device), ["__threadfence", "memory_fence"]),
     (Intrinsic::Fence(Scope::System), ["__threadfence_system", "memory_fence"]),
@@ -71,7 +71,6 @@ const INTRINSICS: &[(Intrinsic, Words)] = &[
     (Intrinsic::PermuteBytes, ["__byte_perm", "permute_bytes"]),
     (Intrinsic::Printf, ["printf", "printf"]),
     (Intrinsic::ReciprocalHigh, ["reciprocal64_high", "reciprocal64_high"]),
-    (Intrinsic::ReciprocalSqrt, ["rsqrtf", "reciprocal_sqrt"]),
     (Intrinsic::ReciprocalSqrtHigh, ["reciprocal_sqrt64_high", "reciprocal_sqrt64_high"]),
     (Intrinsic::ReverseBits, ["__brev", "reverse_bits"]),
     (Intrinsic::Round(Number::F32, Rounding::Down), ["floorf", "floorf"]),
@@ -261,13 +260,14 @@ pub(super) fn cuda_family(call: Intrinsic) -> Option<String> {
         Intrinsic::Add(ty, mode) => Some(format!("__{}add_{}", letter(ty), rounding(mode))),
         Intrinsic::Multiply(ty, mode) => Some(format!("__{}mul_{}", letter(ty), rounding(mode))),
         Intrinsic::Fma(ty, mode) if mode != Rounding::Nearest => {
-            let suffix = if ty == Number::F32 { "f" } else { "" };
-            Some(format!("__fma{suffix}_{}", rounding(mode)))
+            Some(format!("__fma{}_{}", suffix(ty), rounding(mode)))
         }
         Intrinsic::Convert(from, to, _) if !from.is_float() && !to.is_float() => None,
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("__{}2{}_{}", number(from), number(to), rounding(mode)))
         }
+        Intrinsic::Math(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),
+        Intrinsic::Math2(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),
         Intrinsic::AtomicCompareExchange(_) => Some(String::from("atomicCAS")),
         _ => None,
     }
@@ -295,9 +295,21 @@ pub(super) fn cpp_family(call: Intrinsic) -> Option<String> {
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("{}_to_{}_{}", number(from), number(to), rounding(mode)))
         }
+        // The library of C does not have these two.
+        Intrinsic::Math(MathFunction::Exp10, Number::F32 | Number::F64) => Some(String::from("power_of_ten")),
+        Intrinsic::Math(MathFunction::ReciprocalRoot, Number::F32 | Number::F64) => {
+            Some(String::from("reciprocal_sqrt"))
+        }
+        Intrinsic::Math(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),
+        Intrinsic::Math2(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),
         Intrinsic::AtomicCompareExchange(_) => Some(String::from("atomic_compare_exchange")),
         _ => None,
     }
+}
+
+/// Returns what the names of C's mathematical functions end with for a type.
+fn suffix(ty: Number) -> &'static str {
+    if ty == Number::F32 { "f" } else { "" }
 }
 
 fn rounding(mode: Rounding) -> &'static str {
@@ -399,6 +411,7 @@ pub(super) fn cpp_boundary(boundary: Boundary) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::c::{CPP, CUDA};
+    use crate::ir::math::MathFunction2;
 
     #[test]
     fn languages_have_words_for_the_same() {
@@ -442,7 +455,12 @@ mod tests {
     fn the_header_declares_what_is_not_in_the_library_of_c() {
         const LIBRARY: &str = "abs llabs double exp2f fmaf fma free malloc printf rintf floorf ceilf truncf \
                                rint floor ceil trunc std::isnan";
-        let is_in_library = |name: &str| LIBRARY.split_whitespace().any(|word| word == name);
+        let is_in_library = |name: &str| {
+            let is_function =
+                |name| MathFunction::by_name(name).is_some() || MathFunction2::by_name(name).is_some();
+            let is_math = is_function(name) || name.strip_suffix('f').is_some_and(is_function);
+            is_math || LIBRARY.split_whitespace().any(|word| word == name)
+        };
         for name in CPP.function_names().filter(|name| !name.is_empty()) {
             assert!(is_in_library(&name) || is_declared(&name), "{name}");
         }

@@ -578,6 +578,9 @@ inline float sin_rn(float x) { return (float)std::sin((double)x); }
 inline float cos_rn(float x) { return (float)std::cos((double)x); }
 inline float log2_rn(float x) { return (float)std::log2((double)x); }
 inline float reciprocal_sqrt(float x) { return (float)(1.0 / std::sqrt((double)x)); }
+inline double reciprocal_sqrt(double x) { return 1.0 / std::sqrt(x); }
+inline float power_of_ten(float x) { return (float)std::pow(10.0, (double)x); }
+inline double power_of_ten(double x) { return std::pow(10.0, x); }
 
 // Integers.
 

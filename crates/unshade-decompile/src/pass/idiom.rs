@@ -5,8 +5,8 @@
 //! idioms, the text has these sequences as they are.
 
 use super::simplify::Idiom;
-use crate::ir::Function;
 use crate::ir::dominators::Graph;
+use crate::ir::{Function, Module};
 
 /// The idioms of a front end. The default has none.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Idioms {
     /// Returns the replacement of a value, if it is the end of an idiom. The rounds of simplification call it for each
     /// value, before the rules of algebra are tried.
     pub rewrite: Idiom,
-    /// Searches of whole functions, after the first rounds.
+    /// Searches of whole functions, after the first rounds, in their order.
     pub searches: Vec<Search>,
     /// Removes all flushes of subnormal floats if an option of the compiler can stand for them. Returns whether it did.
     pub remove_flushes: fn(&mut Function) -> bool,
@@ -39,13 +39,15 @@ pub struct Search {
     pub name: &'static str,
     /// What it does.
     pub about: &'static str,
+    /// Whether it replaces operations by functions of a mathematical library, whose bits depend on its release.
+    pub finds_library: bool,
     /// Replaces what it finds, and returns whether that is anything. All values are used. It may remember what it found
     /// out about other functions of the program.
     pub run: Box<SearchFunction>,
 }
 
 /// The function of a search.
-pub type SearchFunction = dyn FnMut(&mut Function, &Graph) -> bool;
+pub type SearchFunction = dyn FnMut(&mut Module<'_>, &Graph) -> bool;
 
 impl std::fmt::Debug for Search {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -29,7 +29,7 @@ const ORDERED: usize = 4;
 /// Maximum number of passes over loops: a loop that contained another one is transformed in the next pass.
 const MAX_NESTED: usize = 4;
 
-/// Maximum number of times that idioms are searched for.
+/// Maximum number of times that each search of a front end runs.
 const MAX_SEARCHES: usize = 4;
 
 /// The last pass before the searches of a front end.
@@ -68,8 +68,9 @@ pub fn passes(idioms: &Idioms) -> Vec<(&'static str, &'static str)> {
 /// Called after each pass, with its name in [`passes`].
 pub type Observer<'o> = dyn FnMut(&str, &Module<'_>) + 'o;
 
-/// Runs all passes up to a fixed point, and removes unused values.
-pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, observe: &mut Observer<'_>) {
+/// Runs all passes up to a fixed point, and removes unused values. With `explicit_math`, functions of a mathematical
+/// library stay what they consist of.
+pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, explicit_math: bool, observe: &mut Observer<'_>) {
     graph::clean(&mut module.function);
     observe("clean", module);
     let mut found = rounds(module, 0, idioms.rewrite, observe);
@@ -81,17 +82,13 @@ pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, observe: &mut Observer<
         found = rounds(module, 2, idioms.rewrite, observe);
     }
     // What is found simplifies its surroundings, where there may be more: the remainder next to a quotient.
-    for _ in 0..MAX_SEARCHES {
-        let mut has_found = false;
-        for search in &mut idioms.searches {
-            if (search.run)(&mut module.function, &found) {
-                has_found = true;
-                observe(search.name, module);
-                found = rounds(module, 2, idioms.rewrite, observe);
+    for search in idioms.searches.iter_mut().filter(|search| !(explicit_math && search.finds_library)) {
+        for _ in 0..MAX_SEARCHES {
+            if !(search.run)(module, &found) {
+                break;
             }
-        }
-        if !has_found {
-            break;
+            observe(search.name, module);
+            found = rounds(module, 2, idioms.rewrite, observe);
         }
     }
     if memory::split(&mut module.function) {
@@ -269,6 +266,6 @@ pub fn sweep(function: &mut Function) {
 #[cfg(test)]
 pub(crate) fn after_all(function: Function, idioms: &mut Idioms) -> Function {
     let mut module = Module { function, ..Module::default() };
-    run(&mut module, idioms, &mut |_, _| {});
+    run(&mut module, idioms, false, &mut |_, _| {});
     module.function
 }

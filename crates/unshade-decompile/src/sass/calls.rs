@@ -2,6 +2,7 @@
 
 use super::lifter::{CallResult, LOCKED, Lifter};
 use crate::ir::intrinsic::{AtomicOp, ByteOp, Reduction, Scope, ShuffleMode, Vote};
+use crate::ir::math::{EXP2, RECIPROCAL_ROOT};
 use crate::ir::{Intrinsic, Number, Op, Rounding, Space, ValueId};
 
 /// Rounding modes, by their number in instructions.
@@ -24,7 +25,6 @@ const SAME: &[(&str, Intrinsic)] = &[
     ("dfma", Intrinsic::Fma(Number::F64, Rounding::Nearest)),
     ("dmax", Intrinsic::Max(Number::F64)),
     ("dmin", Intrinsic::Min(Number::F64)),
-    ("exp2", Intrinsic::Exp2),
     ("fdivide_is_hard", Intrinsic::DivideIsHard(Number::F32)),
     ("flush", Intrinsic::FlushToZero),
     ("fma", Intrinsic::Fma(Number::F32, Rounding::Nearest)),
@@ -33,10 +33,8 @@ const SAME: &[(&str, Intrinsic)] = &[
     ("fmin", Intrinsic::Min(Number::F32)),
     ("fmul_fmz", Intrinsic::MultiplyZeroWins),
     ("fmul_scaled", Intrinsic::MultiplyScaled),
-    ("log2", Intrinsic::Log2),
     ("multiply_add_by_descriptor", Intrinsic::MultiplyAddByDescriptor),
     ("reciprocal64_high", Intrinsic::ReciprocalHigh),
-    ("reciprocal_sqrt", Intrinsic::ReciprocalSqrt),
     ("reciprocal_sqrt64_high", Intrinsic::ReciprocalSqrtHigh),
     ("saturate", Intrinsic::Saturate),
     ("shuffle_inside", Intrinsic::ShuffleInside),
@@ -150,9 +148,22 @@ impl Lifter<'_> {
                 let at_least = self.call(Intrinsic::Max(Number::F64), width, &[at(0), zero]);
                 self.call(Intrinsic::Min(Number::F64), width, &[at_least, one])
             }
+            // These functions of the hardware flush their argument and their result, where the power of a subnormal
+            // number is 1 and neither logarithms nor roots are subnormal.
+            "exp2" => {
+                let power = self.call(EXP2, width, &[at(0)]);
+                self.call(Intrinsic::FlushToZero, width, &[power])
+            }
+            "log2" | "reciprocal_sqrt" => {
+                let call = if name == "log2" { Intrinsic::Log2 } else { RECIPROCAL_ROOT };
+                let flushed = self.call(Intrinsic::FlushToZero, width, &[at(0)]);
+                self.call(call, width, &[flushed])
+            }
             "reciprocal" => {
                 let one = self.number(0x3f80_0000, 32);
-                self.make(Op::FloatDiv, width, &[one, at(0)])
+                let flushed = self.call(Intrinsic::FlushToZero, width, &[at(0)]);
+                let quotient = self.make(Op::FloatDiv, width, &[one, flushed]);
+                self.call(Intrinsic::FlushToZero, width, &[quotient])
             }
             "reduce_range" => at(0),
             "half_to_float" => {

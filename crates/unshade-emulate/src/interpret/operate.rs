@@ -5,7 +5,7 @@
 
 use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::intrinsic::ByteOp;
-use unshade_ir::{Intrinsic, Number, Op, Rounding};
+use unshade_ir::{Intrinsic, Number, Op, Rounding, math};
 use unshade_sass::semantics::table::Code;
 use unshade_sass::semantics::{functions, operate};
 
@@ -26,12 +26,9 @@ const FLOATS: [(Op, Code); 12] = [
 ];
 
 /// Intrinsics that are a function of p-code with the same inputs.
-const FUNCTIONS: [(Intrinsic, &str); 33] = [
+const FUNCTIONS: [(Intrinsic, &str); 30] = [
     (Intrinsic::Cosine, "cosine"),
     (Intrinsic::Sine, "sine"),
-    (Intrinsic::Exp2, "exp2"),
-    (Intrinsic::Log2, "log2"),
-    (Intrinsic::ReciprocalSqrt, "reciprocal_sqrt"),
     (Intrinsic::ReciprocalHigh, "reciprocal64_high"),
     (Intrinsic::ReciprocalSqrtHigh, "reciprocal_sqrt64_high"),
     (Intrinsic::Saturate, "saturate"),
@@ -142,6 +139,9 @@ fn call(intrinsic: Intrinsic, inputs: &[u64], out: u8) -> Option<u64> {
         Intrinsic::SelectBytes => functions::call("byte_perm_mode", inputs)?,
         Intrinsic::MultiplyHigh => high(u128::from(at(0)) * u128::from(at(1))),
         Intrinsic::Bytes(op) => bytes(op, at(0), at(1)),
+        Intrinsic::Log2 => math::approximate_log2(at(0)),
+        Intrinsic::Math(function, ty) => math::unary(function, ty, at(0))?,
+        Intrinsic::Math2(function, ty) => math::binary(function, ty, at(0), at(1))?,
         _ => return None,
     })
 }
@@ -201,6 +201,7 @@ fn bytes(op: ByteOp, a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unshade_ir::math::MathFunction;
 
     #[test]
     fn every_pure_intrinsic_is_computed() {
@@ -217,11 +218,71 @@ mod tests {
                     !is_float(ty)
                 }
                 Intrinsic::Abs(ty) => !matches!(ty, Number::I32 | Number::I64),
+                Intrinsic::Math(function, Number::F64) => {
+                    !matches!(function, MathFunction::Exp | MathFunction::ReciprocalRoot)
+                }
+                // The machine has that one.
+                Intrinsic::Log2 => math::approximate_log2(at(0)),
+                Intrinsic::Math(function, ty) => {
+                    ty != Number::F32 || function == MathFunction::ReciprocalRoot
+                }
+                Intrinsic::Math2(_, ty) => ty != Number::F32,
                 _ => false,
             };
             let result = compute(Op::Call(intrinsic), &vec![1; count], 32, out);
             assert_eq!(result.is_none(), is_none, "{intrinsic}");
         }
+    }
+
+    /// The decompiler evaluates expressions to recognise them: a wrong result would be a wrong text.
+    #[test]
+    fn trial_runs_of_the_decompiler_give_the_same_bits() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let special = [0, 0x8000_0000, 1, 0x80_0000, 0x3f80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0001];
+        let operators = FLOATS.iter().map(|row| row.0).flat_map(|op| [(op, 32), (op, 64)]);
+        let intrinsics = Intrinsic::all().into_iter().filter(|intrinsic| intrinsic.is_pure());
+        let intrinsics = intrinsics.map(|intrinsic| {
+            let width = intrinsic.input(0).width().unwrap_or(32);
+            (Op::Call(intrinsic), width)
+        });
+        let mut compared = 0;
+        for (op, width) in operators.chain(intrinsics) {
+            let out = match op {
+                Op::Call(call) => call.result().width().unwrap_or(32),
+                Op::FloatConvert => 96 - width,
+                op if op.gives_float() => width,
+                _ => 1,
+            };
+            for _ in 0..300 {
+                let number = || {
+                    let chosen = special[(random() & 7) as usize];
+                    let wide = f64::from(f32::from_bits(chosen as u32)).to_bits();
+                    match (random() & 3, width) {
+                        (0, 32) => chosen,
+                        (0, _) => wide,
+                        (1, 32) => u64::from(((random() as i32) as f32 / 65_536.0).to_bits()),
+                        _ => masked(random(), width),
+                    }
+                };
+                let count = match op {
+                    Op::Call(call) => call.input_count().unwrap_or(0),
+                    Op::FloatSqrt | Op::FloatNegate | Op::FloatConvert | Op::FloatNan => 1,
+                    _ => 2,
+                };
+                let inputs: Vec<u64> = std::iter::repeat_with(number).take(count).collect();
+                let Some(tried) = unshade_ir::evaluate::operate(op, &inputs, width, out) else { continue };
+                let exact = compute(op, &inputs, width, out);
+                assert_eq!(Some(masked(tried, out)), exact, "{op:?} {inputs:x?}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 20_000);
     }
 
     #[test]

@@ -280,7 +280,7 @@ fn floating(code: Code, first: u64, second: u64, width: u8, out: u8) -> Option<u
         Code::FloatTruncate => (a as i64).cast_unsigned(),
         Code::FloatNegate => first ^ 1_u64.wrapping_shl(u32::from(width).wrapping_sub(1)),
         Code::FloatSqrt if width == 32 => functions::single(libm::sqrtf(f32::from_bits(first as u32))),
-        Code::FloatSqrt => functions::double(libm::sqrt(a)),
+        Code::FloatSqrt => functions::double_of(libm::sqrt(a), &[first]),
         _ if width == 32 => {
             let (a, b) = (f32::from_bits(first as u32), f32::from_bits(second as u32));
             functions::single(match code {

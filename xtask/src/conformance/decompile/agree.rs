@@ -22,7 +22,7 @@ use unshade::nv::function::Function;
 use unshade::sass::Instruction;
 use unshade_emulate::module::Variable;
 use unshade_emulate::trial::{FILLINGS, Trials, hash};
-use unshade_tests::closed_loop::host::retry_options;
+use unshade_tests::closed_loop::host::{host_options, retry_options};
 use unshade_tests::closed_loop::same_addresses::{Case, HostCompiler, Verdict};
 
 use super::super::kernel_runs::kind;
@@ -171,7 +171,7 @@ fn prepare(
         });
         found.ok_or("there is no such function")?
     };
-    let mut found = decompile(&Options { language, ..Options::default() })?;
+    let mut found = decompile(&Options { language, ..host_options() })?;
     if let Some(options) = retry_options(&found).filter(|_| language == &CUDA) {
         found = decompile(&options)?;
     }

@@ -226,7 +226,9 @@ impl Loop {
         arguments.extend(OPTIONS[options].1);
         self.compile(source, &original, &arguments).map_err(anyhow::Error::msg)?;
         let original = fs::read(&original)?;
-        let usual = Options { language: self.language, ..Options::default() };
+        let has_other_library = self.language.header.is_some();
+        let usual =
+            Options { language: self.language, explicit_math: has_other_library, ..Options::default() };
         let texts = SourceText::read(source, &original, &usual)?;
         let explicit = Options { explicit_flushes: true, ..usual };
         let mixed = decompile::mixes_flushes(&texts.functions, self.language);

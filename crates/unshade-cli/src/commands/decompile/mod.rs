@@ -74,6 +74,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     let options = Options {
         budget: args.budget,
         explicit_flushes: args.explicit_ftz,
+        explicit_math: args.explicit_math,
         without_source: args.no_debug_info,
         language: args.language.into(),
         ..Options::default()

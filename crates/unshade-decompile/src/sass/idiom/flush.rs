@@ -5,10 +5,10 @@
 //! the function was compiled, not what its source says: the calls are removed, and the text names the option.
 //!
 //! An operation agrees with the option if none of its inputs can be subnormal, and its result only reaches
-//! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
-//! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
+//! `flush_to_zero`, directly or through selects and sign changes. Operations that only move bits agree with everything, and doubles are not flushed.
 
 use crate::ir::intrinsic::AtomicOp;
+use crate::ir::math::{EXP2, RECIPROCAL_ROOT};
 use crate::ir::{Function, IdVec, Intrinsic, Number, Op, Operand, Rounding, ValueId, ValueMap};
 
 /// The type of numbers that the option is about.
@@ -25,6 +25,8 @@ enum FlushBehavior {
     Flushing,
     /// It flushes its inputs; its result cannot be subnormal, or is not a float.
     Taking,
+    /// It flushes its result; subnormal inputs make no difference.
+    Giving,
     /// It makes no difference, or is unspecified.
     Any,
     /// It only changes the sign.
@@ -53,6 +55,7 @@ pub fn run(function: &mut Function) -> bool {
             FlushBehavior::Keeping => false,
             FlushBehavior::Flushing => is_flushed[id] && inputs_are_clean(),
             FlushBehavior::Taking => inputs_are_clean(),
+            FlushBehavior::Giving => is_flushed[id],
             FlushBehavior::Sign => is_flushed[id] || inputs_are_clean(),
             FlushBehavior::None | FlushBehavior::Any | FlushBehavior::Flush => true,
         }
@@ -70,9 +73,9 @@ pub fn run(function: &mut Function) -> bool {
 /// Returns whether the option would change what a function does whose operations don't flush. All values must be used:
 /// see [`sweep`](crate::pass::sweep).
 pub fn is_sensitive(function: &Function) -> bool {
-    use FlushBehavior::{Flush, Flushing, Keeping, Taking};
+    use FlushBehavior::{Any, None, Sign};
     let mut values = function.values.keys();
-    values.any(|id| matches!(behavior(function, id), Flush | Flushing | Taking | Keeping))
+    values.any(|id| !matches!(behavior(function, id), None | Any | Sign))
 }
 
 /// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
@@ -139,8 +142,6 @@ fn behavior(function: &Function, id: ValueId) -> FlushBehavior {
         _ if inputs != 32 => FlushBehavior::None,
         _ if hides_subnormals(function, id) => FlushBehavior::Any,
         Op::FloatNegate | Op::FloatAbs => FlushBehavior::Sign,
-        // Reciprocals of values that may be subnormal only come from the hardware's approximation.
-        Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => FlushBehavior::Any,
         Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => FlushBehavior::Flushing,
         Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => FlushBehavior::Taking,
         Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => FlushBehavior::Any,
@@ -158,12 +159,15 @@ fn called(call: Intrinsic) -> FlushBehavior {
             FlushBehavior::Flushing
         }
         Intrinsic::Fma(F32, _) | Intrinsic::Saturate => FlushBehavior::Flushing,
+        EXP2 => FlushBehavior::Giving,
+        RECIPROCAL_ROOT | Intrinsic::Log2 => FlushBehavior::Taking,
+        Intrinsic::Math(_, F32) | Intrinsic::Math2(_, F32) => FlushBehavior::Flushing,
         // The integer nearest to a subnormal float, or towards zero from it, is zero.
         Intrinsic::Convert(F32, I32 | U32 | I64 | U64, Nearest | Zero) => FlushBehavior::Any,
         Intrinsic::Convert(F32, I32 | U32 | I64 | U64, _) => FlushBehavior::Taking,
         Intrinsic::Round(F32, _) | Intrinsic::Min(F32) | Intrinsic::Max(F32) => FlushBehavior::Taking,
-        Intrinsic::Cosine | Intrinsic::Sine | Intrinsic::Exp2 | Intrinsic::Log2 => FlushBehavior::Any,
-        Intrinsic::ReciprocalSqrt | Intrinsic::ToHalf(F32) => FlushBehavior::Any,
+        // The machine's sine flushes without the option, too.
+        Intrinsic::Cosine | Intrinsic::Sine | Intrinsic::ToHalf(F32) => FlushBehavior::Any,
         Intrinsic::Atomic(AtomicOp::Add, F32) => FlushBehavior::Any,
         Intrinsic::Atomic(AtomicOp::Exchange, F32) => FlushBehavior::None,
         // A conversion from integers gives zero or a normal float.
@@ -199,7 +203,7 @@ fn hides_subnormals(function: &Function, id: ValueId) -> bool {
 /// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
 fn take_out(function: &mut Function, behaviors: &ValueMap<FlushBehavior>, id: ValueId) {
     match behaviors[id] {
-        FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Any => {
+        FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Giving | FlushBehavior::Any => {
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
                 if input != ValueId::NONE && behaviors.get(input) == Some(&FlushBehavior::Flush) {
@@ -214,7 +218,10 @@ fn take_out(function: &mut Function, behaviors: &ValueMap<FlushBehavior>, id: Va
             while behaviors[source] == FlushBehavior::Sign {
                 source = function.input(source, 0);
             }
-            if matches!(behaviors[source], FlushBehavior::Flushing | FlushBehavior::Taking) {
+            if matches!(
+                behaviors[source],
+                FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Giving
+            ) {
                 function.replace(id, inner);
             }
         }

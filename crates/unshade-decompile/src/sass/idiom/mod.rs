@@ -5,9 +5,11 @@
 //! | [`pairs`] | 64-bit values, computed as halves in 32-bit registers |
 //! | `reciprocal` | 32-bit quotients, computed with a reciprocal and corrected twice |
 //! | [`quotient`] | divisions and roots of any form, recognised by their results |
+//! | [`library`] | functions of the mathematical library, recognised by their results |
 //! | [`flush`] | flushes of subnormal floats around each operation, for `-ftz=true` |
 
 pub mod flush;
+pub mod library;
 pub mod pairs;
 pub mod quotient;
 mod reciprocal;
@@ -23,11 +25,19 @@ pub fn idioms() -> Idioms {
     let quotient = Search {
         name: "quotient",
         about: "inlined divisions and roots become operators",
-        run: Box::new(move |function, graph| quotient::run(function, graph, &mut quotients)),
+        finds_library: false,
+        run: Box::new(move |module, graph| quotient::run(&mut module.function, graph, &mut quotients)),
+    };
+    let mut calls = library::Cache::default();
+    let library = Search {
+        name: "library",
+        about: "inlined functions of the mathematical library become calls",
+        finds_library: true,
+        run: Box::new(move |module, graph| library::run(module, graph, &mut calls)),
     };
     Idioms {
         rewrite,
-        searches: vec![quotient],
+        searches: vec![quotient, library],
         remove_flushes: flush::run,
         depends_on_flushes: flush::is_sensitive,
     }

@@ -1,0 +1,317 @@
+//! Recognises inlined functions of CUDA's mathematical library, by the values they compute.
+//!
+//! A constant that only a function of the library has shows where to look (`table`). From there on, each value is a
+//! possible result: what it is computed from is searched for the operands, one or two values on which
+//! everything else depends (`slice`). The blocks and values between are executed on many numbers (`region`): special
+//! ones, ordinary ones, random bits, and the neighbours of all constants (`trials`). If all results are those of the
+//! function, bit for bit, the value is a call of the function. Blocks that nothing needs any more are removed.
+//!
+//! Code for `-ftz=true` computes what the function computes between two flushes of subnormal floats, and is replaced
+//! by that. Other variants of a function, those of `-use_fast_math` and of other releases of the library whose
+//! results differ in any bit, stay as they are.
+
+mod region;
+mod removal;
+mod slice;
+mod table;
+mod trials;
+
+use crate::ir::dominators::Graph;
+use crate::ir::hash::FastMap;
+use crate::ir::id_lists::IdLists;
+use crate::ir::math::machine;
+use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, ValueId};
+use crate::pass::hoist;
+use region::{Extent, Memory, Region};
+use slice::{Controls, Slice, parts_of};
+use table::{FUNCTIONS, LibraryFunction};
+use trials::{TrialLists, near};
+
+/// Maximum number of values to examine that depend on one constant.
+const MAX_DEPENDENTS: usize = 160;
+
+/// Maximum number of runs of regions per function.
+const MAX_RUNS: usize = 400_000;
+
+/// Maximum number of regions in the cache.
+const MAX_CACHED: usize = 1024;
+
+/// The cache of executed regions.
+#[derive(Debug, Default)]
+pub struct Cache {
+    /// The call that a region with a number of leaves is, if it is one of some functions: indices in [`FUNCTIONS`].
+    calls: FastMap<(Region, usize, Vec<usize>), Option<Call>>,
+    trials: TrialLists,
+    memory: Memory,
+}
+
+/// A call of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Call {
+    /// The index in [`FUNCTIONS`].
+    function: usize,
+    operands: [Operand; 2],
+    /// Whether operands and result are flushed.
+    flushes: bool,
+}
+
+/// An operand of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operand {
+    Leaf(usize),
+    Constant(u64),
+}
+
+/// A value that is a call.
+struct Found {
+    root: ValueId,
+    leaves: Vec<ValueId>,
+    call: Call,
+    extent: Extent,
+    writes_local: bool,
+}
+
+/// Replaces inlined functions. Returns whether there were any. All values must be used.
+pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
+    let anchors = anchors(&module.function);
+    if anchors.is_empty() {
+        return false;
+    }
+    hoist(&mut module.function, graph);
+    if cache.calls.len() > MAX_CACHED {
+        cache.calls.clear();
+    }
+    let mut search = Search {
+        function: &module.function,
+        objects: &module.objects,
+        graph,
+        controls: Controls::default(),
+        budget: MAX_RUNS,
+        cache,
+    };
+    let users = search.find_users();
+    let mut found: Vec<Found> = Vec::new();
+    for (constant, rows) in anchors {
+        for root in search.dependents(constant, &users) {
+            if found.iter().all(|known| known.root != root) {
+                found.extend(search.call(root, &rows));
+            }
+        }
+    }
+    let function = &mut module.function;
+    if !is_local_private(function, &found) {
+        found.retain(|found| !found.writes_local);
+    }
+    for one in &found {
+        replace(function, one);
+    }
+    function.settle();
+    let extents: Vec<&Extent> = found.iter().map(|one| &one.extent).collect();
+    removal::run(function, &extents);
+    !found.is_empty()
+}
+
+/// Returns the constants of library functions, each with its functions.
+fn anchors(function: &Function) -> Vec<(ValueId, Vec<usize>)> {
+    let mut found = Vec::new();
+    for (id, value) in function.values.entries() {
+        if let Op::Constant(number) = value.op {
+            let is_row =
+                |row: &usize| (FUNCTIONS[*row].anchor, FUNCTIONS[*row].width) == (number, value.width);
+            let rows: Vec<usize> = (0..FUNCTIONS.len()).filter(is_row).collect();
+            if !rows.is_empty() {
+                found.push((id, rows));
+            }
+        }
+    }
+    found
+}
+
+struct Search<'a> {
+    function: &'a Function,
+    objects: &'a [MemoryObject<'a>],
+    graph: &'a Graph,
+    controls: Controls,
+    budget: usize,
+    cache: &'a mut Cache,
+}
+
+impl Search<'_> {
+    fn find_users(&mut self) -> IdLists<ValueId> {
+        let mut parts = Vec::new();
+        let mut pairs: Vec<(ValueId, ValueId)> = Vec::new();
+        for id in self.function.values.keys() {
+            parts.clear();
+            if parts_of(self.function, self.graph, id, &mut self.controls, &mut parts) {
+                pairs.extend(parts.iter().map(|part| (*part, id)));
+            }
+        }
+        IdLists::new(self.function.values.len(), &pairs)
+    }
+
+    /// Returns the values that depend on a constant, nearest first.
+    fn dependents(&self, constant: ValueId, users: &IdLists<ValueId>) -> Vec<ValueId> {
+        let mut seen: FastMap<ValueId, ()> = FastMap::default();
+        let mut found = vec![constant];
+        let mut at = 0;
+        while let Some(&id) = found.get(at) {
+            at += 1;
+            for &user in users.of(id) {
+                if found.len() < MAX_DEPENDENTS && seen.insert(user, ()).is_none() {
+                    found.push(user);
+                }
+            }
+        }
+        found.remove(0);
+        found
+    }
+
+    /// Returns the call that a value is.
+    fn call(&mut self, root: ValueId, rows: &[usize]) -> Option<Found> {
+        let function = self.function;
+        let width = function.width(root);
+        let is_other = |row: &usize| FUNCTIONS[*row].width == width && !is_call_of(function, root, *row);
+        let rows: Vec<usize> = rows.iter().copied().filter(is_other).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
+        let slice = Slice::new(function, self.graph, root, &mut self.controls);
+        for leaves in slice.leaves(function, width, is_pair) {
+            let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &leaves)
+            else {
+                continue;
+            };
+            let writes_local = region.writes_local();
+            if let Some(call) = self.cached(region, leaves.len(), rows.clone()) {
+                return Some(Found { root, leaves, call, extent, writes_local });
+            }
+        }
+        None
+    }
+
+    fn cached(&mut self, region: Region, leaves: usize, rows: Vec<usize>) -> Option<Call> {
+        let key = (region, leaves, rows);
+        if let Some(known) = self.cache.calls.get(&key) {
+            return *known;
+        }
+        let found = self.matching(&key.0, leaves, &key.2)?;
+        self.cache.calls.insert(key, found);
+        found
+    }
+
+    /// Returns the first call that a region equals, if any; the outer `None` means that the budget is exhausted.
+    fn matching(&mut self, region: &Region, leaves: usize, rows: &[usize]) -> Option<Option<Call>> {
+        for &row in rows {
+            for operands in operands(region, leaves, &FUNCTIONS[row]) {
+                if let Some(flushes) = self.confirmed(region, row, operands)? {
+                    return Some(Some(Call { function: row, operands, flushes }));
+                }
+            }
+        }
+        Some(None)
+    }
+
+    /// Returns whether a call that a region equals flushes; `None` if it does not equal it. The outer `None` means that
+    /// the budget is exhausted.
+    fn confirmed(&mut self, region: &Region, row: usize, operands: [Operand; 2]) -> Option<Option<bool>> {
+        let row = &FUNCTIONS[row];
+        let leaves = operands.iter().take(row.operands).filter(|one| matches!(one, Operand::Leaf(_))).count();
+        let mut trials = self.cache.trials.get(row.width, leaves).to_vec();
+        if leaves == 1 {
+            let constants = region.constants(row.width).flat_map(|number| near(number, row.width));
+            trials.extend(constants.map(|number| [number, 0]));
+        }
+        let (mut is_plain, mut is_flushed) = (true, row.width == 32);
+        for trial in trials {
+            self.budget = self.budget.checked_sub(1)?;
+            let Some(given) = region.value(&trial[..leaves], &mut self.cache.memory) else {
+                return Some(None);
+            };
+            let number = |operand: Operand| match operand {
+                Operand::Leaf(index) => trial[index],
+                Operand::Constant(number) => number,
+            };
+            let numbers = operands.map(number);
+            is_plain = is_plain && is_same(row.value(&numbers[..row.operands]), given, row.width);
+            is_flushed = is_flushed && is_same(flushed_value(row, numbers), given, 32);
+            if !is_plain && !is_flushed {
+                return Some(None);
+            }
+        }
+        Some(Some(is_flushed && (region.flushes() || !is_plain)))
+    }
+}
+
+/// Returns whether a value is a call of a function already, perhaps flushed.
+fn is_call_of(function: &Function, root: ValueId, row: usize) -> bool {
+    let is_flushed = function.op(root) == Op::Call(Intrinsic::FlushToZero);
+    let call = if is_flushed { function.input(root, 0) } else { root };
+    function.op(call) == FUNCTIONS[row].op
+}
+
+/// Returns the operands to try: leaves in any order, or a leaf and a constant.
+fn operands(region: &Region, leaves: usize, row: &LibraryFunction) -> Vec<[Operand; 2]> {
+    use Operand::{Constant, Leaf};
+    match (row.operands, leaves) {
+        (1, 1) => vec![[Leaf(0), Leaf(0)]],
+        (2, 2) => vec![[Leaf(0), Leaf(1)], [Leaf(1), Leaf(0)]],
+        (2, 1) => {
+            let pairs = |number| [[Leaf(0), Constant(number)], [Constant(number), Leaf(0)]];
+            region.constants(row.width).flat_map(pairs).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns whether results are equal. All NaNs are: the front end lifts a sum with minus zero as its other operand,
+/// although the machine replaces a NaN there.
+fn is_same(expected: Option<u64>, given: u64, width: u8) -> bool {
+    let is_nan = |bits: u64| match width {
+        64 => f64::from_bits(bits).is_nan(),
+        _ => f32::from_bits(bits as u32).is_nan(),
+    };
+    expected.is_some_and(|expected| expected == given || is_nan(expected) && is_nan(given))
+}
+
+/// Returns the result of a function whose operands and result are flushed.
+fn flushed_value(row: &LibraryFunction, operands: [u64; 2]) -> Option<u64> {
+    let flushed = |bits: u64| u64::from(machine::flushed(f32::from_bits(bits as u32)).to_bits());
+    row.value(&operands.map(flushed)[..row.operands]).map(flushed)
+}
+
+/// Returns whether what the regions store in local memory is read by none but them.
+fn is_local_private(function: &Function, found: &[Found]) -> bool {
+    let mut values = function.values.entries().filter(|(id, _)| !function.is_replaced(*id));
+    values.all(|(_, value)| match value.op {
+        Op::Load(Space::Local) => {
+            found.iter().any(|one| one.writes_local && one.extent.inner.contains(&value.block))
+        }
+        Op::Special(Special::LocalWindow) | Op::Invoke(_) => false,
+        _ => true,
+    })
+}
+
+/// Replaces a value with a call.
+fn replace(function: &mut Function, found: &Found) {
+    let Call { function: row, operands, flushes } = found.call;
+    let row = &FUNCTIONS[row];
+    let (block, address) = (function.values[found.root].block, function.values[found.root].address);
+    let flush = Op::Call(Intrinsic::FlushToZero);
+    let mut inputs = Vec::new();
+    for operand in operands.into_iter().take(row.operands) {
+        inputs.push(match operand {
+            Operand::Constant(number) => function.constant(number, row.width),
+            Operand::Leaf(index) => {
+                let leaf = function.resolve(found.leaves[index]);
+                let is_flushed = !flushes || function.op(leaf) == flush;
+                if is_flushed { leaf } else { function.raw(flush, row.width, block, address, &[leaf]) }
+            }
+        });
+    }
+    let mut call = function.raw(row.op, row.width, block, address, &inputs);
+    if flushes {
+        call = function.raw(flush, row.width, block, address, &[call]);
+    }
+    function.replace(found.root, call);
+}

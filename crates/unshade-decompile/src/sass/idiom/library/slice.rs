@@ -1,0 +1,161 @@
+//! What a value is computed from, and the few values among these that all of it depends on.
+
+use super::region::{between_blocks, is_inner};
+use crate::ir::dominators::Graph;
+use crate::ir::hash::FastMap;
+use crate::ir::{BlockId, End, Function, Op, ValueId};
+
+/// Maximum number of values.
+const MAX_VALUES: usize = 480;
+
+/// Maximum number of leaves to try alone, and of those to try in pairs.
+const MAX_LEAVES: usize = 24;
+const MAX_PAIRED: usize = 14;
+
+/// Maximum number of loads, and of values that can't be anything but leaves, that are tried first. The others follow, the
+/// most used ones first.
+const MAX_FIRST: usize = 6;
+
+/// The conditions that decide which input the phis of a block have; `None` if they are unknown.
+pub(super) type Controls = FastMap<BlockId, Option<Vec<ValueId>>>;
+
+/// The values that a root is computed from, nearest first.
+pub(super) struct Slice {
+    values: Vec<ValueId>,
+    /// The indices of what each is computed from, and whether it needs something else: it can only be a leaf.
+    parts: Vec<(std::ops::Range<usize>, bool)>,
+    indices: Vec<u16>,
+}
+
+impl Slice {
+    pub(super) fn new(function: &Function, graph: &Graph, root: ValueId, controls: &mut Controls) -> Self {
+        let mut slice = Self { values: vec![root], parts: Vec::new(), indices: Vec::new() };
+        let mut index_of: FastMap<ValueId, u16> = FastMap::default();
+        index_of.insert(root, 0);
+        let mut parts = Vec::new();
+        while let Some(&id) = slice.values.get(slice.parts.len()) {
+            parts.clear();
+            let is_open = !parts_of(function, graph, id, controls, &mut parts);
+            let is_open = is_open || slice.values.len() + parts.len() > MAX_VALUES;
+            let first = slice.indices.len();
+            for &part in parts.iter().filter(|part| !is_open && function.number(**part).is_none()) {
+                let next = slice.values.len() as u16;
+                let index = *index_of.entry(part).or_insert(next);
+                if index == next {
+                    slice.values.push(part);
+                }
+                slice.indices.push(index);
+            }
+            slice.parts.push((first..slice.indices.len(), is_open));
+        }
+        slice
+    }
+
+    /// Returns the values of a width that the root depends on without any other, and pairs of those.
+    pub(super) fn leaves(&self, function: &Function, width: u8, is_pair: bool) -> Vec<Vec<ValueId>> {
+        let mut uses = vec![0_u32; self.values.len()];
+        for index in &self.indices {
+            uses[usize::from(*index)] += 1;
+        }
+        let fits = |index: &usize| function.width(self.values[*index]) == width;
+        let mut chosen: Vec<usize> = (1..self.values.len()).filter(fits).collect();
+        let is_first =
+            |index: &usize| self.parts[*index].1 || matches!(function.op(self.values[*index]), Op::Load(_));
+        let first: Vec<usize> = chosen.iter().copied().filter(is_first).take(MAX_FIRST).collect();
+        chosen.sort_by_key(|index| (!first.contains(index), std::cmp::Reverse(uses[*index])));
+        let mut seen = Vec::new();
+        let mut found = Vec::new();
+        for (position, &one) in chosen.iter().take(MAX_LEAVES).enumerate() {
+            if self.is_cut(&[one], &mut seen) {
+                found.push(vec![self.values[one]]);
+            }
+            let others = chosen.iter().take(MAX_PAIRED).skip(position + 1).filter(|_| is_pair);
+            for &other in others {
+                // The root depends on both.
+                if self.is_cut(&[one, other], &mut seen) && seen[one] && seen[other] {
+                    found.push(vec![self.values[one], self.values[other]]);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns whether the root depends on some values and constants only. `seen` gets the values up to there.
+    fn is_cut(&self, leaves: &[usize], seen: &mut Vec<bool>) -> bool {
+        seen.clear();
+        seen.resize(self.values.len(), false);
+        seen[0] = true;
+        let mut list = vec![0];
+        while let Some(index) = list.pop() {
+            if leaves.contains(&index) {
+                continue;
+            }
+            let (parts, is_open) = &self.parts[index];
+            if *is_open {
+                return false;
+            }
+            for part in self.indices[parts.clone()].iter().map(|part| usize::from(*part)) {
+                if !std::mem::replace(&mut seen[part], true) {
+                    list.push(part);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Appends what a value is computed from to a list. Returns whether that is all.
+pub(super) fn parts_of(
+    function: &Function,
+    graph: &Graph,
+    id: ValueId,
+    controls: &mut Controls,
+    parts: &mut Vec<ValueId>,
+) -> bool {
+    if !is_inner(function, id) {
+        return false;
+    }
+    if function.op(id) == Op::Phi {
+        let block = function.values[id].block;
+        match controls.entry(block).or_insert_with(|| conditions(function, graph, block)) {
+            Some(conditions) => parts.extend(conditions.iter()),
+            None => return false,
+        }
+    }
+    let start = parts.len();
+    parts.extend((0..function.inputs(id).len()).map(|index| function.input(id, index)));
+    !parts[start..].contains(&ValueId::NONE)
+}
+
+/// Returns the conditions of the branches between a block and its dominator.
+fn conditions(function: &Function, graph: &Graph, block: BlockId) -> Option<Vec<ValueId>> {
+    if block == BlockId::ENTRY || !graph.is_reached(block) {
+        return None;
+    }
+    let head = graph.dominator[block];
+    // A loop is between its header and itself.
+    let is_loop = |from: &BlockId| graph.dominates(block, *from);
+    let mut blocks = vec![head];
+    if function.blocks[block].predecessors.iter().any(is_loop) {
+        blocks.push(block);
+        for &latch in function.blocks[block].predecessors.iter().filter(|from| is_loop(from)) {
+            if latch != block {
+                blocks.extend(between_blocks(function, block, latch)?);
+                blocks.push(latch);
+            }
+        }
+    } else {
+        blocks.extend(between_blocks(function, head, block)?);
+    }
+    let ends = blocks.iter().map(|block| &function.blocks[*block].end);
+    let mut found: Vec<ValueId> = Vec::new();
+    for end in ends {
+        match end {
+            End::Switch { .. } => return None,
+            end => found.extend(end.input().map(|input| function.resolve(input))),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Some(found)
+}

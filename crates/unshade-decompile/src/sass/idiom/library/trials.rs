@@ -1,0 +1,96 @@
+//! The numbers to try.
+//!
+//! Special numbers and random ones of every magnitude; and, for functions of one number, the neighbours of all
+//! constants, because formulas change there.
+
+use std::rc::Rc;
+
+/// Number of random numbers of each kind.
+const RANDOM: usize = 120;
+
+/// Operands, those of one trial after the other.
+pub(super) type Trials = Rc<[[u64; 2]]>;
+
+/// Lists of trials, by width and number of operands.
+#[derive(Debug, Default)]
+pub(super) struct TrialLists {
+    lists: Vec<(u8, usize, Trials)>,
+}
+
+impl TrialLists {
+    /// Returns the trials for a number of operands of a width.
+    pub(super) fn get(&mut self, width: u8, operands: usize) -> Trials {
+        if let Some(known) = self.lists.iter().find(|list| (list.0, list.1) == (width, operands)) {
+            return Rc::clone(&known.2);
+        }
+        let trials = Rc::from(trials(width, operands));
+        self.lists.push((width, operands, Rc::clone(&trials)));
+        trials
+    }
+}
+
+/// Returns a number and its neighbours, with both signs.
+pub(super) fn near(number: u64, width: u8) -> impl Iterator<Item = u64> {
+    let sign = 1_u64 << (width - 1);
+    let all = [number, number.wrapping_add(1), number.wrapping_sub(1)];
+    let both = all.into_iter().flat_map(move |number| [number, number ^ sign]);
+    both.map(move |number| number & (sign | (sign - 1)))
+}
+
+fn trials(width: u8, operands: usize) -> Vec<[u64; 2]> {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut numbers: Vec<u64> = Vec::new();
+    // Ordinary numbers first: with these, most other expressions fail.
+    for scale in [1.0, 8.0, 100.0] {
+        numbers.extend((0..RANDOM / 2).map(|_| bits(random.fraction() * scale, width)));
+    }
+    let mut special = vec![0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 10.0, 0.1, 100.0, 1e9, 3e38, f64::INFINITY];
+    special.extend([1e-3, 1e-20, 1.2e-38, 1e-40, 1e-45, 126.0, 127.0, 128.0, 150.0, 88.7, 105_615.0, 1e6]);
+    let special: Vec<u64> =
+        special.iter().flat_map(|number| [bits(*number, width), bits(-number, width)]).collect();
+    let (largest, nan) = match width {
+        32 => (0x7f7f_ffff, 0x7fff_ffff),
+        _ => (0x7fef_ffff_ffff_ffff, 0xfff8_0000_0000_0000),
+    };
+    let special: Vec<u64> = special.into_iter().chain([largest, nan, nan - 5]).collect();
+    let any: Vec<u64> = (0..RANDOM).map(|_| random.next() >> (64 - u32::from(width))).collect();
+    if operands == 1 {
+        numbers.extend(special.iter().chain(&any));
+        return numbers.into_iter().map(|number| [number, 0]).collect();
+    }
+    let mut pairs: Vec<[u64; 2]> = Vec::new();
+    let half = numbers.len() / 2;
+    for (index, number) in numbers.iter().enumerate() {
+        pairs.push([*number, numbers[(index + half + 7) % numbers.len()]]);
+        pairs.push([number & !(1 << (width - 1)), numbers[(index * 7 + 3) % numbers.len()]]);
+        pairs.push([*number, bits(f64::from((index % 9) as u8) - 4.0, width)]);
+    }
+    pairs.extend(special.iter().flat_map(|a| special.iter().map(|b| [*a, *b])));
+    for (index, number) in any.iter().enumerate() {
+        pairs.push([*number, any[(index + 31) % any.len()]]);
+        pairs.push([*number, special[index % special.len()]]);
+        pairs.push([special[index % special.len()], *number]);
+        pairs.push([*number, numbers[index]]);
+    }
+    pairs
+}
+
+fn bits(value: f64, width: u8) -> u64 {
+    if width == 64 { value.to_bits() } else { u64::from((value as f32).to_bits()) }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Returns a number between -1 and 1.
+    fn fraction(&mut self) -> f64 {
+        self.next().cast_signed() as f64 / 9.3e18
+    }
+}
