@@ -183,6 +183,8 @@ fn inlined_functions_become_calls() {
         has("softmax_part", &["expf(param_2[i1] - param_3[i1])"]);
         has("polar", &["sinf(f1)", "cosf(f1)"]);
         has("normal", &["sinf(param_3[i1] * 6.2831855f)"]);
+        has("bell", &["exp(-(", "param_3[i1]"]);
+        has("gamma_corrected", &["powf(fabsf(param_2[i1]), param_3[i1])"]);
         has("series", &["tanhf("]);
         has("nearly_sinh", &["0.00833336f"]);
     }

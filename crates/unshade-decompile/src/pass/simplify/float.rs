@@ -41,6 +41,11 @@ impl Rewriter<'_> {
             Op::Call(RECIPROCAL_ROOT | Intrinsic::Log2) => true,
             Op::Call(Intrinsic::FlushToZero | Intrinsic::HalfToFloat) => true,
             Op::FloatNegate | Op::FloatAbs => is_none(0),
+            // A sum has no bits below those of a number of at least 2 to the power of -60 by 48 places or more.
+            Op::FloatAdd | Op::FloatSub => (0..2).any(|index| {
+                let number = self.num(self.input(float, index)).map(|bits| f32::from_bits(bits as u32));
+                number.is_some_and(|number| number.abs() >= 2.0_f32.powi(-60))
+            }),
             // Integers are at most 2 to the power of 64.
             Op::FloatDiv => {
                 self.num(self.input(float, 0)) == Some(ONE) && self.is_from_integer(self.input(float, 1))

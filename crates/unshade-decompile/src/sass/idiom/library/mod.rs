@@ -58,8 +58,41 @@ struct Call {
 /// An operand of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operand {
-    Leaf(usize),
+    /// A leaf, after an operation on its sign.
+    Leaf(usize, Sign),
     Constant(u64),
+}
+
+/// An operation on the sign of a leaf. A compiler moves these into the function's body, and drops branches that a
+/// number without a sign never takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Kept,
+    Negated,
+    Absolute,
+}
+
+const SIGNS: [Sign; 3] = [Sign::Kept, Sign::Negated, Sign::Absolute];
+
+impl Sign {
+    /// Returns a number with its changed sign.
+    fn apply(self, number: u64, width: u8) -> u64 {
+        let bit = 1 << (width - 1);
+        match self {
+            Self::Kept => number,
+            Self::Negated => number ^ bit,
+            Self::Absolute => number & !bit,
+        }
+    }
+
+    /// Returns the operator.
+    fn op(self) -> Option<Op> {
+        match self {
+            Self::Kept => None,
+            Self::Negated => Some(Op::FloatNegate),
+            Self::Absolute => Some(Op::FloatAbs),
+        }
+    }
 }
 
 /// A value that is a call.
@@ -216,7 +249,8 @@ impl Search<'_> {
     /// the budget is exhausted.
     fn confirmed(&mut self, region: &Region, row: usize, operands: [Operand; 2]) -> Option<Option<bool>> {
         let row = &FUNCTIONS[row];
-        let leaves = operands.iter().take(row.operands).filter(|one| matches!(one, Operand::Leaf(_))).count();
+        let leaves =
+            operands.iter().take(row.operands).filter(|one| matches!(one, Operand::Leaf(..))).count();
         let mut trials = self.cache.trials.get(row.width, leaves).to_vec();
         if leaves == 1 {
             let constants = region.constants(row.width).flat_map(|number| near(number, row.width));
@@ -229,7 +263,7 @@ impl Search<'_> {
                 return Some(None);
             };
             let number = |operand: Operand| match operand {
-                Operand::Leaf(index) => trial[index],
+                Operand::Leaf(index, sign) => sign.apply(trial[index], row.width),
                 Operand::Constant(number) => number,
             };
             let numbers = operands.map(number);
@@ -254,10 +288,17 @@ fn is_call_of(function: &Function, root: ValueId, row: usize) -> bool {
 fn operands(region: &Region, leaves: usize, row: &LibraryFunction) -> Vec<[Operand; 2]> {
     use Operand::{Constant, Leaf};
     match (row.operands, leaves) {
-        (1, 1) => vec![[Leaf(0), Leaf(0)]],
-        (2, 2) => vec![[Leaf(0), Leaf(1)], [Leaf(1), Leaf(0)]],
+        (1, 1) => SIGNS.map(|sign| [Leaf(0, sign); 2]).to_vec(),
+        (2, 2) => {
+            let pairs = SIGNS.iter().flat_map(|a| SIGNS.map(|b| [Leaf(0, *a), Leaf(1, b)]));
+            pairs.flat_map(|[a, b]| [[a, b], [b, a]]).collect()
+        }
         (2, 1) => {
-            let pairs = |number| [[Leaf(0), Constant(number)], [Constant(number), Leaf(0)]];
+            let pairs = |number| {
+                SIGNS.into_iter().flat_map(move |sign| {
+                    [[Leaf(0, sign), Constant(number)], [Constant(number), Leaf(0, sign)]]
+                })
+            };
             region.constants(row.width).flat_map(pairs).collect()
         }
         _ => Vec::new(),
@@ -302,8 +343,11 @@ fn replace(function: &mut Function, found: &Found) {
     for operand in operands.into_iter().take(row.operands) {
         inputs.push(match operand {
             Operand::Constant(number) => function.constant(number, row.width),
-            Operand::Leaf(index) => {
-                let leaf = function.resolve(found.leaves[index]);
+            Operand::Leaf(index, sign) => {
+                let mut leaf = function.resolve(found.leaves[index]);
+                if let Some(op) = sign.op() {
+                    leaf = function.raw(op, row.width, block, address, &[leaf]);
+                }
                 let is_flushed = !flushes || function.op(leaf) == flush;
                 if is_flushed { leaf } else { function.raw(flush, row.width, block, address, &[leaf]) }
             }
