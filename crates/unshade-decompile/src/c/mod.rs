@@ -830,22 +830,27 @@ fn has_volatile_shared(function: &Function) -> bool {
     })
 }
 
-/// Returns the products that are operands of a sum, with or without a sign: compilers would fuse them.
+/// Returns the products that a compiler would fuse with a sum: its operands, with or without a sign, and those that
+/// reach other functions or local memory, which compilers inline.
 fn summands(function: &Function) -> ValueMap<bool> {
     let mut found = IdVec::filled(false, function.values.len());
-    for id in function.values.keys() {
-        if !matches!(function.op(id), Op::FloatAdd | Op::FloatSub) || function.is_replaced(id) {
-            continue;
+    let is_passed_on = |op| matches!(op, Op::FloatNegate | Op::FloatAbs | Op::Low | Op::High);
+    let mut mark = |mut input: ValueId| {
+        while input != ValueId::NONE && is_passed_on(function.op(input)) {
+            input = function.input(input, 0);
         }
-        for index in 0..2 {
-            let mut input = function.input(id, index);
-            while function.op(input) == Op::FloatNegate {
-                input = function.input(input, 0);
-            }
-            // Also through a variable.
-            if function.op(input) == Op::FloatMul {
-                found[input] = true;
-            }
+        // Also through a variable.
+        if input != ValueId::NONE && function.op(input) == Op::FloatMul {
+            found[input] = true;
+        }
+    };
+    for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
+        let reaches_sum = matches!(
+            function.op(id),
+            Op::FloatAdd | Op::FloatSub | Op::Store(Space::Local) | Op::Invoke(_) | Op::Return
+        );
+        if reaches_sum {
+            (0..function.inputs(id).len()).for_each(|index| mark(function.input(id, index)));
         }
     }
     found

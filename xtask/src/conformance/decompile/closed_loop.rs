@@ -278,7 +278,7 @@ impl Loop {
         let flushes =
             functions.iter().filter_map(|function| function.result.as_ref().ok()).any(|one| one.flushes);
         let ftz = if flushes { "-ftz=true" } else { "-ftz=false" };
-        self.compile(&text, &cubin, &["-std=c++14", "-fmad=false", ftz])?;
+        self.compile(&text, &cubin, &["-std=c++14", ftz])?;
         fs::read(cubin).map_err(|error| error.to_string())
     }
 
