@@ -36,6 +36,7 @@ fn functions_are_sound_after_every_pass_and_print_as_text_that_reads_back() {
             &cubin,
             &|_| true,
             &Options::default(),
+            None,
             &mut Diagnostics::new(),
             &mut |pass, module| {
                 seen.insert(pass.to_owned());
@@ -69,6 +70,7 @@ fn text_is_a_front_end() {
             &cubin,
             &|_| true,
             &Options::default(),
+            None,
             &mut Diagnostics::new(),
             &mut observe,
             &mut |function| printed.extend(function.result),

@@ -28,6 +28,7 @@ fn stages(bytes: &[u8]) -> BTreeMap<String, Vec<Function>> {
         &cubin,
         &|_| true,
         &Options { with_code: true, ..Options::default() },
+        None,
         &mut Diagnostics::new(),
         &mut |pass, module| {
             codes.borrow_mut().insert(pass.to_owned(), Code::new(module));

@@ -205,6 +205,11 @@ impl Cache {
     pub fn new(idioms: Idioms) -> Self {
         Self { idioms, elements: FastMap::default() }
     }
+
+    /// Declares the type of a variable's elements, by the variable's name in C.
+    pub fn declare(&mut self, name: &str, element: Type) {
+        self.elements.insert(c::identifier(name), element);
+    }
 }
 
 /// Decompiles what a front end produced, or [`ir::text::parse`] read. `observe` is called after each pass.

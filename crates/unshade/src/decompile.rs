@@ -2,17 +2,19 @@
 //! variables, relocations, parameters) and passes it to the decompiler.
 
 mod debug;
+mod header;
 mod parameters;
 mod structures;
 mod symbols;
 
 use crate::demangle;
 use debug::SourceNames;
+pub use header::{Header, HeaderFault};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use symbols::{CubinSymbols, FunctionReferences};
-use unshade_core::Diagnostics;
+use unshade_core::{Diagnostics, Error, ErrorKind};
 use unshade_decompile::c::Language;
 pub use unshade_decompile::nvidia::passes;
 use unshade_decompile::nvidia::{self, decompile_observed};
@@ -51,15 +53,16 @@ pub fn cubin(
     diagnostics: &mut Diagnostics,
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
-    cubin_observed(cubin, wanted, options, diagnostics, &mut |_, _| {}, take)
+    cubin_observed(cubin, wanted, options, None, diagnostics, &mut |_, _| {}, take)
 }
 
-/// Decompiles as [`cubin`] does, and calls `observe` after each pass of each function, with the name of the pass in
-/// [`passes`].
+/// Decompiles as [`cubin`] does, with the names and types of a header, and calls `observe` after each pass of each
+/// function, with the name of the pass in [`passes`].
 pub fn cubin_observed(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
     options: &Options,
+    header: Option<&Header>,
     diagnostics: &mut Diagnostics,
     observe: &mut Observer<'_>,
     take: &mut dyn FnMut(FunctionC),
@@ -70,15 +73,23 @@ pub fn cubin_observed(
     };
     let mut count = 0;
     let symbols = CubinSymbols::new(cubin);
-    let names = SourceNames::new(cubin, !options.without_source, diagnostics);
+    let names = SourceNames::new(cubin, !options.without_source, header, diagnostics);
     let mut cache = nvidia::cache();
+    for (name, element) in header.into_iter().flat_map(Header::elements) {
+        cache.declare(name, element);
+    }
     let functions = device_functions(cubin, isa, &symbols, &names, options, &mut cache);
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
         }
         let Some(input) = Input::new(cubin, isa, &symbols, &names, function, diagnostics) else { continue };
-        let source = input.source();
+        let (source, contradictions) = input.source();
+        for contradiction in contradictions {
+            let error = Error::without_offset(ErrorKind::BadValue, contradiction);
+            let name = String::from_utf8_lossy(input.function.name()).into_owned();
+            diagnostics.error("types-header", error.within(name));
+        }
         for inner in Input::recursive(&source) {
             let result = decompile_observed(&inner, &functions, options, &mut cache, observe);
             let Some(symbol) = input.references.function_at(inner.code.entry) else { continue };
@@ -101,7 +112,7 @@ fn device_functions(
     cubin: &Cubin<'_>,
     isa: &'static Isa,
     symbols: &CubinSymbols<'_>,
-    names: &SourceNames,
+    names: &SourceNames<'_>,
     options: &Options,
     cache: &mut Cache,
 ) -> Functions {
@@ -119,7 +130,7 @@ fn device_functions(
     let inputs: Vec<Input<'_, '_>> = inputs.collect();
     let mut sources = Vec::new();
     for input in &inputs {
-        let source = input.source();
+        let source = input.source().0;
         let inner = Input::recursive(&source);
         if !source.is_kernel || input.references.has_functions() || !inner.is_empty() {
             sources.extend(inner);
@@ -137,7 +148,7 @@ struct Input<'a, 'c> {
     cubin: &'c Cubin<'a>,
     isa: &'static Isa,
     symbols: &'c CubinSymbols<'a>,
-    names: &'c SourceNames,
+    names: &'c SourceNames<'c>,
     function: Function<'a>,
     demangled: Option<String>,
     bytes: Cow<'a, [u8]>,
@@ -149,7 +160,7 @@ impl<'a, 'c> Input<'a, 'c> {
         cubin: &'c Cubin<'a>,
         isa: &'static Isa,
         symbols: &'c CubinSymbols<'a>,
-        names: &'c SourceNames,
+        names: &'c SourceNames<'c>,
         function: Function<'a>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Self> {
@@ -180,7 +191,8 @@ impl<'a, 'c> Input<'a, 'c> {
         range.and_then(|(start, size)| self.bytes.get(start..)?.get(..size)).unwrap_or_default()
     }
 
-    fn source(&self) -> Source<'_> {
+    /// Returns the function as the decompiler takes it, and how a header contradicts the file.
+    fn source(&self) -> (Source<'_>, Vec<String>) {
         let resources = self.function.resources(self.cubin);
         let code = Code {
             isa: self.isa,
@@ -205,8 +217,10 @@ impl<'a, 'c> Input<'a, 'c> {
             shared_size: self.symbols.shared_size(self.cubin, &self.function),
             structures,
         };
-        self.names.describe(&String::from_utf8_lossy(self.function.name()), &mut source);
-        source
+        let symbol = String::from_utf8_lossy(self.function.name());
+        self.names.describe(&symbol, &mut source);
+        let contradictions = self.names.declare(&symbol, self.demangled.as_deref(), &mut source);
+        (source, contradictions)
     }
 }
 

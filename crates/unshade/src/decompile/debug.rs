@@ -1,5 +1,7 @@
 //! Debugging information for the decompiler: names and types of parameters, and the registers of local variables.
 
+use super::header::Header;
+use super::parameters;
 use super::structures::{StructureNames, Structures};
 use unshade_core::Diagnostics;
 use unshade_decompile::Source;
@@ -15,9 +17,10 @@ use unshade_nv::debug::{
 /// Number of bytes before the start of a location in which its register may be set.
 const SLACK: u64 = 16;
 
-/// The debugging information of a cubin; empty if it has none.
+/// The debugging information of a cubin, empty if it has none, and the declarations of a header.
 #[derive(Default)]
-pub(super) struct SourceNames {
+pub(super) struct SourceNames<'h> {
+    header: Option<&'h Header>,
     info: DebugInfo,
     structures: StructureNames,
     registers: RegisterMap,
@@ -25,14 +28,67 @@ pub(super) struct SourceNames {
     has_parameters: bool,
 }
 
-impl SourceNames {
+impl<'h> SourceNames<'h> {
     /// Reads the information; faults are reported. Parameters are only described if `has_parameters` is set.
-    pub(super) fn new(cubin: &Cubin<'_>, has_parameters: bool, diagnostics: &mut Diagnostics) -> Self {
+    pub(super) fn new(
+        cubin: &Cubin<'_>,
+        has_parameters: bool,
+        header: Option<&'h Header>,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let Some(Some(info)) = diagnostics.take("nv-debug-info", DebugInfo::of(cubin)) else {
-            return Self::default();
+            return Self { header, ..Self::default() };
         };
-        let structures = StructureNames::new(&info);
-        Self { info, structures, registers: RegisterMap::of(cubin), has_parameters }
+        let structures = StructureNames::new(&info, header.map(|header| &header.names));
+        Self { header, info, structures, registers: RegisterMap::of(cubin), has_parameters }
+    }
+
+    /// Adds what a header says about the parameters of a function. Returns what contradicts the file.
+    pub(super) fn declare(
+        &self,
+        symbol: &str,
+        demangled: Option<&str>,
+        source: &mut Source<'_>,
+    ) -> Vec<String> {
+        let count = source.parameters.len();
+        let Some(header) = self.header else { return Vec::new() };
+        let Some(function) = header.function(symbol, demangled, count) else { return Vec::new() };
+        let mut faults = Vec::new();
+        if function.parameters.len() != count && source.is_kernel {
+            faults.push(format!("it has {count} parameters, but {} are declared", function.parameters.len()));
+        }
+        let known = std::mem::take(&mut source.structures);
+        let mut structures = Structures::new(&header.info, &header.names, known);
+        if !source.is_kernel && source.parameters.is_empty() {
+            let is_number = |ty: &Type| !matches!(ty, Type::StructurePointer(_) | Type::Structure(_));
+            let types =
+                function.parameters.iter().map(|parameter| structures.ty(parameter.ty).filter(is_number));
+            source.parameters = parameters::placed(types);
+        }
+        if function.parameters.len() == source.parameters.len() {
+            for (index, (parameter, variable)) in
+                source.parameters.iter_mut().zip(&function.parameters).enumerate()
+            {
+                parameter.name = name_of(variable).or(parameter.name.take());
+                let Some(ty) = structures.ty(variable.ty) else { continue };
+                let size = match ty {
+                    Type::Structure(id) => structures.size(id),
+                    ty => u32::from(ty.bits()) / 8,
+                };
+                match ty {
+                    // The prototype of a device function has no structures.
+                    Type::StructurePointer(_) | Type::Structure(_) if !source.is_kernel => {}
+                    ty if size == parameter.size => parameter.ty = Some(ty),
+                    _ => {
+                        let expected = parameter.size;
+                        faults
+                            .push(format!("parameter {index} has {expected} bytes, but {size} are declared"));
+                    }
+                }
+            }
+        }
+        source.structures = structures.finish();
+        faults
     }
 
     /// Adds what is known of a function, of which `symbol` is the name in the file.

@@ -64,19 +64,24 @@ fn target(name: &str) -> Option<&str> {
 /// name doesn't tell whether a function is a method with another parameter, `this`: the decompiler checks what is read.
 pub(super) fn of_device_function(demangled: Option<&str>) -> Vec<Parameter> {
     let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
+    placed(types.iter().map(|name| type_of(name)))
+}
+
+/// Returns parameters as the calling convention of device functions places them, or none if a type is not known.
+pub(super) fn placed(types: impl Iterator<Item = Option<Type>>) -> Vec<Parameter> {
     let mut end = 0_u32;
-    let parameter = |name: &&str| {
+    let parameter = |ty: Option<Type>| {
         // Narrow integers have a register of their own.
-        let ty = match type_of(name)? {
+        let ty = match ty? {
             Type::Integer(..32, is_signed) => Type::Integer(32, is_signed),
             ty => ty,
         };
         let size = u32::from(ty.bits()) / 8;
-        let offset = end.next_multiple_of(size);
-        end = offset + size;
+        let offset = end.checked_next_multiple_of(size)?;
+        end = offset.checked_add(size)?;
         Some(Parameter { offset, size, ty: Some(ty), name: None })
     };
-    types.iter().map(parameter).collect::<Option<_>>().unwrap_or_default()
+    types.map(parameter).collect::<Option<_>>().unwrap_or_default()
 }
 
 fn of_kernel(cubin: &Cubin<'_>, function: &Function<'_>, types: &[&str]) -> Vec<Parameter> {

@@ -54,8 +54,10 @@ pub(super) struct StructureNames {
 }
 
 impl StructureNames {
-    pub(super) fn new(info: &DebugInfo) -> Self {
-        let mut taken = HashSet::new();
+    /// Returns the names of all structures. `others` are those of a header that is printed with them.
+    pub(super) fn new(info: &DebugInfo, others: Option<&Self>) -> Self {
+        let mut taken: HashSet<String> =
+            others.into_iter().flat_map(|others| others.of.values().cloned()).collect();
         let mut names = Self::default();
         for (index, ty) in (0..).map(TypeIndex).zip(&info.types) {
             if !matches!(ty.kind, TypeKind::Structure(_) | TypeKind::Union(_)) {

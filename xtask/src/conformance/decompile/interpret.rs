@@ -112,6 +112,7 @@ impl Stages {
             cubin,
             &|_| true,
             &options,
+            None,
             &mut Diagnostics::new(),
             &mut observe,
             &mut |mut function| {
@@ -164,7 +165,7 @@ fn first_pass(
     };
     let wanted = |function: &unshade::nv::function::Function<'_>| function.name() == name.as_bytes();
     let (options, mut ignored) = (Options::default(), Diagnostics::new());
-    decompile::cubin_observed(&cubin, &wanted, &options, &mut ignored, &mut observe, &mut |_| {});
+    decompile::cubin_observed(&cubin, &wanted, &options, None, &mut ignored, &mut observe, &mut |_| {});
     found.unwrap_or_else(|| "all passes".to_owned())
 }
 

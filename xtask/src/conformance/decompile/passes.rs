@@ -40,8 +40,15 @@ pub(in super::super) fn run(sample: Option<usize>) -> Result<()> {
             }
         };
         let (options, mut ignored) = (Options::default(), Diagnostics::new());
-        let count =
-            decompile::cubin_observed(&cubin, &wanted, &options, &mut ignored, &mut observe, &mut |_| {});
+        let count = decompile::cubin_observed(
+            &cubin,
+            &wanted,
+            &options,
+            None,
+            &mut ignored,
+            &mut observe,
+            &mut |_| {},
+        );
         functions.fetch_add(count, Ordering::Relaxed);
     });
     let faults = faults.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -9,11 +9,11 @@ use crate::args::{DecompileArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
-use unshade::decompile::{self, FunctionC};
+use unshade::decompile::{self, FunctionC, Header};
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
@@ -79,7 +79,9 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         language: args.language.into(),
         ..Options::default()
     };
-    let inputs = Inputs { programs: &inputs, texts: &texts };
+    let (header, known) = read_header(args)?;
+    let opened = opened.and(known);
+    let inputs = Inputs { programs: &inputs, texts: &texts, header: header.as_ref() };
     if args.verify {
         let (found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
         if found.verified.is_empty() && opened.and(visited) == Outcome::Done {
@@ -137,12 +139,27 @@ fn write_text(args: &DecompileArgs, global: &GlobalArgs, text: &str) -> Result<(
     write_file(path, args.force, text.as_bytes())
 }
 
+/// Reads the header of `--types`, and prints what is left out of it.
+fn read_header(args: &DecompileArgs) -> Result<(Option<Header>, Outcome)> {
+    let Some(path) = &args.types else { return Ok((None, Outcome::Done)) };
+    let name = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("can't read {name}"))?;
+    let header = Header::parse(&String::from_utf8_lossy(&bytes));
+    for fault in &header.faults {
+        anstream::eprintln!("{}: {name}: {fault}", paint::error("unshade"));
+    }
+    let outcome = if header.faults.is_empty() { Outcome::Done } else { Outcome::Finding };
+    Ok((Some(header), outcome))
+}
+
 /// What to decompile.
 struct Inputs<'i> {
     /// Files with programs.
     programs: &'i [Input],
     /// Texts of values and blocks.
     texts: &'i [Input],
+    /// The header of `--types`.
+    header: Option<&'i Header>,
 }
 
 /// What was decompiled.
@@ -173,6 +190,7 @@ fn collect(
     })?;
     let visited = each_input(inputs.programs, |input| {
         let before = found.functions.len() + found.verified.len();
+        let mut has_contradictions = false;
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
@@ -187,7 +205,8 @@ fn collect(
                     let mut result = Ok(());
                     each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
                         if result.is_ok() {
-                            result = verify::cubin(cubin, &wanted, args, options, diagnostics, verified);
+                            let request = verify::Request { args, options, header: inputs.header };
+                            result = verify::cubin(cubin, &wanted, &request, diagnostics, verified);
                         }
                     });
                     print_diagnostics(&path, &diagnostics);
@@ -196,14 +215,28 @@ fn collect(
                 let mut observe = |pass: &str, module: &Module<'_>| print_after(args, pass, module, passes);
                 each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
                     let mut take = |function| functions.push(function);
-                    decompile::cubin_observed(cubin, &wanted, options, diagnostics, &mut observe, &mut take);
+                    let header = inputs.header;
+                    let observe = &mut observe;
+                    decompile::cubin_observed(
+                        cubin,
+                        &wanted,
+                        options,
+                        header,
+                        diagnostics,
+                        observe,
+                        &mut take,
+                    );
                 });
+                has_contradictions |= diagnostics.iter().any(|diagnostic| diagnostic.rule == "types-header");
             }
             if are_new {
                 print_diagnostics(&path, &diagnostics);
             }
             Ok(())
         })?;
+        if has_contradictions {
+            return Ok(Outcome::Finding);
+        }
         if are_new && found.functions.len() + found.verified.len() == before && selection.is_everything() {
             let error = paint::error("unshade");
             anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use std::io::Write;
 use unshade::core::Diagnostics;
-use unshade::decompile::{self, FunctionC};
+use unshade::decompile::{self, FunctionC, Header};
 use unshade::decompiler::Options;
 use unshade::nv::Cubin;
 use unshade::nv::function::Function;
@@ -47,15 +47,22 @@ pub(super) struct Verified {
     reason: Option<String>,
 }
 
+/// How to compare.
+pub(super) struct Request<'r> {
+    pub args: &'r DecompileArgs,
+    pub options: &'r Options,
+    pub header: Option<&'r Header>,
+}
+
 /// Compares the selected kernels of a cubin.
 pub(super) fn cubin(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
-    args: &DecompileArgs,
-    options: &Options,
+    request: &Request<'_>,
     diagnostics: &mut Diagnostics,
     verified: &mut Vec<Verified>,
 ) -> Result<()> {
+    let Request { args, options, header } = *request;
     let is_wanted = |function: &Function<'_>| function.symbol.is_kernel() && wanted(function);
     let kernels: Vec<Vec<u8>> =
         cubin.functions().filter(is_wanted).map(|function| function.name().to_vec()).collect();
@@ -66,14 +73,17 @@ pub(super) fn cubin(
         bail!("--arg is for one kernel, but {} are selected", kernels.len());
     }
     // Kernels also call functions that are not selected.
-    let mut functions = Vec::new();
     let options = Options { with_code: true, ..*options };
-    decompile::cubin(cubin, &|_| true, &options, diagnostics, &mut |function| functions.push(function));
+    let decompile = |options: &Options, diagnostics: &mut Diagnostics| {
+        let mut functions = Vec::new();
+        let mut take = |function| functions.push(function);
+        decompile::cubin_observed(cubin, &|_| true, options, header, diagnostics, &mut |_, _| {}, &mut take);
+        functions
+    };
+    let mut functions = decompile(&options, diagnostics);
     if decompile::mixes_flushes(&functions, options.language) {
-        functions.clear();
         let options = Options { explicit_flushes: true, ..options };
-        let mut known = Diagnostics::new();
-        decompile::cubin(cubin, &|_| true, &options, &mut known, &mut |function| functions.push(function));
+        functions = decompile(&options, &mut Diagnostics::new());
     }
     let code = |function: &FunctionC| {
         let code = function.result.as_ref().ok()?.code.clone()?;
