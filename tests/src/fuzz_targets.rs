@@ -515,6 +515,41 @@ pub fn decompile(data: &[u8]) {
     }
 }
 
+/// A header for `--types`: a kernel is decompiled with the types that it declares, however wrong they are.
+pub fn types_header(data: &[u8]) {
+    use unshade::core::{Diagnostics, Reader};
+    use unshade::decompile::{Header, cubin_observed};
+    use unshade::decompiler::Options;
+    use unshade::nv::Cubin;
+    const STRUCTURES: &[u8] = include_bytes!("../fixtures/nvidia/decompile/structures.cubin");
+    let header = Header::parse(&String::from_utf8_lossy(data));
+    let cubin = Cubin::read(Reader::new(STRUCTURES)).expect("a sound fixture");
+    let mut count = 0;
+    let mut take = |function: unshade::decompile::FunctionC| {
+        let text = function.result.expect("a function that can be decompiled").text();
+        assert!(!text.is_empty(), "a function has at least its signature");
+        count += 1;
+    };
+    let (options, mut diagnostics) = (Options::default(), Diagnostics::new());
+    let header = Some(&header);
+    cubin_observed(&cubin, &|_| true, &options, header, &mut diagnostics, &mut |_, _| {}, &mut take);
+    assert_eq!(count, 3, "all functions are decompiled");
+}
+
+/// The text of a function's values and blocks: if it is sound, it is decompiled, with the idioms of NVIDIA's compilers.
+pub fn ir_text(data: &[u8]) {
+    use unshade::decompiler::ir::{text, verify};
+    use unshade::decompiler::{Options, decompile_module, nvidia};
+    let Ok(module) = std::str::from_utf8(data).map_err(drop).and_then(|text| text::parse(text).map_err(drop))
+    else {
+        return;
+    };
+    if verify::verify(&module.function).is_empty() {
+        let found = decompile_module(module, &Options::default(), &mut nvidia::cache(), &mut |_, _| {});
+        assert!(!found.lines.is_empty(), "a function has at least its signature");
+    }
+}
+
 /// Words of any instruction set, which the first byte selects: decoded instructions must be encodable from their
 /// fields, and their text must assemble to an instruction with the same text. Also lists them as a function.
 pub fn sass(data: &[u8]) {
@@ -655,6 +690,8 @@ pub const ALL: &[Target] = &[
     ("sass", sass),
     ("sass_text", sass_text),
     ("decompile", decompile),
+    ("types_header", types_header),
+    ("ir_text", ir_text),
     ("dx_yaml", dx_yaml),
     ("dxbc_tokens", dxbc_tokens),
     ("dxbc_text", dxbc_text),

@@ -93,9 +93,35 @@ fn seeds(target: &str) -> Vec<Seed> {
         "emulate" => sass_words().into_iter().step_by(4).map(words).collect(),
         "sass" | "decompile" => sass_words().into_iter().map(words).collect(),
         "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
+        "types_header" => vec![(TYPES_HEADER.to_vec(), Vec::new())],
+        "ir_text" => ir_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// A header for the decompiler.
+const TYPES_HEADER: &[u8] = include_bytes!("../fixtures/nvidia/decompile/structures.h");
+
+/// Functions as the front end lifts them, and after all passes.
+fn ir_texts() -> Vec<String> {
+    use unshade::core::{Diagnostics, Reader};
+    use unshade::decompile::cubin_observed;
+    use unshade::decompiler::Options;
+    let mut texts = Vec::new();
+    for fixture in nvidia::all("cubin").into_iter().filter(|fixture| fixture.data.len() < 8_000) {
+        let Ok(cubin) = unshade::nv::Cubin::read(Reader::new(&fixture.data)) else { continue };
+        let mut observe = |pass: &str, module: &unshade::decompiler::ir::Module<'_>| {
+            if matches!(pass, "lift" | "hoist") {
+                texts.push(module.to_string());
+            }
+        };
+        let (options, mut ignored) = (Options::default(), Diagnostics::new());
+        cubin_observed(&cubin, &|_| true, &options, None, &mut ignored, &mut observe, &mut |_| {});
+    }
+    texts.retain(|text| text.len() < 6_000);
+    texts.truncate(24);
+    texts
 }
 
 /// The examples of the instruction tables.
