@@ -48,7 +48,10 @@ fn rewrite(function: &mut Function, id: ValueId) -> Option<ValueId> {
     let value = function.values[id];
     match value.op {
         Op::Concat => (Pairs { function }).concat(id),
-        Op::Add if value.width == 64 => (Pairs { function }).whole_term(id),
+        Op::Add if value.width == 64 => {
+            let mut pairs = Pairs { function };
+            pairs.whole_term(id).or_else(|| pairs.whole_multiple(id))
+        }
         Op::BoolAnd | Op::BoolOr | Op::BoolXor => (Pairs { function }).comparison(id),
         Op::Select if value.width == 32 => Rewriter { function, id }.quotient_by_value(),
         _ => None,

@@ -5,6 +5,7 @@
 //! `Pairs::join` knows when two halves form one value, and each module handles some operators.
 
 mod compare;
+mod linear;
 mod product;
 mod shift;
 mod sum;
@@ -13,6 +14,9 @@ use crate::ir::{BlockId, Function, NO_ADDRESS, Op, Value, ValueId};
 
 /// Maximum number of constant factors of a product.
 const MAX_FACTORS: usize = 4;
+
+/// Maximum depth of operations that halves are compared to.
+const MAX_DEPTH: u32 = 4;
 
 /// The state of recognising pairs in a function.
 pub struct Pairs<'a> {
@@ -136,65 +140,59 @@ impl Pairs<'_> {
         }
     }
 
-    /// Returns whether a value is the lower half of a 64-bit product or sum, computed separately.
+    /// Returns whether a value is the lower half of a 64-bit product, sum or difference, computed separately.
     fn is_low_of(&self, whole: ValueId, low: ValueId) -> bool {
-        let (op, width) = (self.op(whole), self.function.width(whole));
-        if width != 64 {
-            return false;
+        matches!(self.op(whole), Op::Mul | Op::Neg | Op::Add | Op::Sub)
+            && self.width(whole) == 64
+            && self.is_low_half(whole, low, MAX_DEPTH)
+    }
+
+    /// Returns whether a value is the lower half of a 64-bit value, as far as operations of a depth show it.
+    fn is_low_half(&self, whole: ValueId, low: ValueId, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let (a, b) = (self.input(whole, 0), self.input(whole, 1));
+        let (x, y) = (self.input(low, 0), self.input(low, 1));
+        let are_halves =
+            |x: ValueId, y: ValueId| self.is_low_half(a, x, depth) && self.is_low_half(b, y, depth);
+        let is_same = self.op(low) == self.op(whole);
+        if self.op(low) == Op::Low && x == whole {
+            return true;
         }
-        if op == Op::Neg {
-            return self.op(low) == Op::Neg && self.is_low_of(self.input(whole, 0), self.input(low, 0));
-        }
-        if op != Op::Mul {
-            return false;
-        }
-        let (Some(a), Some(b)) = (self.low_part(self.input(whole, 0)), self.low_part(self.input(whole, 1)))
-        else {
-            return false;
-        };
-        match (a, b) {
-            (LowPart::Number(a), LowPart::Number(b)) => {
-                self.number(low).is_some_and(|number| a.wrapping_mul(b) as u32 == number as u32)
-            }
-            (LowPart::Value(value), LowPart::Number(number))
-            | (LowPart::Number(number), LowPart::Value(value)) => {
-                self.factor_of(low, value) == Some(number as u32)
-            }
-            (LowPart::Value(a), LowPart::Value(b)) => {
-                let (x, y) = (self.input(low, 0), self.input(low, 1));
-                self.op(low) == Op::Mul && (a == x && b == y || a == y && b == x)
-            }
+        match self.op(whole) {
+            Op::ZeroExtend | Op::SignExtend => a == low && self.width(a) == 32,
+            Op::Constant(number) => self.number(low) == Some(number & 0xffff_ffff),
+            Op::Concat => b == low,
+            Op::Neg => is_same && self.is_low_half(a, x, depth),
+            Op::Sub => is_same && are_halves(x, y),
+            Op::Add => is_same && (are_halves(x, y) || are_halves(y, x)),
+            Op::Mul => match self.number(b) {
+                Some(factor) => self.is_multiple(a, factor as u32, low, depth),
+                None => is_same && (are_halves(x, y) || are_halves(y, x)),
+            },
+            _ => false,
         }
     }
 
-    /// Returns the number by which a 32-bit value is multiplied to give another one, perhaps in steps:
-    /// `v * 10 << 3` is 80 times `v`.
-    fn factor_of(&self, product: ValueId, value: ValueId) -> Option<u32> {
-        let (mut id, mut factor) = (product, 1_u32);
-        for _ in 0..MAX_FACTORS {
-            if id == value {
-                return Some(factor);
+    /// Returns whether a value is the lower half of a 64-bit value times a number, perhaps in steps: `v * 10 << 3` is 80
+    /// times `v`.
+    fn is_multiple(&self, whole: ValueId, factor: u32, low: ValueId, depth: u32) -> bool {
+        if let Some(number) = self.number(low) {
+            return matches!(self.op(whole), Op::Constant(other) if factor.wrapping_mul(other as u32) == number as u32);
+        }
+        let (mut id, mut given) = (low, 1_u32);
+        for _ in 0..=MAX_FACTORS {
+            if given == factor && self.is_low_half(whole, id, depth) {
+                return true;
             }
-            let number = self.number(self.input(id, 1))?;
-            factor = match self.op(id) {
-                Op::Mul => factor.wrapping_mul(number as u32),
-                Op::Shl if number < 32 => factor.wrapping_shl(number as u32),
-                _ => return None,
+            let Some(number) = self.number(self.input(id, 1)) else { return false };
+            given = match self.op(id) {
+                Op::Mul => given.wrapping_mul(number as u32),
+                Op::Shl if number < 32 => given.wrapping_shl(number as u32),
+                _ => return false,
             };
             id = self.input(id, 0);
         }
-        None
-    }
-
-    /// Returns the lower half of a value extended to 64 bits.
-    fn low_part(&self, id: ValueId) -> Option<LowPart> {
-        match self.op(id) {
-            Op::ZeroExtend | Op::SignExtend if self.function.width(self.input(id, 0)) == 32 => {
-                Some(LowPart::Value(self.input(id, 0)))
-            }
-            Op::Constant(number) => Some(LowPart::Number(number & 0xffff_ffff)),
-            _ => None,
-        }
+        false
     }
 
     /// Joins two phis of a block into a 64-bit phi.

@@ -28,6 +28,15 @@ pub(super) struct ByConstant {
     is_dividend: bool,
 }
 
+/// A 64-bit quotient by a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WideDivision {
+    quotient: ValueId,
+    /// The dividend.
+    leaf: ValueId,
+    division: ByConstant,
+}
+
 impl ByConstant {
     /// Returns the result for a number; `None` if it is undefined.
     fn value(self, number: u64) -> Option<u64> {
@@ -75,12 +84,55 @@ impl QuotientSearch<'_> {
             return;
         }
         let origins = self.origins.get_or_insert_with(|| Origins::new(self.function, self.graph));
-        let leaves = origins.leaves(root).filter(|leaf| self.function.width(*leaf) == width);
-        for leaf in leaves.take(MAX_LEAVES).collect::<Vec<_>>() {
+        let leaves: Vec<ValueId> = origins.leaves(root).collect();
+        let has_width = |leaf: &&ValueId| self.function.width(**leaf) == width;
+        for &leaf in leaves.iter().filter(has_width).take(MAX_LEAVES).collect::<Vec<_>>() {
             if let Some(division) = self.division_of(root, leaf) {
                 return found.leaves.push((root, leaf, division));
             }
         }
+        if width == 32 {
+            found.values.extend(self.upper_half(root, &leaves));
+        }
+    }
+
+    /// Recognises the upper half of a 64-bit division by a constant that the function has: sums of several use the
+    /// halves one by one.
+    fn upper_half(&mut self, root: ValueId, leaves: &[ValueId]) -> Option<(ValueId, Op, Vec<ValueId>)> {
+        if self.wide_divisions.is_none() {
+            let all = self.function.values.keys().filter_map(|id| self.wide_division(id));
+            self.wide_divisions = Some(all.collect());
+        }
+        let known = self.wide_divisions.iter().flatten().filter(|known| leaves.contains(&known.leaf));
+        let known: Vec<WideDivision> = known.copied().take(MAX_LEAVES).collect();
+        let division = known.into_iter().find(|known| self.is_upper_half(root, known).unwrap_or(false))?;
+        Some((root, Op::High, vec![division.quotient]))
+    }
+
+    /// Returns a value as a 64-bit quotient by a constant.
+    fn wide_division(&self, quotient: ValueId) -> Option<WideDivision> {
+        let op = self.function.op(quotient);
+        let is_quotient = matches!(op, Op::Udiv | Op::Sdiv) && self.function.width(quotient) == 64;
+        if !is_quotient || self.function.is_replaced(quotient) {
+            return None;
+        }
+        let constant = self.function.number(self.function.input(quotient, 1)).filter(|number| *number > 1)?;
+        let division = ByConstant { op, width: 64, constant, is_dividend: false };
+        Some(WideDivision { quotient, leaf: self.function.input(quotient, 0), division })
+    }
+
+    /// Returns whether a value is the upper half of a quotient; `None` if the budget is exhausted.
+    fn is_upper_half(&mut self, root: ValueId, known: &WideDivision) -> Option<bool> {
+        let Some(expression) = self.expression(root, &[known.leaf]) else { return Some(false) };
+        let numbers: Vec<u64> = self.pairs(64, false).iter().flatten().copied().collect();
+        for number in numbers.iter().copied().chain(known.division.critical(&numbers)) {
+            self.budget = self.budget.checked_sub(1)?;
+            let wanted = known.division.value(number).map(|quotient| quotient >> 32);
+            if wanted.is_some() && expression.value(&[number], &mut self.cache.values) != wanted {
+                return Some(false);
+            }
+        }
+        Some(true)
     }
 
     fn division_of(&mut self, root: ValueId, leaf: ValueId) -> Option<ByConstant> {

@@ -15,7 +15,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::{Function, Intrinsic, Number, Op, Rounding, ValueId, ValueMap};
 use crate::pass::graph::decided;
-use leaf::{ByConstant, Origins, is_division_step};
+use leaf::{ByConstant, Origins, WideDivision, is_division_step};
 use std::rc::Rc;
 
 /// Maximum number of values to examine that depend on one estimate.
@@ -77,6 +77,7 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         users: None,
         estimates: ValueMap::new(),
         origins: None,
+        wide_divisions: None,
         budget: MAX_EVALUATIONS,
         cache,
     };
@@ -135,6 +136,8 @@ struct QuotientSearch<'a> {
     estimates: ValueMap<ValueId>,
     /// What values are computed from, once that was asked.
     origins: Option<Origins>,
+    /// The 64-bit quotients by constants, once they were asked for.
+    wide_divisions: Option<Vec<WideDivision>>,
     budget: usize,
     cache: &'a mut Cache,
 }
