@@ -47,6 +47,7 @@ pub mod linear;
 pub mod named;
 pub mod nvidia;
 pub mod pass;
+pub mod range;
 pub mod sass;
 pub mod schedule;
 pub mod structure;

@@ -9,6 +9,7 @@ use crate::address::Address;
 use crate::alignment::Alignment;
 use crate::ir::id_lists::entry;
 use crate::ir::{Intrinsic, Op, Space, ValueId};
+use crate::range;
 use crate::types::Type;
 
 impl Printer<'_, '_> {
@@ -207,6 +208,7 @@ impl Printer<'_, '_> {
     fn index_within(&mut self, found: &Address, bytes: i64, least: u8) -> String {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
+        let may_overflow = self.may_overflow(found, bytes);
         for &(id, scale) in &found.terms {
             // A term that is a multiple by itself is divided.
             let (factor, divisor) = match scale / bytes.cast_unsigned() {
@@ -223,8 +225,12 @@ impl Printer<'_, '_> {
             // A sum wraps around where it adds a negative number, which is divided as such.
             let width = self.function.width(id);
             let is_wide = matches!(self.function.op(id), Op::ZeroExtend | Op::SignExtend);
+            let is_first_of_many = text.is_empty() && found.terms.len() > 1;
             let part = match divisor > 1 && !is_wide && (count > 1 || width == 64) {
                 true => self.value(id, precedence, Type::Integer(width, true)),
+                false if may_overflow && is_wide && (factor > 1 || is_first_of_many) => {
+                    self.wide_index_part(id, precedence)
+                }
                 false => self.index_part(id, precedence),
             };
             if !text.is_empty() {
@@ -247,6 +253,29 @@ impl Printer<'_, '_> {
             _ => text.push_str(&format!(" + {offset}")),
         }
         text
+    }
+
+    /// Returns whether an index in elements of `bytes` bytes may have more than 32 bits although its terms have not: C
+    /// would compute it with 32. No array of larger elements has more than 2<sup>31</sup> of them in 16 GB.
+    fn may_overflow(&self, found: &Address, bytes: i64) -> bool {
+        let largest = |&(id, scale): &(ValueId, u64)| {
+            let is_wide = matches!(self.function.op(id), Op::ZeroExtend | Op::SignExtend);
+            let narrow = if is_wide { self.function.input(id, 0) } else { id };
+            let number = range::largest(self.function, narrow);
+            number.saturating_mul((scale / bytes.cast_unsigned()).max(1))
+        };
+        let most = found.terms.iter().map(largest).fold(0, u64::saturating_add);
+        bytes < 8 && most > i32::MAX as u64
+    }
+
+    /// Returns a widened term of an index that C would not widen.
+    fn wide_index_part(&mut self, id: ValueId, precedence: u8) -> String {
+        let inner = self.function.input(id, 0);
+        if self.function.width(inner) != 32 || self.has_variable(id) {
+            return self.index_part(id, precedence);
+        }
+        self.casts += 1;
+        format!("(long long){}", self.index_part(id, 15))
     }
 
     /// Returns a term of an index. A widened value needs no cast if C widens it the same way.
