@@ -118,6 +118,8 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::Convert(F32, I32, mode) => {
             u64::from((rounded(single(at(0)).into(), mode) as i32).cast_unsigned())
         }
+        Intrinsic::Convert(F64, I32, _) if wide(0).is_nan() => 1 << 31,
+        Intrinsic::Convert(F64, I32, mode) => u64::from((rounded(wide(0), mode) as i32).cast_unsigned()),
         Intrinsic::Convert(F32, U64, Zero) if !single(at(0)).is_nan() => single(at(0)) as u64,
         Intrinsic::Round(F32, mode) => narrow(rounded(single(at(0)).into(), mode) as f32),
         Intrinsic::Round(F64, mode) => quiet(rounded(wide(0), mode)),
@@ -138,6 +140,8 @@ fn called(call: Intrinsic, inputs: &[u64]) -> Option<u64> {
         Intrinsic::Max(I64) => at(0).cast_signed().max(at(1).cast_signed()).cast_unsigned(),
         Intrinsic::Max(I32) => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
         Intrinsic::Min(F32) => narrow(smaller(single(at(0)).into(), single(at(1)).into(), false) as f32),
+        Intrinsic::Min(F64) => quiet(smaller(wide(0), wide(1), false)),
+        Intrinsic::Max(F64) => quiet(smaller(wide(0), wide(1), true)),
         Intrinsic::Max(F32) => narrow(smaller(single(at(0)).into(), single(at(1)).into(), true) as f32),
         _ => return None,
     })

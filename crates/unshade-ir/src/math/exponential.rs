@@ -3,18 +3,16 @@
 //! The power of two of a sum is a product: that of the integral part is an exponent, and the machine has that of the
 //! rest.
 
-use super::machine::{exp2, wide_bits};
-use super::{polynomial, wide_polynomial, with_sign};
-
-/// The logarithm of e to the base two.
-const LOG2_E: f32 = 1.442695;
+use super::machine::exp2;
+use super::{polynomial, with_sign};
+use std::f32::consts::{LN_2, LOG2_10, LOG2_E};
 
 pub(super) fn expf(x: f32) -> f32 {
     scaled(x, 0.00572498, LOG2_E, 1.925963e-8)
 }
 
 pub(super) fn exp10f(x: f32) -> f32 {
-    scaled(x, 0.013_182_254_5, 3.321928, 7.059537e-8)
+    scaled(x, 0.013_182_254_5, LOG2_10, 7.059537e-8)
 }
 
 /// Returns a power of two: the exponent is the number times a factor, of which the upper and the lower part are given,
@@ -67,7 +65,7 @@ fn quarter(x: f32) -> f32 {
 pub(super) fn power_of_e(x: f32, bias: f32) -> f32 {
     let whole = (x * LOG2_E).trunc();
     let whole = if whole.abs() > 126.0 { 126.0_f32.copysign(whole) } else { whole };
-    let rest = whole.mul_add(1.9046542e-9, whole.mul_add(-0.693_147_2, x));
+    let rest = whole.mul_add(1.9046542e-9, whole.mul_add(-LN_2, x));
     f32::from_bits((whole + bias).to_bits() << 23) * exp2(rest * LOG2_E)
 }
 
@@ -105,44 +103,4 @@ pub(super) fn tanhf(x: f32) -> f32 {
     let square = x * x;
     let series = polynomial(square, [0.015739683, -0.052303962, 0.13315298, -0.333_327_68]);
     series.mul_add(square, 0.0).mul_add(x, x)
-}
-
-/// The exponential function of doubles: a polynomial near zero, and an exponent.
-pub(super) fn exp(x: f64) -> u64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, SHIFT);
-    let exponent = shifted.to_bits() as i32;
-    let whole = shifted - SHIFT;
-    let upper = whole.mul_add(-std::f64::consts::LN_2, x);
-    let rest = whole.mul_add(-2.3190468138462996e-17, upper);
-    let series = wide_polynomial(
-        rest,
-        [
-            2.502232253650299e-8,
-            2.763090348817311e-7,
-            2.755751454588244e-6,
-            2.4801491039099165e-5,
-            0.00019841269589115497,
-            0.001388888894591638,
-            0.008333333333455043,
-            0.041666666666519754,
-            0.16666666666666477,
-            0.5000000000000012,
-            1.0,
-            1.0,
-        ],
-    );
-    let times = |exponent: i32| f64::from_bits(series.to_bits().wrapping_add((exponent as u64) << 52));
-    let magnitude = f32::from_bits((x.to_bits() >> 32) as u32).abs();
-    if magnitude < 4.191793 {
-        times(exponent).to_bits()
-    } else if magnitude < 4.227539 {
-        let half = exponent / 2;
-        let other = f64::from_bits((1023 + i64::from(exponent - half)).cast_unsigned() << 52);
-        (times(half) * other).to_bits()
-    } else if x < 0.0 {
-        0
-    } else {
-        wide_bits(x + f64::INFINITY, &[x.to_bits()])
-    }
 }

@@ -1,6 +1,7 @@
 //! Logarithms: an exponent, and a polynomial of the fraction less one.
 
 use super::polynomial;
+use std::f32::consts::{LN_2, LOG2_E, LOG10_E};
 
 /// Returns a normal number with the same fraction, and the exponent that was added to it.
 fn normal(x: f32) -> (f32, f32) {
@@ -46,11 +47,11 @@ pub(super) fn logf(x: f32) -> f32 {
         ],
     );
     let near = rest.mul_add(rest * series, rest);
-    with_limits(x, exponent.mul_add(UNIT, added).mul_add(0.693_147_2, near))
+    with_limits(x, exponent.mul_add(UNIT, added).mul_add(LN_2, near))
 }
 
 pub(super) fn log10f(x: f32) -> f32 {
-    logf(x) * 0.4342945
+    logf(x) * LOG10_E
 }
 
 pub(super) fn log2f(x: f32) -> f32 {
@@ -71,7 +72,7 @@ pub(super) fn log2f(x: f32) -> f32 {
             -0.7213475,
         ],
     );
-    let near = rest.mul_add(1.442695, rest * (rest * series));
+    let near = rest.mul_add(LOG2_E, rest * (rest * series));
     with_limits(x, exponent.mul_add(UNIT, added) + near)
 }
 
@@ -80,7 +81,7 @@ pub(super) fn log1pf(x: f32) -> f32 {
         if x == 0.0 {
             return -0.0;
         }
-        if x.to_bits().cast_signed() >= 0xbf80_0000_u32.cast_signed() + 1 {
+        if x.to_bits().cast_signed() > 0xbf80_0000_u32.cast_signed() {
             return x.mul_add(f32::INFINITY, f32::INFINITY);
         }
     }
@@ -104,7 +105,7 @@ pub(super) fn log1pf(x: f32) -> f32 {
         ],
     );
     let near = rest.mul_add(rest * series, rest);
-    (exponent.cast_signed() as f32 * UNIT).mul_add(0.693_147_2, near)
+    (exponent.cast_signed() as f32 * UNIT).mul_add(LN_2, near)
 }
 
 /// Returns the sum of a number and one, rounded towards zero.

@@ -12,7 +12,9 @@
 //! | `exponential`, `logarithm`, `power` | exponentials, hyperbolic functions; logarithms; powers |
 //! | `trigonometric`, `inverse` | sine, cosine, tangent; their inverses |
 //! | `root`, `other` | roots; the error function |
+//! | `double` | the same for doubles |
 
+mod double;
 mod exponential;
 mod inverse;
 mod logarithm;
@@ -74,6 +76,8 @@ vocabulary! {
         ReciprocalRoot "rsqrt",
         /// The error function.
         Error "erf",
+        /// One less the error function.
+        ErrorComplement "erfc",
     }
 }
 
@@ -91,13 +95,8 @@ vocabulary! {
 
 /// Returns the bits of a function of one number; `None` if there is no such function.
 pub fn unary(function: MathFunction, ty: Number, x: u64) -> Option<u64> {
-    let wide = f64::from_bits(x);
     if ty == Number::F64 {
-        return match function {
-            MathFunction::Exp => Some(exponential::exp(wide)),
-            MathFunction::ReciprocalRoot => Some(root::rsqrt(wide)),
-            _ => None,
-        };
+        return double::unary(function, f64::from_bits(x));
     }
     if ty != Number::F32 {
         return None;
@@ -122,6 +121,7 @@ pub fn unary(function: MathFunction, ty: Number, x: u64) -> Option<u64> {
         MathFunction::ArcTangent => inverse::atanf,
         MathFunction::CubeRoot => root::cbrtf,
         MathFunction::Error => other::erff,
+        MathFunction::ErrorComplement => return None,
         MathFunction::ReciprocalRoot => root::rsqrtf,
     };
     Some(u64::from(machine::bits(formula(f32::from_bits(x as u32)))))
@@ -129,6 +129,9 @@ pub fn unary(function: MathFunction, ty: Number, x: u64) -> Option<u64> {
 
 /// Returns the bits of a function of two numbers; `None` if there is no such function.
 pub fn binary(function: MathFunction2, ty: Number, x: u64, y: u64) -> Option<u64> {
+    if ty == Number::F64 {
+        return double::binary(function, f64::from_bits(x), f64::from_bits(y));
+    }
     if ty != Number::F32 {
         return None;
     }
@@ -150,12 +153,6 @@ pub fn approximate_log2(x: u64) -> u64 {
 
 /// Returns the value of a polynomial, with fused operations; the coefficient of the highest power is the first.
 fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
-    let [first, rest @ ..] = coefficients.as_slice() else { return 0.0 };
-    rest.iter().fold(*first, |sum, coefficient| sum.mul_add(x, *coefficient))
-}
-
-/// Returns the same for doubles.
-fn wide_polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let [first, rest @ ..] = coefficients.as_slice() else { return 0.0 };
     rest.iter().fold(*first, |sum, coefficient| sum.mul_add(x, *coefficient))
 }

@@ -2,6 +2,7 @@
 
 use super::exponential::power_of_e;
 use super::polynomial;
+use std::f32::consts::SQRT_2;
 
 pub(super) fn powf(x: f32, y: f32) -> f32 {
     if x == 1.0 || y == 0.0 {
@@ -61,7 +62,7 @@ fn logarithm(x: f32) -> (f32, f32) {
     let exponent = if is_small { -151.0 } else { -127.0 } + (normal.to_bits() >> 23) as f32;
     let fraction = f32::from_bits(normal.to_bits() & 0x007f_ffff | 0x3f80_0000);
     let (fraction, exponent) =
-        if fraction > 1.414_213_5 { (fraction * 0.5, exponent + 1.0) } else { (fraction, exponent) };
+        if fraction > SQRT_2 { (fraction * 0.5, exponent + 1.0) } else { (fraction, exponent) };
     // Twice the inverse hyperbolic tangent of (f - 1) / (f + 1).
     let (below, inverse) = (fraction - 1.0, 1.0 / (fraction + 1.0));
     let quotient = inverse * (below + below);

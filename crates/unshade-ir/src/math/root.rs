@@ -1,6 +1,6 @@
 //! Roots.
 
-use super::machine::{WIDE_NAN, exp2, log2, reciprocal_sqrt, reciprocal_sqrt_high, wide_bits};
+use super::machine::{exp2, log2, reciprocal_sqrt};
 
 /// The cube root: an approximation by logarithms, and one of Newton's steps.
 pub(super) fn cbrtf(x: f32) -> f32 {
@@ -34,28 +34,4 @@ pub(super) fn hypotf(x: f32, y: f32) -> f32 {
     let scale = f32::from_bits(0x7e80_0000_u32.wrapping_sub(exponent));
     let (large, small) = (large * scale, small * scale);
     f32::from_bits(exponent | 0x0080_0000) * large.mul_add(large, small * small).sqrt()
-}
-
-/// The reciprocal of the square root of a double: the machine's approximation, and one step of third order.
-pub(super) fn rsqrt(x: f64) -> u64 {
-    let refined = |x: f64| {
-        let near = f64::from_bits(reciprocal_sqrt_high(x.to_bits() >> 32) << 32);
-        let error = (-x).mul_add(near * near, 1.0);
-        error.mul_add(0.375, 0.5).mul_add(near * error, near)
-    };
-    if x.is_normal() && x > 0.0 {
-        return refined(x).to_bits();
-    }
-    if x == 0.0 {
-        f64::INFINITY.copysign(x).to_bits()
-    } else if x.is_nan() {
-        wide_bits(x + x, &[x.to_bits()])
-    } else if x < 0.0 {
-        WIDE_NAN
-    } else if x == f64::INFINITY {
-        0
-    } else {
-        // 2^54, and the reciprocal of its root.
-        (refined(x * 18_014_398_509_481_984.0) * 134_217_728.0).to_bits()
-    }
 }

@@ -9,6 +9,9 @@ use super::polynomial;
 /// The bits of two by pi after the point, lowest word first.
 const TWO_BY_PI: [u32; 6] = [0x3c43_9041, 0xdb62_9599, 0xf534_ddc0, 0xfc27_57d1, 0x4e44_1529, 0xa2f9_836e];
 
+/// A quarter turn, rounded down.
+const QUARTER: f32 = f32::from_bits(0x3fc9_0fda);
+
 /// The largest number that the first reduction is for.
 const LARGE: f32 = 105_615.0;
 
@@ -53,7 +56,7 @@ fn reduced(x: f32) -> (i32, f32) {
     }
     let quarters = (x * 0.636_619_75).round_ties_even() as i32;
     let count = quarters as f32;
-    let rest = count.mul_add(-7.549_789_4e-8, count.mul_add(-1.570_796_3, x));
+    let rest = count.mul_add(-7.549_789_4e-8, count.mul_add(-QUARTER, x));
     (quarters, count.mul_add(-5.390_303e-15, rest))
 }
 

@@ -141,6 +141,7 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
     function.settle();
     let extents: Vec<&Extent> = found.iter().map(|one| &one.extent).collect();
     removal::run(function, &extents);
+    removal::remove_local_stores(function);
     !found.is_empty()
 }
 
@@ -149,8 +150,7 @@ fn anchors(function: &Function) -> Vec<(ValueId, Vec<usize>)> {
     let mut found = Vec::new();
     for (id, value) in function.values.entries() {
         if let Op::Constant(number) = value.op {
-            let is_row =
-                |row: &usize| (FUNCTIONS[*row].anchor, FUNCTIONS[*row].width) == (number, value.width);
+            let is_row = |row: &usize| FUNCTIONS[*row].anchor == (number, value.width);
             let rows: Vec<usize> = (0..FUNCTIONS.len()).filter(is_row).collect();
             if !rows.is_empty() {
                 found.push((id, rows));

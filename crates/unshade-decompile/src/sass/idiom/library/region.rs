@@ -2,7 +2,7 @@
 //!
 //! The part is the blocks between a *head* and the block of the value: the head dominates them, and phis, branches and
 //! loops among them are executed as they are. Its values may depend on nothing but the leaves, constants, and variables
-//! with known contents. It may use local memory, which is empty at its beginning. Pure values are computed in the block
+//! with known contents. It may use local memory, which is empty at its beginning but for what the end of the head stores. Pure values are computed in the block
 //! that they belong to, which is the first one where their inputs are available (see [`super::super::hoist`]); those from before the head
 //! depend on leaves only, and are computed first.
 
@@ -101,7 +101,7 @@ pub(super) struct Memory {
 /// The blocks of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// The block that all others come after. Its effects happen before.
+    /// The block that all others come after. Its effects happen before, but for stores to local memory that are read after.
     pub head: BlockId,
     /// The block of the value.
     pub join: BlockId,
@@ -265,6 +265,8 @@ fn needed(
                 end => list.extend(end.input().map(|input| function.resolve(input))),
             }
         }
+        let stores = stores_before(function, &extent);
+        list.extend(&stores);
         for effect in extent.inner.iter().flat_map(|block| &function.blocks[*block].effects) {
             match function.op(*effect) {
                 Op::Store(Space::Local) => list.push(*effect),
@@ -284,7 +286,7 @@ fn needed(
             if !is_inner(function, id) {
                 return None;
             }
-            if op == Op::Phi || op.is_effect() {
+            if op == Op::Phi || op.is_effect() && !stores.contains(&id) {
                 let block = function.values[id].block;
                 if block == BlockId::ENTRY || !graph.is_reached(block) || op.is_effect() && block == join {
                     return None;
@@ -308,10 +310,23 @@ fn needed(
     None
 }
 
+/// Returns the stores to local memory at the end of a head that the blocks after it read, if their addresses are known.
+fn stores_before(function: &Function, extent: &Extent) -> Vec<ValueId> {
+    let address = |effect: &ValueId| function.number(function.input(*effect, 0));
+    let inner = extent.inner.iter().flat_map(|block| &function.blocks[*block].effects);
+    let loads = inner.filter(|effect| function.op(**effect) == Op::Load(Space::Local));
+    let loaded: Vec<u64> = loads.filter_map(address).collect();
+    let is_read = |effect: &&ValueId| address(effect).is_some_and(|address| loaded.contains(&address));
+    let writes = |effect: &&ValueId| matches!(function.op(**effect), Op::Store(Space::Local) | Op::Invoke(_));
+    let last = function.blocks[extent.head].effects.iter().rev().filter(writes);
+    // Another one may write to the same address.
+    last.take_while(is_read).filter(|effect| is_inner(function, **effect)).copied().collect()
+}
+
 /// Returns whether a value may be computed inside of a region.
 pub(super) fn is_inner(function: &Function, id: ValueId) -> bool {
     match function.op(id) {
-        Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Result(_) => false,
+        Op::Parameter(_) | Op::Special(_) | Op::Result(_) => false,
         Op::Load(_) => !function.values[id].is_volatile,
         Op::Store(space) => space == Space::Local && !function.values[id].is_volatile,
         op => !op.is_effect() && function.inputs(id).len() <= MAX_INPUTS || op == Op::Phi,
@@ -381,6 +396,8 @@ impl Builder<'_> {
                     self.region.constants.push((slot, number, function.width(id)));
                 }
                 Op::Symbol(symbol) => self.symbol(id, symbol)?,
+                // It has no value.
+                Op::Undefined => {}
                 _ => by_block[order.iter().position(|block| *block == self.home(id))?].push(id),
             }
         }
@@ -388,11 +405,11 @@ impl Builder<'_> {
         for (values, &block) in by_block.iter().zip(&order) {
             let first = self.region.operations.len() as u32;
             let is_inner = self.extent.inner.contains(&block);
-            let effects = function.blocks[block].effects.iter().filter(|_| is_inner);
-            for effect in
-                effects.filter(|effect| self.needed.contains_key(effect)).copied().collect::<Vec<_>>()
-            {
-                self.place(effect, block, &mut is_placed)?;
+            for &effect in &function.blocks[block].effects {
+                let is_here = is_inner || matches!(function.op(effect), Op::Store(_));
+                if is_here && self.needed.contains_key(&effect) {
+                    self.place(effect, block, &mut is_placed)?;
+                }
             }
             for &id in values {
                 self.place(id, block, &mut is_placed)?;
@@ -434,7 +451,7 @@ impl Builder<'_> {
                 let is_elsewhere = !self.needed.contains_key(&id) || self.home(id) != block;
                 // Effects are placed in their order: one that comes later has not happened.
                 let is_later = op.is_effect() && stack.len() > 1;
-                let is_set = matches!(op, Op::Phi | Op::Constant(_) | Op::Symbol(_));
+                let is_set = matches!(op, Op::Phi | Op::Constant(_) | Op::Symbol(_) | Op::Undefined);
                 if is_elsewhere || is_set || is_later || is_placed.contains_key(&id) {
                     stack.pop();
                     continue;

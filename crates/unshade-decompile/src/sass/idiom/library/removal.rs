@@ -2,7 +2,7 @@
 
 use super::region::Extent;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, End, Function, Key, ValueId};
+use crate::ir::{BlockId, End, Function, Key, Op, Space, Special, ValueId};
 
 /// Where values are, and where they are used.
 struct Uses {
@@ -48,6 +48,25 @@ pub(super) fn run(function: &mut Function, extents: &[&Extent]) {
     }
 }
 
+/// Removes all stores to local memory, if nothing reads any.
+pub(super) fn remove_local_stores(function: &mut Function) {
+    if reads_local(function) {
+        return;
+    }
+    let Function { blocks, values, .. } = function;
+    for block in blocks.iter_mut() {
+        block.effects.retain(|effect| values[*effect].op != Op::Store(Space::Local));
+    }
+}
+
+fn reads_local(function: &Function) -> bool {
+    let used = function.used();
+    let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
+    let mut values = function.values.entries().filter(|(id, _)| used[*id]);
+    effects.any(|effect| matches!(function.op(*effect), Op::Load(Space::Local) | Op::Invoke(_)))
+        || values.any(|(_, value)| value.op == Op::Special(Special::LocalWindow))
+}
+
 fn is_unneeded(function: &Function, uses: &Uses, extent: &Extent) -> bool {
     let Extent { head, join, inner } = extent;
     let is_inside = |block: &BlockId| inner.contains(block);
@@ -62,7 +81,7 @@ fn is_unneeded(function: &Function, uses: &Uses, extent: &Extent) -> bool {
         && inner
             .iter()
             .flat_map(|block| uses.values(*block))
-            .all(|id| uses.users.of(*id).iter().all(|user| is_inside(user)))
+            .all(|id| uses.users.of(*id).iter().all(is_inside))
 }
 
 fn skip(function: &mut Function, extent: &Extent) {

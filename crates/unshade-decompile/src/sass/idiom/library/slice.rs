@@ -57,7 +57,10 @@ impl Slice {
         for index in &self.indices {
             uses[usize::from(*index)] += 1;
         }
-        let fits = |index: &usize| function.width(self.values[*index]) == width;
+        let fits = |index: &usize| {
+            let id = self.values[*index];
+            function.width(id) == width && function.op(id) != Op::Undefined
+        };
         let mut chosen: Vec<usize> = (1..self.values.len()).filter(fits).collect();
         let is_first =
             |index: &usize| self.parts[*index].1 || matches!(function.op(self.values[*index]), Op::Load(_));

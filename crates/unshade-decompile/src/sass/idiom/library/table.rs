@@ -17,8 +17,8 @@ pub(super) struct LibraryFunction {
     pub operands: usize,
     /// Bits of the operands and of the result.
     pub width: u8,
-    /// A constant in its formula.
-    pub anchor: u64,
+    /// A constant in its formula: its bits, and their number.
+    pub anchor: (u64, u8),
 }
 
 impl LibraryFunction {
@@ -28,26 +28,39 @@ impl LibraryFunction {
     }
 }
 
-const fn single(function: MathFunction, anchor: f32) -> LibraryFunction {
-    let op = Op::Call(Intrinsic::Math(function, Number::F32));
-    LibraryFunction { op, operands: 1, width: 32, anchor: anchor.to_bits() as u64 }
+const fn bits(anchor: f32) -> (u64, u8) {
+    (anchor.to_bits() as u64, 32)
 }
 
-const fn binary(function: MathFunction2, anchor: u32) -> LibraryFunction {
-    let op = Op::Call(Intrinsic::Math2(function, Number::F32));
-    LibraryFunction { op, operands: 2, width: 32, anchor: anchor as u64 }
-}
-
-const fn double(op: Op, anchor: f64) -> LibraryFunction {
-    LibraryFunction { op, operands: 1, width: 64, anchor: anchor.to_bits() }
-}
-
-const fn double_math(function: MathFunction, anchor: f64) -> LibraryFunction {
-    double(Op::Call(Intrinsic::Math(function, Number::F64)), anchor)
+const fn wide_bits(anchor: f64) -> (u64, u8) {
+    (anchor.to_bits(), 64)
 }
 
 const fn approximation(call: Intrinsic, anchor: f32) -> LibraryFunction {
-    LibraryFunction { op: Op::Call(call), operands: 1, width: 32, anchor: anchor.to_bits() as u64 }
+    LibraryFunction { op: Op::Call(call), operands: 1, width: 32, anchor: bits(anchor) }
+}
+
+const fn single(function: MathFunction, anchor: f32) -> LibraryFunction {
+    approximation(Intrinsic::Math(function, Number::F32), anchor)
+}
+
+const fn single_pair(function: MathFunction2, anchor: u32) -> LibraryFunction {
+    let op = Op::Call(Intrinsic::Math2(function, Number::F32));
+    LibraryFunction { op, operands: 2, width: 32, anchor: (anchor as u64, 32) }
+}
+
+const fn double(function: MathFunction, anchor: f64) -> LibraryFunction {
+    double_at(function, wide_bits(anchor))
+}
+
+const fn double_at(function: MathFunction, anchor: (u64, u8)) -> LibraryFunction {
+    let op = Op::Call(Intrinsic::Math(function, Number::F64));
+    LibraryFunction { op, operands: 1, width: 64, anchor }
+}
+
+const fn double_pair(function: MathFunction2, anchor: (u64, u8)) -> LibraryFunction {
+    let op = Op::Call(Intrinsic::Math2(function, Number::F64));
+    LibraryFunction { op, operands: 2, width: 64, anchor }
 }
 
 /// All functions.
@@ -73,10 +86,32 @@ pub(super) const FUNCTIONS: &[LibraryFunction] = &[
     single(MathFunction::ReciprocalRoot, 4096.0),
     single(MathFunction::CubeRoot, -0.333_333_34),
     single(MathFunction::Error, 8.483_494_5e-5),
-    binary(MathFunction2::Power, 0.0023337002_f32.to_bits()),
-    binary(MathFunction2::ArcTangent, (-0.823_362_95_f32).to_bits()),
-    binary(MathFunction2::Hypotenuse, 0xfe00_0000),
-    double_math(MathFunction::Exp, 2.502232253650299e-8),
-    double_math(MathFunction::ReciprocalRoot, 0.375),
-    double(Op::FloatSqrt, 0.375),
+    single_pair(MathFunction2::Power, 0.0023337002_f32.to_bits()),
+    single_pair(MathFunction2::ArcTangent, (-0.823_362_95_f32).to_bits()),
+    single_pair(MathFunction2::Hypotenuse, 0xfe00_0000),
+    double(MathFunction::Exp, 2.502232253650299e-8),
+    double(MathFunction::Exp2, 2.502232253650299e-8),
+    double(MathFunction::Exp10, 2.8037281277851704e-18),
+    double(MathFunction::ExpM1, 2.0900320002536536e-9),
+    double(MathFunction::Log, 0.08333333333333331),
+    double(MathFunction::Log2, 2.0355273740931033e-17),
+    double(MathFunction::Log10, 1.098319650216765e-17),
+    double(MathFunction::Log1P, 0.08333333333332996),
+    double(MathFunction::Sine, -0.16666666666666663),
+    double(MathFunction::Cosine, -0.16666666666666663),
+    double(MathFunction::Tangent, 0.3333333333333338),
+    double(MathFunction::HyperbolicSine, 0.16666666666666669),
+    double(MathFunction::HyperbolicCosine, 2.502232253650299e-8),
+    double(MathFunction::HyperbolicTangent, -0.33333333333333304),
+    double(MathFunction::ArcSine, 0.1666666666667375),
+    double(MathFunction::ArcCosine, 0.1666666666667375),
+    double(MathFunction::ArcTangent, -0.3333333333333186),
+    double_at(MathFunction::CubeRoot, bits(0.333_333_34)),
+    double(MathFunction::ReciprocalRoot, 0.375),
+    double(MathFunction::Error, 0.5000000000000006),
+    double(MathFunction::ErrorComplement, 1.2329951186255526),
+    double_pair(MathFunction2::Power, wide_bits(-2.4550373211645616e-18)),
+    double_pair(MathFunction2::ArcTangent, wide_bits(-0.3333333333333186)),
+    double_pair(MathFunction2::Hypotenuse, (0x7fd0_0000, 32)),
+    LibraryFunction { op: Op::FloatSqrt, operands: 1, width: 64, anchor: wide_bits(0.375) },
 ];

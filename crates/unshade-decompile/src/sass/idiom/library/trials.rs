@@ -46,6 +46,10 @@ fn trials(width: u8, operands: usize) -> Vec<[u64; 2]> {
     }
     let mut special = vec![0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 10.0, 0.1, 100.0, 1e9, 3e38, f64::INFINITY];
     special.extend([1e-3, 1e-20, 1.2e-38, 1e-40, 1e-45, 126.0, 127.0, 128.0, 150.0, 88.7, 105_615.0, 1e6]);
+    if width == 64 {
+        // Subnormal doubles, those whose upper half is a subnormal float, and the limits of exponentials.
+        special.extend([5e-324, 1e-310, 2.3e-308, 1e-306, 1e-300, 308.5, 709.7, 745.2, 1075.5, 4.3e9, 1e300]);
+    }
     let special: Vec<u64> =
         special.iter().flat_map(|number| [bits(*number, width), bits(-number, width)]).collect();
     let (largest, nan) = match width {
