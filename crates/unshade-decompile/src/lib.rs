@@ -28,6 +28,7 @@
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
 //! | [`layout`] | structures from accesses through the same pointer |
+//! | [`objects`] | variables in local and shared memory |
 //! | [`edges`] | blocks on edges, for the copies that phis need |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
@@ -46,6 +47,7 @@ pub mod layout;
 pub mod linear;
 pub mod named;
 pub mod nvidia;
+pub mod objects;
 pub mod pass;
 pub mod range;
 pub mod sass;
@@ -62,6 +64,7 @@ pub use ir::{Callee, Parameter};
 use ir::{Function, Number, Op, Operand, SourceVariable};
 use named::NamedValues;
 pub use nvidia::{Functions, Source, decompile, decompile_cached, decompile_observed, device_functions};
+use objects::Objects;
 use pass::idiom::Idioms;
 use types::{Hints, Type, Types};
 pub use unshade_ir as ir;
@@ -259,8 +262,10 @@ pub fn decompile_module(
         parameters: layout::parameter_types(&module),
         values: if options.without_source { Vec::new() } else { named.hints(&module) },
     };
-    let mut types = Types::new(&module.function, &used, &hints);
+    let mut objects = Objects::new(&module, &used, options.without_source);
+    let mut types = Types::new(&module.function, &used, &hints, &objects);
     layout::infer(&mut module, &used, &mut types);
+    objects.declare(&mut module, &used, &types);
     let function = &module.function;
     let schedule = schedule::Schedule::new(function, &graph, &used);
     let variables = variables::Variables::new(function, &graph, &schedule, &types.of);
@@ -285,8 +290,9 @@ pub fn decompile_module(
         true => FastMap::default(),
         false => named.names(&module, &variables, has_variable),
     };
-    let printer =
-        c::Printer::new(&module, options.language, &schedule, &variables, &types, &cache.elements, names);
+    let analyses =
+        c::Analyses { schedule: &schedule, variables: &variables, types: &types, objects: &objects };
+    let printer = c::Printer::new(&module, options.language, analyses, &cache.elements, names);
     let c::PrintedFunction { prelude, lines, body, casts, unnamed, parameters, prototype, callees, elements } =
         printer.run(&statements, gotos);
     for (name, element) in elements {
@@ -307,7 +313,7 @@ pub fn decompile_module(
         prototype,
         callees,
         code,
-        variables: named.types(&module, |id| if used[id] { types.of[id] } else { Type::Void }),
+        variables: named.types(&module, &objects, |id| if used[id] { types.of[id] } else { Type::Void }),
     }
 }
 

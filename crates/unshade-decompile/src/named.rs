@@ -6,6 +6,7 @@
 
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, Module, Op, SourceVariable, ValueId};
+use crate::objects::Objects;
 use crate::types::Type;
 use crate::variables::Variables;
 
@@ -55,14 +56,36 @@ impl NamedValues {
     }
 
     /// Returns the variables with values, and the type that most values of each have.
-    pub fn types(&self, module: &Module<'_>, types: impl Fn(ValueId) -> Type) -> Vec<SourceVariable> {
+    pub fn types(
+        &self,
+        module: &Module<'_>,
+        objects: &Objects,
+        types: impl Fn(ValueId) -> Type,
+    ) -> Vec<SourceVariable> {
+        // A value counts once, however often it is recorded.
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        values.dedup();
         let mut found = Vec::new();
-        for (number, variable) in (0_u32..).zip(&module.variables) {
+        for (number, variable) in (0_u32..).zip(&module.variables).filter(|(_, variable)| !variable.is_symbol)
+        {
+            let known = |ty, counts| SourceVariable {
+                name: variable.name.clone(),
+                ty: Some(ty),
+                counts,
+                ..SourceVariable::default()
+            };
+            if let Some(member) = variable.place.and_then(|place| objects.found_at(place.space, place.offset))
+            {
+                found.push(known(member.ty, member.counts.clone()));
+                continue;
+            }
+            let start = values.partition_point(|named| named.0 < number);
             let mut counts: Vec<(Type, u32)> = Vec::new();
-            for named in self.values.iter().filter(|named| named.0 == number) {
+            for &(_, value) in values[start..].iter().take_while(|named| named.0 == number) {
                 // A constant has no type of its own.
-                let op = module.function.op(named.1);
-                let ty = types(named.1);
+                let op = module.function.op(value);
+                let ty = types(value);
                 if matches!(op, Op::Constant(_) | Op::Undefined) || ty == Type::Void {
                     continue;
                 }
@@ -72,7 +95,7 @@ impl NamedValues {
                 }
             }
             if let Some((ty, _)) = counts.into_iter().max_by_key(|count| count.1) {
-                found.push(SourceVariable { name: variable.name.clone(), ty: Some(ty) });
+                found.push(known(ty, Vec::new()));
             }
         }
         found

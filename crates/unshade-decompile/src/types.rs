@@ -10,6 +10,7 @@ pub use crate::ir::ty::{NumberKind, Type};
 use crate::ir::{
     Callee, Function, IdVec, Image, Op, Operand, Sign, Space, StructureId, SymbolId, ValueId, ValueMap,
 };
+use crate::objects::{Objects, Slot, space_of};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,8 +54,8 @@ pub struct Types {
     given: Vec<(ValueId, (u8, NumberKind))>,
     /// The structures that the source code gives, by the representative of a class.
     given_structures: FastMap<ValueId, StructureId>,
-    /// The most common access of each memory without pointers.
-    spaces: Vec<(Space, Accesses)>,
+    /// The accesses of each memory without pointers, and of its slots.
+    spaces: FastMap<(Space, Option<Slot>), Accesses>,
 }
 
 /// The known type of a parameter.
@@ -117,7 +118,7 @@ fn parts(function: &Function, id: ValueId) -> impl Iterator<Item = ValueId> {
 
 impl Types {
     /// Infers all types.
-    pub fn new(function: &Function, used: &ValueMap<bool>, hints: &Hints) -> Self {
+    pub fn new(function: &Function, used: &ValueMap<bool>, hints: &Hints, objects: &Objects) -> Self {
         let known = &hints.parameters;
         let count = function.values.len();
         let mut types = Self {
@@ -127,6 +128,7 @@ impl Types {
             ..Self::default()
         };
         types.join(function, used);
+        types.join_objects(function, used, objects);
         types.vote(function, used);
         types.vote_signed(function, used);
         types.vote_given(function, &hints.values);
@@ -136,8 +138,8 @@ impl Types {
         for _ in 0..3 {
             types.accesses.iter_mut().for_each(Vec::clear);
             types.spaces.clear();
-            types.accessed(function, used);
-            types.adopt(function, used);
+            types.accessed(function, used, objects);
+            types.adopt(function, used, objects);
             types.decide(function, used, known);
         }
         types
@@ -217,6 +219,24 @@ impl Types {
                 if input != ValueId::NONE && is_joined(function, input) {
                     self.unite(id, input);
                 }
+            }
+        }
+    }
+
+    /// Joins what is stored in and loaded from the same bytes, which are a variable.
+    fn join_objects(&mut self, function: &Function, used: &ValueMap<bool>, objects: &Objects) {
+        let mut firsts: FastMap<(Slot, u8), ValueId> = FastMap::default();
+        for id in function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)) {
+            let value = match function.op(id) {
+                Op::Load(_) => id,
+                Op::Store(_) => function.input(id, 1),
+                _ => continue,
+            };
+            let address = function.input(id, 0);
+            let slot = space_of(function, id, address).and_then(|space| objects.slot(space, address));
+            if let Some(slot) = slot.filter(|slot| objects.is_fixed(*slot) && is_joined(function, value)) {
+                let first = *firsts.entry((slot, function.width(value))).or_insert(value);
+                self.unite(first, value);
             }
         }
     }
@@ -407,13 +427,17 @@ impl Types {
     }
 
     /// Records the accesses through each pointer.
-    fn accessed(&mut self, function: &Function, used: &ValueMap<bool>) {
+    fn accessed(&mut self, function: &Function, used: &ValueMap<bool>, objects: &Objects) {
         for (root, element) in std::mem::take(&mut self.given) {
             *entry(&mut self.accesses[root], element) = 1 << 31;
             self.given.push((root, element));
         }
         for id in function.values.keys() {
             if !used[id] || function.is_replaced(id) {
+                continue;
+            }
+            if let Op::Invoke(callee) = function.op(id) {
+                self.passed(function, id, &function.callees[callee]);
                 continue;
             }
             let Some(address) = address_of(function, id) else { continue };
@@ -457,15 +481,37 @@ impl Types {
                 let root = self.find(base);
                 &mut self.accesses[root]
             } else {
-                entry(&mut self.spaces, space)
+                let space = space_of(function, id, address).unwrap_or(space);
+                if let Some(slot) = objects.slot(space, address) {
+                    let accesses = self.spaces.entry((space, Some(slot))).or_default();
+                    let count = entry(accesses, (width, kind));
+                    *count = u32::saturating_add(*count, weight);
+                }
+                self.spaces.entry((space, None)).or_default()
             };
             let count = entry(accesses, (width, kind));
             *count = u32::saturating_add(*count, weight);
         }
     }
 
+    /// Records what device functions access through the pointers that are passed to them.
+    fn passed(&mut self, function: &Function, call: ValueId, callee: &Callee) {
+        let first = usize::from(callee.is_pointer());
+        for (index, parameter) in callee.parameters.iter().enumerate() {
+            let input = function.input(call, index + first);
+            let Some(Type::Pointer(bits, kind)) = parameter.ty else { continue };
+            // Bytes are what a pointer without accesses points to.
+            if input == ValueId::NONE || (bits, kind) == (8, NumberKind::Unsigned) {
+                continue;
+            }
+            let root = self.find(input);
+            let count = entry(&mut self.accesses[root], (bits, kind));
+            *count = count.saturating_add(16);
+        }
+    }
+
     /// Gives values that are only moved the type of the memory they are moved from or to.
-    fn adopt(&mut self, function: &Function, used: &ValueMap<bool>) {
+    fn adopt(&mut self, function: &Function, used: &ValueMap<bool>, objects: &Objects) {
         for id in function.values.keys() {
             if !used[id] || function.is_replaced(id) {
                 continue;
@@ -490,7 +536,10 @@ impl Types {
                     most_usual(&self.accesses[root])
                 })
             } else {
-                self.region(space)
+                let address = function.input(id, 0);
+                let space = space_of(function, id, address).unwrap_or(space);
+                let slot = objects.slot(space, address);
+                self.spaces.get(&(space, slot)).and_then(most_usual)
             };
             match found {
                 Some((bits, NumberKind::Float)) if bits == function.width(value) && votes.integer == 0 => {
@@ -582,7 +631,7 @@ impl Types {
 
     /// Returns the most common access of memory without pointers.
     pub fn region(&self, space: Space) -> Option<(u8, NumberKind)> {
-        self.spaces.iter().find(|entry| entry.0 == space).and_then(|entry| most_usual(&entry.1))
+        self.spaces.get(&(space, None)).and_then(most_usual)
     }
 }
 

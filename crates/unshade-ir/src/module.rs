@@ -1,7 +1,7 @@
 //! A function with what surrounds it: its name, its parameters, and the memory that it refers to.
 
 use super::ty::{NumberKind, Type};
-use super::{Function, IdVec, StructureId};
+use super::{Function, IdVec, Space, StructureId};
 use std::borrow::Cow;
 
 /// A function and its surroundings: what a front end produces.
@@ -112,13 +112,30 @@ pub struct Member {
     pub counts: Vec<u32>,
 }
 
-/// A variable of the source code, from debugging information. [`Function::named`] has its values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A variable of the source code. [`Function::named`] has the values of one in registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceVariable {
     /// Its name, a C identifier.
     pub name: String,
-    /// Its type, if it is one of the intermediate representation.
+    /// Its type, or that of its elements, if it is one of the intermediate representation.
     pub ty: Option<Type>,
+    /// The count of each dimension, if it is an array.
+    pub counts: Vec<u32>,
+    /// Where it is, if it is in memory.
+    pub place: Option<VariablePlace>,
+    /// Whether a symbol of the program describes it, and not debugging information.
+    pub is_symbol: bool,
+}
+
+/// The place of a variable in local or shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariablePlace {
+    /// Its memory.
+    pub space: Space,
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
 }
 
 impl Parameter {

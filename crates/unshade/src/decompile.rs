@@ -19,7 +19,7 @@ use unshade_decompile::c::Language;
 pub use unshade_decompile::nvidia::passes;
 use unshade_decompile::nvidia::{self, decompile_observed};
 pub use unshade_decompile::pass::Observer;
-use unshade_decompile::sass::{self, Code};
+use unshade_decompile::sass::{self, Code, Local};
 use unshade_decompile::{Cache, DecompileError, Decompiled, Functions, Line, Options, Source};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, FunctionKind, Resources};
@@ -204,7 +204,12 @@ impl<'a, 'c> Input<'a, 'c> {
             functions: self.references.functions(),
             variables: self.references.variables(),
             relocations: self.references.relocations(),
-            locals: Vec::new(),
+            locals: self
+                .symbols
+                .shared_variables(self.cubin, &self.function)
+                .into_iter()
+                .map(Local::in_memory)
+                .collect(),
         };
         let name = symbols::name_in_c(&self.function.symbol);
         let (parameters, structures) = parameters::of(self.cubin, &self.function, self.demangled.as_deref());

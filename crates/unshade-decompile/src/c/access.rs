@@ -1,13 +1,11 @@
-//! Memory accesses in C: `base[index]`, arrays of shared and local memory, constants, parameters.
+//! Memory accesses in C: `base[index]`, parameters.
 
-use super::language::SharedMemory;
+use super::Printer;
 use super::member::address_of_member;
 use super::spelling::Word;
 use super::type_name::type_name;
-use super::{Printer, spelling};
 use crate::address::Address;
 use crate::alignment::Alignment;
-use crate::ir::id_lists::entry;
 use crate::ir::{Intrinsic, Op, Space, ValueId};
 use crate::range;
 use crate::types::Type;
@@ -56,11 +54,11 @@ impl Printer<'_, '_> {
                 _ => None,
             };
         }
-        self.region_type(self.region_of(space, address))
+        self.region_element(self.region_of(space, address), address)
     }
 
     /// Splits an address as it is printed: values with a variable stay whole.
-    fn parts(&self, id: ValueId) -> Address {
+    pub(super) fn parts(&self, id: ValueId) -> Address {
         Address::down_to(self.function, id, &|part| self.has_variable(part))
     }
 
@@ -75,15 +73,6 @@ impl Printer<'_, '_> {
                 .unwrap_or(self.types.of[base]),
             _ => self.has_type(base),
         }
-    }
-
-    fn region_of(&self, space: Space, address: ValueId) -> Space {
-        if space == Space::Generic && self.function.width(address) == 32 { Space::Shared } else { space }
-    }
-
-    fn region_type(&self, space: Space) -> Option<Type> {
-        let found = self.types.region(space);
-        found.map(|(bits, kind)| Type::of(bits, kind))
     }
 
     /// Returns the type in which a value is stored.
@@ -127,7 +116,7 @@ impl Printer<'_, '_> {
             return (self.pointer_access(address, &found, ty, is_volatile), ty);
         }
         let space = self.region_of(space, address);
-        (self.region_access(space, &found, ty), ty)
+        (self.region_access(space, address, &found, ty), ty)
     }
 
     fn pointer_access(&mut self, address: ValueId, found: &Address, ty: Type, is_volatile: bool) -> String {
@@ -185,7 +174,7 @@ impl Printer<'_, '_> {
     }
 
     /// Returns whether an address is a multiple of a number of bytes, apart from its base.
-    fn fits(&mut self, found: &Address, bytes: i64) -> bool {
+    pub(super) fn fits(&mut self, found: &Address, bytes: i64) -> bool {
         let bytes = bytes.cast_unsigned();
         let function = self.function;
         found.offset.cast_unsigned().is_multiple_of(bytes)
@@ -300,6 +289,9 @@ impl Printer<'_, '_> {
     /// Returns pointer arithmetic: `p + n`.
     pub(super) fn pointer(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
+        if let Some(text) = self.object_pointer(&found, ty) {
+            return super::expression_wrapped(text, 15, precedence);
+        }
         let bytes = match ty {
             Type::StructurePointer(id) => self.module.structures.get(id).map(|found| i64::from(found.size)),
             ty => ty.target().map(|target| i64::from(target.bits() / 8)),
@@ -378,83 +370,6 @@ impl Printer<'_, '_> {
         format!("({}){text}", type_name(ty.pointer()))
     }
 
-    // Arrays.
-
-    fn region_access(&mut self, space: Space, found: &Address, ty: Type) -> String {
-        if let Space::Constant(0) = space {
-            return self.parameter_access(found, ty);
-        }
-        let name = spelling::array(space);
-        let end = found.offset + i64::from(ty.bits() / 8);
-        self.region(space, end);
-        let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
-        let bytes = i64::from(ty.bits() / 8).max(1);
-        let is_same =
-            matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
-        if is_same && self.fits(found, bytes) {
-            let index = self.index(found, bytes);
-            return format!("{name}[{index}]");
-        }
-        let pointer = pointer_name(ty, space == Space::Shared && self.has_volatile_shared);
-        let step = i64::from(element.bits() / 8).max(1);
-        if self.fits(found, step) {
-            self.casts += 1;
-            let index = self.index(found, step);
-            let place = if index == "0" { name.to_string() } else { format!("&{name}[{index}]") };
-            return format!("*({pointer}){place}");
-        }
-        let index = bracketed(self.index(found, 1));
-        self.casts += 2;
-        format!("*({pointer})((char *){name} + {index})")
-    }
-
-    /// Records that an array is used up to a byte.
-    pub(super) fn region(&mut self, space: Space, end: i64) {
-        let known = entry(&mut self.regions, space);
-        *known = end.max(*known);
-    }
-
-    /// Returns the declaration of an array in use.
-    pub(super) fn region_declaration(&self, space: Space, end: i64) -> Option<String> {
-        let end = end.cast_unsigned();
-        let name = spelling::array(space);
-        let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
-        let bytes = u64::from(ty.bits() / 8).max(1);
-        let volatile = if self.has_volatile_shared { "volatile " } else { "" };
-        if let (Space::Shared, SharedMemory::OfThread(function)) = (space, &self.language.shared) {
-            let pointer = pointer_name(ty, self.has_volatile_shared);
-            let size = if self.module.is_kernel { self.module.shared_size.div_ceil(bytes) } else { 0 };
-            let size = if size == 0 { String::new() } else { size.to_string() };
-            return Some(format!("    {pointer}shared = {function}<{}>({size});", type_name(ty)));
-        }
-        Some(match space {
-            // It is that of the kernel, wherever in its code the function is called.
-            Space::Shared if !self.module.is_kernel => {
-                let pointer = pointer_name(ty, self.has_volatile_shared);
-                format!("    {pointer}shared = ({pointer})shared_memory();")
-            }
-            Space::Shared if self.module.shared_size == 0 => {
-                let pointer = pointer_name(ty, self.has_volatile_shared);
-                format!("    {pointer}shared = ({pointer})dynamic_shared;")
-            }
-            Space::Shared => {
-                let size = self.module.shared_size.div_ceil(bytes);
-                format!("    __shared__ {volatile}{} shared[{size}];", type_name(ty))
-            }
-            Space::Local => {
-                let size = u64::from(self.module.local_size).max(end);
-                format!("    {} local[{}];", type_name(ty), size.div_ceil(bytes).max(1))
-            }
-            Space::Constant(bank) => {
-                let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;
-                let numbers = super::symbol::numbers(self.language, contents, ty);
-                let count = numbers.len();
-                format!("    static const {} {name}[{count}] = {{{}}};", type_name(ty), numbers.join(", "))
-            }
-            Space::Generic => return None,
-        })
-    }
-
     // Parameters.
 
     /// Returns the index of the parameter that contains a byte.
@@ -514,6 +429,7 @@ impl Printer<'_, '_> {
         let inside = offset - self.parameters[index].offset;
         let size = u32::from(width) / 8;
         let (whole, start, has) = match self.parameter_type(index) {
+            Some(Type::Bool) => (name.clone(), 0, Some(Type::Integer(8, false))),
             Some(has) => (name.clone(), 0, Some(has)),
             None => match self.known_member(index, inside, width) {
                 Some((member, has)) => (format!("{name}{member}"), inside, Some(has)),
@@ -588,7 +504,7 @@ impl Printer<'_, '_> {
     }
 
     /// Returns bytes of a parameter at a computed index.
-    fn parameter_access(&mut self, found: &Address, ty: Type) -> String {
+    pub(super) fn parameter_access(&mut self, found: &Address, ty: Type) -> String {
         let offset = found.offset;
         let index = u32::try_from(offset).ok().and_then(|offset| self.parameter_at(offset));
         let Some(index) = index else { return String::from("0") };
@@ -602,10 +518,10 @@ impl Printer<'_, '_> {
 }
 
 /// Returns the type of a pointer to a type.
-fn pointer_name(ty: Type, is_volatile: bool) -> String {
+pub(super) fn pointer_name(ty: Type, is_volatile: bool) -> String {
     format!("{}{}", if is_volatile { "volatile " } else { "" }, type_name(ty.pointer()))
 }
 
-fn bracketed(text: String) -> String {
+pub(super) fn bracketed(text: String) -> String {
     if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }
 }

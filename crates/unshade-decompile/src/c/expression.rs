@@ -2,7 +2,7 @@
 
 use super::Printer;
 use super::language::Language;
-use super::spelling::{self, Word};
+use super::spelling::Word;
 use super::type_name::type_name;
 use crate::ir::fold::signed;
 use crate::ir::{Intrinsic, Op, Operand, ValueId};
@@ -195,9 +195,8 @@ impl Printer<'_, '_> {
                 // The address of the array keeps it in memory, and at the start of the window.
                 (Some(space), _) => {
                     self.casts += 1;
-                    self.region(space, 0);
                     let narrow = if width == 64 { "" } else { "(unsigned int)" };
-                    let text = format!("{narrow}(unsigned long long){}", spelling::array(space));
+                    let text = format!("{narrow}(unsigned long long){}", self.region_address(space));
                     wrapped(text, UNARY, precedence)
                 }
                 (_, "") => self.unnamed(id, &format!("the {special}"), ty),

@@ -4,6 +4,7 @@ use super::type_name::TypeNames;
 use super::{GlobalKind, Printer, wrap};
 use crate::address::Address;
 use crate::ir::{IdVec, Member, Module, Structure, StructureId};
+use crate::layout::size::{align_of, size_of};
 use crate::types::Type;
 use std::borrow::Cow;
 
@@ -47,9 +48,33 @@ impl Printer<'_, '_> {
             "0" => format!("{base}->"),
             index => format!("{base}[{index}]."),
         };
-        for (number, step) in path.steps.iter().enumerate() {
+        let steps = self.steps(&path);
+        text.push_str(steps.strip_prefix('.').unwrap_or(&steps));
+        Some((text, ty))
+    }
+
+    /// Returns the type of what an address refers to in an object: a member of the structure that a memory is.
+    pub(super) fn object_type(&self, id: StructureId, member: usize, address: &Address) -> Option<Type> {
+        object_path(&self.module.structures, id, member, address).map(|found| found.1)
+    }
+
+    /// Returns what an address refers to in an object as an lvalue, and its type. `base` is the name of the memory.
+    pub(super) fn object(
+        &mut self,
+        base: &str,
+        id: StructureId,
+        member: usize,
+        address: &Address,
+    ) -> Option<(String, Type)> {
+        let (path, ty) = object_path(&self.module.structures, id, member, address)?;
+        Some((format!("{base}{}", self.steps(&path)), ty))
+    }
+
+    /// Returns the text of a path below its element.
+    fn steps(&mut self, path: &Path<'_>) -> String {
+        let mut text = String::new();
+        for step in &path.steps {
             match step {
-                Step::Name(name) if number == 0 => text.push_str(name),
                 Step::Name(name) => text.extend([".", name]),
                 Step::Index(address, bytes) => {
                     let index = self.index(address, i64::from(*bytes));
@@ -57,7 +82,7 @@ impl Printer<'_, '_> {
                 }
             }
         }
-        Some((text, ty))
+        text
     }
 
     /// Returns the member of a parameter with a known structure, and its type.
@@ -130,16 +155,36 @@ fn path<'m>(
     let (outer, inner): (Vec<_>, Vec<_>) =
         address.terms.iter().copied().partition(|term| term.1.is_multiple_of(size.cast_unsigned()));
     let element = Address { base: None, terms: outer, offset: address.offset.div_euclid(size) * size };
-    let mut path = Path { element, steps: Vec::new() };
-    let mut rest = Address { base: None, terms: inner, offset: address.offset.rem_euclid(size) };
-    let mut structure = structures.get(id)?;
+    let path = Path { element, steps: Vec::new() };
+    let rest = Address { base: None, terms: inner, offset: address.offset.rem_euclid(size) };
+    let member = member_at(structures, structures.get(id)?, rest.offset)?;
+    path_within(structures, path, member, rest)
+}
+
+/// Returns the path to what an address refers to, which is in a member of a structure whatever its indices are.
+fn object_path<'m>(
+    structures: &'m IdVec<StructureId, Structure>,
+    id: StructureId,
+    member: usize,
+    address: &Address,
+) -> Option<(Path<'m>, Type)> {
+    let member = structures.get(id)?.members.get(member)?;
+    path_within(structures, Path::default(), member, Address { base: None, ..address.clone() })
+}
+
+/// Continues a path in a member of a structure, in which an address is.
+fn path_within<'m>(
+    structures: &'m IdVec<StructureId, Structure>,
+    mut path: Path<'m>,
+    mut member: &'m Member,
+    mut rest: Address,
+) -> Option<(Path<'m>, Type)> {
     for _ in 0..MAX_DEPTH {
-        let (member, bytes) = member_at(structures, structure, rest.offset)?;
         rest.offset -= i64::from(member.offset);
         path.steps.push(Step::Name(&member.name));
-        rest = indices(&mut path, member, bytes, rest)?;
+        rest = indices(&mut path, member, size_of(structures, member.ty), rest)?;
         match member.ty {
-            Type::Structure(inner) => structure = structures.get(inner)?,
+            Type::Structure(inner) => member = member_at(structures, structures.get(inner)?, rest.offset)?,
             ty => return (rest.offset == 0 && rest.terms.is_empty()).then_some((path, ty)),
         }
     }
@@ -156,7 +201,11 @@ fn indices<'m>(path: &mut Path<'m>, member: &Member, bytes: u32, rest: Address) 
         }
         let (terms, inner) =
             rest.terms.iter().copied().partition(|term| term.1.is_multiple_of(u64::from(unit)));
-        let offset = rest.offset / i64::from(unit) * i64::from(unit);
+        // Before the start, as in `a[i][j - 1]`, an offset is one of the last index.
+        let offset = match count {
+            Some(_) => rest.offset / i64::from(unit) * i64::from(unit),
+            None => rest.offset.div_euclid(i64::from(unit)) * i64::from(unit),
+        };
         path.steps.push(Step::Index(Address { base: None, terms, offset }, unit));
         rest = Address { base: None, terms: inner, offset: rest.offset - offset };
         unit = count.map_or(unit, |count| unit / count.max(1));
@@ -164,57 +213,38 @@ fn indices<'m>(path: &mut Path<'m>, member: &Member, bytes: u32, rest: Address) 
     Some(rest)
 }
 
-/// Returns the member that contains a byte, and the size of its elements.
+/// Returns the member that contains a byte.
 fn member_at<'m>(
     structures: &IdVec<StructureId, Structure>,
     structure: &'m Structure,
     offset: i64,
-) -> Option<(&'m Member, u32)> {
+) -> Option<&'m Member> {
     structure.members.iter().rev().find_map(|member| {
         let bytes = size_of(structures, member.ty);
         let count =
             member.counts.iter().try_fold(1_u64, |count, other| count.checked_mul(u64::from(*other)))?;
         let start = i64::from(member.offset);
         let size = i64::try_from(count.checked_mul(u64::from(bytes))?).ok()?;
-        (start..start.checked_add(size)?).contains(&offset).then_some((member, bytes))
+        (start..start.checked_add(size)?).contains(&offset).then_some(member)
     })
 }
 
-fn size_of(structures: &IdVec<StructureId, Structure>, ty: Type) -> u32 {
-    match ty {
-        Type::Structure(id) => structures.get(id).map_or(0, |structure| structure.size),
-        ty => u32::from(ty.bits()).max(8) / 8,
-    }
-}
-
-/// Returns the alignment that C gives a type.
-fn align_of(structures: &IdVec<StructureId, Structure>, ty: Type, level: usize) -> u32 {
-    match ty {
-        Type::Structure(id) => match structures.get(id) {
-            Some(structure) if structure.is_builtin => match structure.size {
-                12 => 4,
-                size => size.clamp(1, 16),
-            },
-            Some(structure) if level < MAX_DEPTH => structure
-                .members
-                .iter()
-                .map(|member| align_of(structures, member.ty, level + 1))
-                .max()
-                .unwrap_or(1),
-            _ => 1,
-        },
-        ty => size_of(structures, ty),
-    }
-}
-
-/// Returns the definition of a structure. Padding is explicit where alignment alone doesn't give it.
+/// Returns the definition of a structure.
 fn definition(module: &Module<'_>, names: TypeNames<'_>, name: &str, structure: &Structure) -> String {
-    let structures = &module.structures;
     let mut lines = vec![format!("struct {name} {{")];
+    lines.extend(member_lines(module, names, structure));
+    lines.push(String::from("};"));
+    lines.join("\n")
+}
+
+/// Returns the lines of a structure's members. Padding is explicit where alignment alone doesn't give it.
+pub(super) fn member_lines(module: &Module<'_>, names: TypeNames<'_>, structure: &Structure) -> Vec<String> {
+    let structures = &module.structures;
+    let mut lines: Vec<String> = Vec::new();
     let (mut end, mut align) = (0_u32, 1);
     let mut last = None;
     for member in &structure.members {
-        let own = align_of(structures, member.ty, 0).max(1);
+        let own = align_of(structures, member.ty).max(1);
         if member.offset < end {
             // Another member of a union.
             continue;
@@ -244,13 +274,11 @@ fn definition(module: &Module<'_>, names: TypeNames<'_>, name: &str, structure: 
     if end.next_multiple_of(align) < structure.size {
         lines.push(format!("    unsigned char padding_{end}[{}];", structure.size - end));
     }
-    lines.push(String::from("};"));
     let mut wrapped = Vec::new();
     for line in &lines {
-        let indent = line.len() - line.trim_start().len();
-        wrap::lines(line.trim_start(), indent, |line| wrapped.push(line));
+        wrap::lines(line.trim_start(), 4, |line| wrapped.push(line));
     }
-    wrapped.join("\n")
+    wrapped
 }
 
 /// Returns the text of a pointer to a member whose lvalue is `text`.

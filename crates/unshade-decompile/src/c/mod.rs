@@ -1,6 +1,6 @@
 //! The printer of C, in one of the languages of [`Language`].
 //!
-//! `expression` prints values, `access` memory accesses, `image` textures and surfaces, `structures` the types of
+//! `expression` prints values, `access` and `region` memory accesses, `image` textures and surfaces, `structures` the types of
 //! parameters, and `counted` counted loops. `declared` places declarations, `language` and `spelling` have the words
 //! of each language, and `prelude` the helpers that CUDA lacks. `function` prints parameters, results and calls; this module the variables and statements.
 
@@ -14,6 +14,7 @@ mod language;
 mod member;
 mod names;
 mod prelude;
+mod region;
 mod spelling;
 mod structures;
 mod symbol;
@@ -27,6 +28,7 @@ use crate::ir::id_lists::entry;
 use crate::ir::{
     BlockId, Callee, Function, IdVec, Module, NO_ADDRESS, Op, Parameter, Space, ValueId, ValueMap,
 };
+use crate::objects::Objects;
 use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
@@ -37,12 +39,26 @@ use names::Names;
 use std::borrow::Cow;
 use type_name::TypeNames;
 
+/// What is known of the values of a function when it is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Analyses<'a> {
+    /// Where they are statements.
+    pub schedule: &'a Schedule,
+    /// Which share a variable.
+    pub variables: &'a Variables,
+    /// Their types.
+    pub types: &'a Types,
+    /// The variables in memory.
+    pub objects: &'a Objects,
+}
+
 /// The state of printing a function.
 pub struct Printer<'a, 'm> {
     pub(crate) function: &'a Function,
     pub(crate) schedule: &'a Schedule,
     pub(crate) variables: &'a Variables,
     pub(crate) types: &'a Types,
+    objects: &'a Objects,
     pub(crate) module: &'a Module<'m>,
     language: &'static Language,
     parameters: Vec<Parameter>,
@@ -161,18 +177,18 @@ impl<'a, 'm> Printer<'a, 'm> {
     pub fn new(
         module: &'a Module<'m>,
         language: &'static Language,
-        schedule: &'a Schedule,
-        variables: &'a Variables,
-        types: &'a Types,
+        analyses: Analyses<'a>,
         known_elements: &'a FastMap<String, Type>,
         source_names: FastMap<ValueId, String>,
     ) -> Self {
         let function = &module.function;
+        let Analyses { schedule, variables, types, objects } = analyses;
         let mut printer = Self {
             function,
             schedule,
             variables,
             types,
+            objects,
             module,
             language,
             parameters: module.parameters.clone(),
@@ -218,7 +234,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         let regions = self.regions();
         let structures = self.structures();
         let signature = self.signature(&structures);
-        self.declare_named_structures(&signature, &body);
+        self.declare_named_structures(&signature, &regions, &body);
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.language.opening.iter().map(|line| String::from(*line)).collect();
         prelude.extend(self.helpers.iter().filter_map(|name| prelude::text(name)));
@@ -262,7 +278,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             return self
                 .regions
                 .iter()
-                .filter_map(|(space, end)| self.region_declaration(*space, *end))
+                .flat_map(|(space, end)| self.region_declaration(*space, *end))
                 .collect();
         }
         // Device functions may access shared memory that the kernel itself does not.
@@ -276,9 +292,12 @@ impl<'a, 'm> Printer<'a, 'm> {
             let declaration = "extern __shared__ __align__(16) unsigned char dynamic_shared[];";
             self.global(GlobalKind::Variable, "dynamic_shared", declaration.to_owned());
         }
-        let declarations =
-            self.regions.iter().filter_map(|(space, end)| self.region_declaration(*space, *end));
-        declarations.chain(is_kept.then(|| String::from("    keep(shared);"))).collect()
+        let declarations = self.regions.iter().flat_map(|(space, end)| self.region_declaration(*space, *end));
+        let kept = is_kept.then(|| {
+            let and = if self.objects.structure(Space::Shared).is_some() { "&" } else { "" };
+            format!("    keep({and}shared);")
+        });
+        declarations.chain(kept).collect()
     }
 
     fn declarations(&self) -> Vec<String> {
@@ -346,14 +365,14 @@ impl<'a, 'm> Printer<'a, 'm> {
     }
 
     /// Declares the structures that the text of the function names.
-    fn declare_named_structures(&mut self, signature: &str, body: &[BodyLine]) {
+    fn declare_named_structures(&mut self, signature: &str, regions: &[String], body: &[BodyLine]) {
         if self.module.structures.is_empty() {
             return;
         }
         let declarations = self.declarations();
         let lines = body.iter().map(|line| line.text.as_str());
         let text: Vec<&str> =
-            lines.chain(declarations.iter().map(String::as_str)).chain([signature]).collect();
+            lines.chain(declarations.iter().chain(regions).map(String::as_str)).chain([signature]).collect();
         self.declare_structures(&|name| {
             let name = format!("struct {name} ");
             text.iter().any(|line| line.contains(&name))

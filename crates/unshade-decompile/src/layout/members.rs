@@ -17,24 +17,24 @@ const MAX_SIZE: u64 = 1 << 16;
 
 /// An access through a pointer.
 #[derive(Clone, Debug)]
-pub(super) struct Access {
-    pub(super) offset: i64,
+pub(crate) struct Access {
+    pub(crate) offset: i64,
     /// The scales of the terms of its address.
-    pub(super) scales: Vec<u64>,
+    pub(crate) scales: Vec<u64>,
     /// Its type; [`Type::Void`] if a constant is stored, which can be of any.
-    pub(super) ty: Type,
+    pub(crate) ty: Type,
     /// Its size in bytes.
-    pub(super) bytes: u32,
+    pub(crate) bytes: u32,
     /// The address of its instruction.
-    pub(super) instruction: u32,
+    pub(crate) instruction: u32,
 }
 
 /// The accesses through a group of pointers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Accesses {
-    pub(super) list: Vec<Access>,
+pub(crate) struct Accesses {
+    pub(crate) list: Vec<Access>,
     /// By how much the pointers differ from each other.
-    pub(super) strides: Vec<u64>,
+    pub(crate) strides: Vec<u64>,
 }
 
 /// Bytes of an element that accesses read or write.
@@ -50,7 +50,7 @@ struct Slot {
 
 impl Accesses {
     /// Returns the structure that the pointers point to, if it isn't a number.
-    pub(super) fn structure(&self) -> Option<Structure> {
+    pub(crate) fn structure(&self) -> Option<Structure> {
         if let Some(vector) = self.vector() {
             return Some(vector);
         }
@@ -64,8 +64,32 @@ impl Accesses {
     }
 
     /// Returns the structure that the pointers point to, if they are known to point to one.
-    pub(super) fn known_structure(&self) -> Option<Structure> {
+    pub(crate) fn known_structure(&self) -> Option<Structure> {
         self.of_any_size(1)
+    }
+
+    /// Returns the type of the number that they access, if it is one: with votes of all.
+    pub(crate) fn number(&self) -> Option<Type> {
+        let first = self.list.iter().find(|access| access.ty != Type::Void).or(self.list.first())?;
+        let is_float = |ty: Type| matches!(ty, Type::Float(_));
+        let is_same = |access: &Access| {
+            let is_any = access.ty == Type::Void || first.ty == Type::Void;
+            access.bytes == first.bytes && (is_any || is_float(access.ty) == is_float(first.ty))
+        };
+        let ty = self.list.iter().fold(Type::Void, |ty, access| more_specific(ty, access.ty));
+        let ty = if ty == Type::Void { Type::Integer((first.bytes * 8) as u8, false) } else { ty };
+        self.list.iter().all(is_same).then_some(ty)
+    }
+
+    /// Returns the structure with a size that the accesses are of: a vector type of the language, if it is one.
+    pub(crate) fn whole(&self, size: u32) -> Option<Structure> {
+        let found = self.of_size(Some(u64::from(size)), 1)?;
+        let first = found.members.first()?.ty;
+        let bytes = u32::from(first.bits().max(8)) / 8;
+        let words = found.members.len() as u32;
+        let is_vector = words * bytes == size && found.members.iter().all(|member| member.ty == first);
+        let vector = vector_type(first, bytes, words).filter(|_| is_vector);
+        Some(vector.map_or(found, |(name, element)| vector_of(name, element, bytes, words)))
     }
 
     /// Returns the structure with the smallest elements, if it has a number of members.
@@ -94,7 +118,7 @@ impl Accesses {
         });
         let words = words.max()? as u32;
         let is_right = |access: &Access| access.bytes == first.bytes && is_same_kind(access.ty, first.ty);
-        let (name, element) = vector_type(first, words)?;
+        let (name, element) = vector_type(first.ty, first.bytes, words)?;
         let size = u64::from(first.bytes * words);
         let is_aligned =
             |offsets: &Vec<i64>| offsets.len() != words as usize || offsets[0].rem_euclid(size as i64) == 0;
@@ -102,18 +126,7 @@ impl Accesses {
         let fits = self.list.iter().all(is_right)
             && instructions.values().all(is_aligned)
             && steps.all(|step| step.is_multiple_of(size));
-        let member = |(index, name): (u32, &str)| Member {
-            name: name.to_owned(),
-            offset: index * first.bytes,
-            ty: element,
-            counts: Vec::new(),
-        };
-        fits.then(|| Structure {
-            name,
-            size: size as u32,
-            is_builtin: true,
-            members: (0..words).zip(["x", "y", "z", "w"]).map(member).collect(),
-        })
+        fits.then(|| vector_of(name, element, first.bytes, words))
     }
 
     /// Returns the structure if elements have this size; `None` if there is one element.
@@ -224,9 +237,21 @@ fn more_specific(one: Type, other: Type) -> Type {
     if rank(other) > rank(one) { other } else { one }
 }
 
+/// Returns a vector type of the language.
+fn vector_of(name: String, element: Type, bytes: u32, words: u32) -> Structure {
+    let member = |(index, name): (u32, &str)| Member {
+        name: name.to_owned(),
+        offset: index * bytes,
+        ty: element,
+        counts: Vec::new(),
+    };
+    let members = (0..words).zip(["x", "y", "z", "w"]).map(member).collect();
+    Structure { name, size: bytes * words, is_builtin: true, members }
+}
+
 /// Returns the name and the element of a vector type.
-fn vector_type(access: &Access, words: u32) -> Option<(String, Type)> {
-    let name = match (access.ty, access.bytes) {
+fn vector_type(ty: Type, bytes: u32, words: u32) -> Option<(String, Type)> {
+    let name = match (ty, bytes) {
         (Type::Float(32), 4) => "float",
         (Type::Integer(32, true), 4) => "int",
         (Type::Integer(32, false), 4) => "uint",
@@ -235,13 +260,13 @@ fn vector_type(access: &Access, words: u32) -> Option<(String, Type)> {
         (Type::Integer(64, false), 8) => "ulonglong",
         _ => return None,
     };
-    let is_known = words == 2 || words == 4 && access.bytes == 4;
-    let kind = match access.ty {
+    let is_known = words == 2 || words == 4 && bytes == 4;
+    let kind = match ty {
         Type::Float(_) => NumberKind::Float,
         Type::Integer(_, true) => NumberKind::Signed,
         _ => NumberKind::Unsigned,
     };
-    is_known.then(|| (format!("{name}{words}"), Type::of((access.bytes * 8) as u8, kind)))
+    is_known.then(|| (format!("{name}{words}"), Type::of((bytes * 8) as u8, kind)))
 }
 
 #[cfg(test)]

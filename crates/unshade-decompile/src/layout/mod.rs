@@ -9,16 +9,20 @@
 //! moves.
 
 mod members;
+pub(crate) mod size;
 
 use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, Module, Op, Structure, StructureId, ValueId, ValueMap};
 use crate::types::{NumberKind, ParameterType, Type, Types, address_of};
-use members::{Access, Accesses};
+pub(crate) use members::{Access, Accesses};
 use std::collections::HashSet;
 
 /// Maximum number of rounds in which members give the types of what is loaded from them.
 const MAX_ROUNDS: usize = 4;
+
+/// The type of a byte.
+const BYTE: Type = Type::Integer(8, false);
 
 /// Replaces pointers to numbers by pointers to structures, which are added to the module.
 pub fn infer(module: &mut Module<'_>, used: &ValueMap<bool>, types: &mut Types) {
@@ -47,6 +51,8 @@ pub fn parameter_types(module: &Module<'_>) -> Vec<ParameterType> {
     for parameter in &module.parameters {
         match parameter.ty {
             Some(Type::Structure(id)) => member_types(module, id, parameter.offset, 0, &mut types),
+            // A truth value is read as a byte.
+            Some(Type::Bool) => types.push(ParameterType { offset: parameter.offset, ty: BYTE }),
             Some(ty) => types.push(ParameterType { offset: parameter.offset, ty }),
             None => {}
         }
@@ -86,7 +92,7 @@ fn member_types(
 }
 
 /// Adds a structure to the module, unless it has an equal one.
-fn declared(module: &mut Module<'_>, structure: Structure) -> StructureId {
+pub(crate) fn declared(module: &mut Module<'_>, structure: Structure) -> StructureId {
     let known = module.structures.entries().find(|entry| *entry.1 == structure).map(|entry| entry.0);
     known.unwrap_or_else(|| module.structures.push(structure))
 }

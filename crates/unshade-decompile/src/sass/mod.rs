@@ -55,7 +55,7 @@ pub struct Code<'a> {
     pub variables: Vec<MemoryObject<'a>>,
     /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
-    /// Variables of the source code that are in registers.
+    /// Variables of the source code.
     pub locals: Vec<Local>,
 }
 
@@ -129,13 +129,20 @@ pub struct Relocation<'a> {
     pub part: AddressPart,
 }
 
-/// A variable of the source code that is in registers.
+/// A variable of the source code.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name and type.
+    /// Its name and type, and its place if it is in memory.
     pub variable: SourceVariable,
     /// Its registers. A variable of 64 bits has two.
     pub registers: Vec<LocalRegister>,
+}
+
+impl Local {
+    /// Describes a variable that is in memory.
+    pub fn in_memory(variable: SourceVariable) -> Self {
+        Self { variable, registers: Vec::new() }
+    }
 }
 
 /// A register that holds 32 bits of a variable.

@@ -50,6 +50,8 @@ constants 2 0000803f
 pointed "twice" words 1 f32 (0 size 4 f32)
 variable x0 "i" i32
 variable x1 "table"
+variable x2 "tile" f32[16][17] in shared offset 64 size 1088 symbol
+variable x3 "rest" in local offset 8 size 24
 symbol s0 "a \"name\"\n"
 note n0 "BAR.SCAN"
 image i0 sample 2d s0 4x32 trap

@@ -9,7 +9,7 @@ use crate::ty::Type;
 use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
     InitialPointer, Intrinsic, Member, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
-    Parameter, SourceVariable, Space, Special, Structure, SymbolId, ValueId,
+    Parameter, SourceVariable, Space, Special, Structure, SymbolId, ValueId, VariablePlace,
 };
 use std::borrow::Cow;
 
@@ -149,8 +149,8 @@ impl Parser {
             }
             "variable" => {
                 let name = cursor.entry('x', self.module.variables.len())?.quoted()?;
-                let ty = optional_type(cursor)?;
-                self.module.variables.push(SourceVariable { name, ty });
+                let variable = variable(cursor, name)?;
+                self.module.variables.push(variable);
             }
             "symbol" => {
                 let name = cursor.entry('s', self.module.function.symbols.len())?.quoted()?;
@@ -328,14 +328,36 @@ fn structure(cursor: &mut Cursor<'_>) -> Result<Structure> {
         let offset = cursor.small()?;
         let name = cursor.quoted()?;
         let ty = ty(cursor)?;
-        let mut counts = Vec::new();
-        while cursor.eat("[") {
-            counts.push(cursor.small()?);
-            cursor.expect("]")?;
-        }
-        members.push(Member { name, offset, ty, counts });
+        members.push(Member { name, offset, ty, counts: counts(cursor)? });
     }
     Ok(Structure { name, size, is_builtin, members })
+}
+
+/// Parses the dimensions of an array.
+fn counts(cursor: &mut Cursor<'_>) -> Result<Vec<u32>> {
+    let mut counts = Vec::new();
+    while cursor.eat("[") {
+        counts.push(cursor.small()?);
+        cursor.expect("]")?;
+    }
+    Ok(counts)
+}
+
+/// Parses what follows the name of a variable: `f32[4] in local offset 16 size 16 symbol`.
+fn variable(cursor: &mut Cursor<'_>, name: String) -> Result<SourceVariable> {
+    let is_next = |word: &str| cursor.clone().take_word(word);
+    let is_missing = cursor.is_at("[") || is_next("in") || is_next("symbol");
+    let ty = if is_missing { None } else { optional_type(cursor)? };
+    let counts = counts(cursor)?;
+    let mut place = None;
+    if cursor.take_word("in") {
+        let space = cursor.member("a memory", space)?;
+        cursor.keyword("offset")?;
+        let offset = cursor.small()?;
+        cursor.keyword("size")?;
+        place = Some(VariablePlace { space, offset, size: cursor.small()? });
+    }
+    Ok(SourceVariable { name, ty, counts, place, is_symbol: cursor.take_word("symbol") })
 }
 
 /// Parses a type if there is one.
@@ -487,16 +509,20 @@ fn input(cursor: &mut Cursor<'_>) -> Result<Input> {
     Ok(Input::Constant(number, width(cursor)?))
 }
 
-/// Parses an operator with its parts.
-fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
-    let start = cursor.clone();
-    let word = cursor.word();
-    let space = |name: &str| match name {
+/// Returns the memory with a name.
+fn space(name: &str) -> Option<Space> {
+    match name {
         "generic" => Some(Space::Generic),
         "shared" => Some(Space::Shared),
         "local" => Some(Space::Local),
         name => Some(Space::Constant(bank(name)?)),
-    };
+    }
+}
+
+/// Parses an operator with its parts.
+fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
+    let start = cursor.clone();
+    let word = cursor.word();
     let found = match word {
         "constant" => Some(Op::Constant(cursor.number()?)),
         "parameter" => Some(Op::Parameter(cursor.small()?)),

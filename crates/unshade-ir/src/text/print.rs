@@ -49,7 +49,11 @@ impl Display for Module<'_> {
         for (number, variable) in self.variables.iter().enumerate() {
             write!(f, "variable x{number} {}", Quoted(&variable.name))?;
             variable.ty.map_or(Ok(()), |ty| write!(f, " {ty}"))?;
-            writeln!(f)?;
+            variable.counts.iter().try_for_each(|count| write!(f, "[{count}]"))?;
+            if let Some(place) = variable.place {
+                write!(f, " in {} offset {} size {}", place.space, place.offset, place.size)?;
+            }
+            writeln!(f, "{}", if variable.is_symbol { " symbol" } else { "" })?;
         }
         self.function.fmt(f)
     }

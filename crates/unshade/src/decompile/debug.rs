@@ -3,10 +3,11 @@
 use super::header::Header;
 use super::parameters;
 use super::structures::{StructureNames, Structures};
+use std::collections::HashMap;
 use unshade_core::Diagnostics;
 use unshade_decompile::Source;
 use unshade_decompile::c::identifier;
-use unshade_decompile::ir::SourceVariable;
+use unshade_decompile::ir::{SourceVariable, Space, VariablePlace};
 use unshade_decompile::sass::{Local, LocalRegister};
 use unshade_decompile::types::Type;
 use unshade_nv::Cubin;
@@ -96,7 +97,7 @@ impl<'h> SourceNames<'h> {
         let Some(function) = self.info.function(symbol) else { return };
         let known = std::mem::take(&mut source.structures);
         let mut structures = Structures::new(&self.info, &self.structures, known);
-        source.code.locals = self.locals(symbol, function, &mut structures);
+        source.code.locals.extend(self.locals(symbol, function, source.code.local_size, &mut structures));
         if self.has_parameters && source.parameters.len() == function.parameters.len() {
             for (parameter, variable) in source.parameters.iter_mut().zip(&function.parameters) {
                 parameter.name = name_of(variable);
@@ -113,16 +114,45 @@ impl<'h> SourceNames<'h> {
         source.structures = structures.finish();
     }
 
-    /// Returns the variables that are in registers.
-    fn locals(&self, symbol: &str, function: &DebugFunction, structures: &mut Structures<'_>) -> Vec<Local> {
-        let ranges = self.registers.function(symbol);
+    /// Returns the variables that are in registers, and those in local and shared memory.
+    fn locals(
+        &self,
+        symbol: &str,
+        function: &DebugFunction,
+        local_size: u32,
+        structures: &mut Structures<'_>,
+    ) -> Vec<Local> {
+        let ranges = own_ranges(self.registers.function(symbol));
         let local = |variable: &DebugVariable| {
             let registers: Vec<LocalRegister> =
-                variable.locations.iter().flat_map(|location| registers(location, ranges)).collect();
-            let source = SourceVariable { name: name_of(variable)?, ty: structures.ty(variable.ty) };
-            (!registers.is_empty()).then_some(Local { variable: source, registers })
+                variable.locations.iter().flat_map(|location| registers(location, &ranges)).collect();
+            let name = name_of(variable)?;
+            let mut source =
+                SourceVariable { name, ty: structures.ty(variable.ty), ..SourceVariable::default() };
+            if registers.is_empty() {
+                let (size, ty, counts) = structures.element(variable.ty)?;
+                let place =
+                    variable.locations.iter().find_map(|location| offset(&location.place, local_size))?;
+                let size = u32::try_from(size).ok()?;
+                source = SourceVariable { ty: Some(ty), counts, ..source };
+                source.place = Some(VariablePlace { space: place.0, offset: place.1, size });
+            }
+            Some(Local { variable: source, registers })
         };
         function.parameters.iter().chain(&function.locals).filter_map(local).collect()
+    }
+}
+
+/// Returns the memory and the offset of a place on a stack of `local_size` bytes, or in shared memory. The variables of the
+/// source code are at the upper end of the stack, after the registers that the function saves.
+fn offset(place: &Place, local_size: u32) -> Option<(Space, u32)> {
+    match *place {
+        Place::Shared(address) => Some((Space::Shared, u32::try_from(address).ok()?)),
+        Place::Frame { size, offset } => {
+            let start = u64::from(local_size).checked_sub(size)?.checked_add(offset)?;
+            Some((Space::Local, u32::try_from(start).ok()?))
+        }
+        _ => None,
     }
 }
 
@@ -131,17 +161,43 @@ fn name_of(variable: &DebugVariable) -> Option<String> {
     (!variable.name.is_empty()).then(|| identifier(&variable.name))
 }
 
+/// Returns the ranges of each register of PTX, without those of the compiler's own sequences, such as that of a division. These
+/// have registers with the same names, and use each for one instruction, or while the other one is in use.
+fn own_ranges(ranges: &[RegisterRange]) -> HashMap<&str, Vec<&RegisterRange>> {
+    let mut of: HashMap<&str, Vec<&RegisterRange>> = HashMap::new();
+    for range in ranges {
+        of.entry(&range.ptx).or_default().push(range);
+    }
+    for ranges in of.values_mut() {
+        // A register of the source code is copied before it is used.
+        let is_single = |range: &RegisterRange| range.end.saturating_sub(range.start) <= 16;
+        if ranges.iter().any(|range| !is_single(range)) {
+            ranges.retain(|range| !is_single(range));
+        }
+        ranges.sort_by_key(|range| (range.part, range.start, std::cmp::Reverse(range.end)));
+        let mut outer = (u32::MAX, 0);
+        ranges.retain(|range| {
+            let is_inside = outer.0 == range.part && range.end <= outer.1;
+            if !is_inside {
+                outer = (range.part, range.end);
+            }
+            !is_inside
+        });
+    }
+    of
+}
+
 /// Returns the registers that hold a variable where a location is valid.
 fn registers<'r>(
     location: &'r Location,
-    ranges: &'r [RegisterRange],
+    ranges: &'r HashMap<&str, Vec<&RegisterRange>>,
 ) -> impl Iterator<Item = LocalRegister> + 'r {
-    let name = match &location.place {
-        Place::PtxRegister(name) => Some(name),
-        _ => None,
+    let ranges = match &location.place {
+        Place::PtxRegister(name) => ranges.get(name.as_str()).map_or(&[][..], Vec::as_slice),
+        _ => &[],
     };
     let (from, to) = location.range.unwrap_or((0, u64::MAX));
-    ranges.iter().filter(move |range| Some(&range.ptx) == name).filter_map(move |range| {
+    ranges.iter().filter_map(move |range| {
         // The register may be set before the variable gets its value from it.
         let start = if range.start.saturating_add(SLACK) >= from { range.start } else { from };
         let end = range.end.min(to);

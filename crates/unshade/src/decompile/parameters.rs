@@ -74,6 +74,7 @@ pub(super) fn placed(types: impl Iterator<Item = Option<Type>>) -> Vec<Parameter
         // Narrow integers have a register of their own.
         let ty = match ty? {
             Type::Integer(..32, is_signed) => Type::Integer(32, is_signed),
+            Type::Bool => Type::Integer(32, false),
             ty => ty,
         };
         let size = u32::from(ty.bits()) / 8;
@@ -97,7 +98,7 @@ fn of_kernel(cubin: &Cubin<'_>, function: &Function<'_>, types: &[&str]) -> Vec<
             Parameter {
                 offset: offset.saturating_sub(base),
                 size,
-                ty: ty.filter(|ty| u32::from(ty.bits()) == size * 8),
+                ty: ty.filter(|ty| u32::from(ty.bits().max(8)) == size * 8),
                 name: None,
             }
         })
@@ -142,7 +143,8 @@ fn scalar(name: &str) -> Option<Type> {
     Some(match name {
         "float" => Type::of(32, NumberKind::Float),
         "double" => Type::of(64, NumberKind::Float),
-        "bool" | "unsigned char" => Type::of(8, NumberKind::Unsigned),
+        "bool" => Type::Bool,
+        "unsigned char" => Type::of(8, NumberKind::Unsigned),
         "char" | "signed char" => Type::of(8, NumberKind::Signed),
         "short" => Type::of(16, NumberKind::Signed),
         "unsigned short" => Type::of(16, NumberKind::Unsigned),

@@ -192,7 +192,7 @@ impl<'i> Structures<'i> {
     }
 
     /// Returns the size of a member, its type or that of its elements, and the counts of its dimensions.
-    fn element(&mut self, index: Option<TypeIndex>) -> Option<(u64, Type, Vec<u32>)> {
+    pub(super) fn element(&mut self, index: Option<TypeIndex>) -> Option<(u64, Type, Vec<u32>)> {
         const MAX_RANK: usize = 8;
         let mut index = self.info.resolve_index(index)?;
         let mut counts = Vec::new();

@@ -1,9 +1,12 @@
 //! What a cubin says about the surroundings of a function: variables, constants, other functions, relocations.
 
+use crate::demangle;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use unshade_decompile::c;
-use unshade_decompile::ir::{InitialPointer, MemoryObject, ObjectSpace};
+use unshade_decompile::ir::{
+    InitialPointer, MemoryObject, ObjectSpace, SourceVariable, Space, VariablePlace,
+};
 use unshade_decompile::sass::{AddressPart, FunctionSymbol, Relocation};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
@@ -160,6 +163,30 @@ impl<'a> CubinSymbols<'a> {
         }
     }
 
+    /// Returns the variables in the static shared memory of a kernel that symbols describe.
+    pub(super) fn shared_variables(&self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<SourceVariable> {
+        let mut sections = function.sections(cubin).into_iter();
+        let Some(section) = sections.find(|section| Role::of(section).0 == Role::Shared) else {
+            return Vec::new();
+        };
+        let Some(symbols) = cubin.elf().symbols() else { return Vec::new() };
+        let variable = |symbol: Symbol<'a>| {
+            let is_inside = u32::from(symbol.section) == section.index && symbol.size > 0;
+            let (offset, size) = (self.layout.offset(&symbol), symbol.size);
+            Some(SourceVariable {
+                name: local_name(symbol.name),
+                place: Some(VariablePlace {
+                    space: Space::Shared,
+                    offset: u32::try_from(offset).ok().filter(|_| is_inside)?,
+                    size: u32::try_from(size).ok()?,
+                }),
+                is_symbol: true,
+                ..SourceVariable::default()
+            })
+        };
+        symbols.iter().filter_map(variable).take(MAX_VARIABLES).collect()
+    }
+
     /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
     pub(super) fn constants<'s>(&'s self, cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'s [u8])> {
         let mut found: Vec<(u8, &'s [u8])> =
@@ -199,6 +226,12 @@ impl<'a> CubinSymbols<'a> {
         }
         bytes
     }
+}
+
+/// Returns the name in the source code of a variable in a function, of which a symbol is the mangled name.
+fn local_name(symbol: &[u8]) -> String {
+    let name = demangle(symbol).unwrap_or_else(|| String::from_utf8_lossy(symbol).into_owned());
+    c::identifier(name.rsplit("::").next().unwrap_or_default())
 }
 
 /// Returns the addresses in the initial values of variables, by section, and adds the names of functions among them, and of

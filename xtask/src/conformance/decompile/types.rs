@@ -8,7 +8,7 @@
 //! with the same name and different types in one function are left out.
 //!
 //! A type is right if its class is: a number's kind and sign, what a pointer points to, a structure, the rank of an
-//! array and its element.
+//! array and its element. What is inferred for a variable in memory is the object that begins at its place.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::{self, FunctionC};
+use unshade::decompiler::ir::SourceVariable;
 use unshade::decompiler::types::{NumberKind, Type};
 use unshade::decompiler::{Decompiled, Options};
 use unshade::nv::Cubin;
@@ -211,8 +212,7 @@ impl Truth {
                 let is_in_memory = || variable.locations.iter().any(|location| is_memory(&location.place));
                 match found.next() {
                     Some(found) => {
-                        let inferred = found.ty.map_or_else(|| "unknown".to_owned(), class_of);
-                        score.count(Part::Local, &place, class, &inferred);
+                        score.count(Part::Local, &place, class, &class_of_variable(found));
                     }
                     None if is_in_memory() => score.count(Part::Local, &place, class, "not found"),
                     None => score.removed += 1,
@@ -269,6 +269,24 @@ fn number(ty: &DebugType) -> String {
         _ => "unknown",
     };
     name.to_owned()
+}
+
+/// Returns the class of an inferred variable.
+fn class_of_variable(variable: &SourceVariable) -> String {
+    let Some(ty) = variable.ty else { return "unknown".to_owned() };
+    match variable.counts.len() {
+        0 => class_of(ty),
+        rank => format!("array of rank {rank} of {}", element_of(ty)),
+    }
+}
+
+/// Returns the class of an array's elements.
+fn element_of(ty: Type) -> String {
+    match ty {
+        ty if ty.is_pointer() => "pointer".to_owned(),
+        ty @ (Type::Integer(..) | Type::Float(_)) => format!("{}{}", class_of(ty), ty.bits()),
+        ty => class_of(ty),
+    }
 }
 
 /// Returns the class of an inferred type.
