@@ -503,6 +503,7 @@ pub fn decompile(data: &[u8]) {
             name: String::from("fuzz"),
             is_kernel: true,
             parameters: Vec::new(),
+            method: Vec::new(),
             code,
             shared_size: 0,
             structures: Vec::new(),

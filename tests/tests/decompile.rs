@@ -32,6 +32,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         name: String::from(name),
         is_kernel: true,
         parameters,
+        method: Vec::new(),
         code,
         shared_size: 0,
         structures: Vec::new(),

@@ -21,7 +21,12 @@ pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut C
     for name in functions.order().to_vec() {
         let Some(source) = sources.iter().find(|source| source.name == name) else { continue };
         let decompiled = decompile_cached(source, &functions, options, cache).ok();
-        if let Some(prototype) = decompiled.and_then(|decompiled| decompiled.prototype) {
+        if let Some(mut prototype) = decompiled.and_then(|decompiled| decompiled.prototype) {
+            let known = functions.get(&name).and_then(|callee| callee.parameters.first());
+            let name = known.and_then(|first| first.name.clone());
+            if let Some(first) = prototype.parameters.first_mut().filter(|first| first.size == 8) {
+                first.name = name.or(first.name.take());
+            }
             functions.insert(prototype);
         }
     }

@@ -139,7 +139,7 @@ impl Types {
             types.accesses.iter_mut().for_each(Vec::clear);
             types.spaces.clear();
             types.accessed(function, used, objects);
-            types.adopt(function, used, objects);
+            types.adopt(function, used, objects, known);
             types.decide(function, used, known);
         }
         types
@@ -511,7 +511,13 @@ impl Types {
     }
 
     /// Gives values that are only moved the type of the memory they are moved from or to.
-    fn adopt(&mut self, function: &Function, used: &ValueMap<bool>, objects: &Objects) {
+    fn adopt(
+        &mut self,
+        function: &Function,
+        used: &ValueMap<bool>,
+        objects: &Objects,
+        known: &[ParameterType],
+    ) {
         for id in function.values.keys() {
             if !used[id] || function.is_replaced(id) {
                 continue;
@@ -533,7 +539,7 @@ impl Types {
                 let base = Address::new(function, function.input(id, 0)).base;
                 base.and_then(|base| {
                     let root = self.find(base);
-                    most_usual(&self.accesses[root])
+                    known_pointee(function, base, known).or(most_usual(&self.accesses[root]))
                 })
             } else {
                 let address = function.input(id, 0);
@@ -601,7 +607,7 @@ impl Types {
     fn has_sign(&self, function: &Function, id: ValueId, votes: Votes) -> bool {
         match function.op(id) {
             Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => true,
-            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat => false,
+            Op::Shr | Op::ZeroExtend | Op::High | Op::Concat => false,
             Op::Call(call) => call.result().is_signed(),
             _ => votes.is_signed(),
         }
@@ -618,11 +624,8 @@ impl Types {
         if self.accesses[root].is_empty()
             && let Some(base) = Address::new(function, id).base
         {
-            if let Op::Parameter(offset) = function.op(base)
-                && let Some(Type::Pointer(bits, kind)) =
-                    known.iter().find(|known| known.offset == offset).map(|known| known.ty)
-            {
-                return (bits, kind);
+            if let Some(known) = known_pointee(function, base, known) {
+                return known;
             }
             root = self.find(base);
         }
@@ -632,6 +635,15 @@ impl Types {
     /// Returns the most common access of memory without pointers.
     pub fn region(&self, space: Space) -> Option<(u8, NumberKind)> {
         self.spaces.get(&(space, None)).and_then(most_usual)
+    }
+}
+
+/// Returns what a pointer parameter with a known type points to.
+fn known_pointee(function: &Function, base: ValueId, known: &[ParameterType]) -> Option<(u8, NumberKind)> {
+    let Op::Parameter(offset) = function.op(base) else { return None };
+    match known.iter().find(|known| known.offset == offset)?.ty {
+        Type::Pointer(bits, kind) => Some((bits, kind)),
+        _ => None,
     }
 }
 

@@ -51,7 +51,7 @@ pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
 pub use module::{
     Callee, InitialPointer, Member, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable, Structure,
-    VariablePlace,
+    THIS, VariablePlace,
 };
 pub use op::{OPERATORS, Sign, Widths};
 pub use special::{Axis, Special};

@@ -138,6 +138,9 @@ pub struct VariablePlace {
     pub size: u32,
 }
 
+/// The name of the parameter that is the address of a method's object.
+pub const THIS: &str = "this";
+
 impl Parameter {
     /// Returns the n-th 32-bit word, of any type.
     pub fn word(number: u32) -> Self {

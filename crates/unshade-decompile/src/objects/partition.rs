@@ -23,7 +23,12 @@ pub(super) fn objects(
     objects.iter_mut().for_each(|object| object.unit = 0);
     let mut free: Vec<Cell> = Vec::new();
     for access in accesses {
-        let start = u32::try_from(access.offset).ok().filter(|start| *start < size)?;
+        let start = match u32::try_from(access.offset).ok().filter(|start| *start < size) {
+            Some(start) => start,
+            None if access.scales.is_empty() => return None,
+            // An index that never is 0, as in `a[i - 1]`, doesn't tell where an object begins.
+            None => continue,
+        };
         let end = start.checked_add(access.bytes).filter(|end| *end <= size)?;
         let unit = unit(access)?;
         match super::at(&objects, access.offset) {

@@ -3,7 +3,7 @@
 use super::aggregates::Aggregate;
 use super::{Access, Object, Objects, Region, members};
 use crate::address::Address;
-use crate::ir::{Member, Module, Op, Space, Structure, ValueMap};
+use crate::ir::{Function, Member, Module, Op, Space, Structure, THIS, ValueId, ValueMap};
 use crate::layout;
 use crate::layout::size::{align_of, size_of};
 use crate::types::{Type, Types};
@@ -23,32 +23,56 @@ pub(super) struct Variable {
     pointed: Option<Type>,
 }
 
-/// Returns the places whose address code computes, with the types of the pointers.
-pub(super) fn pointed(module: &Module<'_>, used: &ValueMap<bool>, types: &Types) -> Vec<(Space, u32, Type)> {
+/// What an address that code computes points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// What a pointer of this type points to.
+    Pointer(Type),
+    /// The object of a method.
+    Object,
+}
+
+/// Returns the places whose address code computes.
+pub(super) fn pointed(
+    module: &Module<'_>,
+    used: &ValueMap<bool>,
+    types: &Types,
+) -> Vec<(Space, u32, Target)> {
     let function = &module.function;
     let mut found = Vec::new();
     for id in function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)) {
-        if function.op(id) != Op::Add || function.width(id) != 64 || !types.of[id].is_pointer() {
-            continue;
-        }
-        let address = Address::new(function, id);
-        let base = address.base.map(|base| function.op(base));
-        if let Some(Op::Special(special)) = base
-            && let Some(space) = special.window()
-            && let Ok(offset) = u32::try_from(address.offset)
-            && address.terms.is_empty()
+        if let Op::Invoke(callee) = function.op(id)
+            && !function.callees[callee].is_pointer()
         {
-            found.push((space, offset, types.of[id]));
+            let parameter = function.callees[callee].parameters.first();
+            if parameter.is_some_and(|first| first.name.as_deref() == Some(THIS)) {
+                let object = Some(function.input(id, 0)).filter(|object| *object != ValueId::NONE);
+                let place = object.and_then(|object| place(function, object));
+                found.extend(place.map(|(space, offset)| (space, offset, Target::Object)));
+            }
+        }
+        if function.op(id) == Op::Add && types.of[id].is_pointer() {
+            let place = place(function, id);
+            found.extend(place.map(|(space, offset)| (space, offset, Target::Pointer(types.of[id]))));
         }
     }
+    found.sort_by_key(|place| place.1);
     found
+}
+
+/// Returns the memory and the offset of an address in it.
+fn place(function: &Function, id: ValueId) -> Option<(Space, u32)> {
+    let address = Address::new(function, id);
+    let Op::Special(special) = function.op(address.base?) else { return None };
+    let offset = u32::try_from(address.offset).ok()?;
+    special.window().filter(|_| address.terms.is_empty()).map(|space| (space, offset))
 }
 
 /// Returns the variables of a memory in order.
 pub(super) fn of_region(
     region: &Region,
     aggregates: &[Aggregate],
-    pointed: &[(Space, u32, Type)],
+    pointed: &[(Space, u32, Target)],
     module: &Module<'_>,
 ) -> Vec<Variable> {
     let single = |index: usize| Variable {
@@ -59,29 +83,31 @@ pub(super) fn of_region(
         pointed: None,
     };
     let mut variables: Vec<Variable> = (0..region.objects.len()).map(single).collect();
-    let structure = |ty: Type| match ty {
-        Type::StructurePointer(id) => {
-            Some((Type::Structure(id), size_of(&module.structures, Type::Structure(id))))
-        }
-        _ => None,
-    };
     let of_pointers = pointed.iter().filter(|(space, ..)| *space == region.space);
-    for &(_, start, ty) in of_pointers.clone() {
-        if let Some((ty, size)) = structure(ty) {
-            combine(&mut variables, start, start.saturating_add(size).min(region.size), Some(ty));
+    for &(_, start, target) in of_pointers.clone() {
+        if let Target::Pointer(Type::StructurePointer(id)) = target {
+            let ty = Type::Structure(id);
+            let end = start.saturating_add(size_of(&module.structures, ty)).min(region.size);
+            combine(&mut variables, start, end, Some(ty));
         }
     }
     for &(_, start, end) in aggregates.iter().filter(|(space, ..)| *space == region.space) {
         combine(&mut variables, start, end, None);
     }
-    for &(_, start, ty) in of_pointers {
-        if let Some(element) = ty.target().filter(|element| *element != Type::Integer(8, false)) {
-            let bytes = u32::from(element.bits()) / 8;
-            let after = variables.partition_point(|variable| variable.object.end <= start);
-            let limit = variables.get(after).map_or(region.size, |next| next.object.start);
-            if limit > start && (limit - start) >= bytes {
-                let end = start + (limit - start) / bytes * bytes;
-                insert(&mut variables, after, start, end, element);
+    for (index, &(_, start, target)) in of_pointers.clone().enumerate() {
+        let after = variables.partition_point(|variable| variable.object.end <= start);
+        let next = of_pointers.clone().skip(index).map(|place| place.1).find(|next| *next > start);
+        let limit = variables.get(after).map_or(region.size, |next| next.object.start);
+        let room = next.map_or(limit, |next| next.min(limit)).saturating_sub(start);
+        match target {
+            _ if room == 0 => {}
+            Target::Object => insert(&mut variables, after, start, start + room, None),
+            Target::Pointer(pointer) => {
+                let element = pointer.target().filter(|element| *element != Type::Integer(8, false));
+                let bytes = element.map_or(0, |element| u32::from(element.bits()) / 8);
+                if let Some(count) = room.checked_div(bytes).filter(|count| *count > 0) {
+                    insert(&mut variables, after, start, start + count * bytes, element);
+                }
             }
         }
     }
@@ -150,15 +176,18 @@ fn combine(variables: &mut Vec<Variable>, start: u32, end: u32, ty: Option<Type>
     variables.splice(first..last, [variable]);
 }
 
-/// Adds a variable of which only the address is used.
-fn insert(variables: &mut Vec<Variable>, index: usize, start: u32, end: u32, element: Type) {
-    let objects =
-        variables.get(index).map_or_else(|| variables.last().map_or(0, |last| last.end), |next| next.first);
-    let object = Object { start, end, unit: 0, variable: None };
-    variables.insert(
-        index,
-        Variable { first: objects, end: objects, object, is_aggregate: false, pointed: Some(element) },
-    );
+/// Adds a variable of which only the address is used: numbers, or an object of a class.
+fn insert(variables: &mut Vec<Variable>, index: usize, start: u32, end: u32, element: Option<Type>) {
+    let last = || variables.last().map_or(0, |last| last.end);
+    let objects = variables.get(index).map_or_else(last, |next| next.first);
+    let variable = Variable {
+        first: objects,
+        end: objects,
+        object: Object { start, end, unit: 0, variable: None },
+        is_aggregate: element.is_none(),
+        pointed: element,
+    };
+    variables.insert(index, variable);
 }
 
 impl Variable {
@@ -189,6 +218,10 @@ impl Variable {
         };
         let found = match given.filter(is_whole).or(pointed.filter(is_whole)) {
             Some((ty, counts)) => member(ty, counts),
+            None if list.is_empty() && self.first == self.end => {
+                let class = Structure { size, ..Structure::default() };
+                member(Type::Structure(layout::declared(module, class)), Vec::new())
+            }
             None if list.is_empty() => return None,
             None => members::of_object(module, &self.object, name, list, self.is_aggregate)?,
         };

@@ -10,6 +10,9 @@ use crate::ir::{Function, Op, Space, Value, ValueId};
 /// Maximum depth of the sum that is an address.
 const MAX_DEPTH: u32 = 16;
 
+/// Maximum depth of the sum or choice whose lower bits are an address.
+const MAX_CHOICES: u32 = 6;
+
 /// The bits of an address in a window.
 const INSIDE: u64 = 0xff_ffff;
 
@@ -50,6 +53,7 @@ pub fn widen(function: &mut Function) {
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.values.keys() {
+        changed |= unmask(function, id);
         if !matches!(function.op(id), Op::Load(Space::Generic) | Op::Store(Space::Generic))
             || function.is_replaced(id)
         {
@@ -74,6 +78,48 @@ pub fn run(function: &mut Function) -> bool {
         changed = true;
     }
     changed
+}
+
+/// Removes the start of a window from the address of an access that masks it: code that knows in which memory an address is
+/// accesses the memory at the lower bits, but in C the start is that of an array. Returns whether there was one.
+fn unmask(function: &mut Function, id: ValueId) -> bool {
+    let (Op::Load(space) | Op::Store(space)) = function.op(id) else { return false };
+    let address = function.input(id, 0);
+    if !matches!(space, Space::Local | Space::Shared)
+        || function.is_replaced(id)
+        || function.op(address) != Op::And
+        || function.number(function.input(address, 1)) != Some(INSIDE)
+    {
+        return false;
+    }
+    let like = function.values[id];
+    let Some(offset) = offset(function, function.input(address, 0), space, like, 0) else { return false };
+    function.set_input(id, 0, offset);
+    true
+}
+
+/// Returns what is added to the start of a window, if a 32-bit value is such a sum, or a choice of some.
+fn offset(function: &mut Function, id: ValueId, space: Space, like: Value, depth: u32) -> Option<ValueId> {
+    if depth > MAX_CHOICES || function.width(id) != 32 {
+        return None;
+    }
+    let [a, b, c] = [0, 1, 2].map(|index| function.input(id, index));
+    match function.op(id) {
+        Op::Special(special) if special.window() == Some(space) => Some(function.constant(0, 32)),
+        Op::Add => {
+            let (sum, other) = match offset(function, a, space, like, depth + 1) {
+                Some(sum) => (sum, b),
+                None => (offset(function, b, space, like, depth + 1)?, a),
+            };
+            Some(function.raw(Op::Add, 32, like.block, like.address, &[sum, other]))
+        }
+        Op::Select => {
+            let yes = offset(function, b, space, like, depth + 1)?;
+            let no = offset(function, c, space, like, depth + 1)?;
+            Some(function.raw(Op::Select, 32, like.block, like.address, &[a, yes, no]))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the lower half of a sum without the start of a window.
@@ -101,5 +147,26 @@ fn low_half(function: &mut Function, id: ValueId, window: ValueId, like: Value, 
         Op::ZeroExtend | Op::SignExtend if function.width(a) == 32 => a,
         Op::Concat if function.width(b) == 32 => b,
         _ => half(function, Op::Low, &[id]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text::parse;
+
+    #[test]
+    fn the_lower_bits_of_a_choice_of_addresses_are_a_choice_of_offsets() {
+        let text = "kernel \"f\" shared 0 local 8\nb0 @0x0:\n    v0:32 = special local_window\n    v1:32 = add v0, \
+                    4:32\n    v2:1 = parameter 0\n    v6:32 = parameter 4\n    v3:32 = select v2, v1, v0\n    v4:32 = and v3, \
+                    0xffffff:32\n    store.local v4, 7:32\n    v5:32 = and v6, 0xffffff:32\n    store.local \
+                    v5, 8:32\n    return\n";
+        let mut function = parse(text).expect("it is a module").function;
+        assert!(run(&mut function));
+        let text = function.to_string();
+        assert!(text.contains("= add 0:32, 4:32\n"), "{text}");
+        assert!(text.contains("v2:32 = select v0, v1, 0:32\n    store.local v2, 7:32\n"), "{text}");
+        // Another number is left alone.
+        assert!(text.contains("0xffffff:32\n"), "{text}");
     }
 }

@@ -6,7 +6,7 @@
 //! functions, recursively, so they grow from nothing up to a fixed point.
 
 use super::{Source, convention};
-use crate::ir::{Callee, Function, IdVec, Op, Parameter, ValueId, ValueMap};
+use crate::ir::{Callee, Function, IdVec, Op, Parameter, THIS, ValueId, ValueMap};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The device functions of a program, by their name in C.
@@ -298,15 +298,22 @@ fn mark(
 /// Returns a function with parameters of one word each, or with those that its mangled name states if they are all that it
 /// reads.
 fn callee(source: &Source<'_>, words: &Words) -> Callee {
-    let covers = |word: &u32| {
-        let byte = 4 * word;
-        source.parameters.iter().any(|known| (known.offset..known.offset + known.size).contains(&byte))
+    let are_all = |parameters: &[Parameter]| {
+        let covers = |word: &u32| {
+            let byte = 4 * word;
+            parameters.iter().any(|known| (known.offset..known.offset + known.size).contains(&byte))
+        };
+        words.needed.iter().all(covers) && !parameters.is_empty()
     };
-    let parameters = if words.needed.iter().all(covers) && !source.parameters.is_empty() {
+    let parameters = if are_all(&source.parameters) {
         source.parameters.clone()
     } else {
         let count = words.needed.last().map_or(0, |last| last + 1);
-        (0..count).map(Parameter::word).collect()
+        let mut words: Vec<Parameter> = (0..count).map(Parameter::word).collect();
+        if let Some(first) = words.first_mut().filter(|_| are_all(&source.method)) {
+            first.name = Some(String::from(THIS));
+        }
+        words
     };
     let words = words.returned.last().map_or(0, |last| last + 1) as u8;
     Callee { name: source.name.clone(), parameters, words, result: None }

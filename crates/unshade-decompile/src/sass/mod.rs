@@ -178,6 +178,8 @@ pub struct Source<'a> {
     pub is_kernel: bool,
     /// Its parameters; empty if unknown.
     pub parameters: Vec<Parameter>,
+    /// Its parameters if it is a method of a class, which its name doesn't tell; empty if it can't be.
+    pub method: Vec<Parameter>,
     /// Its code.
     pub code: Code<'a>,
     /// The structures that types of parameters and variables refer to.
@@ -201,6 +203,7 @@ impl<'a> Source<'a> {
             name: name.into(),
             is_kernel: true,
             parameters: parameters.collect(),
+            method: Vec::new(),
             code,
             shared_size: 0,
             structures: Vec::new(),

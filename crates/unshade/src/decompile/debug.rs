@@ -64,7 +64,7 @@ impl<'h> SourceNames<'h> {
             let is_number = |ty: &Type| !matches!(ty, Type::StructurePointer(_) | Type::Structure(_));
             let types =
                 function.parameters.iter().map(|parameter| structures.ty(parameter.ty).filter(is_number));
-            source.parameters = parameters::placed(types);
+            source.parameters = parameters::placed(types, 0).unwrap_or_default();
         }
         if function.parameters.len() == source.parameters.len() {
             for (index, (parameter, variable)) in

@@ -3,6 +3,7 @@
 use super::structures::vector;
 use unshade_decompile::Parameter;
 use unshade_decompile::c::identifier;
+use unshade_decompile::ir::THIS;
 use unshade_decompile::ir::{Key as _, Structure, StructureId};
 use unshade_decompile::types::{NumberKind, Type};
 use unshade_nv::Cubin;
@@ -64,12 +65,40 @@ fn target(name: &str) -> Option<&str> {
 /// name doesn't tell whether a function is a method with another parameter, `this`: the decompiler checks what is read.
 pub(super) fn of_device_function(demangled: Option<&str>) -> Vec<Parameter> {
     let types: Vec<&str> = demangled.map(argument_types).unwrap_or_default();
-    placed(types.iter().map(|name| type_of(name)))
+    placed(types.iter().map(|name| type_of(name)), 0).unwrap_or_default()
 }
 
-/// Returns parameters as the calling convention of device functions places them, or none if a type is not known.
-pub(super) fn placed(types: impl Iterator<Item = Option<Type>>) -> Vec<Parameter> {
-    let mut end = 0_u32;
+/// Returns the parameters of a device function if it is a method of a class; none if its name has no scope, or a type is not
+/// known.
+pub(super) fn of_method(demangled: Option<&str>) -> Vec<Parameter> {
+    let types = demangled.filter(|name| has_scope(name)).map(argument_types).unwrap_or_default();
+    let types = if types == [""] { &[][..] } else { &types };
+    let this = Parameter { offset: 0, size: 8, ty: None, name: Some(String::from(THIS)) };
+    let is_named = demangled.is_some_and(has_scope);
+    let others = placed(types.iter().map(|name| type_of(name)), this.size).filter(|_| is_named);
+    others.map(|others| [this].into_iter().chain(others).collect()).unwrap_or_default()
+}
+
+/// Returns whether a demangled name is that of a member of a class or namespace.
+fn has_scope(name: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut last = b' ';
+    for byte in name.bytes() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth = depth.saturating_sub(1),
+            b'(' if depth == 0 => return false,
+            b':' if depth == 0 && last == b':' => return true,
+            _ => {}
+        }
+        last = byte;
+    }
+    false
+}
+
+/// Returns parameters from an offset on as the calling convention places them; `None` if a type is not known.
+pub(super) fn placed(types: impl Iterator<Item = Option<Type>>, start: u32) -> Option<Vec<Parameter>> {
+    let mut end = start;
     let parameter = |ty: Option<Type>| {
         // Narrow integers have a register of their own.
         let ty = match ty? {
@@ -82,7 +111,7 @@ pub(super) fn placed(types: impl Iterator<Item = Option<Type>>) -> Vec<Parameter
         end = offset.checked_add(size)?;
         Some(Parameter { offset, size, ty: Some(ty), name: None })
     };
-    types.map(parameter).collect::<Option<_>>().unwrap_or_default()
+    types.map(parameter).collect()
 }
 
 fn of_kernel(cubin: &Cubin<'_>, function: &Function<'_>, types: &[&str]) -> Vec<Parameter> {

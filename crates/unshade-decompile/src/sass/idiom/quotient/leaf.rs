@@ -209,6 +209,9 @@ impl Origins {
             steps: ValueMap::filled(0, count),
         };
         let mut is_done = ValueMap::filled(false, count);
+        // Without optimization, a compiler estimates the reciprocal of a constant, too.
+        let mut is_constant: ValueMap<bool> =
+            function.values.keys().map(|id| function.number(id).is_some()).collect();
         let mut stack: Vec<(ValueId, bool)> = Vec::new();
         let mut parts = Vec::new();
         for id in function.values.keys() {
@@ -219,9 +222,10 @@ impl Origins {
                 }
                 parts.clear();
                 let is_inner = parts_of(function, graph, id, &mut parts).is_some();
-                parts.retain(|part| function.number(*part).is_none());
+                parts.retain(|part| !is_constant[*part]);
                 if has_inputs || !is_inner {
                     is_done[id] = true;
+                    is_constant[id] |= is_inner && parts.is_empty();
                     if is_inner {
                         origins.add(id, &parts, is_division_step(function, id));
                     }
