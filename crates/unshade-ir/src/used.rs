@@ -3,17 +3,26 @@
 //! Stores, calls and other values that must stay are used, and so are conditions of branches; and whatever a used value
 //! has as an input.
 
-use super::{Function, IdVec, ValueId, ValueMap};
+use super::{BlockId, Function, IdVec, ValueId, ValueMap};
 
 impl Function {
     /// Returns the values that are used, directly or indirectly, by values that must stay.
     pub fn used(&self) -> ValueMap<bool> {
+        self.used_if(|_| true, |_| true)
+    }
+
+    /// Returns the values that are used if only some blocks have effects, and only some ends an input.
+    pub fn used_if(
+        &self,
+        has_effects: impl Fn(BlockId) -> bool,
+        has_input: impl Fn(BlockId) -> bool,
+    ) -> ValueMap<bool> {
         let mut used = IdVec::filled(false, self.values.len());
-        for block in &self.blocks {
-            for &effect in &block.effects {
+        for (id, block) in self.blocks.entries() {
+            for &effect in block.effects.iter().filter(|_| has_effects(id)) {
                 used[effect] |= self.is_kept(effect) && !self.is_replaced(effect);
             }
-            if let Some(input) = block.end.input() {
+            if let Some(input) = block.end.input().filter(|_| has_input(id)) {
                 used[self.resolve(input)] = true;
             }
         }

@@ -210,7 +210,7 @@ impl Search<'_> {
         }
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
         let slice = Slice::new(function, self.graph, root, &mut self.controls);
-        for leaves in slice.leaves(function, width, is_pair) {
+        for leaves in slice.leaves(function, self.graph, width, is_pair) {
             let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &leaves)
             else {
                 continue;

@@ -2,10 +2,11 @@
 //!
 //! The part is the blocks between a *head* and the block of the value: the head dominates them, and phis, branches and
 //! loops among them are executed as they are. Its values may depend on nothing but the leaves, constants, and variables
-//! with known contents. It may use local memory, which is empty at its beginning but for what the end of the head stores. Pure values are computed in the block
+//! with known contents; what else a phi or a select may choose, it must not choose in any run. It may use local memory, which is empty at its beginning but for what the end of the head stores. Pure values are computed in the block
 //! that they belong to, which is the first one where their inputs are available (see [`super::super::hoist`]); those from before the head
 //! depend on leaves only, and are computed first.
 
+use super::slice::{MAX_UNKNOWN, is_outer};
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::operate;
 use crate::ir::fold::masked;
@@ -246,17 +247,26 @@ fn load_local(local: &[(u64, u32)], address: u64, width: u8) -> Option<u64> {
     }
 }
 
+/// How a region gets a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Computed,
+    /// Not at all. It is what a phi or a select does not choose.
+    Unknown,
+}
+
 /// Returns the values that a root needs besides leaves, and the blocks that compute them.
 fn needed(
     function: &Function,
     graph: &Graph,
     root: ValueId,
     leaves: &[ValueId],
-) -> Option<(FastMap<ValueId, ()>, Extent)> {
+) -> Option<(FastMap<ValueId, Need>, Extent)> {
     let join = function.values[root].block;
     let mut extent = Extent { head: join, join, inner: Vec::new() };
     for _ in 0..MAX_HEADS {
-        let mut needed: FastMap<ValueId, ()> = FastMap::default();
+        let mut needed: FastMap<ValueId, Need> = FastMap::default();
+        let mut unknown = 0;
         let mut list = vec![root];
         let between = extent.inner.iter().chain((extent.head != join).then_some(&extent.head));
         for &block in between {
@@ -276,16 +286,19 @@ fn needed(
         }
         let mut head = extent.head;
         while let Some(id) = list.pop() {
-            if leaves.contains(&id) || needed.insert(id, ()).is_some() {
+            let is_known = is_inner(function, id) && (id == root || !is_outer(function, graph, id, leaves));
+            let need = if is_known { Need::Computed } else { Need::Unknown };
+            if leaves.contains(&id) || needed.insert(id, need).is_some() {
                 continue;
             }
-            if needed.len() > MAX_VALUES {
+            unknown += usize::from(need == Need::Unknown);
+            if needed.len() > MAX_VALUES || unknown > MAX_UNKNOWN {
                 return None;
+            }
+            if need == Need::Unknown {
+                continue;
             }
             let op = function.op(id);
-            if !is_inner(function, id) {
-                return None;
-            }
             if op == Op::Phi || op.is_effect() && !stores.contains(&id) {
                 let block = function.values[id].block;
                 if block == BlockId::ENTRY || !graph.is_reached(block) || op.is_effect() && block == join {
@@ -359,7 +372,7 @@ struct Builder<'a> {
     function: &'a Function,
     objects: &'a [MemoryObject<'a>],
     extent: &'a Extent,
-    needed: &'a FastMap<ValueId, ()>,
+    needed: &'a FastMap<ValueId, Need>,
     region: Region,
     slots: FastMap<ValueId, u32>,
     symbols: Vec<SymbolId>,
@@ -396,8 +409,8 @@ impl Builder<'_> {
                     self.region.constants.push((slot, number, function.width(id)));
                 }
                 Op::Symbol(symbol) => self.symbol(id, symbol)?,
-                // It has no value.
                 Op::Undefined => {}
+                _ if self.needed[&id] == Need::Unknown => {}
                 _ => by_block[order.iter().position(|block| *block == self.home(id))?].push(id),
             }
         }
@@ -448,7 +461,8 @@ impl Builder<'_> {
             *next += 1;
             let op = function.op(id);
             if index == 0 {
-                let is_elsewhere = !self.needed.contains_key(&id) || self.home(id) != block;
+                let is_computed = self.needed.get(&id) == Some(&Need::Computed);
+                let is_elsewhere = !is_computed || self.home(id) != block;
                 // Effects are placed in their order: one that comes later has not happened.
                 let is_later = op.is_effect() && stack.len() > 1;
                 let is_set = matches!(op, Op::Phi | Op::Constant(_) | Op::Symbol(_) | Op::Undefined);

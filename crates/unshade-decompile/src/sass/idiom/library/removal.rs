@@ -1,51 +1,77 @@
 //! Removes the blocks of regions whose values nothing needs any more.
+//!
+//! In a loop, one region may leave something in a register that another one, or itself in the next iteration, only
+//! seems to need. So all are supposed to be removed; those that have a value which is used then stay, until no more do.
 
 use super::region::Extent;
-use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, End, Function, Key, Op, Space, Special, ValueId};
-
-/// Where values are, and where they are used.
-struct Uses {
-    /// The values of each block.
-    values: IdLists<ValueId>,
-    /// The blocks where each value is used; for a phi, its own block.
-    users: IdLists<BlockId>,
-}
-
-impl Uses {
-    fn new(function: &Function) -> Self {
-        let used = function.used();
-        let (mut places, mut users) = (Vec::new(), Vec::new());
-        for (id, value) in function.values.entries().filter(|(id, _)| used[*id] && !function.is_replaced(*id))
-        {
-            places.push((ValueId::new(value.block.number()), id));
-            users.extend(function.inputs(id).iter().map(|input| (*input, value.block)));
-        }
-        users.retain(|user| user.0 != ValueId::NONE);
-        let ends = function.blocks.entries().filter_map(|(block, one)| Some((one.end.input()?, block)));
-        users.extend(ends.map(|(input, block)| (function.resolve(input), block)));
-        users.extend(function.named.iter().map(|(_, value)| (function.resolve(*value), BlockId::NONE)));
-        Self {
-            values: IdLists::new(function.blocks.len(), &places),
-            users: IdLists::new(function.values.len(), &users),
-        }
-    }
-
-    /// Returns the values of a block.
-    fn values(&self, block: BlockId) -> &[ValueId] {
-        self.values.of(ValueId::from_index(block.index()))
-    }
-}
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, Space, Special};
 
 /// Lets the heads of regions continue at their ends, where nothing else needs what is between. Replacements must be settled.
 pub(super) fn run(function: &mut Function, extents: &[&Extent]) {
-    let mut uses = None;
-    for extent in extents.iter().filter(|extent| extent.head != extent.join) {
-        let uses = uses.get_or_insert_with(|| Uses::new(function));
-        if is_unneeded(function, uses, extent) {
+    let mut removed = removable(function, extents);
+    while !removed.is_empty() {
+        let count = removed.len();
+        let needed = needed_blocks(function, &removed);
+        removed.retain(|extent| !extent.inner.iter().chain([&extent.join]).any(|block| needed[*block]));
+        if removed.len() == count {
+            break;
+        }
+    }
+    // The largest ones are first, and contain others.
+    for extent in removed {
+        if matches!(function.blocks[extent.head].end, End::Branch { .. }) {
             skip(function, extent);
         }
     }
+}
+
+/// Returns extents that end at their joins, the largest ones first. Two have no block in common, or one contains the
+/// other.
+fn removable<'a>(function: &Function, extents: &[&'a Extent]) -> Vec<&'a Extent> {
+    let mut sorted: Vec<&Extent> =
+        extents.iter().copied().filter(|one| ends_at_join(function, one)).collect();
+    sorted.sort_by_key(|extent| std::cmp::Reverse(extent.inner.len()));
+    let mut found: Vec<&Extent> = Vec::new();
+    for extent in sorted {
+        let is_inside = |other: &&Extent| extent.inner.iter().all(|block| other.inner.contains(block));
+        let is_apart = |other: &&Extent| {
+            let mut blocks = extent.inner.iter().chain([&extent.head, &extent.join]);
+            !blocks.any(|block| other.inner.contains(block)) && !extent.inner.contains(&other.join)
+        };
+        if found.iter().all(|other| is_inside(other) || is_apart(other)) {
+            found.push(extent);
+        }
+    }
+    found
+}
+
+fn ends_at_join(function: &Function, extent: &Extent) -> bool {
+    let Extent { head, join, inner } = extent;
+    let stays = |next: BlockId| next == *join || inner.contains(&next);
+    let mut blocks = inner.iter().chain([head]);
+    head != join
+        && blocks.all(|block| function.blocks[*block].end.successors().iter().all(|next| stays(*next)))
+}
+
+/// Returns the blocks of which a value is used, or a phi in the case of a join, if the blocks of extents have no effects.
+fn needed_blocks(function: &Function, removed: &[&Extent]) -> BlockMap<bool> {
+    let (mut is_inner, mut is_head) =
+        (IdVec::filled(false, function.blocks.len()), IdVec::filled(false, function.blocks.len()));
+    let mut is_join: BlockMap<bool> = IdVec::filled(false, function.blocks.len());
+    for extent in removed {
+        extent.inner.iter().for_each(|block| is_inner[*block] = true);
+        is_head[extent.head] = true;
+        is_join[extent.join] = true;
+    }
+    let used = function.used_if(|block| !is_inner[block], |block| !is_inner[block] && !is_head[block]);
+    let mut needed = IdVec::filled(false, function.blocks.len());
+    for (id, value) in function.values.entries().filter(|(id, _)| used[*id] && !function.is_replaced(*id)) {
+        let block = value.block;
+        if function.blocks.contains_key(block) {
+            needed[block] |= is_inner[block] || is_join[block] && function.op(id) == Op::Phi;
+        }
+    }
+    needed
 }
 
 /// Removes all stores to local memory, if nothing reads any.
@@ -65,23 +91,6 @@ fn reads_local(function: &Function) -> bool {
     let mut values = function.values.entries().filter(|(id, _)| used[*id]);
     effects.any(|effect| matches!(function.op(*effect), Op::Load(Space::Local) | Op::Invoke(_)))
         || values.any(|(_, value)| value.op == Op::Special(Special::LocalWindow))
-}
-
-fn is_unneeded(function: &Function, uses: &Uses, extent: &Extent) -> bool {
-    let Extent { head, join, inner } = extent;
-    let is_inside = |block: &BlockId| inner.contains(block);
-    let ends_inside = |block: &BlockId| {
-        function.blocks[*block].end.successors().iter().all(|next| next == join || is_inside(next))
-    };
-    // Another region may have had the same blocks.
-    let is_there = matches!(function.blocks[*head].end, End::Branch { .. });
-    is_there
-        && inner.iter().chain([head]).all(ends_inside)
-        && function.blocks[*join].phis.iter().all(|phi| uses.users.of(*phi).is_empty())
-        && inner
-            .iter()
-            .flat_map(|block| uses.values(*block))
-            .all(|id| uses.users.of(*id).iter().all(is_inside))
 }
 
 fn skip(function: &mut Function, extent: &Extent) {

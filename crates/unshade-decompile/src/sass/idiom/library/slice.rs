@@ -16,6 +16,12 @@ const MAX_PAIRED: usize = 14;
 /// most used ones first.
 const MAX_FIRST: usize = 6;
 
+/// Maximum number of values that a root may depend on besides the leaves. A run that needs one of them fails.
+pub(super) const MAX_UNKNOWN: usize = 6;
+
+/// Maximum number of values that are computed from constants only.
+const MAX_FIXED: usize = 12;
+
 /// The conditions that decide which input the phis of a block have; `None` if they are unknown.
 pub(super) type Controls = FastMap<BlockId, Option<Vec<ValueId>>>;
 
@@ -52,7 +58,14 @@ impl Slice {
     }
 
     /// Returns the values of a width that the root depends on without any other, and pairs of those.
-    pub(super) fn leaves(&self, function: &Function, width: u8, is_pair: bool) -> Vec<Vec<ValueId>> {
+    pub(super) fn leaves(
+        &self,
+        function: &Function,
+        graph: &Graph,
+        width: u8,
+        is_pair: bool,
+    ) -> Vec<Vec<ValueId>> {
+        let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| self.is_cut(function, graph, leaves, seen);
         let mut uses = vec![0_u32; self.values.len()];
         for index in &self.indices {
             uses[usize::from(*index)] += 1;
@@ -69,13 +82,13 @@ impl Slice {
         let mut seen = Vec::new();
         let mut found = Vec::new();
         for (position, &one) in chosen.iter().take(MAX_LEAVES).enumerate() {
-            if self.is_cut(&[one], &mut seen) {
+            if is_cut(&[one], &mut seen) {
                 found.push(vec![self.values[one]]);
             }
             let others = chosen.iter().take(MAX_PAIRED).skip(position + 1).filter(|_| is_pair);
             for &other in others {
                 // The root depends on both.
-                if self.is_cut(&[one, other], &mut seen) && seen[one] && seen[other] {
+                if is_cut(&[one, other], &mut seen) && seen[one] && seen[other] {
                     found.push(vec![self.values[one], self.values[other]]);
                 }
             }
@@ -83,8 +96,11 @@ impl Slice {
         found
     }
 
-    /// Returns whether the root depends on some values and constants only. `seen` gets the values up to there.
-    fn is_cut(&self, leaves: &[usize], seen: &mut Vec<bool>) -> bool {
+    /// Returns whether the root depends on some values and constants only, but for few others that phis or selects may
+    /// choose. `seen` gets the values up to there.
+    fn is_cut(&self, function: &Function, graph: &Graph, leaves: &[usize], seen: &mut Vec<bool>) -> bool {
+        let leaf_values: Vec<ValueId> = leaves.iter().map(|leaf| self.values[*leaf]).collect();
+        let mut unknown = 0;
         seen.clear();
         seen.resize(self.values.len(), false);
         seen[0] = true;
@@ -93,18 +109,51 @@ impl Slice {
             if leaves.contains(&index) {
                 continue;
             }
-            let (parts, is_open) = &self.parts[index];
-            if *is_open {
-                return false;
-            }
+            let (parts, _) = &self.parts[index];
+            let chooses = matches!(function.op(self.values[index]), Op::Phi | Op::Select);
             for part in self.indices[parts.clone()].iter().map(|part| usize::from(*part)) {
-                if !std::mem::replace(&mut seen[part], true) {
+                if std::mem::replace(&mut seen[part], true) {
+                    continue;
+                }
+                let is_unknown = !leaves.contains(&part)
+                    && (self.parts[part].1 || is_outer(function, graph, self.values[part], &leaf_values));
+                if !is_unknown {
                     list.push(part);
+                } else if chooses && unknown < MAX_UNKNOWN {
+                    unknown += 1;
+                } else {
+                    return false;
                 }
             }
         }
         true
     }
+}
+
+/// Returns whether a value is from before the leaves, and not known. Code that follows other code in a loop or in a
+/// sequence seems to need what that left in a register.
+pub(super) fn is_outer(function: &Function, graph: &Graph, id: ValueId, leaves: &[ValueId]) -> bool {
+    let block = function.values[id].block;
+    let is_phi = function.op(id) == Op::Phi;
+    let is_after = |leaf: &ValueId| {
+        let other = function.values[*leaf].block;
+        graph.dominates(block, other) && (is_phi || block != other)
+    };
+    leaves.iter().all(is_after) && !is_fixed(function, id)
+}
+
+/// Returns whether a value is computed from constants only.
+fn is_fixed(function: &Function, id: ValueId) -> bool {
+    let mut list = vec![id];
+    let mut at = 0;
+    while let Some(&id) = list.get(at) {
+        if id == ValueId::NONE || function.op(id) == Op::Phi || !is_inner(function, id) || at > MAX_FIXED {
+            return false;
+        }
+        list.extend((0..function.inputs(id).len()).map(|index| function.input(id, index)));
+        at += 1;
+    }
+    true
 }
 
 /// Appends what a value is computed from to a list. Returns whether that is all.
