@@ -295,10 +295,15 @@ pub(super) fn cpp_family(call: Intrinsic) -> Option<String> {
         Intrinsic::Convert(from, to, mode) => {
             Some(format!("{}_to_{}_{}", number(from), number(to), rounding(mode)))
         }
-        // The library of C does not have these two.
+        // The library of C does not have these.
         Intrinsic::Math(MathFunction::Exp10, Number::F32 | Number::F64) => Some(String::from("power_of_ten")),
         Intrinsic::Math(MathFunction::ReciprocalRoot, Number::F32 | Number::F64) => {
             Some(String::from("reciprocal_sqrt"))
+        }
+        Intrinsic::Math(MathFunction::SinePi, Number::F32 | Number::F64) => Some(String::from("sin_pi")),
+        Intrinsic::Math(MathFunction::CosinePi, Number::F32 | Number::F64) => Some(String::from("cos_pi")),
+        Intrinsic::Math(MathFunction::NormalDistribution, Number::F32 | Number::F64) => {
+            Some(String::from("normal_distribution"))
         }
         Intrinsic::Math(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),
         Intrinsic::Math2(function, ty) if ty.is_float() => Some(format!("{function}{}", suffix(ty))),

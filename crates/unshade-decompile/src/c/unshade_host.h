@@ -581,6 +581,12 @@ inline float reciprocal_sqrt(float x) { return (float)(1.0 / std::sqrt((double)x
 inline double reciprocal_sqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float power_of_ten(float x) { return (float)std::pow(10.0, (double)x); }
 inline double power_of_ten(double x) { return std::pow(10.0, x); }
+inline double sin_pi(double x) { return std::sin(3.14159265358979323846 * std::fmod(x, 2.0)); }
+inline float sin_pi(float x) { return (float)sin_pi((double)x); }
+inline double cos_pi(double x) { return std::cos(3.14159265358979323846 * std::fmod(x, 2.0)); }
+inline float cos_pi(float x) { return (float)cos_pi((double)x); }
+inline double normal_distribution(double x) { return 0.5 * std::erfc(-0.70710678118654752440 * x); }
+inline float normal_distribution(float x) { return (float)normal_distribution((double)x); }
 
 // Integers.
 

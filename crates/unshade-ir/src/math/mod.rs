@@ -11,7 +11,7 @@
 //! | [`machine`] | the machine's approximations that the others start from |
 //! | `exponential`, `logarithm`, `power` | exponentials, hyperbolic functions; logarithms; powers |
 //! | `trigonometric`, `inverse` | sine, cosine, tangent; their inverses |
-//! | `root`, `other` | roots; the error function |
+//! | `root`, `other` | roots; the error function, the normal distribution, remainders |
 //! | `double` | the same for doubles |
 
 mod double;
@@ -78,6 +78,12 @@ vocabulary! {
         Error "erf",
         /// One less the error function.
         ErrorComplement "erfc",
+        /// The distribution function of the normal distribution.
+        NormalDistribution "normcdf",
+        /// The sine of a multiple of pi.
+        SinePi "sinpi",
+        /// The cosine of a multiple of pi.
+        CosinePi "cospi",
     }
 }
 
@@ -90,6 +96,8 @@ vocabulary! {
         ArcTangent "atan2",
         /// The length of a vector.
         Hypotenuse "hypot",
+        /// The remainder of a division whose quotient is rounded towards zero.
+        Remainder "fmod",
     }
 }
 
@@ -121,7 +129,10 @@ pub fn unary(function: MathFunction, ty: Number, x: u64) -> Option<u64> {
         MathFunction::ArcTangent => inverse::atanf,
         MathFunction::CubeRoot => root::cbrtf,
         MathFunction::Error => other::erff,
-        MathFunction::ErrorComplement => return None,
+        MathFunction::ErrorComplement => other::erfcf,
+        MathFunction::NormalDistribution => other::normcdff,
+        MathFunction::SinePi => trigonometric::sinpif,
+        MathFunction::CosinePi => trigonometric::cospif,
         MathFunction::ReciprocalRoot => root::rsqrtf,
     };
     Some(u64::from(machine::bits(formula(f32::from_bits(x as u32)))))
@@ -135,12 +146,14 @@ pub fn binary(function: MathFunction2, ty: Number, x: u64, y: u64) -> Option<u64
     if ty != Number::F32 {
         return None;
     }
+    let (x, y) = (f32::from_bits(x as u32), f32::from_bits(y as u32));
     let formula = match function {
+        MathFunction2::Remainder => return Some(u64::from(other::fmodf(x, y))),
         MathFunction2::Power => power::powf,
         MathFunction2::ArcTangent => inverse::atan2f,
         MathFunction2::Hypotenuse => root::hypotf,
     };
-    Some(u64::from(machine::bits(formula(f32::from_bits(x as u32), f32::from_bits(y as u32)))))
+    Some(u64::from(machine::bits(formula(x, y))))
 }
 
 /// Returns the bits of an approximation of the logarithm to the base two: `__log2f`.

@@ -25,6 +25,26 @@ pub(super) fn cosf(x: f32) -> f32 {
     wave(quarters.wrapping_add(1), rest)
 }
 
+pub(super) fn sinpif(x: f32) -> f32 {
+    let (quarters, rest) = reduced_half_turns(x);
+    if x.trunc() == x { x * 0.0 } else { wave(quarters, rest) }
+}
+
+pub(super) fn cospif(x: f32) -> f32 {
+    let x = if x.abs() > 16_777_216.0 { x * 0.0 } else { x };
+    let (quarters, rest) = reduced_half_turns(x);
+    wave(quarters.wrapping_add(1), rest)
+}
+
+/// Returns the nearest number of quarter turns of a number of half turns, and the rest as an angle.
+fn reduced_half_turns(x: f32) -> (i32, f32) {
+    /// Half a turn, rounded down.
+    const HALF: f32 = f32::from_bits(0x4049_0fda);
+    let quarters = (x + x).round_ties_even();
+    let rest = (-quarters).mul_add(0.5, x);
+    (quarters as i32, rest.mul_add(HALF, rest * 1.509958e-7))
+}
+
 pub(super) fn tanf(x: f32) -> f32 {
     let (quarters, rest) = reduced(x);
     let square = rest * rest;

@@ -51,6 +51,7 @@ pub(super) fn unary(function: MathFunction, x: f64) -> Option<u64> {
         MathFunction::ReciprocalRoot => root::rsqrt,
         MathFunction::Error => other::erf,
         MathFunction::ErrorComplement => other::erfc,
+        MathFunction::NormalDistribution | MathFunction::SinePi | MathFunction::CosinePi => return None,
     };
     let value = formula(x);
     Some(match function {
@@ -67,11 +68,12 @@ pub(super) fn binary(function: MathFunction2, x: f64, y: f64) -> Option<u64> {
         MathFunction2::Power => power::pow,
         MathFunction2::ArcTangent => inverse::atan2,
         MathFunction2::Hypotenuse => root::hypot,
+        MathFunction2::Remainder => return None,
     };
     let operands = match function {
-        MathFunction2::Power => [x, y],
         // Their formulas begin with the magnitudes.
         MathFunction2::ArcTangent | MathFunction2::Hypotenuse => [y.abs(), x.abs()],
+        _ => [x, y],
     };
     Some(wide_bits(formula(x, y), &operands.map(f64::to_bits)))
 }

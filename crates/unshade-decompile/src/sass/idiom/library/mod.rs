@@ -17,13 +17,14 @@ mod table;
 mod trials;
 
 use crate::ir::dominators::Graph;
+use crate::ir::evaluate::operate;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::math::machine;
 use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, ValueId};
 use crate::pass::hoist;
 use region::{Extent, Memory, Region};
-use slice::{Controls, Slice, parts_of};
+use slice::{Controls, Conversion, Leaf, Slice, parts_of};
 use table::{FUNCTIONS, LibraryFunction};
 use trials::{TrialLists, near};
 
@@ -39,11 +40,15 @@ const MAX_CACHED: usize = 1024;
 /// The cache of executed regions.
 #[derive(Debug, Default)]
 pub struct Cache {
-    /// The call that a region with a number of leaves is, if it is one of some functions: indices in [`FUNCTIONS`].
-    calls: FastMap<(Region, usize, Vec<usize>), Option<Call>>,
+    /// The call that a region is, given the conversions of its leaves, if it is one of some functions: indices in
+    /// [`FUNCTIONS`].
+    calls: FastMap<(Region, Conversions, Vec<usize>), Option<Call>>,
     trials: TrialLists,
     memory: Memory,
 }
+
+/// How the leaves are converted that are integers.
+type Conversions = Vec<Option<Conversion>>;
 
 /// A call of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +103,7 @@ impl Sign {
 /// A value that is a call.
 struct Found {
     root: ValueId,
-    leaves: Vec<ValueId>,
+    leaves: Vec<Leaf>,
     call: Call,
     extent: Extent,
     writes_local: bool,
@@ -211,33 +216,41 @@ impl Search<'_> {
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
         let slice = Slice::new(function, self.graph, root, &mut self.controls);
         for leaves in slice.leaves(function, self.graph, width, is_pair) {
-            let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &leaves)
+            let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
+            let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &values)
             else {
                 continue;
             };
             let writes_local = region.writes_local();
-            if let Some(call) = self.cached(region, leaves.len(), rows.clone()) {
+            if let Some(call) =
+                self.cached(region, leaves.iter().map(|leaf| leaf.conversion).collect(), rows.clone())
+            {
                 return Some(Found { root, leaves, call, extent, writes_local });
             }
         }
         None
     }
 
-    fn cached(&mut self, region: Region, leaves: usize, rows: Vec<usize>) -> Option<Call> {
-        let key = (region, leaves, rows);
+    fn cached(&mut self, region: Region, conversions: Conversions, rows: Vec<usize>) -> Option<Call> {
+        let key = (region, conversions, rows);
         if let Some(known) = self.cache.calls.get(&key) {
             return *known;
         }
-        let found = self.matching(&key.0, leaves, &key.2)?;
+        let found = self.matching(&key.0, &key.1, &key.2)?;
         self.cache.calls.insert(key, found);
         found
     }
 
     /// Returns the first call that a region equals, if any; the outer `None` means that the budget is exhausted.
-    fn matching(&mut self, region: &Region, leaves: usize, rows: &[usize]) -> Option<Option<Call>> {
+    fn matching(
+        &mut self,
+        region: &Region,
+        conversions: &[Option<Conversion>],
+        rows: &[usize],
+    ) -> Option<Option<Call>> {
         for &row in rows {
-            for operands in operands(region, leaves, &FUNCTIONS[row]) {
-                if let Some(flushes) = self.confirmed(region, row, operands)? {
+            for operands in operands(region, conversions.len(), &FUNCTIONS[row]) {
+                if let Some(flushes) = self.confirmed(region, row, operands, conversions)? {
                     return Some(Some(Call { function: row, operands, flushes }));
                 }
             }
@@ -247,10 +260,15 @@ impl Search<'_> {
 
     /// Returns whether a call that a region equals flushes; `None` if it does not equal it. The outer `None` means that
     /// the budget is exhausted.
-    fn confirmed(&mut self, region: &Region, row: usize, operands: [Operand; 2]) -> Option<Option<bool>> {
+    fn confirmed(
+        &mut self,
+        region: &Region,
+        row: usize,
+        operands: [Operand; 2],
+        conversions: &[Option<Conversion>],
+    ) -> Option<Option<bool>> {
         let row = &FUNCTIONS[row];
-        let leaves =
-            operands.iter().take(row.operands).filter(|one| matches!(one, Operand::Leaf(..))).count();
+        let leaves = conversions.len();
         let mut trials = self.cache.trials.get(row.width, leaves).to_vec();
         if leaves == 1 {
             let constants = region.constants(row.width).flat_map(|number| near(number, row.width));
@@ -259,7 +277,8 @@ impl Search<'_> {
         let (mut is_plain, mut is_flushed) = (true, row.width == 32);
         for trial in trials {
             self.budget = self.budget.checked_sub(1)?;
-            let Some(given) = region.value(&trial[..leaves], &mut self.cache.memory) else {
+            let (leaf_numbers, trial) = converted(trial, conversions, row.width);
+            let Some(given) = region.value(&leaf_numbers[..leaves], &mut self.cache.memory) else {
                 return Some(None);
             };
             let number = |operand: Operand| match operand {
@@ -275,6 +294,25 @@ impl Search<'_> {
         }
         Some(Some(is_flushed && (region.flushes() || !is_plain)))
     }
+}
+
+/// Returns the numbers of leaves for those of a trial, and what they are converted to.
+fn converted(trial: [u64; 2], conversions: &[Option<Conversion>], width: u8) -> ([u64; 2], [u64; 2]) {
+    let (mut leaves, mut numbers) = (trial, trial);
+    for (index, conversion) in conversions.iter().enumerate() {
+        if let Some(Conversion { op, mask }) = conversion {
+            let value = if width == 64 {
+                f64::from_bits(trial[index])
+            } else {
+                f64::from(f32::from_bits(trial[index] as u32))
+            };
+            let is_small = value.abs() < 2_147_483_648.0;
+            let integer = if is_small { (value as i32).cast_unsigned() } else { trial[index] as u32 };
+            leaves[index] = u64::from(integer) & mask;
+            numbers[index] = operate(*op, &[leaves[index]], 32, width).unwrap_or(0);
+        }
+    }
+    (leaves, numbers)
 }
 
 /// Returns whether a value is a call of a function already, perhaps flushed.
@@ -344,7 +382,11 @@ fn replace(function: &mut Function, found: &Found) {
         inputs.push(match operand {
             Operand::Constant(number) => function.constant(number, row.width),
             Operand::Leaf(index, sign) => {
-                let mut leaf = function.resolve(found.leaves[index]);
+                let Leaf { value, conversion } = found.leaves[index];
+                let mut leaf = function.resolve(value);
+                if let Some(Conversion { op, .. }) = conversion {
+                    leaf = function.raw(op, row.width, block, address, &[leaf]);
+                }
                 if let Some(op) = sign.op() {
                     leaf = function.raw(op, row.width, block, address, &[leaf]);
                 }

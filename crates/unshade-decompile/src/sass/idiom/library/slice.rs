@@ -10,7 +10,7 @@ const MAX_VALUES: usize = 480;
 
 /// Maximum number of leaves to try alone, and of those to try in pairs.
 const MAX_LEAVES: usize = 24;
-const MAX_PAIRED: usize = 14;
+const MAX_PAIRED: usize = 16;
 
 /// Maximum number of loads, and of values that can't be anything but leaves, that are tried first. The others follow, the
 /// most used ones first.
@@ -31,6 +31,23 @@ pub(super) struct Slice {
     /// The indices of what each is computed from, and whether it needs something else: it can only be a leaf.
     parts: Vec<(std::ops::Range<usize>, bool)>,
     indices: Vec<u16>,
+}
+
+/// A value that may be an operand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    pub value: ValueId,
+    /// How it is converted to a number, if it is a 32-bit integer.
+    pub conversion: Option<Conversion>,
+}
+
+/// A conversion of an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Conversion {
+    /// The operator.
+    pub op: Op,
+    /// The bits of the integer that may be set.
+    pub mask: u64,
 }
 
 impl Slice {
@@ -57,14 +74,15 @@ impl Slice {
         slice
     }
 
-    /// Returns the values of a width that the root depends on without any other, and pairs of those.
+    /// Returns the values of a width that the root depends on without any other, and pairs of those. Integers that are
+    /// converted to numbers of the width are among them: a comparison with zero may be one of the integer.
     pub(super) fn leaves(
         &self,
         function: &Function,
         graph: &Graph,
         width: u8,
         is_pair: bool,
-    ) -> Vec<Vec<ValueId>> {
+    ) -> Vec<Vec<Leaf>> {
         let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| self.is_cut(function, graph, leaves, seen);
         let mut uses = vec![0_u32; self.values.len()];
         for index in &self.indices {
@@ -79,21 +97,39 @@ impl Slice {
             |index: &usize| self.parts[*index].1 || matches!(function.op(self.values[*index]), Op::Load(_));
         let first: Vec<usize> = chosen.iter().copied().filter(is_first).take(MAX_FIRST).collect();
         chosen.sort_by_key(|index| (!first.contains(index), std::cmp::Reverse(uses[*index])));
+        let chosen: Vec<(usize, Leaf)> =
+            chosen.into_iter().flat_map(|index| self.with_converted(function, index)).collect();
         let mut seen = Vec::new();
         let mut found = Vec::new();
-        for (position, &one) in chosen.iter().take(MAX_LEAVES).enumerate() {
+        for (position, &(one, leaf)) in chosen.iter().take(MAX_LEAVES).enumerate() {
             if is_cut(&[one], &mut seen) {
-                found.push(vec![self.values[one]]);
+                found.push(vec![leaf]);
             }
             let others = chosen.iter().take(MAX_PAIRED).skip(position + 1).filter(|_| is_pair);
-            for &other in others {
+            for &(other, second) in others {
                 // The root depends on both.
                 if is_cut(&[one, other], &mut seen) && seen[one] && seen[other] {
-                    found.push(vec![self.values[one], self.values[other]]);
+                    found.push(vec![leaf, second]);
                 }
             }
         }
         found
+    }
+
+    /// Returns a value as a leaf, and the integer that it is converted from as another.
+    fn with_converted(&self, function: &Function, index: usize) -> Vec<(usize, Leaf)> {
+        let mut leaves = vec![(index, Leaf { value: self.values[index], conversion: None })];
+        let op = function.op(self.values[index]);
+        if matches!(op, Op::SignedToFloat | Op::UnsignedToFloat) {
+            let integers = self.indices[self.parts[index].0.clone()].iter().map(|part| usize::from(*part));
+            let words = integers.filter(|part| function.width(self.values[*part]) == 32);
+            leaves.extend(words.map(|part| {
+                let value = self.values[part];
+                let conversion = Some(Conversion { op, mask: possible_bits(function, value) });
+                (part, Leaf { value, conversion })
+            }));
+        }
+        leaves
     }
 
     /// Returns whether the root depends on some values and constants only, but for few others that phis or selects may
@@ -140,6 +176,16 @@ pub(super) fn is_outer(function: &Function, graph: &Graph, id: ValueId, leaves: 
         graph.dominates(block, other) && (is_phi || block != other)
     };
     leaves.iter().all(is_after) && !is_fixed(function, id)
+}
+
+/// Returns the bits of a word that may be set.
+fn possible_bits(function: &Function, id: ValueId) -> u64 {
+    let all = u64::from(u32::MAX);
+    match (function.op(id), function.inputs(id)) {
+        (Op::And, [a, b]) => function.number(*a).or(function.number(*b)).unwrap_or(all),
+        (Op::Shr, [_, count]) => all >> function.number(*count).unwrap_or(0).min(31),
+        _ => all,
+    }
 }
 
 /// Returns whether a value is computed from constants only.
