@@ -276,6 +276,12 @@ impl Module {
         self.bound.insert(name.to_owned(), handle);
     }
 
+    /// Returns the names of the texture references that kernels use.
+    pub(crate) fn texture_references(&self) -> Vec<String> {
+        let of_kernels = self.kernels.iter().flat_map(|kernel| &kernel.textures);
+        of_kernels.chain(&self.textures).map(|(_, name)| name.clone()).collect()
+    }
+
     /// Binds a surface to the surface reference with this name.
     pub fn bind_surface(&mut self, name: &str, surface: Surface) {
         self.bound.insert(name.to_owned(), surface.handle.0);

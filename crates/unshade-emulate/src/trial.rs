@@ -22,14 +22,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod filling;
+
 use std::time::{Duration, Instant};
 
 use unshade_core::Error;
 use unshade_ir::Parameter;
 use unshade_ir::ty::Type;
 
+pub use self::filling::{Content, FILLINGS, Filling, Numbers, Shape, further_fillings};
 use crate::interpret;
-use crate::launch::PARAMETERS;
+use crate::launch::{MAX_SHARED, PARAMETERS};
 use crate::sanitize::{self, Tool};
 use crate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
 
@@ -44,6 +47,12 @@ const MAX_RUNS: usize = 200;
 
 /// The size of a buffer in bytes.
 pub const BUFFER: usize = 16 << 10;
+
+/// How many times as large a buffer is in large runs, and how many times as many instructions they may take.
+const LARGE: (usize, u64) = (64, 10);
+
+/// Bytes of dynamic shared memory.
+const SHARED: u64 = 8 << 10;
 
 /// Maximum number of fields; kernels with more are skipped.
 const MAX_FIELDS: usize = 128;
@@ -72,54 +81,6 @@ impl Field {
             is_float: matches!(parameter.ty, Some(Type::Float(_))),
         })
     }
-}
-
-/// How numbers and buffers are filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filling {
-    /// Whether buffers contain floats rather than small integers.
-    pub floats: bool,
-    /// The numbers in the parameters.
-    pub numbers: Numbers,
-    /// The value that a shuffle returns for an inactive lane.
-    pub absent: u64,
-    /// Threads per block, unless the kernel requires a block size.
-    pub threads: u32,
-}
-
-/// The usual number of threads per block.
-pub const THREADS: u32 = 64;
-
-/// The numbers in the parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
-    /// All the same.
-    Same(u32),
-    /// From 3 to 25.
-    Different,
-}
-
-/// The fillings, in the order in which they are tried.
-pub const FILLINGS: [Filling; 10] = {
-    const fn of_floats(numbers: Numbers) -> Filling {
-        Filling { floats: true, numbers, absent: 0, threads: THREADS }
-    }
-    const fn both(numbers: Numbers) -> [Filling; 2] {
-        [of_floats(numbers), Filling { floats: false, ..of_floats(numbers) }]
-    }
-    let [a, b] = both(Numbers::Different);
-    let [c, d] = both(Numbers::Same(64));
-    let [e, f] = both(Numbers::Same(4));
-    let [g, h] = both(Numbers::Same(1));
-    let [i, j] = both(Numbers::Same(2));
-    [a, b, c, d, e, f, g, h, i, j]
-};
-
-/// Returns all fillings, and those with fewer threads: some kernels are for one warp, or need more memory per thread than a
-/// buffer has for many.
-fn all_fillings() -> impl Iterator<Item = Filling> {
-    let threads = [THREADS, 32, 8].into_iter();
-    threads.flat_map(|threads| FILLINGS.into_iter().map(move |filling| Filling { threads, ..filling }))
 }
 
 /// The result of a run.
@@ -171,7 +132,13 @@ impl Trials {
     pub fn new(cubin: &[u8]) -> Result<Self, Error> {
         let mut device = Device::new();
         device.limit_memory(64 << 20);
-        let module = Module::load(&mut device, cubin)?;
+        let mut module = Module::load(&mut device, cubin)?;
+        for texture in filling::textures() {
+            device.add_texture(texture);
+        }
+        for name in module.texture_references() {
+            module.bind_texture(&name, filling::texture_handle(&name));
+        }
         Ok(Self { device, module, steps: STEPS })
     }
 
@@ -294,14 +261,16 @@ impl Trials {
         let mut device = self.device.clone();
         let kernel = self.module.kernel(name).ok_or(Reason::Launch("no such kernel".into()))?;
         let mut state = hash(name) | 1;
+        let (larger, longer) = if filling.is_large { LARGE } else { (1, 1) };
+        let buffer = BUFFER * larger;
         let mut bytes = Vec::new();
         for (index, field) in fields.iter().enumerate() {
             let value = if field.is_pointer {
-                let pointer = device.allocate(BUFFER as u64, "buffer")?;
-                device.write(pointer, &content(&mut state, filling.floats))?;
+                let pointer = device.allocate(buffer as u64, "buffer")?;
+                device.write(pointer, &filling::buffer(&mut state, filling.content, buffer))?;
                 pointer.0
             } else {
-                number(field, index, filling.numbers)
+                filling::number(field, index, filling.numbers)
             };
             let end = field.offset as usize + usize::from(field.size);
             bytes.resize(bytes.len().max(end), 0);
@@ -315,12 +284,14 @@ impl Trials {
         };
         let parameters = kernel.parameters.iter();
         let arguments = parameters.map(|(offset, parameter)| argument(*offset, parameter.size)).collect();
-        let limits =
-            Limits { steps: self.steps, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
-        // Kernels with a required block size depend on it.
-        let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
-        let grid =
-            Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([filling.threads, 1, 1]), shared };
+        let steps = self.steps.saturating_mul(longer);
+        let limits = Limits { steps, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
+        // Kernels with a required block size depend on it. Few have both kinds of shared memory.
+        let room = MAX_SHARED.saturating_sub(kernel.shared).min(SHARED);
+        let has_dynamic = kernel.shared == 0 || filling.is_large;
+        let shared = if has_dynamic { u32::try_from(room).unwrap_or(0) } else { 0 };
+        let Shape { blocks, .. } = filling.shape;
+        let grid = Grid { blocks, threads: filling.shape.within(kernel.threads), shared };
         Ok(Launch { device, arguments, grid, limits })
     }
 
@@ -368,32 +339,6 @@ impl Trials {
 pub fn hash(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
-fn number(field: &Field, index: usize, numbers: Numbers) -> u64 {
-    let small = match numbers {
-        Numbers::Same(number) => number,
-        Numbers::Different => 3 + (index as u32 + 1) * 7 % 23,
-    };
-    match (field.is_float, field.size) {
-        (true, 8) => f64::from(small).to_bits(),
-        (true, _) => f32::to_bits(small as f32).into(),
-        _ => small.into(),
-    }
-}
-
-/// Generates floats from 0.5 to 2, or numbers below 16.
-fn content(state: &mut u64, floats: bool) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(BUFFER);
-    while bytes.len() < BUFFER {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        let bits = (*state >> 32) as u32;
-        let word = if floats { 0x3f00_0000 | bits & 0x00ff_ffff } else { bits & 15 };
-        bytes.extend(word.to_le_bytes());
-    }
-    bytes
 }
 
 /// The comparison of a kernel's machine code with the code of functions.
@@ -446,7 +391,7 @@ impl Trials {
         let mut launches = 0;
         let mut why = String::from("it writes nothing");
         let end = Instant::now() + COMPARISON_TIME;
-        for (index, filling) in all_fillings().enumerate() {
+        for (index, filling) in FILLINGS.into_iter().chain(further_fillings()).enumerate() {
             if launches > 0 && index >= FILLINGS.len() || Instant::now() > end {
                 break;
             }

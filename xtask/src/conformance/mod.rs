@@ -38,14 +38,15 @@ pub(crate) struct Args {
     /// Only compare this set (bitcode); may be repeated [default: all].
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
-    /// Only compare this many modules per set (bitcode), kernels (emulate), or every N-th function (decompile).
+    /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
+    /// every N-th function (decompile).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Number of random cases (decompile-random) [default: 10000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Check these sources or folders of sources (decompile-loop), or cubins (decompile-types) [default: those of the
-    /// corpus].
+    /// Check these sources or cubins, or folders of them (decompile-loop), or cubins (decompile-types) [default: those
+    /// of the corpus].
     #[arg(long, value_name = "PATH")]
     kernels: Vec<std::path::PathBuf>,
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
@@ -125,7 +126,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
-            decompile::closed_loop::run(&args.kernels, &args.options, language, args.failures.as_deref())
+            let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());
+            decompile::closed_loop::run(kernels, names, args.sample, language, failures)
         }
         Format::DecompileInterpret => decompile::interpret::run(args.sample),
         Format::DecompileTypes => decompile::types::run(&args.kernels),

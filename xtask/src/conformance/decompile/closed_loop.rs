@@ -8,13 +8,18 @@
 //! `tests/fixtures/nvidia/kernels/cases.txt`, which has those of `cuda/kernels`; those of other kernels are inferred
 //! ([`unshade_emulate::trial`]).
 //!
+//! `--kernels` takes cubins too, for kernels whose compilation is not ours: a file, or a folder with any number. `--sample N`
+//! stops after N of their kernels, in the order of the names of files.
+//!
 //! With `--language c++`, the C++ is compiled by g++ and runs on this machine, on the inputs of the cases
 //! ([`on_host`]).
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rayon::prelude::*;
@@ -24,7 +29,7 @@ use unshade::decompiler::Options;
 use unshade::decompiler::c::Language;
 use unshade::demangle;
 use unshade::nv::Cubin;
-use unshade_emulate::trial::{FILLINGS, Filling, Trials};
+use unshade_emulate::trial::{FILLINGS, Trials, further_fillings};
 use unshade_emulate::{Device, Module};
 use unshade_tests::closed_loop::cases::{self, Case};
 use unshade_tests::closed_loop::{compare, emulated};
@@ -42,11 +47,20 @@ const OPTIONS: [(&str, &[&str]); 5] = [
     ("-rdc=true", &["-rdc=true"]),
 ];
 
+/// The row of the table for kernels of cubins, which follows those of [`OPTIONS`].
+const CUBINS: usize = OPTIONS.len();
+
 /// Number of random inputs for each case.
 pub(super) const ROUNDS: u64 = 3;
 
 /// How many times as many instructions as the original the new code may execute on invented inputs.
 const PATIENCE: u64 = 4;
+
+/// Maximum number of launches with invented inputs on which a kernel is compared.
+const LAUNCHES: usize = 4;
+
+/// The time after which no further inputs are invented.
+const TIME: Duration = Duration::from_secs(10);
 
 /// What became of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,8 +110,9 @@ struct Checked {
 
 /// Checks sources, compiled with the named sets of options, or with all.
 pub(in super::super) fn run(
-    sources: &[PathBuf],
+    paths: &[PathBuf],
     names: &[String],
+    sample: Option<usize>,
     language: &'static Language,
     failures: Option<&Path>,
 ) -> Result<()> {
@@ -113,8 +128,8 @@ pub(in super::super) fn run(
     let chosen: Vec<usize> = (0..OPTIONS.len())
         .filter(|index| names.is_empty() || names.iter().any(|name| OPTIONS[*index].0 == name))
         .collect();
-    let sources = all_sources(sources)?;
-    ensure!(!sources.is_empty(), "there are no sources: set UNSHADE_CORPUS or use --kernels");
+    let programs = all_programs(paths, &chosen, sample)?;
+    ensure!(!programs.is_empty(), "there are no sources: set UNSHADE_CORPUS or use --kernels");
     if let Some(folder) = failures {
         fs::create_dir_all(folder)?;
     }
@@ -122,15 +137,40 @@ pub(in super::super) fn run(
     fs::create_dir_all(&scratch)?;
     let result = run_in(
         &Loop { nvcc, language, scratch: scratch.clone(), failures: failures.map(Path::to_owned) },
-        &sources,
-        &chosen,
+        &programs,
     );
     let _ = fs::remove_dir_all(&scratch);
     result
 }
 
-/// Returns the named sources, those in named folders, or those of the corpus.
-fn all_sources(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// A file to check.
+struct Program {
+    path: PathBuf,
+    /// The row of the table: the set of options with which a source is compiled, or [`CUBINS`].
+    row: usize,
+    /// Maximum number of kernels to check.
+    kernels: usize,
+}
+
+impl Program {
+    fn is_cubin(&self) -> bool {
+        self.row == CUBINS
+    }
+
+    /// Returns the name of the file with that of its folder, because many are called `main`, and of its row.
+    fn label(&self) -> String {
+        let folder = self.path.parent().and_then(Path::file_name).unwrap_or_default();
+        format!("{}.{} {}", folder.to_string_lossy(), stem(&self.path), row_name(self.row))
+    }
+}
+
+fn row_name(row: usize) -> &'static str {
+    OPTIONS.get(row).map_or("cubins", |options| options.0)
+}
+
+/// Returns the named files, those in named folders, or those of the corpus: each source with each set of options, and
+/// the cubins that have the first `sample` kernels.
+fn all_programs(named: &[PathBuf], chosen: &[usize], sample: Option<usize>) -> Result<Vec<Program>> {
     let mut folders = named.to_vec();
     if named.is_empty() {
         let corpus = sh::env_path("UNSHADE_CORPUS").map(|corpus| corpus.join("cuda"));
@@ -145,23 +185,38 @@ fn all_sources(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(path);
         }
     }
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "cu"));
     files.sort();
-    Ok(files)
+    let mut programs = Vec::new();
+    let mut left = sample.unwrap_or(usize::MAX);
+    for path in files {
+        match path.extension().and_then(OsStr::to_str) {
+            Some("cu") => programs.extend(chosen.iter().map(|&row| Program {
+                path: path.clone(),
+                row,
+                kernels: usize::MAX,
+            })),
+            Some("cubin") if left > 0 => {
+                let module = Module::load(&mut Device::new(), &fs::read(&path)?);
+                let count = module.map_or(0, |module| module.kernels().len());
+                programs.push(Program { path, row: CUBINS, kernels: left });
+                left = left.saturating_sub(count);
+            }
+            _ => {}
+        }
+    }
+    Ok(programs)
 }
 
-fn run_in(this: &Loop, sources: &[PathBuf], chosen: &[usize]) -> Result<()> {
-    let jobs: Vec<(usize, &PathBuf)> =
-        sources.iter().flat_map(|source| chosen.iter().map(move |options| (*options, source))).collect();
-    let checked: Vec<Result<Checked, String>> = jobs
+fn run_in(this: &Loop, programs: &[Program]) -> Result<()> {
+    let checked: Vec<Result<Checked, String>> = programs
         .par_iter()
         .with_max_len(1)
-        .map(|(options, source)| this.check(source, *options).map_err(|error| format!("{error:#}")))
+        .map(|program| this.check(program).map_err(|error| format!("{error:#}")))
         .collect();
-    let mut table = [[0_usize; 5]; OPTIONS.len()];
-    let mut whole = [[0_usize; 2]; OPTIONS.len()];
-    for ((options, source), checked) in jobs.iter().zip(checked) {
-        let name = format!("{} {}", label(source), OPTIONS[*options].0);
+    let mut table = [[0_usize; 5]; CUBINS + 1];
+    let mut whole = [[0_usize; 2]; CUBINS + 1];
+    for (program, checked) in programs.iter().zip(checked) {
+        let name = program.label();
         let checked = match checked {
             Ok(checked) => checked,
             Err(error) => {
@@ -169,12 +224,12 @@ fn run_in(this: &Loop, sources: &[PathBuf], chosen: &[usize]) -> Result<()> {
                 continue;
             }
         };
-        whole[*options][usize::from(checked.whole.is_err())] += 1;
+        whole[program.row][usize::from(checked.whole.is_err())] += 1;
         if let Err(error) = checked.whole {
             println!("{name}: rejected as a whole: {error}");
         }
         for (kernel, verdict) in checked.kernels {
-            table[*options][verdict.column()] += 1;
+            table[program.row][verdict.column()] += 1;
             if let Some((word, reason)) = verdict.reason() {
                 println!("{name}: {kernel}: {word}: {reason}");
             }
@@ -184,8 +239,9 @@ fn run_in(this: &Loop, sources: &[PathBuf], chosen: &[usize]) -> Result<()> {
         "\n{:<18}{:>8}{:>11}{:>10}{:>12}{:>9}   files compiled as a whole",
         "kernels", "equal", "different", "rejected", "incomplete", "not run"
     );
-    for &index in chosen {
-        let (name, counts, files) = (OPTIONS[index].0, table[index], whole[index]);
+    let rows = (0..=CUBINS).filter(|row| programs.iter().any(|program| program.row == *row));
+    for row in rows {
+        let (name, counts, files) = (row_name(row), table[row], whole[row]);
         let [equal, different, rejected, incomplete, skipped] = counts;
         println!(
             "{name:<18}{equal:>8}{different:>11}{rejected:>10}{incomplete:>12}{skipped:>9}   {} of {}",
@@ -196,12 +252,6 @@ fn run_in(this: &Loop, sources: &[PathBuf], chosen: &[usize]) -> Result<()> {
     let wrong: usize = table.iter().map(|counts| counts[1] + counts[2]).sum();
     ensure!(wrong == 0, "{wrong} kernels differ or are rejected");
     Ok(())
-}
-
-/// Returns the name of a source with that of its folder: many are called `main`.
-fn label(path: &Path) -> String {
-    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
-    format!("{}.{}", folder.to_string_lossy(), stem(path))
 }
 
 fn stem(path: &Path) -> String {
@@ -217,19 +267,15 @@ struct Loop {
 }
 
 impl Loop {
-    /// Compiles a source, decompiles and recompiles each kernel, and compares their runs.
-    fn check(&self, source: &Path, options: usize) -> Result<Checked> {
-        let folder = self.scratch.join(format!("{}-{options}", label(source)));
+    /// Decompiles and recompiles each kernel of a program, and compares their runs.
+    fn check(&self, program: &Program) -> Result<Checked> {
+        let folder = self.scratch.join(program.label().replace(" ", ""));
         fs::create_dir_all(&folder)?;
-        let original = folder.join("original.cubin");
-        let mut arguments = vec!["-std=c++14"];
-        arguments.extend(OPTIONS[options].1);
-        self.compile(source, &original, &arguments).map_err(anyhow::Error::msg)?;
-        let original = fs::read(&original)?;
+        let original = self.original(program, &folder)?;
         let has_other_library = self.language.header.is_some();
         let usual =
             Options { language: self.language, explicit_math: has_other_library, ..Options::default() };
-        let texts = SourceText::read(source, &original, &usual)?;
+        let texts = SourceText::read(program, &original, &usual)?;
         let explicit = Options { explicit_flushes: true, ..usual };
         let mixed = decompile::mixes_flushes(&texts.functions, self.language);
         let all = if mixed { decompiled(&original, &explicit)? } else { texts.functions.clone() };
@@ -240,17 +286,32 @@ impl Loop {
         let mut kernels = Vec::new();
         for (index, function) in texts.functions.iter().enumerate() {
             let Some(kernel) = texts.kernel(&function.name) else { continue };
+            if kernels.len() == program.kernels {
+                break;
+            }
             let mut functions = with_callees(&texts.functions, index);
             if decompile::mixes_flushes(&functions, self.language) {
                 functions = with_callees(&all, index);
             }
             let verdict = self.kernel(&folder.join(index.to_string()), &functions, &original, &kernel);
             if matches!(verdict, Verdict::Different(_) | Verdict::Rejected(_)) {
-                self.keep(source, options, &functions)?;
+                self.keep(program, &functions)?;
             }
             kernels.push((function.name.clone(), verdict));
         }
         Ok(Checked { whole, kernels })
+    }
+
+    /// Returns the cubin of a program: of a source, what nvcc makes of it.
+    fn original(&self, program: &Program, folder: &Path) -> Result<Vec<u8>> {
+        if program.is_cubin() {
+            return Ok(fs::read(&program.path)?);
+        }
+        let original = folder.join("original.cubin");
+        let mut arguments = vec!["-std=c++14"];
+        arguments.extend(OPTIONS[program.row].1);
+        self.compile(&program.path, &original, &arguments).map_err(anyhow::Error::msg)?;
+        Ok(fs::read(&original)?)
     }
 
     /// Runs nvcc; returns its first error.
@@ -311,9 +372,9 @@ impl Loop {
     }
 
     /// Writes the text of a kernel and the functions that it calls to the folder of failures.
-    fn keep(&self, source: &Path, options: usize, functions: &[FunctionC]) -> Result<()> {
+    fn keep(&self, program: &Program, functions: &[FunctionC]) -> Result<()> {
         let (Some(folder), Some(kernel)) = (&self.failures, functions.last()) else { return Ok(()) };
-        let name = format!("{}{}.{}.cu", label(source), OPTIONS[options].0, super::short(&kernel.name));
+        let name = format!("{}.{}.cu", program.label().replace(' ', ""), super::short(&kernel.name));
         fs::write(folder.join(name), decompile::text(functions)).context("the failures")
     }
 }
@@ -370,9 +431,9 @@ struct SourceText {
 }
 
 impl SourceText {
-    fn read(source: &Path, cubin: &[u8], options: &Options) -> Result<Self> {
-        let stem = stem(source);
-        let text = fs::read_to_string(source)?;
+    fn read(program: &Program, cubin: &[u8], options: &Options) -> Result<Self> {
+        let stem = stem(&program.path);
+        let text = if program.is_cubin() { String::new() } else { fs::read_to_string(&program.path)? };
         let lines = text.lines().filter_map(|line| line.strip_prefix("//CASE "));
         let words = |line: &str| line.split_whitespace().map(in_table).collect::<Vec<_>>().join(" ");
         let table: String = lines.map(|line| format!("{stem} {}\n", words(line))).collect();
@@ -463,33 +524,41 @@ impl Kernel {
         let known = function.result.as_ref().map_or(&[][..], |text| &text.parameters);
         let all = original.fields(&self.name, known).ok_or("too many parameters")?;
         let mut last = "ended without writing".to_owned();
+        let mut launches = 0;
+        let end = Instant::now() + TIME;
         // Small numbers first: larger ones may be outside of what the kernel is for.
-        // Some kernels are for one warp, and some need more memory per thread than a buffer has for many.
-        let fewer = [32, 8]
-            .into_iter()
-            .flat_map(|threads| FILLINGS.iter().rev().map(move |filling| Filling { threads, ..*filling }));
-        for filling in FILLINGS.iter().rev().copied().chain(fewer) {
+        let fillings = FILLINGS.into_iter().rev().chain(further_fillings());
+        for filling in fillings {
+            if launches == LAUNCHES || Instant::now() > end {
+                break;
+            }
             let fields = original.infer(&self.name, &all, filling);
             let expected = original.run(&self.name, &fields, filling, false);
             match &expected.result {
-                Ok(()) if expected.changed => {
-                    let found = other.run(&self.name, &fields, filling, false);
-                    let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
-                    let what = match &found.result {
-                        Err(reason) => reason.to_string(),
-                        Ok(()) if expected.buffers().iter().zip(found.buffers()).all(equal) => {
-                            return Ok(None);
-                        }
-                        Ok(()) => "other contents of a buffer".to_owned(),
-                    };
-                    return Ok(Some(match original.reason_to_differ(&self.name, &fields, filling) {
-                        Some(why) => format!("{what}; in the original, {why}"),
-                        None => what,
-                    }));
-                }
+                Ok(()) if !expected.changed => continue,
                 Ok(()) => {}
-                Err(reason) => last = kind(reason),
+                Err(reason) => {
+                    last = kind(reason);
+                    continue;
+                }
             }
+            let found = other.run(&self.name, &fields, filling, false);
+            let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
+            let what = match &found.result {
+                Err(reason) => reason.to_string(),
+                Ok(()) if expected.buffers().iter().zip(found.buffers()).all(equal) => {
+                    launches += 1;
+                    continue;
+                }
+                Ok(()) => "other contents of a buffer".to_owned(),
+            };
+            match original.reason_to_differ(&self.name, &fields, filling) {
+                Some(why) => last = format!("undefined: {why}"),
+                None => return Ok(Some(what)),
+            }
+        }
+        if launches > 0 {
+            return Ok(None);
         }
         Err(last)
     }
