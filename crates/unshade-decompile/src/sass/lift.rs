@@ -14,7 +14,7 @@ use super::Source;
 use super::flow::{self, Flow, Node};
 use super::functions::Functions;
 use super::lifter::Lifter;
-use super::stack;
+use super::{runtime_calls, stack};
 use crate::DecompileError;
 use crate::ir::{BlockId, End, Function, NoteId};
 use unshade_sass::listing::Word;
@@ -47,6 +47,7 @@ pub(super) fn lift(
     }
     let mut function = lifter.builder.finish();
     Lifter::settle_images(&mut function, &lifter.image, &source.code.variables);
+    runtime_calls::settle_prints(&mut function, &lifter.prints, &source.code.variables);
     if !source.is_kernel {
         stack::run(&mut function, source.code.local_size);
     }

@@ -59,6 +59,8 @@ pub(super) struct Lifter<'a> {
     pub(super) pending: Vec<(u32, ValueId)>,
     pub(super) relocation: Option<ValueId>,
     pub(super) image: PendingImages,
+    /// Calls of `vprintf` whose arguments are still to be found, each with its comment.
+    pub(super) prints: Vec<(ValueId, NoteId)>,
     /// Whether the stores of the current instruction are part of an atomic operation.
     pub(super) is_stored: bool,
     pub(super) budget: usize,
@@ -130,6 +132,7 @@ impl<'a> Lifter<'a> {
             pending: Vec::new(),
             relocation: None,
             image: PendingImages::default(),
+            prints: Vec::new(),
             is_stored: false,
             budget: budget.saturating_mul(24),
             locals: LocalStarts::new(&source.code),

@@ -2,10 +2,11 @@
 //!
 //! They follow the calling convention: arguments from R4 on, 64-bit ones in even-odd register pairs; results in R4.
 //! `vprintf` gets the address of its arguments on the stack, each aligned to its size. If the format is known, the
-//! arguments are read from there, and the call becomes `printf`.
+//! arguments are read from there, and the call becomes `printf`. A loop may keep the address of the format in a register,
+//! so this is decided when the function is lifted.
 
 use super::lifter::Lifter;
-use crate::ir::{Intrinsic, Op, Space, Special, ValueId};
+use crate::ir::{Function, Intrinsic, MemoryObject, NoteId, Op, Space, Special, ValueId};
 
 /// Maximum number of arguments of `printf`.
 const MAX_PRINTED: usize = 32;
@@ -17,7 +18,7 @@ impl Lifter<'_> {
     /// Lifts a call of a runtime function by its name. Returns false if the function is unknown.
     pub(super) fn call_runtime(&mut self, name: &str) -> bool {
         match name {
-            "vprintf" => return self.print(),
+            "vprintf" => self.print(),
             "malloc" => {
                 let size = self.wide(4);
                 let pointer = self.call(Intrinsic::Malloc, 64, &[size]);
@@ -53,70 +54,13 @@ impl Lifter<'_> {
         self.write_variable(5, high);
     }
 
-    fn print(&mut self) -> bool {
-        let format = self.wide(4);
-        let function = &self.builder.function;
-        let Op::Symbol(symbol) = function.op(format) else { return false };
-        let name = &function.symbols[symbol];
-        let variables = &self.code.variables;
-        let Some(text) =
-            variables.iter().find(|found| found.name == name.as_str()).and_then(|found| found.text())
-        else {
-            return false;
-        };
-        let wanted = conversions(text);
-        if wanted.len() > MAX_PRINTED {
-            return false;
-        }
-        let low = self.read_variable(6);
-        let Some(stack) = self.inside_window(low, Special::LocalWindow) else { return false };
-        let mut inputs = vec![format];
-        let mut offset = 0;
-        for conversion in wanted {
-            let width = conversion.width();
-            offset = u64::next_multiple_of(offset, u64::from(width / 8));
-            let displacement = self.number(offset, 32);
-            let address = self.make(Op::Add, 32, &[stack, displacement]);
-            let mut value = self.make(Op::Load(Space::Local), width, &[address]);
-            if conversion == Conversion::Double {
-                value = self.call(Intrinsic::Double, 64, &[value]);
-            }
-            inputs.push(value);
-            offset += u64::from(width / 8);
-        }
-        let count = self.call(Intrinsic::Printf, 32, &inputs);
+    /// Lifts a call of `vprintf` with the address of its arguments, as long as its format isn't known.
+    fn print(&mut self) {
+        let (format, arguments) = (self.wide(4), self.read_variable(6));
+        let count = self.call(Intrinsic::Printf, 32, &[format, arguments]);
+        let note = self.instruction_note();
+        self.prints.push((count, note));
         self.set_result(count);
-        true
-    }
-
-    /// Returns the address inside a memory window, from a generic address with the start of that window.
-    pub(super) fn inside_window(&self, address: ValueId, window: Special) -> Option<ValueId> {
-        let function = &self.builder.function;
-        // Code compiled with -G adds zeros.
-        let plain = |id: ValueId| {
-            let mut id = function.resolve(id);
-            for _ in 0..MAX_ZEROS {
-                let is_sum = matches!(function.op(id), Op::Or | Op::Add);
-                if !is_sum || function.number(function.input(id, 1)) != Some(0) {
-                    break;
-                }
-                id = function.input(id, 0);
-            }
-            id
-        };
-        let is_window = |id: ValueId| function.op(plain(id)) == Op::Special(window);
-        let address = plain(address);
-        if !matches!(function.op(address), Op::Or | Op::Add) {
-            return None;
-        }
-        let (a, b) = (function.input(address, 0), function.input(address, 1));
-        if is_window(a) {
-            Some(b)
-        } else if is_window(b) {
-            Some(a)
-        } else {
-            None
-        }
     }
 
     /// Returns the memory space of a generic address that is known to be local or shared.
@@ -127,8 +71,111 @@ impl Lifter<'_> {
             return None;
         }
         let low = function.input(address, 1);
-        let local = self.inside_window(low, Special::LocalWindow).map(|inside| (Space::Local, inside));
-        local.or_else(|| self.inside_window(low, Special::SharedWindow).map(|inside| (Space::Shared, inside)))
+        let inside = |window| inside_window(function, low, window);
+        let local = inside(Special::LocalWindow).map(|address| (Space::Local, address));
+        local.or_else(|| inside(Special::SharedWindow).map(|address| (Space::Shared, address)))
+    }
+}
+
+/// Gives calls of `vprintf` their arguments. Each has the comment that is printed if its format isn't known.
+pub(super) fn settle_prints(
+    function: &mut Function,
+    prints: &[(ValueId, NoteId)],
+    variables: &[MemoryObject<'_>],
+) {
+    for &(print, note) in prints {
+        let Some((inputs, loads)) = printed(function, print, variables) else {
+            function.set_op(print, Op::Unlifted(note), &[]);
+            continue;
+        };
+        let block = function.values[print].block;
+        let effects = &mut function.blocks[block].effects;
+        let at = effects.iter().position(|effect| *effect == print).unwrap_or(effects.len());
+        effects.splice(at..at, loads);
+        function.set_inputs(print, &inputs);
+    }
+}
+
+/// Returns the format and the arguments of a call of `vprintf`, and the loads of these from the stack.
+fn printed(
+    function: &mut Function,
+    print: ValueId,
+    variables: &[MemoryObject<'_>],
+) -> Option<(Vec<ValueId>, Vec<ValueId>)> {
+    let format = symbol(function, function.input(print, 0))?;
+    let Op::Symbol(name) = function.op(format) else { return None };
+    let name = function.symbols[name].as_str();
+    let text = variables.iter().find(|variable| variable.name == name)?.text()?;
+    let wanted = conversions(text);
+    let (mut inputs, mut loads) = (vec![format], Vec::new());
+    if wanted.is_empty() {
+        return Some((inputs, loads));
+    }
+    let stack = inside_window(function, function.input(print, 1), Special::LocalWindow)?;
+    if wanted.len() > MAX_PRINTED {
+        return None;
+    }
+    let (block, at) = (function.values[print].block, function.values[print].address);
+    let mut offset = 0;
+    for conversion in wanted {
+        let width = conversion.width();
+        offset = u64::next_multiple_of(offset, u64::from(width / 8));
+        let displacement = function.constant(offset, 32);
+        let address = function.raw(Op::Add, 32, block, at, &[stack, displacement]);
+        let mut value = function.raw(Op::Load(Space::Local), width, block, at, &[address]);
+        loads.push(value);
+        if conversion == Conversion::Double {
+            value = function.raw(Op::Call(Intrinsic::Double), 64, block, at, &[value]);
+        }
+        inputs.push(value);
+        offset += u64::from(width / 8);
+    }
+    Some((inputs, loads))
+}
+
+/// Returns the address of a variable that an address is, or whose halves it consists of.
+fn symbol(function: &Function, address: ValueId) -> Option<ValueId> {
+    let is_symbol = |id: ValueId| matches!(function.op(id), Op::Symbol(_));
+    if is_symbol(address) {
+        return Some(address);
+    }
+    if function.op(address) != Op::Concat {
+        return None;
+    }
+    let (high, low) = (function.input(address, 0), function.input(address, 1));
+    if (function.op(high), function.op(low)) != (Op::High, Op::Low) {
+        return None;
+    }
+    let whole = function.input(low, 0);
+    (whole == function.input(high, 0) && is_symbol(whole)).then_some(whole)
+}
+
+/// Returns the address inside a memory window, from a generic address with the start of that window.
+fn inside_window(function: &Function, address: ValueId, window: Special) -> Option<ValueId> {
+    // Code compiled with -G adds zeros.
+    let plain = |id: ValueId| {
+        let mut id = function.resolve(id);
+        for _ in 0..MAX_ZEROS {
+            let is_sum = matches!(function.op(id), Op::Or | Op::Add);
+            if !is_sum || function.number(function.input(id, 1)) != Some(0) {
+                break;
+            }
+            id = function.input(id, 0);
+        }
+        id
+    };
+    let is_window = |id: ValueId| function.op(plain(id)) == Op::Special(window);
+    let address = plain(address);
+    if !matches!(function.op(address), Op::Or | Op::Add) {
+        return None;
+    }
+    let (a, b) = (function.input(address, 0), function.input(address, 1));
+    if is_window(a) {
+        Some(b)
+    } else if is_window(b) {
+        Some(a)
+    } else {
+        None
     }
 }
 
