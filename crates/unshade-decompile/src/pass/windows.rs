@@ -3,6 +3,8 @@
 //! Both memories are windows in the generic address space. Code compiled with -G adds the start of a window to an offset
 //! and loads from the sum; other code states the memory in the instruction. The sum without the start is the offset, and
 //! as no window has 4 GiB, its lower half is all of it.
+//!
+//! Other code masks a generic address that must be one of local memory: what is left is the offset.
 
 use crate::address::Address;
 use crate::ir::{Function, Op, Space, Value, ValueId};
@@ -53,13 +55,18 @@ pub fn widen(function: &mut Function) {
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.values.keys() {
-        changed |= unmask(function, id);
-        if !matches!(function.op(id), Op::Load(Space::Generic) | Op::Store(Space::Generic))
-            || function.is_replaced(id)
-        {
+        if function.is_replaced(id) {
             continue;
         }
         let address = function.input(id, 0);
+        match function.op(id) {
+            Op::Load(Space::Generic) | Op::Store(Space::Generic) => {}
+            Op::Load(Space::Local | Space::Shared) | Op::Store(Space::Local | Space::Shared) => {
+                changed |= unmask(function, id);
+                continue;
+            }
+            _ => continue,
+        }
         if function.width(address) != 64 {
             continue;
         }
@@ -85,15 +92,18 @@ pub fn run(function: &mut Function) -> bool {
 fn unmask(function: &mut Function, id: ValueId) -> bool {
     let (Op::Load(space) | Op::Store(space)) = function.op(id) else { return false };
     let address = function.input(id, 0);
-    if !matches!(space, Space::Local | Space::Shared)
-        || function.is_replaced(id)
-        || function.op(address) != Op::And
-        || function.number(function.input(address, 1)) != Some(INSIDE)
-    {
+    let added = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
+    let masked = if added.is_some() { function.input(address, 0) } else { address };
+    if function.op(masked) != Op::And || function.number(function.input(masked, 1)) != Some(INSIDE) {
         return false;
     }
     let like = function.values[id];
-    let Some(offset) = offset(function, function.input(address, 0), space, like, 0) else { return false };
+    let inner = function.input(masked, 0);
+    let Some(mut offset) = offset(function, inner, space, like, 0) else { return false };
+    if let Some(added) = added {
+        let added = function.constant(added, 32);
+        offset = function.raw(Op::Add, 32, like.block, like.address, &[offset, added]);
+    }
     function.set_input(id, 0, offset);
     true
 }
@@ -153,6 +163,7 @@ fn low_half(function: &mut Function, id: ValueId, window: ValueId, like: Value, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::{NO_ADDRESS, Special};
     use crate::ir::text::parse;
 
     #[test]
@@ -168,5 +179,23 @@ mod tests {
         assert!(text.contains("v2:32 = select v0, v1, 0:32\n    store.local v2, 7:32\n"), "{text}");
         // Another number is left alone.
         assert!(text.contains("0xffffff:32\n"), "{text}");
+    }
+
+    #[test]
+    fn the_lower_bits_of_an_address_in_a_window_are_the_offset() {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let mut make = |op, width, inputs: &[ValueId]| function.add(op, width, block, NO_ADDRESS, inputs);
+        let window = make(Op::Special(Special::LocalWindow), 32, &[]);
+        let (index, second) = (make(Op::Parameter(0), 32, &[]), make(Op::Constant(32), 32, &[]));
+        let array = make(Op::Add, 32, &[window, second]);
+        let element = make(Op::Add, 32, &[index, array]);
+        let mask = make(Op::Constant(INSIDE), 32, &[]);
+        let masked = make(Op::And, 32, &[element, mask]);
+        let load = make(Op::Load(Space::Local), 32, &[masked]);
+        assert!(run(&mut function));
+        let found = Address::new(&function, function.input(load, 0));
+        assert_eq!((found.terms, found.offset), (vec![(index, 1)], 32));
+        assert!(!run(&mut function));
     }
 }
