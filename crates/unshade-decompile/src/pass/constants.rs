@@ -3,9 +3,10 @@
 //! Code states an offset in the bank, not a variable: `LDC R5, c[0x3][R6]`, where R6 starts at 0x100 and grows in a loop,
 //! reads the variable that contains byte 0x100. So the constant part of the offset decides, as far as it can be
 //! followed through sums, phis and selects; an offset without one starts at 0. `table[i - 1]` starts below its variable,
-//! which is the last element of the one before: the growing index leaves that at once. Where the parts of a phi or
+//! which is the last element of the one before: the growing index leaves that at once. An unrolled loop has loads for more
+//! elements than its variable may have: after the last variable, it is that one. Where the parts of a phi or
 //! select are in different variables, the load is not expressible. Code compiled with -G adds the offset to the address
-//! of the bank.
+//! of the bank, also to pass it to a function.
 
 use crate::address::Address;
 use crate::ir::hash::FastMap;
@@ -20,7 +21,10 @@ const MAX_DEPTH: u32 = 16;
 /// Maximum number of values that are followed for one offset.
 const MAX_FOLLOWED: usize = 64;
 
-/// Maximum number of bytes that an index starts below its variable.
+/// Maximum number of sums between a phi of a loop and its next value.
+const MAX_STEP_SUMS: usize = 4;
+
+/// Maximum number of bytes that an index starts below its variable, or after the end of the last one.
 const MAX_BELOW: i64 = 256;
 
 /// The constant part of an offset.
@@ -97,7 +101,12 @@ fn variable_at(objects: &[MemoryObject<'_>], bank: u8, start: u64, step: u64) ->
     let next = (0..objects.len()).filter(|index| in_bank(&objects[*index]) && above(&objects[*index]));
     let next = next.min_by_key(|index| objects[*index].offset);
     let is_near = |index: usize| objects[index].offset.cast_signed() - start <= MAX_BELOW;
-    next.filter(|index| is_near(*index)).or(inside)
+    let beyond = || {
+        let end = |index: usize| objects[index].offset.saturating_add(objects[index].size).cast_signed();
+        let before = (0..objects.len()).filter(|index| in_bank(&objects[*index]) && end(*index) <= start);
+        before.max_by_key(|index| end(*index)).filter(|index| start - end(*index) < MAX_BELOW)
+    };
+    next.filter(|index| is_near(*index)).or(inside).or_else(beyond)
 }
 
 /// Returns whether a variable contains a byte of a constant bank.
@@ -109,11 +118,21 @@ fn contains(object: &MemoryObject<'_>, bank: u8, offset: u64) -> bool {
 /// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.
 fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let mut changed = false;
-    for id in function.values.keys() {
-        if !matches!(function.op(id), Op::Load(Space::Generic)) || function.is_replaced(id) {
+    // What is added to a part of a sum says where the whole sum points.
+    let is_part = |function: &Function, id: ValueId| {
+        matches!(function.op(id), Op::Add | Op::Mul | Op::Shl) || function.is_replaced(id)
+    };
+    let has_window = function.values.keys().any(|id| function.op(id) == Op::Special(Special::ConstantWindow));
+    let users: Vec<ValueId> =
+        function.values.keys().filter(|id| has_window && !is_part(function, *id)).collect();
+    let inputs =
+        |id: ValueId, function: &Function| (0..function.inputs(id).len()).map(move |index| (id, index));
+    let places: Vec<(ValueId, usize)> = users.iter().flat_map(|id| inputs(*id, function)).collect();
+    for (id, index) in places {
+        let address = function.input(id, index);
+        if address == ValueId::NONE || function.width(address) != 64 {
             continue;
         }
-        let address = function.input(id, 0);
         let found = Address::new(function, address);
         let is_window = |base: ValueId| function.op(base) == Op::Special(Special::ConstantWindow);
         let Some(window) = found.base.filter(|base| is_window(*base)) else { continue };
@@ -126,7 +145,7 @@ fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
             let back = function.constant(object.offset.wrapping_neg(), 64);
             let base = function.raw(Op::Add, 64, BlockId::ENTRY, value.address, &[symbol, back]);
             let address = with_base(function, address, window, base, 0);
-            function.set_input(id, 0, address);
+            function.set_input(id, index, address);
             changed = true;
         }
     }
@@ -201,7 +220,9 @@ impl Search<'_> {
                 self.known.insert(id, Start::None);
                 let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
                 let is_step = |input: ValueId| self.is_step(input, id);
-                let entries: Vec<ValueId> = inputs.filter(|input| *input != id && !is_step(*input)).collect();
+                let entries = inputs.filter(|input| *input != id && !is_step(*input));
+                let entries: Vec<ValueId> =
+                    entries.map(|input| self.stepped(input).unwrap_or(input)).collect();
                 let found = entries.into_iter().map(|input| self.start(input)).collect::<Vec<_>>();
                 let found = self.merged(&found);
                 self.known.insert(id, found);
@@ -219,7 +240,7 @@ impl Search<'_> {
     fn is_step(&self, value: ValueId, phi: ValueId) -> bool {
         let function = self.function;
         let mut at = value;
-        for _ in 0..4 {
+        for _ in 0..MAX_STEP_SUMS {
             at = match function.op(at) {
                 Op::Add if function.input(at, 0) == phi || function.input(at, 1) == phi => return true,
                 Op::Add => function.input(at, 0),
@@ -229,13 +250,36 @@ impl Search<'_> {
         false
     }
 
+    /// Returns the phi of a loop of which a value is the next one: after the loop it has the start of the phi.
+    fn stepped(&self, value: ValueId) -> Option<ValueId> {
+        let function = self.function;
+        let mut at = value;
+        for _ in 0..MAX_STEP_SUMS {
+            if function.op(at) != Op::Add {
+                return None;
+            }
+            let is_its_next = |phi: ValueId| {
+                function.op(phi) == Op::Phi
+                    && (0..function.inputs(phi).len()).any(|index| function.input(phi, index) == value)
+            };
+            let inputs = [function.input(at, 0), function.input(at, 1)];
+            if let Some(phi) = inputs.into_iter().find(|input| is_its_next(*input)) {
+                return Some(phi);
+            }
+            at = inputs[0];
+        }
+        None
+    }
+
     /// Returns the start of a value that has one of several.
     fn merged(&self, starts: &[Start]) -> Start {
         let number = |start: Start| match start {
             Start::At(number) => Some(number),
             _ => None,
         };
-        let Some(first) = starts.iter().copied().find_map(number) else {
+        // Elements follow the first one: what is added to the last one may be outside of the variable.
+        let signed = |number: &u64| (*number as u32).cast_signed();
+        let Some(first) = starts.iter().copied().filter_map(number).min_by_key(signed) else {
             let has_several = starts.contains(&Start::Several);
             return if has_several { Start::Several } else { Start::None };
         };
@@ -267,6 +311,7 @@ mod tests {
         assert_eq!((found(0xffff_fffc, 4), found(60, 4), found(60, 0)), (Some(0), Some(1), Some(0)));
         // A member of the only element, and padding before a variable.
         assert_eq!((found(140, 16), found(252, 4)), (Some(2), Some(3)));
-        assert_eq!((found(272, 4), found(4096, 4)), (None, None));
+        // An unrolled loop, which is not entered with an array as short as this.
+        assert_eq!((found(272, 4), found(272, 0), found(4096, 4)), (Some(3), None, None));
     }
 }
