@@ -1,11 +1,11 @@
 //! The signatures of device functions: what their code reads and writes, as nothing in a cubin describes them.
 //!
 //! Each function is lifted as if every call passed and returned all registers of the calling convention. A word is a
-//! parameter if something that the function must do depends on it. A word is part of the result if a caller's effects
-//! depend on it; if no caller is known, if the function sets it on all paths. Both depend on the signatures of other
-//! functions, recursively, so they grow from nothing up to a fixed point.
+//! parameter if something that the function must do depends on any of its bits ([`demand`]). A word is part of the result
+//! if a caller's effects depend on it; if no caller is known, if the function sets it on all paths. Both depend on the
+//! signatures of other functions, recursively, so they grow from nothing up to a fixed point.
 
-use super::{Source, convention};
+use super::{Source, convention, demand};
 use crate::ir::{Callee, Function, IdVec, Op, Parameter, THIS, ValueId, ValueMap};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -254,17 +254,20 @@ fn mark(
         }
     };
     let returned = &known[name].returned;
-    let mut marked: ValueMap<bool> = IdVec::filled(false, function.values.len());
-    let mut list: Vec<ValueId> = Vec::new();
+    // The bits that are needed of each value.
+    let mut marked: ValueMap<u64> = IdVec::filled(0, function.values.len());
+    let mut list: Vec<(ValueId, u64)> = Vec::new();
     for block in &function.blocks {
-        list.extend(block.effects.iter().copied().filter(|effect| function.is_kept(*effect)));
-        list.extend(block.end.input().map(|input| function.resolve(input)));
+        let effects = block.effects.iter().copied().filter(|effect| function.is_kept(*effect));
+        let end = block.end.input().map(|input| function.resolve(input));
+        list.extend(effects.chain(end).map(|id| (id, u64::MAX)));
     }
     let mut found: BTreeMap<&str, (BTreeSet<u32>, BTreeSet<u32>)> = BTreeMap::new();
-    while let Some(id) = list.pop() {
-        if std::mem::replace(&mut marked[id], true) {
+    while let Some((id, bits)) = list.pop() {
+        if bits & !marked[id] == 0 {
             continue;
         }
+        marked[id] |= bits;
         match function.op(id) {
             Op::Parameter(offset) => {
                 found.entry(name).or_default().0.insert(offset / 4);
@@ -288,7 +291,7 @@ fn mark(
             };
             let input = function.input(id, index);
             if is_needed && input != ValueId::NONE {
-                list.push(input);
+                list.push((input, demand::of_input(function, id, index, marked[id])));
             }
         }
     }

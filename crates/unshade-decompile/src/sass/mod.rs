@@ -11,6 +11,7 @@
 mod banks;
 mod calls;
 mod convention;
+mod demand;
 mod flow;
 mod functions;
 pub mod idiom;
