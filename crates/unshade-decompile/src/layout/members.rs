@@ -92,6 +92,14 @@ impl Accesses {
         Some(vector.map_or(found, |(name, element)| vector_of(name, element, bytes, words)))
     }
 
+    /// Returns whether a pointer to a vector type can lead to all of these elements, whose vectors must be aligned: code
+    /// may read single floats through a `float2 *`, at addresses that are no multiples of 8.
+    pub(super) fn are_aligned(&self, structure: &Structure) -> bool {
+        let align = 1_u64 << structure.size.trailing_zeros().min(4);
+        let mut steps = self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
+        !structure.is_builtin || steps.all(|step| step.is_multiple_of(align))
+    }
+
     /// Returns the structure with the smallest elements, if it has a number of members.
     fn of_any_size(&self, least: usize) -> Option<Structure> {
         let scales = self.list.iter().flat_map(|access| &access.scales);
@@ -312,6 +320,22 @@ mod tests {
     fn a_smaller_scale_is_an_array_in_the_structure() {
         let list = vec![access(0, &[68, 4], FLOAT), access(8, &[68], FLOAT), access(64, &[68], INT)];
         assert_eq!(described(list).as_deref(), Some(" 68 at_0:f32[16] at_64:i32[]"));
+    }
+
+    #[test]
+    fn vectors_are_aligned() {
+        let vector = |words: u32| Structure {
+            name: "a".to_owned(),
+            size: 4 * words,
+            is_builtin: true,
+            members: Vec::new(),
+        };
+        let is_aligned = |scale: u64, stride: u64, words: u32| {
+            let accesses = Accesses { list: vec![access(4, &[scale], FLOAT)], strides: vec![stride] };
+            accesses.are_aligned(&vector(words))
+        };
+        assert!(is_aligned(8, 16, 2) && is_aligned(16, 32, 4) && is_aligned(4, 12, 3));
+        assert!(!is_aligned(8, 28, 2) && !is_aligned(4, 8, 2) && !is_aligned(16, 24, 4));
     }
 
     #[test]

@@ -29,7 +29,14 @@ pub fn infer(module: &mut Module<'_>, used: &ValueMap<bool>, types: &mut Types) 
     let mut groups = Groups::new(module, used, types);
     for root in groups.order.clone() {
         let Some(group) = groups.of.get(&root) else { continue };
+        let is_aligned = |id: &StructureId| {
+            module.structures.get(*id).is_none_or(|known| group.accesses.are_aligned(known))
+        };
         let found = match group.known {
+            Some(id) if !is_aligned(&id) => {
+                groups.misaligned.insert(root);
+                None
+            }
             Some(id) => complete(module, id, &group.accesses).then_some(id),
             None if group.is_fixed => None,
             None => group.accesses.structure().map(|structure| declared(module, structure)),
@@ -124,6 +131,16 @@ fn forget_unknown(module: &mut Module<'_>, types: &mut Types) {
     }
 }
 
+/// Returns the type of the elements of a vector that a pointer points to.
+fn element(module: &Module<'_>, pointer: Type) -> Type {
+    let structure = match pointer {
+        Type::StructurePointer(id) => module.structures.get(id),
+        _ => None,
+    };
+    let first = structure.and_then(|structure| structure.members.first());
+    first.map_or(pointer.target().unwrap_or(Type::Integer(8, false)), |member| member.ty)
+}
+
 /// Pointers that may point to the same structure.
 #[derive(Debug, Default)]
 struct Group {
@@ -145,6 +162,8 @@ struct Groups {
     /// The groups in the order of the code.
     order: Vec<ValueId>,
     found: FastMap<ValueId, StructureId>,
+    /// The groups whose pointers do not stay at multiples of the size of the vector that the source code gives.
+    misaligned: HashSet<ValueId>,
 }
 
 impl Groups {
@@ -306,6 +325,10 @@ impl Groups {
                 continue;
             }
             let own = self.root(types, id);
+            if self.misaligned.contains(&own) && !matches!(function.op(id), Op::Parameter(_)) {
+                types.of[id] = element(module, types.of[id]).pointer();
+                continue;
+            }
             if let Some(structure) = self.found.get(&own) {
                 types.of[id] = Type::StructurePointer(*structure);
                 continue;
