@@ -119,7 +119,8 @@ impl Printer<'_, '_> {
         let is_number = |ty: Type| matches!(ty, Type::Integer(..) | Type::Bool);
         let is_same_kind = has == ty || is_number(has) && is_number(ty);
         if is_same_kind || matches!(self.function.op(id), Op::Constant(_) | Op::Copy | Op::Undefined) {
-            return self.computed(id, 0, ty);
+            let text = self.computed(id, 0, ty);
+            return self.literal_as(text, ty);
         }
         match self.conversion(has, ty) {
             Some((before, after, inner)) => {

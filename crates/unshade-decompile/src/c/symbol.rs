@@ -61,6 +61,17 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Converts the address of a string literal, or of a byte in it, to a pointer: C++ has no conversion from `const char *`
+    /// to pointers to numbers.
+    pub(super) fn literal_as(&mut self, text: String, ty: Type) -> String {
+        if !text.starts_with('"') || !ty.is_pointer() {
+            return text;
+        }
+        self.casts += 1;
+        let inner = if text.ends_with('"') { text } else { format!("({text})") };
+        format!("({}){inner}", self.type_name(ty))
+    }
+
     /// Declares a variable with its initial value, and the variables and functions that this refers to.
     fn declare_variable(&mut self, name: &str, element: Type) {
         let module = self.module;
