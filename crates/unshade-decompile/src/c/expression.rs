@@ -76,6 +76,7 @@ impl Printer<'_, '_> {
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
             Op::Add if self.types.of[id].is_pointer() => self.types.of[id],
+            Op::Add | Op::Sub | Op::Mul if self.wraps(id) => Type::Integer(width, false),
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Low | Op::High if self.is_half_of_double(id) => INT,
@@ -214,6 +215,7 @@ impl Printer<'_, '_> {
             Op::Symbol(_) => self.symbol(id),
             Op::Add if ty.is_pointer() => self.pointer(id, precedence, ty),
             Op::Add => self.sum(id, a, b, precedence, plain),
+            Op::Sub | Op::Mul if self.wraps(id) => self.wrapping(id, precedence),
             Op::Sub => self.binary("-", SUM, a, b, precedence, self.loose(width)),
             Op::Mul => self.binary("*", PRODUCT, a, b, precedence, self.loose(width)),
             Op::And => self.binary("&", AND, a, b, precedence, self.loose(width)),
@@ -435,8 +437,37 @@ impl Printer<'_, '_> {
             && self.has_type(inner) == Type::Integer(32, sign)
     }
 
+    /// Returns whether a sum, difference or product of signed numbers must wrap around: its uses take it as unsigned, so
+    /// the machine's result counts, but a compiler may assume that signed numbers don't overflow.
+    fn wraps(&self, id: ValueId) -> bool {
+        let width = self.function.width(id);
+        matches!(self.types.of[id], Type::Integer(bits, false) if bits >= 32 && bits == width)
+            && self.common_type(id, width) == Type::Integer(width, true)
+    }
+
+    /// Returns an operator whose first operand is cast to an unsigned number.
+    fn wrapping(&mut self, id: ValueId, precedence: u8) -> String {
+        let (operator, level) = match self.function.op(id) {
+            Op::Add => ("+", SUM),
+            Op::Sub => ("-", SUM),
+            _ => ("*", PRODUCT),
+        };
+        let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+        let width = self.function.width(id);
+        let left = self.value(a, level, Type::Integer(width, false));
+        let number = self.function.number(b).map(|number| signed(number, width));
+        if let Some(number) = number.filter(|number| operator == "+" && (-(1 << 30)..0).contains(number)) {
+            return wrapped(format!("{left} - {}", -number), SUM, precedence);
+        }
+        let right = self.operand(b, level + 1, self.loose(width));
+        wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
+    }
+
     fn sum(&mut self, id: ValueId, a: ValueId, b: ValueId, precedence: u8, plain: Type) -> String {
         let width = self.function.width(id);
+        if self.wraps(id) {
+            return self.wrapping(id, precedence);
+        }
         if let Some(number) = self.function.number(b) {
             let number = signed(number, width);
             if number < 0 && number > -(1 << 30) {

@@ -163,8 +163,8 @@ fn low_half(function: &mut Function, id: ValueId, window: ValueId, like: Value, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{NO_ADDRESS, Special};
     use crate::ir::text::parse;
+    use crate::ir::{NO_ADDRESS, Special};
 
     #[test]
     fn the_lower_bits_of_a_choice_of_addresses_are_a_choice_of_offsets() {
