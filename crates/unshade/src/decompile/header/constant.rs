@@ -40,21 +40,21 @@ impl Parser<'_> {
         if depth > MAX_DEPTH {
             return Err(format!("an expression has more than {MAX_DEPTH} nested parentheses"));
         }
-        if self.take("(") {
+        if self.accept("(") {
             let value = self.operation(0, depth + 1)?;
             self.expect(")")?;
             return Ok(value);
         }
-        if self.take("-") {
+        if self.accept("-") {
             return self
                 .operand(depth + 1)?
                 .checked_neg()
                 .ok_or_else(|| String::from("the value is out of range"));
         }
-        if self.take("+") {
+        if self.accept("+") {
             return self.operand(depth + 1);
         }
-        if self.take("sizeof") {
+        if self.accept("sizeof") {
             self.expect("(")?;
             let size = self.type_name()?.map_or(0, |ty| self.types.size(ty));
             self.expect(")")?;

@@ -115,10 +115,10 @@ impl<'a> Parser<'a> {
 
     /// Reads a declaration, the beginning of a scope, or its end.
     fn declaration(&mut self) -> Parsed<()> {
-        if self.take(";") {
+        if self.accept(";") {
             return Ok(());
         }
-        if self.take("}") {
+        if self.accept("}") {
             return self.scopes.pop().map(|_| ()).ok_or_else(|| String::from("there is no scope to close"));
         }
         if self.is_next("namespace") || self.is_next("extern") && self.text(1).starts_with('"') {
@@ -127,11 +127,11 @@ impl<'a> Parser<'a> {
         if self.is_next("template") {
             return Err(String::from("templates are left out: declare `name<arguments>` instead"));
         }
-        if self.take("using") {
+        if self.accept("using") {
             return self.alias();
         }
         let specifiers = self.specifiers()?;
-        if self.take(";") {
+        if self.accept(";") {
             return Ok(());
         }
         loop {
@@ -141,10 +141,10 @@ impl<'a> Parser<'a> {
             if is_function && self.is_next("{") {
                 return self.skip_block();
             }
-            if self.take("=") {
+            if self.accept("=") {
                 self.skip_initializer();
             }
-            if !self.take(",") {
+            if !self.accept(",") {
                 return self.expect(";");
             }
         }
@@ -173,12 +173,12 @@ impl<'a> Parser<'a> {
 
     /// Reads the rest of `using name = type;`, or skips `using namespace name;`.
     pub(super) fn alias(&mut self) -> Parsed<()> {
-        if self.take("namespace") {
+        if self.accept("namespace") {
             self.qualified()?;
             return self.expect(";");
         }
         let name = self.qualified()?;
-        if self.take("=") {
+        if self.accept("=") {
             let ty = self.type_name()?;
             self.name_type(&name, ty)?;
         }
@@ -366,7 +366,7 @@ impl<'a> Parser<'a> {
     fn inner_declarator(&mut self, ty: Option<TypeIndex>) -> Parsed<Declarator> {
         let mut ty = ty;
         loop {
-            if self.take("*") || self.take("&") {
+            if self.accept("*") || self.accept("&") {
                 ty = Some(self.types.pointer(ty)?);
             } else if self.is_word() && QUALIFIERS.contains(&self.text(0)) {
                 self.skip();
@@ -384,7 +384,7 @@ impl<'a> Parser<'a> {
             name = self.qualified()?;
         }
         let mut counts = Vec::new();
-        while self.take("[") {
+        while self.accept("[") {
             let count = if self.is_next("]") { 0 } else { self.constant()? };
             self.expect("]")?;
             counts.push(u64::try_from(count).map_err(|_| format!("{count} is no count of elements"))?);
@@ -430,15 +430,15 @@ impl<'a> Parser<'a> {
         if self.is_next("void") && self.text(1) == ")" {
             self.skip();
         }
-        while !self.take(")") {
+        while !self.accept(")") {
             let specifiers = self.specifiers()?;
             let Declarator { name, ty, .. } = self.declarator(specifiers.ty)?;
             let ty = self.decayed(ty)?;
             found.push(DebugVariable { name, ty, ..DebugVariable::default() });
-            if self.take("=") {
+            if self.accept("=") {
                 self.skip_initializer();
             }
-            if !self.take(",") && !self.is_next(")") {
+            if !self.accept(",") && !self.is_next(")") {
                 return Err(format!("`,` or `)` is expected after a parameter, not `{}`", self.text(0)));
             }
         }
@@ -460,11 +460,11 @@ impl<'a> Parser<'a> {
     /// Reads a name with its scopes and the arguments of a template, without spaces.
     pub(super) fn qualified(&mut self) -> Parsed<String> {
         let mut name = String::new();
-        if self.take("::") || self.is_word() {
+        if self.accept("::") || self.is_word() {
             name.push_str(self.word()?);
         }
         loop {
-            if self.take("::") {
+            if self.accept("::") {
                 name.push_str("::");
                 name.push_str(self.word()?);
             } else if self.is_next("<") {
@@ -500,14 +500,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips a token if it is next, and returns whether it was.
-    pub(super) fn take(&mut self, text: &str) -> bool {
+    pub(super) fn accept(&mut self, text: &str) -> bool {
         let is_next = self.is_next(text);
         self.at += usize::from(is_next);
         is_next
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Parsed<()> {
-        if self.take(text) {
+        if self.accept(text) {
             return Ok(());
         }
         match self.text(0) {
@@ -582,7 +582,7 @@ impl<'a> Parser<'a> {
                     depth = depth.saturating_sub(1);
                     // Names may follow the body of a structure.
                     if is_unmatched || depth == 0 && !self.is_word() && !self.is_next("*") {
-                        self.take(";");
+                        self.accept(";");
                         return;
                     }
                 }

@@ -25,10 +25,10 @@ impl Parser<'_> {
             alignment = self.attribute()?.max(alignment);
         }
         let name = if self.is_word() { self.qualified()? } else { String::new() };
-        self.take("final");
+        self.accept("final");
         let ty = self.declared_structure(&name, is_union)?;
         let mut body = Body { name, members: Vec::new(), unnamed: 0 };
-        if self.take(":") {
+        if self.accept(":") {
             self.bases(&mut body)?;
         }
         if !self.is_next("{") {
@@ -81,7 +81,7 @@ impl Parser<'_> {
             }
             let ty = self.specifiers()?.ty.ok_or("a base is `void`")?;
             self.add_member(body, String::new(), ty)?;
-            if !self.take(",") {
+            if !self.accept(",") {
                 return Ok(());
             }
         }
@@ -89,7 +89,7 @@ impl Parser<'_> {
 
     /// Reads the members of a structure and its closing brace.
     fn members(&mut self, body: &mut Body) -> Parsed<()> {
-        while !self.take("}") {
+        while !self.accept("}") {
             if self.is_end() {
                 return Err(format!("`{}` has no closing brace", body.name));
             }
@@ -105,10 +105,10 @@ impl Parser<'_> {
             self.skip();
             return Ok(());
         }
-        if self.take(";") {
+        if self.accept(";") {
             return Ok(());
         }
-        if self.take("using") {
+        if self.accept("using") {
             return self.alias();
         }
         if self.is_next("virtual") {
@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
         let is_static = self.is_next("static");
         let specifiers = self.specifiers()?;
-        if self.take(";") {
+        if self.accept(";") {
             // The members of a structure without a name are those of the one around it.
             return match specifiers.ty {
                 Some(ty) if self.is_unnamed_structure(ty) => self.add_member(body, String::new(), ty),
@@ -146,10 +146,10 @@ impl Parser<'_> {
                 let ty = declarator.ty.ok_or_else(|| format!("`{}` is `void`", declarator.name))?;
                 self.add_member(body, declarator.name, ty)?;
             }
-            if self.take("=") || self.is_next("{") {
+            if self.accept("=") || self.is_next("{") {
                 self.skip_initializer();
             }
-            if !self.take(",") {
+            if !self.accept(",") {
                 return self.expect(";");
             }
         }
@@ -171,8 +171,8 @@ impl Parser<'_> {
         while !self.is_end() && !self.is_next("{") && !self.is_next(";") {
             self.skip();
         }
-        if !self.take(";") && self.skip_block().is_ok() {
-            self.take(";");
+        if !self.accept(";") && self.skip_block().is_ok() {
+            self.accept(";");
         }
     }
 
@@ -203,10 +203,10 @@ impl Parser<'_> {
     /// Reads `enum name : type { enumerators }`.
     pub(super) fn enumeration(&mut self) -> Parsed<TypeIndex> {
         self.skip();
-        let _ = self.take("class") || self.take("struct");
+        let _ = self.accept("class") || self.accept("struct");
         let name = if self.is_word() { self.qualified()? } else { String::new() };
         let mut size = 4;
-        if self.take(":") {
+        if self.accept(":") {
             let ty = self.specifiers()?.ty.ok_or("an enumeration of `void`")?;
             size = self.types.size(ty);
         }
@@ -214,13 +214,13 @@ impl Parser<'_> {
         let ty = match self.types.by_name(&full).filter(|_| !name.is_empty()) {
             Some(known) => known,
             None => {
-                let ty = DebugType { name: name.clone(), size, kind: TypeKind::Enumeration };
+                let ty = DebugType { name, size, kind: TypeKind::Enumeration };
                 let ty = self.types.add(ty, size)?;
                 self.types.name(&full, ty);
                 ty
             }
         };
-        if self.take("{") {
+        if self.accept("{") {
             self.enumerators()?;
         }
         Ok(ty)
@@ -228,14 +228,14 @@ impl Parser<'_> {
 
     fn enumerators(&mut self) -> Parsed<()> {
         let mut next = 0_i64;
-        while !self.take("}") {
+        while !self.accept("}") {
             let name = self.word_or_number()?.to_owned();
-            if self.take("=") {
+            if self.accept("=") {
                 next = self.constant()?;
             }
             self.enumerators.insert(name, next);
             next = next.wrapping_add(1);
-            if !self.take(",") && !self.is_next("}") {
+            if !self.accept(",") && !self.is_next("}") {
                 return Err(format!("`,` or `}}` is expected after an enumerator, not `{}`", self.text(0)));
             }
         }
