@@ -76,8 +76,11 @@ impl Printer<'_, '_> {
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
             Op::Add if self.types.of[id].is_pointer() => self.types.of[id],
-            Op::Add | Op::Sub | Op::Mul if self.wraps(id) => Type::Integer(width, false),
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
+            Op::Add | Op::Sub | Op::Mul => match self.common_type(id, width) {
+                Type::Integer(_, true) if self.must_wrap(id) => Type::Integer(width, false),
+                ty => ty,
+            },
+            Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Low | Op::High if self.is_half_of_double(id) => INT,
             // `__mulhi` is signed.
@@ -441,8 +444,13 @@ impl Printer<'_, '_> {
     /// the machine's result counts, but a compiler may assume that signed numbers don't overflow.
     fn wraps(&self, id: ValueId) -> bool {
         let width = self.function.width(id);
+        self.must_wrap(id) && self.common_type(id, width) == Type::Integer(width, true)
+    }
+
+    /// Returns whether the uses of a sum, difference or product take it as unsigned.
+    fn must_wrap(&self, id: ValueId) -> bool {
+        let width = self.function.width(id);
         matches!(self.types.of[id], Type::Integer(bits, false) if bits >= 32 && bits == width)
-            && self.common_type(id, width) == Type::Integer(width, true)
     }
 
     /// Returns an operator whose first operand is cast to an unsigned number.
