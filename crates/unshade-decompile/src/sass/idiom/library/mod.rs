@@ -22,7 +22,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::math::machine;
 use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, ValueId};
-use crate::pass::hoist;
+use crate::pass::{hoist, sweep};
 use region::{Extent, Memory, Region};
 use slice::{Controls, Conversion, Leaf, Slice, parts_of};
 use table::{FUNCTIONS, LibraryFunction};
@@ -147,6 +147,14 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
     let extents: Vec<&Extent> = found.iter().map(|one| &one.extent).collect();
     removal::run(function, &extents);
     removal::remove_local_stores(function);
+    if !found.is_empty() {
+        // What was inside of removed blocks refers to values that are no more.
+        let used = function.used();
+        for block in &mut function.blocks {
+            block.phis.retain(|phi| used[*phi]);
+        }
+        sweep(function);
+    }
     !found.is_empty()
 }
 
