@@ -463,27 +463,30 @@ impl Printer<'_, '_> {
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let width = self.function.width(id);
         let left = self.value(a, level, Type::Integer(width, false));
-        let number = self.function.number(b).map(|number| signed(number, width));
-        if let Some(number) = number.filter(|number| operator == "+" && (-(1 << 30)..0).contains(number)) {
-            return wrapped(format!("{left} - {}", -number), SUM, precedence);
+        if operator == "+"
+            && let Some(number) = self.subtracted(b)
+        {
+            return wrapped(format!("{left} - {number}"), SUM, precedence);
         }
         let right = self.operand(b, level + 1, self.loose(width));
         wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
     }
 
     fn sum(&mut self, id: ValueId, a: ValueId, b: ValueId, precedence: u8, plain: Type) -> String {
-        let width = self.function.width(id);
         if self.wraps(id) {
             return self.wrapping(id, precedence);
         }
-        if let Some(number) = self.function.number(b) {
-            let number = signed(number, width);
-            if number < 0 && number > -(1 << 30) {
-                let left = self.operand(a, SUM, plain);
-                return wrapped(format!("{left} - {}", -number), SUM, precedence);
-            }
+        if let Some(number) = self.subtracted(b) {
+            let left = self.operand(a, SUM, plain);
+            return wrapped(format!("{left} - {number}"), SUM, precedence);
         }
         self.binary("+", SUM, a, b, precedence, plain)
+    }
+
+    /// Returns the number that is subtracted where a negative constant is added.
+    fn subtracted(&self, term: ValueId) -> Option<i64> {
+        let number = signed(self.function.number(term)?, self.function.width(term));
+        (number < 0 && number > -(1 << 30)).then_some(-number)
     }
 
     fn unary(&mut self, operator: &str, a: ValueId, precedence: u8, wanted: Type) -> String {

@@ -79,10 +79,7 @@ fn member_types(
     const MAX_TYPES: usize = 1 << 12;
     let Some(structure) = module.structures.get(id).filter(|_| depth < MAX_DEPTH) else { return };
     for member in &structure.members {
-        let bytes = match member.ty {
-            Type::Structure(inner) => module.structures.get(inner).map_or(0, |inner| inner.size),
-            ty => u32::from(ty.bits()).max(8) / 8,
-        };
+        let bytes = size::size_of(&module.structures, member.ty);
         let count = member.counts.iter().fold(1_u32, |count, other| count.saturating_mul(*other));
         for index in 0..count {
             let inside = index.checked_mul(bytes).and_then(|inside| member.offset.checked_add(inside));

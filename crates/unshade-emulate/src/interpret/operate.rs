@@ -155,9 +155,8 @@ fn convert(from: Number, to: Number, mode: Rounding, value: u64, out: u8) -> Opt
     /// The numbers of the source types in p-code.
     const SINGLE: u64 = 2;
     const DOUBLE: u64 = 3;
-    let is_float = |ty: Number| matches!(ty, Number::F32 | Number::F64);
     let has_sign = |ty: Number| matches!(ty, Number::I32 | Number::I64);
-    match (is_float(from), is_float(to)) {
+    match (from.is_float(), to.is_float()) {
         (true, true) if from == to => Some(value),
         (true, true) if from == Number::F64 => {
             functions::call("double_to_float", &[value, mode_number(mode)])
@@ -208,13 +207,12 @@ mod tests {
             let signature = intrinsic.signature();
             let count = intrinsic.input_count().unwrap_or(0);
             let out = signature.result.width().unwrap_or(32);
-            let is_float = |ty: Number| matches!(ty, Number::F32 | Number::F64);
             // Types that an operation does not have.
             let is_none = match intrinsic {
-                Intrinsic::Convert(from, to, _) => !is_float(from) && !is_float(to),
-                Intrinsic::Add(ty, _) | Intrinsic::Multiply(ty, _) | Intrinsic::Fma(ty, _) => !is_float(ty),
+                Intrinsic::Convert(from, to, _) => !from.is_float() && !to.is_float(),
+                Intrinsic::Add(ty, _) | Intrinsic::Multiply(ty, _) | Intrinsic::Fma(ty, _) => !ty.is_float(),
                 Intrinsic::Round(ty, _) | Intrinsic::ToHalf(ty) | Intrinsic::DivideIsHard(ty) => {
-                    !is_float(ty)
+                    !ty.is_float()
                 }
                 Intrinsic::Abs(ty) => !matches!(ty, Number::I32 | Number::I64),
                 Intrinsic::Math(function, ty) => math::unary(function, ty, 0).is_none(),

@@ -36,8 +36,7 @@ impl Rewriter<'_> {
         let is_none = |index: usize| self.is_no_subnormal(self.input(float, index), depth);
         match self.op(float) {
             Op::Constant(bits) => !f32::from_bits(bits as u32).is_subnormal(),
-            Op::SignedToFloat | Op::UnsignedToFloat => true,
-            Op::Call(Intrinsic::Convert(from, ..)) => !from.is_float(),
+            _ if self.is_from_integer(float) => true,
             Op::Call(RECIPROCAL_ROOT | Intrinsic::Log2) => true,
             Op::Call(Intrinsic::FlushToZero | Intrinsic::HalfToFloat) => true,
             Op::FloatNegate | Op::FloatAbs => is_none(0),

@@ -84,26 +84,27 @@ impl QuotientSearch<'_> {
             return;
         }
         let origins = self.origins.get_or_insert_with(|| Origins::new(self.function, self.graph));
-        let leaves: Vec<ValueId> = origins.leaves(root).collect();
-        let has_width = |leaf: &&ValueId| self.function.width(**leaf) == width;
-        for &leaf in leaves.iter().filter(has_width).take(MAX_LEAVES).collect::<Vec<_>>() {
+        let leaves = origins.leaves(root).filter(|leaf| self.function.width(*leaf) == width);
+        for leaf in leaves.take(MAX_LEAVES).collect::<Vec<_>>() {
             if let Some(division) = self.division_of(root, leaf) {
                 return found.leaves.push((root, leaf, division));
             }
         }
         if width == 32 {
-            found.values.extend(self.upper_half(root, &leaves));
+            found.values.extend(self.upper_half(root));
         }
     }
 
     /// Recognises the upper half of a 64-bit division by a constant that the function has: sums of several use the
     /// halves one by one.
-    fn upper_half(&mut self, root: ValueId, leaves: &[ValueId]) -> Option<(ValueId, Op, Vec<ValueId>)> {
+    fn upper_half(&mut self, root: ValueId) -> Option<(ValueId, Op, Vec<ValueId>)> {
         if self.wide_divisions.is_none() {
             let all = self.function.values.keys().filter_map(|id| self.wide_division(id));
             self.wide_divisions = Some(all.collect());
         }
-        let known = self.wide_divisions.iter().flatten().filter(|known| leaves.contains(&known.leaf));
+        let origins = self.origins.as_ref()?;
+        let is_leaf = |known: &&WideDivision| origins.leaves(root).any(|leaf| leaf == known.leaf);
+        let known = self.wide_divisions.iter().flatten().filter(is_leaf);
         let known: Vec<WideDivision> = known.copied().take(MAX_LEAVES).collect();
         let division = known.into_iter().find(|known| self.is_upper_half(root, known).unwrap_or(false))?;
         Some((root, Op::High, vec![division.quotient]))
