@@ -242,6 +242,9 @@ pub fn decompile_module(
     module.flushes |= !is_explicit && (idioms.remove_flushes)(&mut module.function);
     let keeps_subnormals = !module.flushes && (idioms.depends_on_flushes)(&module.function);
     observe("flush", &module);
+    if pass::entries::run(&mut module.function) {
+        observe("entries", &module);
+    }
     let graph = Graph::new(&module.function);
     edges::merge_edges(&mut module.function, &graph);
     edges::split_critical_edges(&mut module.function);

@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod constants;
+pub mod entries;
 pub mod graph;
 pub mod idiom;
 pub mod induction;
@@ -52,6 +53,7 @@ const PASSES: &[(&str, &str)] = &[
     ("volatile", "accesses that must stay are marked"),
     ("sweep", "unused values are removed"),
     ("flush", "flushes of subnormal floats become an option of the compiler"),
+    ("entries", "loops with several entries get one"),
     ("edges", "edges that need copies get blocks"),
     ("hoist", "values move to the first block where they can be computed"),
 ];
