@@ -218,3 +218,21 @@ fn approximations_of_the_machine_flush() {
         }
     }
 }
+
+#[test]
+fn states_of_random_numbers_have_their_members() {
+    let texts = texts("states");
+    let of = |name: &str| &texts.iter().find(|text| text.0.ends_with(name)).expect("it is in the file").1;
+    let has = |name: &str, expected: &str| {
+        let text = of(name);
+        assert!(text.contains(expected), "{expected}: {text}");
+    };
+    has("numbers", "struct curandStateXORWOW *param_1");
+    has("numbers", "param_1[threadIdx.x].d = u1 + 362437;");
+    has("blocks", "struct curandStatePhilox4_32_10 *param_1");
+    has("blocks", "param_1[threadIdx.x].key.x");
+    // By the name of the type alone.
+    has("Pj", "param_1[threadIdx.x].boxmuller_flag");
+    // A constant alone is not enough.
+    has("count", "count(unsigned int *param_1)");
+}

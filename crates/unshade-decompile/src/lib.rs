@@ -264,7 +264,7 @@ pub fn decompile_module(
     };
     let mut objects = Objects::new(&module, &used, options.without_source);
     let mut types = Types::new(&module.function, &used, &hints, &objects);
-    layout::infer(&mut module, &used, &mut types);
+    layout::infer(&mut module, &used, &mut types, cache.idioms.structures);
     objects.declare(&mut module, &used, &types);
     let function = &module.function;
     let schedule = schedule::Schedule::new(function, &graph, &used);

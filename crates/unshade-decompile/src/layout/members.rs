@@ -7,7 +7,7 @@
 
 use crate::ir::{Member, NO_ADDRESS, Structure};
 use crate::types::{NumberKind, Type};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of members of a structure that is inferred.
 const MAX_MEMBERS: usize = 256;
@@ -90,6 +90,22 @@ impl Accesses {
         let is_vector = words * bytes == size && found.members.iter().all(|member| member.ty == first);
         let vector = vector_type(first, bytes, words).filter(|_| is_vector);
         Some(vector.map_or(found, |(name, element)| vector_of(name, element, bytes, words)))
+    }
+
+    /// Returns whether the pointers lead to elements of this size, and several places in them are accessed.
+    pub(super) fn are_elements(&self, size: u32) -> bool {
+        const MIN_PLACES: usize = 5;
+        let mut steps = self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
+        let places: BTreeSet<i64> =
+            self.list.iter().map(|access| access.offset.rem_euclid(i64::from(size))).collect();
+        places.len() >= MIN_PLACES
+            && steps.all(|step| step.is_multiple_of(u64::from(size)) || self.is_inside(*step, size))
+    }
+
+    /// Returns whether a step leads to another place in an element, of which others have this size.
+    fn is_inside(&self, step: u64, size: u32) -> bool {
+        let mut all = self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
+        step < u64::from(size) && all.any(|other| *other > 0 && other.is_multiple_of(u64::from(size)))
     }
 
     /// Returns whether a pointer to a vector type can lead to all of these elements, whose vectors must be aligned: code
@@ -243,6 +259,12 @@ fn more_specific(one: Type, other: Type) -> Type {
         _ => 4,
     };
     if rank(other) > rank(one) { other } else { one }
+}
+
+/// Returns the vector type of the language with some words of a type.
+pub(super) fn vector(element: Type, words: u32) -> Option<Structure> {
+    let bytes = u32::from(element.bits()) / 8;
+    vector_type(element, bytes, words).map(|(name, element)| vector_of(name, element, bytes, words))
 }
 
 /// Returns a vector type of the language.

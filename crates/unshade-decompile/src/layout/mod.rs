@@ -8,6 +8,7 @@
 //! An access that doesn't agree with the members is printed with a cast, so a wrong guess only costs readability: no access
 //! moves.
 
+pub mod known;
 mod members;
 pub(crate) mod size;
 
@@ -15,6 +16,7 @@ use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, Module, Op, Structure, StructureId, ValueId, ValueMap};
 use crate::types::{NumberKind, ParameterType, Type, Types, address_of};
+use known::KnownStructure;
 pub(crate) use members::{Access, Accesses};
 use std::collections::HashSet;
 
@@ -24,8 +26,14 @@ const MAX_ROUNDS: usize = 4;
 /// The type of a byte.
 const BYTE: Type = Type::Integer(8, false);
 
-/// Replaces pointers to numbers by pointers to structures, which are added to the module.
-pub fn infer(module: &mut Module<'_>, used: &ValueMap<bool>, types: &mut Types) {
+/// Replaces pointers to numbers by pointers to structures, which are added to the module. `libraries` are those that are
+/// known.
+pub fn infer(
+    module: &mut Module<'_>,
+    used: &ValueMap<bool>,
+    types: &mut Types,
+    libraries: &[KnownStructure],
+) {
     let mut groups = Groups::new(module, used, types);
     for root in groups.order.clone() {
         let Some(group) = groups.of.get(&root) else { continue };
@@ -37,9 +45,10 @@ pub fn infer(module: &mut Module<'_>, used: &ValueMap<bool>, types: &mut Types) 
                 groups.misaligned.insert(root);
                 None
             }
-            Some(id) => complete(module, id, &group.accesses).then_some(id),
+            Some(id) => complete(module, id, &group.accesses, libraries).then_some(id),
             None if group.is_fixed => None,
-            None => group.accesses.structure().map(|structure| declared(module, structure)),
+            None => known::accessed(module, libraries, &group.accesses)
+                .or_else(|| group.accesses.structure().map(|structure| declared(module, structure))),
         };
         groups.found.extend(found.map(|id| (root, id)));
     }
@@ -101,16 +110,25 @@ pub(crate) fn declared(module: &mut Module<'_>, structure: Structure) -> Structu
     known.unwrap_or_else(|| module.structures.push(structure))
 }
 
-/// Fills in the members of a structure of which only the name is known. Returns whether it has members then.
-fn complete(module: &mut Module<'_>, id: StructureId, accesses: &Accesses) -> bool {
-    let Some(known) = module.structures.get_mut(id) else { return false };
-    if known.members.is_empty()
-        && let Some(found) = accesses.known_structure()
-    {
-        known.size = found.size;
-        known.members = found.members;
+/// Fills in the members of a structure of which only the name is known: those of a library, or those that are accessed.
+/// Returns whether it has members then.
+fn complete(
+    module: &mut Module<'_>,
+    id: StructureId,
+    accesses: &Accesses,
+    libraries: &[KnownStructure],
+) -> bool {
+    let Some(structure) = module.structures.get(id) else { return false };
+    if structure.members.is_empty() {
+        let name = structure.name.clone();
+        let found = known::named(module, libraries, &name).or_else(|| accesses.known_structure());
+        if let Some(found) = found {
+            let structure = &mut module.structures[id];
+            structure.size = found.size;
+            structure.members = found.members;
+        }
     }
-    !known.members.is_empty()
+    !module.structures[id].members.is_empty()
 }
 
 /// Turns pointers to structures without members back into pointers to bytes.

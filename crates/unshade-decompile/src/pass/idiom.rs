@@ -7,6 +7,7 @@
 use super::simplify::Idiom;
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Module};
+use crate::layout::known::KnownStructure;
 
 /// The idioms of a front end. The default has none.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Idioms {
     pub remove_flushes: fn(&mut Function) -> bool,
     /// Returns whether that option would change what a function does whose flushes were not removed.
     pub depends_on_flushes: fn(&Function) -> bool,
+    /// The structures of libraries.
+    pub structures: &'static [KnownStructure],
 }
 
 impl Default for Idioms {
@@ -29,6 +32,7 @@ impl Default for Idioms {
             searches: Vec::new(),
             remove_flushes: |_| false,
             depends_on_flushes: |_| false,
+            structures: &[],
         }
     }
 }

@@ -5,6 +5,7 @@ use unshade_decompile::Parameter;
 use unshade_decompile::c::identifier;
 use unshade_decompile::ir::THIS;
 use unshade_decompile::ir::{Key as _, Structure, StructureId};
+use unshade_decompile::sass::idiom::states::STATES;
 use unshade_decompile::types::{NumberKind, Type};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, parameter_base};
@@ -33,8 +34,8 @@ pub(super) fn of(
     (parameters, structures)
 }
 
-/// Returns the type of a pointer to a structure, of which a mangled name only gives the name; those of CUDA are known. A
-/// kernel's accesses decide about the members, so the name begins with that of the kernel.
+/// Returns the type of a pointer to a structure, of which a mangled name only gives the name; those of CUDA are known. Of
+/// others, a kernel's accesses decide about the members, so the name begins with that of the kernel.
 fn structure_pointer(name: &str, kernel: &str, structures: &mut Vec<Structure>) -> Option<Type> {
     let target = target(name)?.trim();
     let is_class = target.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -42,6 +43,9 @@ fn structure_pointer(name: &str, kernel: &str, structures: &mut Vec<Structure>) 
         && target != "void";
     let structure = match vector(target) {
         Some(vector) => vector,
+        None if STATES.iter().any(|known| known.name == target) => {
+            Structure { name: target.to_owned(), ..Structure::default() }
+        }
         None => Structure { name: format!("{kernel}_{}", identifier(target)), ..Structure::default() },
     };
     let found = structures.iter().position(|other| *other == structure);

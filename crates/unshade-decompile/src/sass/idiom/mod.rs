@@ -7,12 +7,14 @@
 //! | [`quotient`] | divisions and roots of any form, recognised by their results |
 //! | [`library`] | functions of the mathematical library, recognised by their results |
 //! | [`flush`] | flushes of subnormal floats around each operation, for `-ftz=true` |
+//! | [`states`] | the states of random number generators |
 
 pub mod flush;
 pub mod library;
 pub mod pairs;
 pub mod quotient;
 mod reciprocal;
+pub mod states;
 
 use crate::ir::{Function, Op, ValueId};
 use crate::pass::idiom::{Idioms, Search};
@@ -40,6 +42,7 @@ pub fn idioms() -> Idioms {
         searches: vec![quotient, library],
         remove_flushes: flush::run,
         depends_on_flushes: flush::is_sensitive,
+        structures: states::STATES,
     }
 }
 
