@@ -5,6 +5,9 @@
 //! as no window has 4 GiB, its lower half is all of it.
 //!
 //! Other code masks a generic address that must be one of local memory: what is left is the offset.
+//!
+//! The upper half of such an address is 0. Where a path decides between two of them, only the lower half needs a phi; it
+//! becomes one of whole addresses, as that of a pointer is.
 
 use crate::address::Address;
 use crate::ir::{Function, Op, Space, Value, ValueId};
@@ -51,7 +54,7 @@ pub fn widen(function: &mut Function) {
     }
 }
 
-/// Rewrites accesses. Returns whether there were any.
+/// Rewrites accesses and choices of addresses. Returns whether there were any.
 pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.values.keys() {
@@ -61,6 +64,10 @@ pub fn run(function: &mut Function) -> bool {
         let address = function.input(id, 0);
         match function.op(id) {
             Op::Load(Space::Generic) | Op::Store(Space::Generic) => {}
+            Op::ZeroExtend => {
+                changed |= widen_choice(function, id);
+                continue;
+            }
             Op::Load(Space::Local | Space::Shared) | Op::Store(Space::Local | Space::Shared) => {
                 changed |= unmask(function, id);
                 continue;
@@ -85,6 +92,43 @@ pub fn run(function: &mut Function) -> bool {
         changed = true;
     }
     changed
+}
+
+/// Replaces the extension of a phi of addresses in windows by a phi of whole addresses. Returns whether it was one.
+fn widen_choice(function: &mut Function, id: ValueId) -> bool {
+    let phi = function.input(id, 0);
+    let is_choice = function.op(phi) == Op::Phi && function.width(phi) == 32 && function.width(id) == 64;
+    let count = function.inputs(phi).len();
+    let place = |index| in_window(function, function.input(phi, index));
+    let Some(places) = (0..count).map(place).collect::<Option<Vec<_>>>().filter(|_| is_choice) else {
+        return false;
+    };
+    let Value { block, address, .. } = function.values[phi];
+    let predecessors = function.blocks[block].predecessors.clone();
+    let mut inputs = Vec::with_capacity(count);
+    for ((start, bytes), &from) in places.into_iter().zip(&predecessors) {
+        let start = function.raw(Op::ZeroExtend, 64, from, address, &[start]);
+        let bytes = function.constant(bytes as u64, 64);
+        inputs.push(function.raw(Op::Add, 64, from, address, &[start, bytes]));
+    }
+    let choice = function.raw(Op::Phi, 64, block, address, &inputs);
+    function.blocks[block].phis.push(choice);
+    function.replace(id, choice);
+    true
+}
+
+/// Returns the start of a window and the number of bytes after it, if a 32-bit value is such an address.
+fn in_window(function: &Function, mut id: ValueId) -> Option<(ValueId, i64)> {
+    let mut bytes = 0_i64;
+    for _ in 0..MAX_DEPTH {
+        match function.op(id) {
+            Op::Special(special) => return special.window().map(|_| (id, bytes)),
+            Op::Add => bytes += i64::from(function.number(function.input(id, 1))? as i32),
+            _ => return None,
+        }
+        id = function.input(id, 0);
+    }
+    None
 }
 
 /// Removes the start of a window from the address of an access that masks it: code that knows in which memory an address is
@@ -179,6 +223,19 @@ mod tests {
         assert!(text.contains("v2:32 = select v0, v1, 0:32\n    store.local v2, 7:32\n"), "{text}");
         // Another number is left alone.
         assert!(text.contains("0xffffff:32\n"), "{text}");
+    }
+
+    #[test]
+    fn a_choice_of_addresses_has_64_bits() {
+        let text = "kernel \"f\" shared 0 local 16\nb0 @0x0:\n    v0:32 = special local_window\n    v1:32 = add v0, \
+                    8:32\n    v2:1 = parameter 0\n    branch v2, b1, b2\nb1 @0x8 <- b0:\n    goto b2\nb2 @0x10 <- b0, b1:\n    v3:32 = \
+                    phi v1, v0\n    v4:64 = zero_extend v3\n    store.generic v4, 7:32\n    return\n";
+        let mut function = parse(text).expect("it is a module").function;
+        assert!(run(&mut function));
+        let text = function.to_string();
+        assert!(text.contains(":64 = phi"), "{text}");
+        assert!(!text.contains("zero_extend v3"), "{text}");
+        assert_eq!(crate::ir::verify::verify(&function), [""; 0], "{text}");
     }
 
     #[test]
