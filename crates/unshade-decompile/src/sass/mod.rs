@@ -10,6 +10,7 @@
 
 mod banks;
 mod calls;
+mod constant_pointers;
 mod convention;
 mod demand;
 mod flow;
