@@ -10,7 +10,6 @@
 
 mod banks;
 mod calls;
-mod constant_pointers;
 mod convention;
 mod demand;
 mod flow;
@@ -21,6 +20,7 @@ mod lift;
 mod lifter;
 mod locals;
 mod machine;
+mod pointers;
 mod recursion;
 mod routine;
 mod runtime_calls;

@@ -1,65 +1,112 @@
-//! Loads from constant memory through pointers.
+//! Accesses of constant and local memory through pointers.
 //!
-//! A compiler that knows that a pointer is one to constant memory reads the bank, at the difference of the pointer and the
-//! address of the bank; relocatable code has copies of functions for such pointers. Only the lower half of the pointer is
-//! used. Nothing says which variable it leads to, so the load becomes one through the pointer, whose upper half is found:
-//! that of the parameter, the result or the value of 64 bits.
+//! A compiler that knows which memory a pointer leads to accesses that memory: the constant bank at the difference of the
+//! pointer and the address of the bank, local memory at the lower bits of the pointer. Relocatable code has copies of
+//! functions for such pointers. Only the lower half of a pointer is used, and nothing says to which variable it leads: in C,
+//! the local memory of a function is not that of its caller. So the accesses become those through the pointer, whose upper
+//! half is found: that of the parameter, the result or the value of 64 bits.
 
 use crate::ir::{Function, IdVec, Op, Space, Special, ValueId, ValueMap};
 
 /// The constant bank of the program's variables.
-const USER_BANK: u8 = 3;
+const USER_BANK: Space = Space::Constant(3);
 
-/// What is known of an offset in the bank.
+/// The bits of a generic address that are an offset in local memory.
+const INSIDE: u64 = 0xff_ffff;
+
+/// What is known of an offset in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offset {
     /// It doesn't depend on a pointer.
     Plain,
-    /// It is a pointer's, or one near it: that of the pointer with this difference.
+    /// It is the offset of a pointer, or one near it: this value is that of the pointer.
     Of(ValueId),
     /// It may also be one that doesn't depend on a pointer.
     Mixed,
 }
 
-/// Makes loads from the bank of variables at the offset of a pointer read through the pointer.
-pub(super) fn run(function: &mut Function) {
+/// A pointer, and the memory to which it leads.
+struct Pointer {
+    /// Its offset in the memory.
+    offset: ValueId,
+    space: Space,
+    /// All of its 64 bits.
+    whole: ValueId,
+}
+
+/// Makes accesses at the offset of a pointer go through the pointer. A kernel has no pointers to local memory but its own.
+pub(super) fn run(function: &mut Function, is_kernel: bool) {
     let mut offsets: ValueMap<Offset> = IdVec::filled(Offset::Plain, function.values.len());
-    let mut pointers: Vec<(ValueId, ValueId)> = Vec::new();
+    let mut pointers: Vec<Pointer> = Vec::new();
     for id in offsets.keys() {
         if function.is_replaced(id) {
             continue;
         }
-        if let Some(halves) = halves(function, id) {
-            offsets[id] = Offset::Of(id);
-            pointers.push((id, whole(function, id, halves)));
-        }
+        let Some((space, low)) = lower_half(function, id) else { continue };
+        let Some(halves) = halves(function, low).filter(|_| space != Space::Local || !is_kernel) else {
+            continue;
+        };
+        offsets[id] = Offset::Of(id);
+        pointers.push(Pointer { offset: id, space, whole: whole(function, low, halves) });
     }
     if pointers.is_empty() {
         return;
     }
     spread(function, &mut offsets);
-    let is_load = |id: &ValueId| function.op(*id) == Op::Load(Space::Constant(USER_BANK));
-    let loads: Vec<ValueId> =
-        offsets.keys().filter(|id| !function.is_replaced(*id)).filter(is_load).collect();
-    let shared = shared(function, &offsets);
-    for load in loads {
-        let offset = function.input(load, 0);
-        let Offset::Of(difference) = offsets[offset] else { continue };
-        let Some((_, pointer)) = pointers.iter().find(|pointer| pointer.0 == difference) else { continue };
-        let like = function.values[load];
+    let shared = shared(function, &offsets, &pointers);
+    let ids: Vec<ValueId> = offsets.keys().filter(|id| !function.is_replaced(*id)).collect();
+    for id in ids {
+        let Some(pointer) = accessed(function, &offsets, &pointers, id) else { continue };
+        let (offset, like) = (function.input(id, 0), function.values[id]);
         let mut make =
             |op, width, inputs: &[ValueId]| function.raw(op, width, like.block, like.address, inputs);
-        let is_shared = shared.contains(&difference);
-        let index = if is_shared { make(Op::Sub, 32, &[offset, difference]) } else { offset };
+        let is_shared = shared.contains(&pointer.offset);
+        let index = if is_shared { make(Op::Sub, 32, &[offset, pointer.offset]) } else { offset };
         let index = make(Op::SignExtend, 64, &[index]);
-        let address = make(Op::Add, 64, &[*pointer, index]);
-        function.set_input(load, 0, address);
+        let address = make(Op::Add, 64, &[pointer.whole, index]);
+        let mut inputs = function.inputs(id).to_vec();
+        inputs[0] = address;
+        let op = match like.op {
+            Op::Load(Space::Local) => Op::Load(Space::Generic),
+            Op::Store(Space::Local) => Op::Store(Space::Generic),
+            op => op,
+        };
+        function.set_op(id, op, &inputs);
     }
     // Where nothing else depends on it, an index starts at 0.
-    for (difference, _) in pointers.into_iter().filter(|pointer| !shared.contains(&pointer.0)) {
+    for pointer in pointers.into_iter().filter(|pointer| !shared.contains(&pointer.offset)) {
         let zero = function.constant(0, 32);
-        function.replace(difference, zero);
+        function.replace(pointer.offset, zero);
     }
+}
+
+/// Returns the pointer through which an access of its memory goes.
+fn accessed<'p>(
+    function: &Function,
+    offsets: &ValueMap<Offset>,
+    pointers: &'p [Pointer],
+    id: ValueId,
+) -> Option<&'p Pointer> {
+    let (Op::Load(space) | Op::Store(space)) = function.op(id) else { return None };
+    let Some(Offset::Of(offset)) = offsets.get(function.input(id, 0)) else { return None };
+    pointers.iter().find(|pointer| pointer.offset == *offset && pointer.space == space)
+}
+
+/// Returns the memory in which a value is the offset of a pointer, and the lower half of the pointer.
+fn lower_half(function: &Function, id: ValueId) -> Option<(Space, ValueId)> {
+    let (low, other) = (function.input(id, 0), function.input(id, 1));
+    match function.op(id) {
+        _ if function.width(id) != 32 => None,
+        Op::Sub if function.op(other) == Op::Low && is_window(function, function.input(other, 0)) => {
+            Some((USER_BANK, low))
+        }
+        Op::And if function.number(other) == Some(INSIDE) => Some((Space::Local, low)),
+        _ => None,
+    }
+}
+
+fn is_window(function: &Function, id: ValueId) -> bool {
+    function.op(id) == Op::Special(Special::ConstantWindow)
 }
 
 /// The upper and the lower half of a pointer.
@@ -70,19 +117,10 @@ enum Halves {
     Words(Op),
 }
 
-/// Returns the halves of the pointer from which a value subtracts the address of the bank.
-fn halves(function: &Function, id: ValueId) -> Option<Halves> {
-    let (low, window) = (function.input(id, 0), function.input(id, 1));
-    let is_window = |id: ValueId| function.op(id) == Op::Special(Special::ConstantWindow);
-    if function.op(id) != Op::Sub
-        || function.width(id) != 32
-        || function.op(window) != Op::Low
-        || !is_window(function.input(window, 0))
-    {
-        return None;
-    }
+/// Returns the halves of the pointer of which a value is the lower one.
+fn halves(function: &Function, low: ValueId) -> Option<Halves> {
     match function.op(low) {
-        Op::Low if is_window(function.input(low, 0)) => None,
+        Op::Low if is_window(function, function.input(low, 0)) => None,
         Op::Low if function.width(function.input(low, 0)) == 64 => Some(Halves::Of(function.input(low, 0))),
         // Pointers are in even-odd pairs.
         Op::Parameter(offset) if offset % 8 == 0 => Some(Halves::Words(Op::Parameter(offset + 4))),
@@ -92,12 +130,11 @@ fn halves(function: &Function, id: ValueId) -> Option<Halves> {
 }
 
 /// Returns the pointer with these halves.
-fn whole(function: &mut Function, difference: ValueId, halves: Halves) -> ValueId {
+fn whole(function: &mut Function, low: ValueId, halves: Halves) -> ValueId {
     let upper = match halves {
         Halves::Of(value) => return value,
         Halves::Words(upper) => upper,
     };
-    let low = function.input(difference, 0);
     let like = function.values[low];
     let of = function.inputs(low).to_vec();
     let high = function.raw(upper, 32, like.block, like.address, &of);
@@ -157,22 +194,22 @@ fn derived(function: &Function, offsets: &ValueMap<Offset>, id: ValueId, is_fina
     }
 }
 
-/// Returns the differences on which something else depends than loads through the one pointer.
-fn shared(function: &Function, offsets: &ValueMap<Offset>) -> Vec<ValueId> {
+/// Returns the offsets of pointers on which something else depends than accesses through the one pointer.
+fn shared(function: &Function, offsets: &ValueMap<Offset>, pointers: &[Pointer]) -> Vec<ValueId> {
     let mut shared = Vec::new();
     let used = function.used();
-    let mut use_by = |input: ValueId, user: Option<ValueId>| {
-        let Some(&Offset::Of(difference)) = offsets.get(function.resolve(input)) else { return };
-        let is_same = user.is_some_and(|user| {
-            let is_load = function.op(user) == Op::Load(Space::Constant(USER_BANK));
-            is_load || offsets[user] == Offset::Of(difference)
+    let mut use_by = |input: ValueId, user: Option<(ValueId, usize)>| {
+        let Some(&Offset::Of(offset)) = offsets.get(function.resolve(input)) else { return };
+        let is_same = user.is_some_and(|(user, index)| {
+            offsets[user] == Offset::Of(offset)
+                || index == 0 && accessed(function, offsets, pointers, user).is_some()
         });
         if !is_same {
-            shared.push(difference);
+            shared.push(offset);
         }
     };
     for id in offsets.keys().filter(|id| used[*id]) {
-        function.inputs(id).iter().for_each(|input| use_by(*input, Some(id)));
+        function.inputs(id).iter().enumerate().for_each(|(index, input)| use_by(*input, Some((id, index))));
     }
     for block in &function.blocks {
         if let Some(input) = block.end.input() {
@@ -198,7 +235,7 @@ mod tests {
              return\n"
         );
         let mut function = parse(&text).expect("it is a module").function;
-        run(&mut function);
+        run(&mut function, false);
         crate::pass::sweep(&mut function);
         function.to_string()
     }
@@ -208,6 +245,22 @@ mod tests {
         let text = rewritten("add v3, 8:32", "");
         assert!(text.contains("= parameter 4\n") && text.contains("= concat v"), "{text}");
         assert!(text.contains("= add 0:32, 8:32\n") && !text.contains("constant_window"), "{text}");
+    }
+
+    #[test]
+    fn accesses_at_the_lower_bits_of_a_pointer_are_through_it() {
+        let text = "function \"f\" shared 0 local 8\nb0 @0x0:\n    v0:32 = parameter 8\n    v1:32 = parameter 0\n    \
+                    v2:32 = and v0, 0xffffff:32\n    v3:32 = mul v1, 4:32\n    v4:32 = add v3, v2\n    v5:32 = \
+                    load.local v4\n    store.local v4, v1\n    store.local 4:32, v5\n    return\n";
+        let rewritten = |is_kernel| {
+            let mut function = parse(text).expect("it is a module").function;
+            run(&mut function, is_kernel);
+            function.to_string()
+        };
+        let text = rewritten(false);
+        assert!(text.contains("= parameter 12\n") && text.contains("load.generic v"), "{text}");
+        assert!(text.contains("store.generic v") && text.contains("store.local 4:32, v"), "{text}");
+        assert!(!rewritten(true).contains("generic"));
     }
 
     #[test]
