@@ -8,7 +8,7 @@
 use crate::address::Address;
 use crate::ir::dominators::Graph;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, ValueId, ValueMap};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, Space, ValueId, ValueMap};
 
 /// Maximum number of operators in an expression.
 const MAX_SIZE: u32 = 24;
@@ -103,7 +103,7 @@ impl Schedule {
         order: &[ValueId],
         address_parts: &ValueMap<bool>,
     ) {
-        let divides = dividing(function, order);
+        let may_fault = faulting(function, order);
         for &id in order.iter().rev() {
             let op = function.op(id);
             if op == Op::Phi || op.is_effect() {
@@ -125,7 +125,7 @@ impl Schedule {
                         let predecessor = function.blocks[block].predecessors.first().copied();
                         if predecessor
                             .is_some_and(|predecessor| graph.loops[predecessor] <= graph.loops[block])
-                            && !divides[id]
+                            && !may_fault[id]
                             && function.blocks[block].effects.is_empty()
                             && function.blocks[block].predecessors.len() == 1
                             && is_between(function, block)
@@ -152,7 +152,7 @@ impl Schedule {
             let first = function.values[id].block;
             let mut best = home;
             let mut at = home;
-            while at != first && graph.depth[at] > 0 && !divides[id] {
+            while at != first && graph.depth[at] > 0 && !may_fault[id] {
                 at = graph.dominator[at];
                 if graph.loops[at] < graph.loops[best] {
                     best = at;
@@ -455,16 +455,23 @@ fn is_cheap(function: &Function, id: ValueId) -> bool {
     }
 }
 
-/// Returns the values that depend on a division. They must not be computed earlier than in the code, where the
-/// divisor might be zero.
-fn dividing(function: &Function, order: &[ValueId]) -> ValueMap<bool> {
+/// Returns the values that depend on a division, or on a load from constant memory at a computed address. They must not be
+/// computed earlier than in the code, where the divisor might be zero, or the address outside of its variable.
+fn faulting(function: &Function, order: &[ValueId]) -> ValueMap<bool> {
     let mut found = IdVec::filled(false, function.values.len());
     for &id in order {
         let op = function.op(id);
-        let is_division = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem)
-            && function.number(function.input(id, 1)).is_none();
+        let may_fault = match op {
+            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => function.number(function.input(id, 1)).is_none(),
+            Op::Load(Space::Constant(_)) => {
+                let address = Address::new(function, function.input(id, 0));
+                let is_symbol = |base: ValueId| matches!(function.op(base), Op::Symbol(_));
+                !address.terms.is_empty() || address.base.is_some_and(|base| !is_symbol(base))
+            }
+            _ => false,
+        };
         let is_fixed = op == Op::Phi || op.is_effect();
-        found[id] = is_division
+        found[id] = may_fault
             || !is_fixed
                 && (0..function.inputs(id).len()).any(|index| {
                     let input = function.input(id, index);

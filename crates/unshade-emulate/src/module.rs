@@ -149,6 +149,7 @@ impl Module {
             module.add_kernel(&cubin, &tables, &places, function)?;
         }
         module.relocate(device, &cubin, &tables, &places);
+        module.copy_user_bank(device);
         Ok(module)
     }
 
@@ -290,6 +291,16 @@ impl Module {
     /// Returns the handle bound to a texture or surface reference.
     pub(crate) fn bound_handle(&self, name: &str) -> Option<u64> {
         self.bound.get(name).copied()
+    }
+
+    /// Copies the bank of variables from its place in memory, where addresses in initial values are relocated.
+    fn copy_user_bank(&mut self, device: &mut Device) {
+        let (Some(pointer), Some(bank)) = (self.user_bank, self.constants.get_mut(&USER_BANK)) else {
+            return;
+        };
+        if let Ok(bytes) = device.read(pointer, bank.len()) {
+            *bank = bytes;
+        }
     }
 
     /// Loads code, variables and shared constant banks; returns where they are.

@@ -33,6 +33,7 @@ use unshade_ir::ty::Type;
 pub use self::filling::{Content, FILLINGS, Filling, Numbers, Shape, further_fillings};
 use crate::interpret;
 use crate::launch::{MAX_SHARED, PARAMETERS};
+use crate::module::Variable;
 use crate::sanitize::{self, Tool};
 use crate::{Argument, Device, DevicePointer, Grid, Limits, Module, Reason};
 
@@ -304,6 +305,28 @@ impl Trials {
         report.findings.first().map(|finding| finding.fault.reason.to_string())
     }
 
+    /// Returns the name of a global variable that two runs change differently, the second one a run of `other`. Programs
+    /// place and lay out their variables as they like: those with the same name and size in both count.
+    pub fn different_variable(&self, run: &Outcome, other: &Self, other_run: &Outcome) -> Option<String> {
+        let differs = |name: &str, at: DevicePointer, size: u64| {
+            let Some(Variable::Global(other_at, other_size)) = other.module.variables().get(name) else {
+                return false;
+            };
+            let changes = (run.change(at, size), other_run.change(*other_at, *other_size));
+            let (Some((before, after)), Some((other_before, other_after))) = changes else { return false };
+            // Addresses in initial values may differ.
+            let mut bytes = before.iter().zip(after).zip(other_before.iter().zip(other_after));
+            size == *other_size
+                && bytes.any(|((before, after), (other_before, other_after))| {
+                    after != other_after && (before != after || other_before != other_after)
+                })
+        };
+        self.module.variables().iter().find_map(|(name, variable)| match variable {
+            Variable::Global(at, size) if differs(name, *at, *size) => Some(name.clone()),
+            _ => None,
+        })
+    }
+
     fn launch_as(
         &self,
         functions: Option<&[interpret::Function]>,
@@ -502,6 +525,18 @@ impl Outcome {
     /// Returns the buffers after the run.
     pub fn buffers(&self) -> &[(DevicePointer, Vec<u8>)] {
         self.after.get(self.variables..).unwrap_or(&[])
+    }
+
+    /// Returns the memory at an address before and after the run; `None` if there is less.
+    fn change(&self, at: DevicePointer, size: u64) -> Option<(&[u8], &[u8])> {
+        let ((start, before), (_, after)) = self
+            .before
+            .iter()
+            .zip(&self.after)
+            .find(|((start, bytes), _)| (start.0..start.0 + bytes.len() as u64).contains(&at.0))?;
+        let first = usize::try_from(at.0 - start.0).ok()?;
+        let range = first..first.checked_add(usize::try_from(size).ok()?)?;
+        Some((before.get(range.clone())?, after.get(range)?))
     }
 
     /// Returns the contents of these buffers. Their addresses depend on the size of the program's variables.

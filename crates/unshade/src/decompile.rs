@@ -30,6 +30,9 @@ use unshade_sass::{Instruction, isa};
 /// Maximum bytes of stack of a thread on any chip.
 const MAX_STACK: u64 = 512 << 10;
 
+/// Alignment of the stack frames of functions.
+const FRAME_ALIGNMENT: u64 = 16;
+
 /// A function of a cubin as C, or the reason why it could not be decompiled.
 #[derive(Clone, Debug)]
 pub struct FunctionC {
@@ -200,7 +203,7 @@ impl<'a, 'c> Input<'a, 'c> {
             bytes: &self.bytes,
             base: 0,
             entry: self.function.symbol.value,
-            local_size: stack_size(&resources),
+            local_size: stack_size(self.cubin, &resources),
             constants: self.symbols.constants(self.cubin, &self.function),
             functions: self.references.functions(),
             variables: self.references.variables(),
@@ -309,8 +312,13 @@ fn instruction_count(isa: &'static Isa, bytes: &[u8]) -> usize {
     code.len() - padding
 }
 
-/// Returns the bytes of stack of a thread, including those of the functions that it calls.
-fn stack_size(resources: &Resources) -> u32 {
-    let size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
+/// Returns the bytes of stack of a thread, including those of the functions that it calls. The compiler doesn't know how
+/// deep a recursion is, and states the maximum; but recursive functions are functions in C, so each frame is there once.
+fn stack_size(cubin: &Cubin<'_>, resources: &Resources) -> u32 {
+    let mut size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
+    if size == MAX_STACK {
+        let frames = cubin.functions().filter_map(|function| function.details(cubin).frame_size);
+        size = frames.map(|frame| u64::from(frame).next_multiple_of(FRAME_ALIGNMENT)).sum::<u64>().min(size);
+    }
     u32::try_from(size).unwrap_or(0)
 }

@@ -302,7 +302,7 @@ impl Printer<'_, '_> {
             return super::expression_wrapped(format!("({})({text})", self.type_name(ty)), 15, precedence);
         };
         let has = self.base_type(base);
-        let text = self.base_text(base, has);
+        let text = self.literal(base, 15, has).unwrap_or_else(|| self.base_text(base, has));
         if let Type::StructurePointer(id) = has
             && has != ty
             && let Some((text, member)) = self.member(&text, id, &found)

@@ -9,7 +9,7 @@ use crate::ir::{Intrinsic, Op, Operand, ValueId};
 use crate::types::{NumberKind, Type};
 
 /// Precedence of C's operators.
-const UNARY: u8 = 15;
+pub(super) const UNARY: u8 = 15;
 const PRODUCT: u8 = 13;
 const SUM: u8 = 12;
 const SHIFT: u8 = 11;
@@ -36,6 +36,9 @@ impl Printer<'_, '_> {
         }
         if wanted == Type::Float(64) && self.is_pair(id) && !self.has_variable(id) {
             return self.double_of_halves(id);
+        }
+        if let Some(text) = self.literal(id, precedence, wanted) {
+            return text;
         }
         let has = self.has_type(id);
         if let Some((before, after, inner)) = self.conversion(has, wanted) {
@@ -123,8 +126,7 @@ impl Printer<'_, '_> {
         let is_number = |ty: Type| matches!(ty, Type::Integer(..) | Type::Bool);
         let is_same_kind = has == ty || is_number(has) && is_number(ty);
         if is_same_kind || matches!(self.function.op(id), Op::Constant(_) | Op::Copy | Op::Undefined) {
-            let text = self.computed(id, 0, ty);
-            return self.literal_as(text, ty);
+            return self.computed(id, 0, ty);
         }
         match self.conversion(has, ty) {
             Some((before, after, inner)) => {
@@ -215,7 +217,10 @@ impl Printer<'_, '_> {
                 }
             },
             Op::Parameter(offset) => self.parameter(offset, width, ty, precedence),
-            Op::Symbol(_) => self.symbol(id),
+            Op::Symbol(_) => match self.literal(id, precedence, self.symbol_type(id)) {
+                Some(text) => text,
+                None => self.symbol(id),
+            },
             Op::Add if ty.is_pointer() => self.pointer(id, precedence, ty),
             Op::Add => self.sum(id, a, b, precedence, plain),
             Op::Sub | Op::Mul if self.wraps(id) => self.wrapping(id, precedence),

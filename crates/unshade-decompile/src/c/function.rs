@@ -188,8 +188,7 @@ impl Printer<'_, '_> {
             Vec::from_iter(self.language.thread.as_ref().map(|thread| thread.name.to_owned()));
         for (index, parameter) in callee.parameters.iter().enumerate() {
             let ty = type_of(parameter);
-            let text = self.value(function.input(id, index + first), 0, ty);
-            arguments.push(self.literal_as(text, ty));
+            arguments.push(self.value(function.input(id, index + first), 0, ty));
         }
         let arguments = arguments.join(", ");
         if callee.is_pointer() {

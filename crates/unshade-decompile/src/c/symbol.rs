@@ -1,5 +1,6 @@
 //! Global variables that code refers to: their declarations and initial values.
 
+use super::expression::UNARY;
 use super::language::Language;
 use super::type_name::type_name;
 use super::{GlobalKind, Printer, identifier};
@@ -61,15 +62,19 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Converts the address of a string literal, or of a byte in it, to a pointer: C++ has no conversion from `const char *`
-    /// to pointers to numbers.
-    pub(super) fn literal_as(&mut self, text: String, ty: Type) -> String {
-        if !text.starts_with('"') || !ty.is_pointer() {
-            return text;
+    /// Returns a string literal where a type is wanted; `None` for other values. C++ has no conversion from `const char *` to
+    /// pointers to numbers. `Type::Void` is wanted where any type is accepted.
+    pub(super) fn literal(&mut self, id: ValueId, precedence: u8, wanted: Type) -> Option<String> {
+        if self.has_variable(id) || !self.variable_of(id).1.is_some_and(MemoryObject::is_literal) {
+            return None;
+        }
+        let text = self.symbol(id);
+        if wanted == Type::Void {
+            return Some(text);
         }
         self.casts += 1;
-        let inner = if text.ends_with('"') { text } else { format!("({text})") };
-        format!("({}){inner}", self.type_name(ty))
+        let text = format!("({}){text}", self.type_name(wanted));
+        Some(super::expression_wrapped(text, UNARY, precedence))
     }
 
     /// Declares a variable with its initial value, and the variables and functions that this refers to.

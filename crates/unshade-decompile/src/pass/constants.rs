@@ -10,7 +10,7 @@
 
 use crate::address::Address;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, ValueId};
+use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, Value, ValueId};
 
 /// The constant bank of the program's variables.
 const USER_BANK: u8 = 3;
@@ -40,7 +40,8 @@ enum Start {
 
 /// Replaces offsets in banks by addresses in variables. Returns whether there were any.
 pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
-    let mut changed = addresses(function, objects);
+    let mut changed = cancel(function);
+    changed |= addresses(function, objects);
     for id in function.values.keys() {
         let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
         let address = function.input(id, 0);
@@ -115,12 +116,65 @@ fn contains(object: &MemoryObject<'_>, bank: u8, offset: u64) -> bool {
         && (object.offset..object.offset.saturating_add(object.size)).contains(&offset)
 }
 
+/// Returns whether a value is the lower half of the address of constant bank 3.
+fn is_low_window(function: &Function, id: ValueId) -> bool {
+    id != ValueId::NONE
+        && function.op(id) == Op::Low
+        && function.width(id) == 32
+        && function.op(function.input(id, 0)) == Op::Special(Special::ConstantWindow)
+}
+
+/// Subtracts the address of constant bank 3 from what contains it: the offset that a pointer into the bank has. Returns
+/// whether there were any.
+fn cancel(function: &mut Function) -> bool {
+    let mut changed = false;
+    for id in function.values.keys() {
+        if function.op(id) != Op::Sub || !is_low_window(function, function.input(id, 1)) {
+            continue;
+        }
+        let like = function.values[id];
+        if let Some(offset) = offset(function, function.input(id, 0), like, 0) {
+            function.replace(id, offset);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Returns what is added to the address of constant bank 3, if a value is such a sum, or a choice of some.
+fn offset(function: &mut Function, id: ValueId, like: Value, depth: u32) -> Option<ValueId> {
+    if depth > MAX_DEPTH || id == ValueId::NONE {
+        return None;
+    }
+    if is_low_window(function, id) {
+        return Some(function.constant(0, 32));
+    }
+    let [a, b, c] = [0, 1, 2].map(|index| function.input(id, index));
+    match function.op(id) {
+        Op::Add => {
+            let (sum, other) = match offset(function, a, like, depth + 1) {
+                Some(sum) => (sum, b),
+                None => (offset(function, b, like, depth + 1)?, a),
+            };
+            Some(function.raw(Op::Add, 32, like.block, like.address, &[sum, other]))
+        }
+        Op::Select => {
+            let yes = offset(function, b, like, depth + 1)?;
+            let no = offset(function, c, like, depth + 1)?;
+            Some(function.raw(Op::Select, 32, like.block, like.address, &[a, yes, no]))
+        }
+        _ => None,
+    }
+}
+
 /// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.
 fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let mut changed = false;
     // What is added to a part of a sum says where the whole sum points.
     let is_part = |function: &Function, id: ValueId| {
-        matches!(function.op(id), Op::Add | Op::Mul | Op::Shl) || function.is_replaced(id)
+        matches!(function.op(id), Op::Add | Op::Mul | Op::Shl)
+            || is_low_window(function, id)
+            || function.is_replaced(id)
     };
     let has_window = function.values.keys().any(|id| function.op(id) == Op::Special(Special::ConstantWindow));
     let users: Vec<ValueId> =
@@ -130,20 +184,33 @@ fn addresses(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let places: Vec<(ValueId, usize)> = users.iter().flat_map(|id| inputs(*id, function)).collect();
     for (id, index) in places {
         let address = function.input(id, index);
-        if address == ValueId::NONE || function.width(address) != 64 {
+        if address == ValueId::NONE {
             continue;
         }
         let found = Address::new(function, address);
-        let is_window = |base: ValueId| function.op(base) == Op::Special(Special::ConstantWindow);
-        let Some(window) = found.base.filter(|base| is_window(*base)) else { continue };
+        let window = match function.width(address) {
+            64 => found.base.filter(|base| function.op(*base) == Op::Special(Special::ConstantWindow)),
+            32 => {
+                let is_window = |term: &&(ValueId, u64)| term.1 == 1 && is_low_window(function, term.0);
+                found.terms.iter().find(is_window).map(|term| term.0)
+            }
+            _ => None,
+        };
+        let Some(window) = window else { continue };
         let start = u64::try_from(found.offset).unwrap_or(u64::MAX);
         let object = objects.iter().find(|object| contains(object, USER_BANK, start));
         if let Some(object) = object {
-            let value = function.values[id];
+            let (value, width) = (function.values[id], function.width(address));
             let symbol = function.symbol(&object.name);
-            let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
-            let back = function.constant(object.offset.wrapping_neg(), 64);
-            let base = function.raw(Op::Add, 64, BlockId::ENTRY, value.address, &[symbol, back]);
+            let mut make = |op, width, inputs: &[ValueId]| {
+                function.raw(op, width, BlockId::ENTRY, value.address, inputs)
+            };
+            let mut symbol = make(Op::Symbol(symbol), 64, &[]);
+            if width == 32 {
+                symbol = make(Op::Low, 32, &[symbol]);
+            }
+            let back = function.constant(object.offset.wrapping_neg(), width);
+            let base = function.raw(Op::Add, width, BlockId::ENTRY, value.address, &[symbol, back]);
             let address = with_base(function, address, window, base, 0);
             function.set_input(id, index, address);
             changed = true;
@@ -212,6 +279,8 @@ impl Search<'_> {
                 (Start::None, found) | (found, Start::None) => found,
             },
             Op::Copy => self.start(function.input(id, 0)),
+            // The offset of a pointer of which nothing is known.
+            Op::Sub if is_low_window(function, function.input(id, 1)) => Start::Several,
             Op::Phi => {
                 if let Some(known) = self.known.get(&id) {
                     return *known;
@@ -223,6 +292,7 @@ impl Search<'_> {
                 let entries = inputs.filter(|input| *input != id && !is_step(*input));
                 let entries: Vec<ValueId> =
                     entries.map(|input| self.stepped(input).unwrap_or(input)).collect();
+                let entries = self.without_later(&entries);
                 let found = entries.into_iter().map(|input| self.start(input)).collect::<Vec<_>>();
                 let found = self.merged(&found);
                 self.known.insert(id, found);
@@ -234,6 +304,17 @@ impl Search<'_> {
             }
             _ => Start::None,
         }
+    }
+
+    /// Returns values without those that are another one plus a constant: elements that follow it.
+    fn without_later(&self, values: &[ValueId]) -> Vec<ValueId> {
+        let function = self.function;
+        let is_later = |value: &ValueId| {
+            let is_sum =
+                function.op(*value) == Op::Add && function.number(function.input(*value, 1)).is_some();
+            is_sum && values.contains(&function.input(*value, 0))
+        };
+        values.iter().copied().filter(|value| !is_later(value)).collect()
     }
 
     /// Returns whether a value is a phi plus something: its value in the next round of the loop.

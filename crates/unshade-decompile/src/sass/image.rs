@@ -136,7 +136,8 @@ impl Lifter<'_> {
         if let Some(found) = found {
             return Some((Some(self.symbol(&found.name)), None));
         }
-        let offset = u32::try_from(offset.checked_sub(PARAMETERS)?).ok()?;
+        // The parameters of a device function are in registers.
+        let offset = u32::try_from(offset.checked_sub(PARAMETERS)?).ok().filter(|_| self.is_kernel)?;
         Some((None, Some(self.leaf(Op::Parameter(offset), 64))))
     }
 

@@ -14,7 +14,7 @@ use super::Source;
 use super::flow::{self, Flow, Node};
 use super::functions::Functions;
 use super::lifter::Lifter;
-use super::{runtime_calls, stack};
+use super::{pointers, runtime_calls, stack};
 use crate::DecompileError;
 use crate::ir::{BlockId, End, Function, NoteId};
 use unshade_sass::listing::Word;
@@ -51,6 +51,7 @@ pub(super) fn lift(
     if !source.is_kernel {
         stack::run(&mut function, source.code.local_size);
     }
+    pointers::run(&mut function, source.is_kernel);
     let written = (0..).zip(lifter.written).filter(|register| register.1).map(|register| register.0);
     Ok((function, written.collect()))
 }

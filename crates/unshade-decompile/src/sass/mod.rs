@@ -20,6 +20,7 @@ mod lift;
 mod lifter;
 mod locals;
 mod machine;
+mod pointers;
 mod recursion;
 mod routine;
 mod runtime_calls;

@@ -61,6 +61,21 @@ fn image_object<'a>(symbol: &Symbol<'a>, is_texture: bool, offset: u64) -> Memor
     }
 }
 
+/// Returns the textures and surfaces in constant bank 0 of all kernels. Device functions read the bank of the kernel that
+/// calls them; where kernels differ, no function can.
+fn images_of_kernels<'a>(cubin: &Cubin<'a>) -> Vec<MemoryObject<'a>> {
+    let mut at: BTreeMap<u64, Vec<MemoryObject<'a>>> = BTreeMap::new();
+    for function in cubin.functions().filter(|function| function.symbol.is_kernel()) {
+        for (section, relocation) in function.relocations(cubin) {
+            if let Some(image) = image(cubin, section, &relocation) {
+                at.entry(image.offset).or_default().push(image);
+            }
+        }
+    }
+    let are_same = |images: &Vec<MemoryObject<'a>>| images.iter().all(|image| image.name == images[0].name);
+    at.into_values().filter(are_same).filter_map(|images| images.into_iter().next()).collect()
+}
+
 /// Maximum number of variables that are passed to the decompiler.
 const MAX_VARIABLES: usize = 4096;
 
@@ -80,6 +95,7 @@ pub(super) struct CubinSymbols<'a> {
     /// The constant banks of the kernels that call a device function, by its name: linked code reads its literals there.
     banks_of_callers: BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>>,
     variables: Vec<MemoryObject<'a>>,
+    images_of_kernels: Vec<MemoryObject<'a>>,
     /// The functions, by the section of their code.
     functions: BTreeMap<u32, Vec<InnerFunction>>,
     /// The names in C of the functions whose addresses are in variables or in code.
@@ -145,7 +161,9 @@ impl<'a> CubinSymbols<'a> {
                 });
             }
         }
-        Self { layout, banks, banks_of_callers: banks_of_callers(cubin), variables, functions, pointed }
+        let images_of_kernels = images_of_kernels(cubin);
+        let banks_of_callers = banks_of_callers(cubin);
+        Self { layout, banks, banks_of_callers, variables, images_of_kernels, functions, pointed }
     }
 
     /// Returns whether there are other functions in the section of one.
@@ -373,6 +391,9 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
                 None => String::new(),
             };
             relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
+        }
+        if images.is_empty() && !function.symbol.is_kernel() {
+            images.clone_from(&cubin_symbols.images_of_kernels);
         }
         let functions = cubin_symbols.functions.get(&code).map_or(&[][..], Vec::as_slice);
         Self { relocations, has_functions, images, cubin_symbols, functions, entry: function.symbol.value }

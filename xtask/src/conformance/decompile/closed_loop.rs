@@ -546,11 +546,16 @@ impl Kernel {
             let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
             let what = match &found.result {
                 Err(reason) => reason.to_string(),
-                Ok(()) if expected.buffers().iter().zip(found.buffers()).all(equal) => {
-                    launches += 1;
-                    continue;
+                Ok(()) if !expected.buffers().iter().zip(found.buffers()).all(equal) => {
+                    "other contents of a buffer".to_owned()
                 }
-                Ok(()) => "other contents of a buffer".to_owned(),
+                Ok(()) => match original.different_variable(&expected, &other, &found) {
+                    Some(name) => format!("other contents of the variable {name}"),
+                    None => {
+                        launches += 1;
+                        continue;
+                    }
+                },
             };
             match original.reason_to_differ(&self.name, &fields, filling) {
                 Some(why) => last = format!("undefined: {why}"),

@@ -49,7 +49,19 @@ impl Lifter<'_> {
             }
         }
         let block = self.block;
-        self.builder.read(block, variable)
+        let value = self.builder.read(block, variable);
+        self.on_side(value)
+    }
+
+    /// Returns what a value is where the guard of the region is known: one of two that the guard selects.
+    fn on_side(&self, value: ValueId) -> ValueId {
+        let function = &self.builder.function;
+        let input = match (&self.region, self.side) {
+            (Some(region), Side::Then) if function.input(value, 0) == region.guard => 1,
+            (Some(region), Side::Else) if function.input(value, 0) == region.guard => 2,
+            _ => return value,
+        };
+        if function.op(value) == Op::Select { function.input(value, input) } else { value }
     }
 
     /// Writes a variable that the instruction names.
