@@ -39,7 +39,7 @@ fn compared(name: &str, kernels: usize) -> String {
 
 #[test]
 fn pointers_to_constant_memory_are_passed() {
-    let text = compared("relocatable", 6);
+    let text = compared("relocatable", 9);
     assert!(text.contains("(unsigned char *)\"hello\""), "{text}");
     // Copies of functions for constant memory read through their parameters.
     assert!(!text.contains("constant_window"), "{text}");

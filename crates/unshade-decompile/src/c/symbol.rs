@@ -16,9 +16,12 @@ impl Printer<'_, '_> {
         (name, self.module.objects.iter().find(|variable| variable.name == name))
     }
 
-    /// Returns the type of a variable as a pointer to its accesses.
+    /// Returns the type of a variable as a pointer to its accesses. The address of a function is a number.
     pub(super) fn symbol_type(&self, id: ValueId) -> Type {
         let (name, variable) = self.variable_of(id);
+        if variable.is_none() && self.is_function(name) {
+            return Type::Integer(64, false);
+        }
         if variable.is_some_and(|variable| !variable.pointers.is_empty()) {
             return Type::Pointer(64, NumberKind::Unsigned);
         }
@@ -32,6 +35,11 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Returns whether a name is that of a function whose address is taken.
+    fn is_function(&self, name: &str) -> bool {
+        self.module.pointed.iter().any(|callee| callee.name == name)
+    }
+
     /// Returns the type of a declared variable's elements.
     fn known_element(&self, safe: &str) -> Option<Type> {
         self.elements.get(safe).or_else(|| self.known_elements.get(safe)).copied()
@@ -41,7 +49,7 @@ impl Printer<'_, '_> {
     pub(super) fn symbol(&mut self, id: ValueId) -> String {
         let (name, variable) = self.variable_of(id);
         let element = self.symbol_type(id).target().unwrap_or(Type::Integer(8, false));
-        if variable.is_none() && self.module.pointed.iter().any(|callee| callee.name == name) {
+        if variable.is_none() && self.is_function(name) {
             let name = name.to_owned();
             return self.address_of(&name, 0);
         }

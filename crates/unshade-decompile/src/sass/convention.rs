@@ -13,8 +13,9 @@
 //! values across a call (`-rdc=true`). Functions that are neither recursive nor called from elsewhere have conventions of
 //! their own; `flow` follows their calls.
 
+use super::functions::Functions;
 use super::lifter::{BARRIER, FIRST_FLAG, Lifter};
-use crate::ir::{Callee, Op, Parameter, Space, ValueId};
+use crate::ir::{Callee, Function, Op, Parameter, Space, ValueId};
 
 /// The stack pointer.
 pub(super) const STACK_POINTER: u32 = 1;
@@ -47,6 +48,25 @@ pub(super) fn changed() -> impl Iterator<Item = u32> {
 pub(super) fn unknown_callee(name: &str) -> Callee {
     let parameters = (0..u32::from(WORDS)).map(Parameter::word);
     Callee { name: name.to_owned(), parameters: parameters.collect(), words: WORDS, result: None }
+}
+
+/// Sets the arguments that calls through pointers leave undefined: of the functions that a pointer may refer to, it refers to
+/// one that takes less.
+pub(super) fn settle_pointer_calls(function: &mut Function, functions: &Functions) {
+    for id in function.values.keys() {
+        let Op::Invoke(callee) = function.op(id) else { continue };
+        let callee = function.callees[callee].clone();
+        if !callee.is_pointer() {
+            continue;
+        }
+        for (index, parameter) in (1..).zip(&callee.parameters) {
+            let is_undefined = function.op(function.input(id, index)) == Op::Undefined;
+            if is_undefined && functions.pointed().any(|target| !functions.needs(target, parameter)) {
+                let unset = function.constant(0, function.width(function.input(id, index)));
+                function.set_input(id, index, unset);
+            }
+        }
+    }
 }
 
 impl Lifter<'_> {

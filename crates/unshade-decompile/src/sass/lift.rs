@@ -14,7 +14,7 @@ use super::Source;
 use super::flow::{self, Flow, Node};
 use super::functions::Functions;
 use super::lifter::Lifter;
-use super::{pointers, runtime_calls, stack};
+use super::{convention, pointers, runtime_calls, stack};
 use crate::DecompileError;
 use crate::ir::{BlockId, End, Function, NoteId};
 use unshade_sass::listing::Word;
@@ -52,6 +52,7 @@ pub(super) fn lift(
         stack::run(&mut function, source.code.local_size);
     }
     pointers::run(&mut function, source.is_kernel);
+    convention::settle_pointer_calls(&mut function, functions);
     let written = (0..).zip(lifter.written).filter(|register| register.1).map(|register| register.0);
     Ok((function, written.collect()))
 }

@@ -270,7 +270,11 @@ fn pointer_tables(cubin: &Cubin<'_>, pointed: &mut BTreeSet<String>) -> BTreeMap
             let is_address = match Role::of(&section).0 {
                 Role::Global => true,
                 Role::Constant(_) => Role::of(&section).1.is_empty(),
-                Role::Code => part(relocation.kind) == AddressPart::High,
+                // A jump needs only the lower half. In its own section, a function has return addresses.
+                Role::Code => {
+                    part(relocation.kind) == AddressPart::High
+                        || is_lower_half(relocation.kind) && u32::from(symbol.section) != target
+                }
                 _ => false,
             };
             if is_function && is_address {
@@ -285,12 +289,20 @@ fn pointer_tables(cubin: &Cubin<'_>, pointed: &mut BTreeSet<String>) -> BTreeMap
     found
 }
 
+/// Returns whether a relocation inserts the lower half of an address, rather than an address of 32 bits or a target.
+fn is_lower_half(kind: RelocationType) -> bool {
+    matches!(
+        kind,
+        RelocationType::CUDA_ABS32_LO_23
+            | RelocationType::CUDA_ABS32_LO_26
+            | RelocationType::CUDA_ABS32_LO_20
+    )
+}
+
 /// Returns the part of an address that a relocation inserts.
 fn part(kind: RelocationType) -> AddressPart {
     match kind {
-        RelocationType::CUDA_ABS32_LO_23
-        | RelocationType::CUDA_ABS32_LO_26
-        | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
+        kind if is_lower_half(kind) => AddressPart::Low,
         RelocationType::CUDA_ABS32_HI_23
         | RelocationType::CUDA_ABS32_HI_26
         | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
