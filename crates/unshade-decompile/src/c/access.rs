@@ -1,6 +1,7 @@
 //! Memory accesses in C: `base[index]`, parameters.
 
 use super::Printer;
+use super::expression::UNARY;
 use super::member::address_of_member;
 use super::spelling::Word;
 use super::type_name::type_name;
@@ -302,7 +303,7 @@ impl Printer<'_, '_> {
             return super::expression_wrapped(format!("({})({text})", self.type_name(ty)), 15, precedence);
         };
         let has = self.base_type(base);
-        let text = self.literal(base, 15, has).unwrap_or_else(|| self.base_text(base, has));
+        let text = self.literal(base, UNARY, has).unwrap_or_else(|| self.base_text(base, has));
         if let Type::StructurePointer(id) = has
             && has != ty
             && let Some((text, member)) = self.member(&text, id, &found)

@@ -95,17 +95,14 @@ impl Accesses {
     /// Returns whether the pointers lead to elements of this size, and several places in them are accessed.
     pub(super) fn are_elements(&self, size: u32) -> bool {
         const MIN_PLACES: usize = 5;
-        let mut steps = self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
+        let steps = || self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
         let places: BTreeSet<i64> =
             self.list.iter().map(|access| access.offset.rem_euclid(i64::from(size))).collect();
-        places.len() >= MIN_PLACES
-            && steps.all(|step| step.is_multiple_of(u64::from(size)) || self.is_inside(*step, size))
-    }
-
-    /// Returns whether a step leads to another place in an element, of which others have this size.
-    fn is_inside(&self, step: u64, size: u32) -> bool {
-        let mut all = self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
-        step < u64::from(size) && all.any(|other| *other > 0 && other.is_multiple_of(u64::from(size)))
+        let size = u64::from(size);
+        // A smaller step leads to another place in an element, if others lead to other elements.
+        let has_elements = steps().any(|step| *step > 0 && step.is_multiple_of(size));
+        let is_right = |step: &u64| step.is_multiple_of(size) || *step < size && has_elements;
+        places.len() >= MIN_PLACES && steps().all(is_right)
     }
 
     /// Returns whether a pointer to a vector type can lead to all of these elements, whose vectors must be aligned: code

@@ -8,9 +8,10 @@
 //! select are in different variables, the load is not expressible. Code compiled with -G adds the offset to the address
 //! of the bank, also to pass it to a function.
 
+use super::windows::Offsets;
 use crate::address::Address;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, Value, ValueId};
+use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, ValueId};
 
 /// The constant bank of the program's variables.
 const USER_BANK: u8 = 3;
@@ -133,38 +134,13 @@ fn cancel(function: &mut Function) -> bool {
             continue;
         }
         let like = function.values[id];
-        if let Some(offset) = offset(function, function.input(id, 0), like, 0) {
+        let mut offsets = Offsets::new(&is_low_window, like);
+        if let Some(offset) = offsets.of(function, function.input(id, 0), MAX_DEPTH) {
             function.replace(id, offset);
             changed = true;
         }
     }
     changed
-}
-
-/// Returns what is added to the address of constant bank 3, if a value is such a sum, or a choice of some.
-fn offset(function: &mut Function, id: ValueId, like: Value, depth: u32) -> Option<ValueId> {
-    if depth > MAX_DEPTH || id == ValueId::NONE {
-        return None;
-    }
-    if is_low_window(function, id) {
-        return Some(function.constant(0, 32));
-    }
-    let [a, b, c] = [0, 1, 2].map(|index| function.input(id, index));
-    match function.op(id) {
-        Op::Add => {
-            let (sum, other) = match offset(function, a, like, depth + 1) {
-                Some(sum) => (sum, b),
-                None => (offset(function, b, like, depth + 1)?, a),
-            };
-            Some(function.raw(Op::Add, 32, like.block, like.address, &[sum, other]))
-        }
-        Op::Select => {
-            let yes = offset(function, b, like, depth + 1)?;
-            let no = offset(function, c, like, depth + 1)?;
-            Some(function.raw(Op::Select, 32, like.block, like.address, &[a, yes, no]))
-        }
-        _ => None,
-    }
 }
 
 /// Replaces addresses in constant bank 3 by addresses in its variables. Returns whether there were any.

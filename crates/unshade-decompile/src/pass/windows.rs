@@ -10,6 +10,7 @@
 //! becomes one of whole addresses, as that of a pointer is.
 
 use crate::address::Address;
+use crate::ir::hash::FastMap;
 use crate::ir::{Function, Op, Space, Value, ValueId};
 
 /// Maximum depth of the sum that is an address.
@@ -19,7 +20,7 @@ const MAX_DEPTH: u32 = 16;
 const MAX_CHOICES: u32 = 6;
 
 /// The bits of an address in a window.
-const INSIDE: u64 = 0xff_ffff;
+pub(crate) const INSIDE: u64 = 0xff_ffff;
 
 /// Turns accesses of local memory at the lower bits of a generic address into accesses through that address. A device
 /// function that knows that its caller passes the address of a local variable accesses local memory directly; but in C its
@@ -97,12 +98,12 @@ pub fn run(function: &mut Function) -> bool {
 /// Replaces the extension of a phi of addresses in windows by a phi of whole addresses. Returns whether it was one.
 fn widen_choice(function: &mut Function, id: ValueId) -> bool {
     let phi = function.input(id, 0);
-    let is_choice = function.op(phi) == Op::Phi && function.width(phi) == 32 && function.width(id) == 64;
+    if function.op(phi) != Op::Phi || function.width(phi) != 32 || function.width(id) != 64 {
+        return false;
+    }
     let count = function.inputs(phi).len();
     let place = |index| in_window(function, function.input(phi, index));
-    let Some(places) = (0..count).map(place).collect::<Option<Vec<_>>>().filter(|_| is_choice) else {
-        return false;
-    };
+    let Some(places) = (0..count).map(place).collect::<Option<Vec<_>>>() else { return false };
     let Value { block, address, .. } = function.values[phi];
     let predecessors = function.blocks[block].predecessors.clone();
     let mut inputs = Vec::with_capacity(count);
@@ -143,7 +144,10 @@ fn unmask(function: &mut Function, id: ValueId) -> bool {
     }
     let like = function.values[id];
     let inner = function.input(masked, 0);
-    let Some(mut offset) = offset(function, inner, space, like, 0) else { return false };
+    let is_start = |function: &Function, id| is_start(function, id, space);
+    let Some(mut offset) = Offsets::new(&is_start, like).of(function, inner, MAX_CHOICES) else {
+        return false;
+    };
     if let Some(added) = added {
         let added = function.constant(added, 32);
         offset = function.raw(Op::Add, 32, like.block, like.address, &[offset, added]);
@@ -152,27 +156,54 @@ fn unmask(function: &mut Function, id: ValueId) -> bool {
     true
 }
 
-/// Returns what is added to the start of a window, if a 32-bit value is such a sum, or a choice of some.
-fn offset(function: &mut Function, id: ValueId, space: Space, like: Value, depth: u32) -> Option<ValueId> {
-    if depth > MAX_CHOICES || function.width(id) != 32 {
-        return None;
+/// Returns whether a value is the start of the window of a memory.
+fn is_start(function: &Function, id: ValueId, space: Space) -> bool {
+    matches!(function.op(id), Op::Special(special) if special.window() == Some(space))
+}
+
+/// What 32-bit values are added to the start of a memory.
+pub(super) struct Offsets<'s> {
+    /// Returns whether a value is the start.
+    is_start: &'s dyn Fn(&Function, ValueId) -> bool,
+    /// The value for which offsets are computed.
+    like: Value,
+    /// The offsets of values that were visited, with the depth that was left.
+    known: FastMap<(ValueId, u32), Option<ValueId>>,
+}
+
+impl<'s> Offsets<'s> {
+    pub(super) fn new(is_start: &'s dyn Fn(&Function, ValueId) -> bool, like: Value) -> Self {
+        Self { is_start, like, known: FastMap::default() }
     }
-    let [a, b, c] = [0, 1, 2].map(|index| function.input(id, index));
-    match function.op(id) {
-        Op::Special(special) if special.window() == Some(space) => Some(function.constant(0, 32)),
-        Op::Add => {
-            let (sum, other) = match offset(function, a, space, like, depth + 1) {
-                Some(sum) => (sum, b),
-                None => (offset(function, b, space, like, depth + 1)?, a),
-            };
-            Some(function.raw(Op::Add, 32, like.block, like.address, &[sum, other]))
+
+    /// Returns what is added to the start, if a value is such a sum, or a choice of some, of at most this depth.
+    pub(super) fn of(&mut self, function: &mut Function, id: ValueId, depth: u32) -> Option<ValueId> {
+        if id == ValueId::NONE || function.width(id) != 32 {
+            return None;
         }
-        Op::Select => {
-            let yes = offset(function, b, space, like, depth + 1)?;
-            let no = offset(function, c, space, like, depth + 1)?;
-            Some(function.raw(Op::Select, 32, like.block, like.address, &[a, yes, no]))
+        if let Some(known) = self.known.get(&(id, depth)) {
+            return *known;
         }
-        _ => None,
+        let found = self.find(function, id, depth);
+        self.known.insert((id, depth), found);
+        found
+    }
+
+    fn find(&mut self, function: &mut Function, id: ValueId, depth: u32) -> Option<ValueId> {
+        if (self.is_start)(function, id) {
+            return Some(function.constant(0, 32));
+        }
+        let depth = depth.checked_sub(1)?;
+        let [a, b, c] = [0, 1, 2].map(|index| function.input(id, index));
+        let inputs = match function.op(id) {
+            Op::Add => match self.of(function, a, depth) {
+                Some(sum) => vec![sum, b],
+                None => vec![self.of(function, b, depth)?, a],
+            },
+            Op::Select => vec![a, self.of(function, b, depth)?, self.of(function, c, depth)?],
+            _ => return None,
+        };
+        Some(function.raw(function.op(id), 32, self.like.block, self.like.address, &inputs))
     }
 }
 
@@ -228,8 +259,8 @@ mod tests {
     #[test]
     fn a_choice_of_addresses_has_64_bits() {
         let text = "kernel \"f\" shared 0 local 16\nb0 @0x0:\n    v0:32 = special local_window\n    v1:32 = add v0, \
-                    8:32\n    v2:1 = parameter 0\n    branch v2, b1, b2\nb1 @0x8 <- b0:\n    goto b2\nb2 @0x10 <- b0, b1:\n    v3:32 = \
-                    phi v1, v0\n    v4:64 = zero_extend v3\n    store.generic v4, 7:32\n    return\n";
+                    8:32\n    v2:1 = parameter 0\n    branch v2, b1, b2\nb1 @0x8 <- b0:\n    goto \
+                    b2\nb2 @0x10 <- b0, b1:\n    v3:32 = phi v1, v0\n    v4:64 = zero_extend v3\n    store.generic v4, 7:32\n    return\n";
         let mut function = parse(text).expect("it is a module").function;
         assert!(run(&mut function));
         let text = function.to_string();
