@@ -7,7 +7,7 @@
 
 use crate::ir::{Member, NO_ADDRESS, Structure};
 use crate::types::{NumberKind, Type};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Maximum number of members of a structure that is inferred.
 const MAX_MEMBERS: usize = 256;
@@ -96,8 +96,10 @@ impl Accesses {
     pub(super) fn are_elements(&self, size: u32) -> bool {
         const MIN_PLACES: usize = 5;
         let steps = || self.list.iter().flat_map(|access| &access.scales).chain(&self.strides);
-        let places: BTreeSet<i64> =
-            self.list.iter().map(|access| access.offset.rem_euclid(i64::from(size))).collect();
+        let place = |access: &Access| access.offset.rem_euclid(i64::from(size));
+        let mut places: Vec<i64> = self.list.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
         let size = u64::from(size);
         // A smaller step leads to another place in an element, if others lead to other elements.
         let has_elements = steps().any(|step| *step > 0 && step.is_multiple_of(size));

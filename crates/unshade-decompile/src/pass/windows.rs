@@ -167,13 +167,13 @@ pub(super) struct Offsets<'s> {
     is_start: &'s dyn Fn(&Function, ValueId) -> bool,
     /// The value for which offsets are computed.
     like: Value,
-    /// The offsets of values that were visited, with the depth that was left.
-    known: FastMap<(ValueId, u32), Option<ValueId>>,
+    /// The offsets of values that were visited, by the depth that was left; [`ValueId::NONE`] if there is none.
+    known: Vec<FastMap<ValueId, ValueId>>,
 }
 
 impl<'s> Offsets<'s> {
     pub(super) fn new(is_start: &'s dyn Fn(&Function, ValueId) -> bool, like: Value) -> Self {
-        Self { is_start, like, known: FastMap::default() }
+        Self { is_start, like, known: Vec::new() }
     }
 
     /// Returns what is added to the start, if a value is such a sum, or a choice of some, of at most this depth.
@@ -181,11 +181,15 @@ impl<'s> Offsets<'s> {
         if id == ValueId::NONE || function.width(id) != 32 {
             return None;
         }
-        if let Some(known) = self.known.get(&(id, depth)) {
-            return *known;
+        let index = depth as usize;
+        if self.known.len() <= index {
+            self.known.resize_with(index + 1, FastMap::default);
+        }
+        if let Some(known) = self.known[index].get(&id) {
+            return Some(*known).filter(|known| *known != ValueId::NONE);
         }
         let found = self.find(function, id, depth);
-        self.known.insert((id, depth), found);
+        self.known[index].insert(id, found.unwrap_or(ValueId::NONE));
         found
     }
 

@@ -8,7 +8,6 @@
 
 use crate::ir::{Function, IdVec, Op, Space, Special, ValueId, ValueMap};
 use crate::pass::windows::INSIDE;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The constant bank of the program's variables.
 const USER_BANK: Space = Space::Constant(3);
@@ -24,11 +23,10 @@ enum Offset {
     Mixed,
 }
 
-/// The pointers, by their offsets in the memory to which they lead.
-type Pointers = BTreeMap<ValueId, Pointer>;
-
 /// A pointer, and the memory to which it leads.
 struct Pointer {
+    /// Its offset in the memory.
+    offset: ValueId,
     space: Space,
     /// All of its 64 bits.
     whole: ValueId,
@@ -37,7 +35,7 @@ struct Pointer {
 /// Makes accesses at the offset of a pointer go through the pointer. A kernel has no pointers to local memory but its own.
 pub(super) fn run(function: &mut Function, is_kernel: bool) {
     let mut offsets: ValueMap<Offset> = IdVec::filled(Offset::Plain, function.values.len());
-    let mut pointers = Pointers::new();
+    let mut pointers: Vec<Pointer> = Vec::new();
     for id in offsets.keys() {
         if function.is_replaced(id) {
             continue;
@@ -47,7 +45,7 @@ pub(super) fn run(function: &mut Function, is_kernel: bool) {
             continue;
         };
         offsets[id] = Offset::Of(id);
-        pointers.insert(id, Pointer { space, whole: whole(function, low, halves) });
+        pointers.push(Pointer { offset: id, space, whole: whole(function, low, halves) });
     }
     if pointers.is_empty() {
         return;
@@ -56,12 +54,12 @@ pub(super) fn run(function: &mut Function, is_kernel: bool) {
     let shared = shared(function, &offsets, &pointers);
     let ids: Vec<ValueId> = offsets.keys().filter(|id| !function.is_replaced(*id)).collect();
     for id in ids {
-        let Some((start, pointer)) = accessed(function, &offsets, &pointers, id) else { continue };
+        let Some(pointer) = accessed(function, &offsets, &pointers, id) else { continue };
         let (offset, like) = (function.input(id, 0), function.values[id]);
         let mut make =
             |op, width, inputs: &[ValueId]| function.raw(op, width, like.block, like.address, inputs);
-        let is_shared = shared.contains(&start);
-        let index = if is_shared { make(Op::Sub, 32, &[offset, start]) } else { offset };
+        let start = pointer.offset;
+        let index = if shared[start] { make(Op::Sub, 32, &[offset, start]) } else { offset };
         let index = make(Op::SignExtend, 64, &[index]);
         let address = make(Op::Add, 64, &[pointer.whole, index]);
         let mut inputs = function.inputs(id).to_vec();
@@ -74,23 +72,23 @@ pub(super) fn run(function: &mut Function, is_kernel: bool) {
         function.set_op(id, op, &inputs);
     }
     // Where nothing else depends on it, an index starts at 0.
-    for start in pointers.into_keys().filter(|start| !shared.contains(start)) {
+    for pointer in pointers.into_iter().filter(|pointer| !shared[pointer.offset]) {
         let zero = function.constant(0, 32);
-        function.replace(start, zero);
+        function.replace(pointer.offset, zero);
     }
 }
 
-/// Returns the pointer through which an access of its memory goes, and its offset.
+/// Returns the pointer through which an access of its memory goes. Pointers are in the order of their offsets.
 fn accessed<'p>(
     function: &Function,
     offsets: &ValueMap<Offset>,
-    pointers: &'p Pointers,
+    pointers: &'p [Pointer],
     id: ValueId,
-) -> Option<(ValueId, &'p Pointer)> {
+) -> Option<&'p Pointer> {
     let (Op::Load(space) | Op::Store(space)) = function.op(id) else { return None };
     let Some(&Offset::Of(offset)) = offsets.get(function.input(id, 0)) else { return None };
-    let pointer = pointers.get(&offset).filter(|pointer| pointer.space == space)?;
-    Some((offset, pointer))
+    let index = pointers.partition_point(|pointer| pointer.offset < offset);
+    pointers.get(index).filter(|pointer| pointer.offset == offset && pointer.space == space)
 }
 
 /// Returns the memory in which a value is the offset of a pointer, and the lower half of the pointer.
@@ -195,9 +193,9 @@ fn derived(function: &Function, offsets: &ValueMap<Offset>, id: ValueId, is_fina
     }
 }
 
-/// Returns the offsets of pointers on which something else depends than accesses through the one pointer.
-fn shared(function: &Function, offsets: &ValueMap<Offset>, pointers: &Pointers) -> BTreeSet<ValueId> {
-    let mut shared = BTreeSet::new();
+/// Returns which values are offsets of pointers on which something else depends than accesses through the one pointer.
+fn shared(function: &Function, offsets: &ValueMap<Offset>, pointers: &[Pointer]) -> ValueMap<bool> {
+    let mut shared = IdVec::filled(false, function.values.len());
     let used = function.used();
     let mut use_by = |input: ValueId, user: Option<(ValueId, usize)>| {
         let Some(&Offset::Of(offset)) = offsets.get(function.resolve(input)) else { return };
@@ -206,7 +204,7 @@ fn shared(function: &Function, offsets: &ValueMap<Offset>, pointers: &Pointers) 
                 || index == 0 && accessed(function, offsets, pointers, user).is_some()
         });
         if !is_same {
-            shared.insert(offset);
+            shared[offset] = true;
         }
     };
     for id in offsets.keys().filter(|id| used[*id]) {

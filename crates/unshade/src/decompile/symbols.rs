@@ -64,16 +64,21 @@ fn image_object<'a>(symbol: &Symbol<'a>, is_texture: bool, offset: u64) -> Memor
 /// Returns the textures and surfaces in constant bank 0 of all kernels. Device functions read the bank of the kernel that
 /// calls them; where kernels differ, no function can.
 fn images_of_kernels<'a>(cubin: &Cubin<'a>) -> Vec<MemoryObject<'a>> {
-    let mut at: BTreeMap<u64, Vec<MemoryObject<'a>>> = BTreeMap::new();
+    // In the order of their offsets; without a name where kernels differ.
+    let mut found: Vec<MemoryObject<'a>> = Vec::new();
     for function in cubin.functions().filter(|function| function.symbol.is_kernel()) {
         for (section, relocation) in function.relocations(cubin) {
-            if let Some(image) = image(cubin, section, &relocation) {
-                at.entry(image.offset).or_default().push(image);
+            let Some(image) = image(cubin, section, &relocation) else { continue };
+            let index = found.partition_point(|other| other.offset < image.offset);
+            match found.get_mut(index).filter(|other| other.offset == image.offset) {
+                Some(other) if other.name != image.name => other.name = Cow::default(),
+                Some(_) => {}
+                None => found.insert(index, image),
             }
         }
     }
-    let are_same = |images: &Vec<MemoryObject<'a>>| images.iter().all(|image| image.name == images[0].name);
-    at.into_values().filter(are_same).filter_map(|images| images.into_iter().next()).collect()
+    found.retain(|image| !image.name.is_empty());
+    found
 }
 
 /// Maximum number of variables that are passed to the decompiler.
