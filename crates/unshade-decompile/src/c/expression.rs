@@ -105,8 +105,7 @@ impl Printer<'_, '_> {
             Op::Invoke(callee) => self.function.callees[callee].result_type(),
             Op::Result(_) => self.types.of[a].word(),
             Op::Select => match self.types.of[id] {
-                // A sum without a type of its own has that of its operands.
-                Type::Integer(..) => self.types.of[id],
+                ty @ Type::Integer(bits, _) if bits >= 32 => self.choice_type(id, ty),
                 ty => ty,
             },
             _ => self.types.of[id],
@@ -186,6 +185,42 @@ impl Printer<'_, '_> {
         Type::Integer(width.max(32), has_sign)
     }
 
+    /// Returns an alternative of a choice. One that is a choice itself may have the other sign.
+    fn alternative(&mut self, id: ValueId, precedence: u8, wanted: Type) -> String {
+        match wanted {
+            Type::Integer(..) if self.is_choice(id) => self.operand(id, precedence, wanted),
+            _ => self.value(id, precedence, wanted),
+        }
+    }
+
+    /// Returns whether a value is printed as a choice.
+    fn is_choice(&self, id: ValueId) -> bool {
+        self.function.op(id) == Op::Select && !self.has_variable(id)
+    }
+
+    /// Returns the type that C gives a choice of two integers where a type is wanted: literals have their own.
+    fn choice_type(&self, id: ValueId, wanted: Type) -> Type {
+        let alternative = |index: usize| {
+            let input = self.function.input(id, index);
+            match (self.function.number(input), wanted) {
+                (Some(number), Type::Integer(_, sign)) => {
+                    literal_type(number, self.function.width(input), sign)
+                }
+                _ if !self.is_choice(input) && self.conversion(self.has_type(input), wanted).is_some() => {
+                    wanted
+                }
+                _ => self.promoted(input, self.function.width(id)),
+            }
+        };
+        match (alternative(1), alternative(2)) {
+            (Type::Integer(bits, sign), Type::Integer(others, other)) if bits == others => {
+                Type::Integer(bits, sign && other)
+            }
+            (first, second) if first.bits() > second.bits() => first,
+            (_, second) => second,
+        }
+    }
+
     /// Returns an operator with its inputs.
     pub(super) fn computed(&mut self, id: ValueId, precedence: u8, ty: Type) -> String {
         let op = self.function.op(id);
@@ -245,6 +280,7 @@ impl Printer<'_, '_> {
             Op::SignedLess => self.compare("<", RELATION, a, b, precedence, Some(true)),
             Op::SignedLessEqual => self.compare("<=", RELATION, a, b, precedence, Some(true)),
             Op::Carry => {
+                let (a, b) = if self.function.number(a).is_some() { (b, a) } else { (a, b) };
                 let bits = Type::Integer(self.function.width(a), false);
                 let sum = self.binary("+", SUM, a, b, RELATION + 1, bits);
                 let first = self.value(a, RELATION + 1, bits);
@@ -342,8 +378,8 @@ impl Printer<'_, '_> {
             }
             Op::Select => {
                 let condition = self.value(a, CHOICE + 1, Type::Bool);
-                let yes = self.value(b, CHOICE + 1, ty);
-                let no = self.value(self.function.input(id, 2), CHOICE, ty);
+                let yes = self.alternative(b, CHOICE + 1, ty);
+                let no = self.alternative(self.function.input(id, 2), CHOICE, ty);
                 wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, precedence)
             }
             Op::Load(space) => self.lvalue(space, a, ty, self.is_volatile(id)).0,
@@ -467,7 +503,7 @@ impl Printer<'_, '_> {
         };
         let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
         let width = self.function.width(id);
-        let left = self.value(a, level, Type::Integer(width, false));
+        let left = self.unsigned(a, level);
         if operator == "+"
             && let Some(number) = self.subtracted(b)
         {
@@ -475,6 +511,21 @@ impl Printer<'_, '_> {
         }
         let right = self.operand(b, level + 1, self.loose(width));
         wrapped([&left, " ", operator, " ", &right].concat(), level, precedence)
+    }
+
+    /// Returns a value as an operand whose type is unsigned in C.
+    fn unsigned(&mut self, id: ValueId, precedence: u8) -> String {
+        let ty = Type::Integer(self.function.width(id).max(32), false);
+        match self.function.number(id) {
+            Some(_) => {
+                let text = self.value(id, precedence, ty);
+                let suffix =
+                    if text.ends_with(['u', 'l']) { "" } else { ["u", "ull"][usize::from(ty.bits() > 32)] };
+                text + suffix
+            }
+            None if self.has_type(id) == Type::Bool => self.cast(id, ty, precedence, Type::Bool),
+            None => self.value(id, precedence, ty),
+        }
     }
 
     fn sum(&mut self, id: ValueId, a: ValueId, b: ValueId, precedence: u8, plain: Type) -> String {
@@ -522,14 +573,22 @@ impl Printer<'_, '_> {
         if let (Some(number), 64) = (self.function.number(a), width) {
             // A C literal has only as many bits as it needs.
             self.helper(name);
-            let suffix =
-                if operator == "<<" || matches!(wanted, Type::Integer(_, false)) { "ull" } else { "ll" };
+            let left = if operator == "<<" || matches!(wanted, Type::Integer(_, false)) {
+                format!("{number}ull")
+            } else {
+                let text = self.constant(number, 64, wanted, 0);
+                let suffix = if text.contains("ll") { "" } else { "ll" };
+                text + suffix
+            };
             let right = self.operand(b, 0, UNSIGNED);
-            return format!("{name}({number}{suffix}, {right})");
+            return format!("{name}({left}, {right})");
         }
         if is_small {
-            let left =
-                if operator == "<<" { self.operand(a, SHIFT, wanted) } else { self.value(a, SHIFT, wanted) };
+            let left = match wanted {
+                _ if operator == "<<" => self.operand(a, SHIFT, wanted),
+                Type::Integer(_, false) => self.unsigned(a, SHIFT),
+                _ => self.value(a, SHIFT, wanted),
+            };
             let right = self.operand(b, SHIFT + 1, UNSIGNED);
             return wrapped(format!("{left} {operator} {right}"), SHIFT, precedence);
         }
@@ -886,6 +945,16 @@ pub(super) fn constant(language: &Language, number: u64, width: u8, wanted: Type
             };
             if number > 0xffff { format!("{number:#x}{suffix}") } else { format!("{number}{suffix}") }
         }
+    }
+}
+
+/// Returns the type that C gives the text of [`constant`] for an integer.
+fn literal_type(number: u64, width: u8, is_signed: bool) -> Type {
+    let value = signed(number, width);
+    let is_int = if is_signed { i32::try_from(value).is_ok() } else { i32::try_from(number).is_ok() };
+    match is_int {
+        true => INT,
+        false => Type::Integer(if u32::try_from(number).is_ok() && !is_signed { 32 } else { 64 }, is_signed),
     }
 }
 

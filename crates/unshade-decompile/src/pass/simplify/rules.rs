@@ -28,6 +28,7 @@ pub(super) static RULES: &[Rule] = rules! {
     // Differences are sums, and sums with a negative are differences.
     ([Sub] x c) => (Add x (Neg c)) [late];
     ([Sub] 0 x) => (Neg x) [late];
+    ([Sub] c (Sub d x)) => (Add x (Sub c d)) [late];
     ([Add] x (Neg y)) => (Sub x y) [late] if (Unknown x);
 
     // Constants meet, and move outwards.
