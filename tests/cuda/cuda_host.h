@@ -91,21 +91,40 @@ static inline int clock_cuda() { return 0; }
 #define clock clock_cuda
 static inline void __trap() { abort(); }
 
-// Shuffles and votes.
-template <class T> static T __shfl(T v, int from, int w = 32) { return CUDA_HOST_THREAD.shuffle(v, from, w); }
-template <class T> static T __shfl_up(T v, unsigned n, int w = 32) { return CUDA_HOST_THREAD.shuffle_up(v, n, w); }
-template <class T> static T __shfl_down(T v, unsigned n, int w = 32) { return CUDA_HOST_THREAD.shuffle_down(v, n, w); }
-template <class T> static T __shfl_xor(T v, int n, int w = 32) { return CUDA_HOST_THREAD.shuffle_xor(v, n, w); }
-template <class T> static T __shfl_sync(unsigned, T v, int from, int w = 32) { return __shfl(v, from, w); }
-template <class T> static T __shfl_up_sync(unsigned, T v, unsigned n, int w = 32) { return __shfl_up(v, n, w); }
-template <class T> static T __shfl_down_sync(unsigned, T v, unsigned n, int w = 32) { return __shfl_down(v, n, w); }
-template <class T> static T __shfl_xor_sync(unsigned, T v, int n, int w = 32) { return __shfl_xor(v, n, w); }
-static inline unsigned __ballot_sync(unsigned mask, int p) { return CUDA_HOST_THREAD.gather(p, mask); }
-static inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
-static inline int __all_sync(unsigned mask, int p) { return __ballot_sync(mask, !p) == 0; }
-static inline unsigned __ballot(int p) { return __ballot_sync(~0u, p); }
-static inline int __any(int p) { return __any_sync(~0u, p); }
-static inline int __all(int p) { return __all_sync(~0u, p); }
+// Shuffles and votes. `CUDA_HOST_LINE` is that of the call.
+#define CUDA_HOST_LINE unsigned line = __builtin_LINE()
+template <class T> static T __shfl(T v, int from, int w = 32, CUDA_HOST_LINE) {
+    return CUDA_HOST_THREAD.shuffle(v, from, w, line);
+}
+template <class T> static T __shfl_up(T v, unsigned n, int w = 32, CUDA_HOST_LINE) {
+    return CUDA_HOST_THREAD.shuffle_up(v, n, w, line);
+}
+template <class T> static T __shfl_down(T v, unsigned n, int w = 32, CUDA_HOST_LINE) {
+    return CUDA_HOST_THREAD.shuffle_down(v, n, w, line);
+}
+template <class T> static T __shfl_xor(T v, int n, int w = 32, CUDA_HOST_LINE) {
+    return CUDA_HOST_THREAD.shuffle_xor(v, n, w, line);
+}
+template <class T> static T __shfl_sync(unsigned, T v, int from, int w = 32, CUDA_HOST_LINE) {
+    return __shfl(v, from, w, line);
+}
+template <class T> static T __shfl_up_sync(unsigned, T v, unsigned n, int w = 32, CUDA_HOST_LINE) {
+    return __shfl_up(v, n, w, line);
+}
+template <class T> static T __shfl_down_sync(unsigned, T v, unsigned n, int w = 32, CUDA_HOST_LINE) {
+    return __shfl_down(v, n, w, line);
+}
+template <class T> static T __shfl_xor_sync(unsigned, T v, int n, int w = 32, CUDA_HOST_LINE) {
+    return __shfl_xor(v, n, w, line);
+}
+static inline unsigned __ballot_sync(unsigned mask, int p, CUDA_HOST_LINE) {
+    return CUDA_HOST_THREAD.gather(p, mask, line);
+}
+static inline int __any_sync(unsigned mask, int p, CUDA_HOST_LINE) { return __ballot_sync(mask, p, line) != 0; }
+static inline int __all_sync(unsigned mask, int p, CUDA_HOST_LINE) { return __ballot_sync(mask, !p, line) == 0; }
+static inline unsigned __ballot(int p, CUDA_HOST_LINE) { return __ballot_sync(~0u, p, line); }
+static inline int __any(int p, CUDA_HOST_LINE) { return __any_sync(~0u, p, line); }
+static inline int __all(int p, CUDA_HOST_LINE) { return __all_sync(~0u, p, line); }
 static inline unsigned __activemask() { return CUDA_HOST_THREAD.live_lanes(); }
 
 // Functions.

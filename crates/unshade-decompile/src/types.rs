@@ -367,8 +367,10 @@ impl Types {
             _ => {}
         };
         vote(id, callee.result_type());
+        // The first input of a call through a pointer is the pointer.
+        let first = usize::from(callee.is_pointer());
         for (index, parameter) in callee.parameters.iter().enumerate() {
-            let input = function.input(id, index);
+            let input = function.input(id, index + first);
             if input != ValueId::NONE {
                 vote(input, parameter.ty.unwrap_or(Type::Void));
             }

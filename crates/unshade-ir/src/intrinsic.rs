@@ -318,6 +318,11 @@ intrinsics! {
     /// An operation on the parts of two words.
     VideoSimd "video_simd", None U32, [IMM, IMM, IMM, U32, U32, U32, IMM, IMM, IMM, IMM, IMM, IMM, IMM, IMM, IMM];
 
+    // Addresses.
+
+    /// Whether a generic address is one of shared memory.
+    IsShared "is_shared", None BOOL, [ANY];
+
     // Addresses of surfaces.
 
     /// A coordinate within its bound.

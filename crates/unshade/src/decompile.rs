@@ -135,7 +135,8 @@ fn device_functions(
     for input in &inputs {
         let source = input.source().0;
         let inner = Input::recursive(&source);
-        if !source.is_kernel || input.references.has_functions() || !inner.is_empty() {
+        let calls = input.references.has_functions() || !symbols.pointed.is_empty();
+        if !source.is_kernel || calls || !inner.is_empty() {
             sources.extend(inner);
             sources.push(source);
         }

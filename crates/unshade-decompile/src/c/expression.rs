@@ -234,6 +234,9 @@ impl Printer<'_, '_> {
             }
             Op::Undefined => self.constant(0, width, ty, precedence),
             Op::Special(special) => match (special.window(), self.language.special(special)) {
+                (Some(_), _) if width < 64 && !self.language.has_short_addresses => {
+                    self.unnamed(id, &format!("the lower half of {special}"), ty)
+                }
                 // The address of the array keeps it in memory, and at the start of the window.
                 (Some(space), _) => {
                     self.casts += 1;
@@ -382,7 +385,13 @@ impl Printer<'_, '_> {
                 let no = self.alternative(self.function.input(id, 2), CHOICE, ty);
                 wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, precedence)
             }
-            Op::Load(space) => self.lvalue(space, a, ty, self.is_volatile(id)).0,
+            Op::Load(space) => {
+                let text = self.lvalue(space, a, ty, self.is_volatile(id)).0;
+                match self.language.turn.filter(|_| self.is_volatile(id)) {
+                    Some(turn) => wrapped(format!("*{turn}({})", address_of(&text)), UNARY, precedence),
+                    None => text,
+                }
+            }
             Op::Call(call) => self.call(id, call),
             Op::Copy => self.value(a, precedence, ty),
             Op::ImageRead(image) => self.image_read(id, image),
@@ -787,8 +796,10 @@ impl Printer<'_, '_> {
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
             let has = self.has_type(input);
-            let wants_pointer =
-                matches!((call, index), (Intrinsic::AssertFail, 0 | 1 | 3) | (Intrinsic::Free, 0));
+            let wants_pointer = matches!(
+                (call, index),
+                (Intrinsic::AssertFail, 0 | 1 | 3) | (Intrinsic::Free | Intrinsic::IsShared, 0)
+            );
             if wants_pointer && matches!(has, Type::Integer(..)) {
                 let text = self.value(input, UNARY, has);
                 self.casts += 1;
@@ -899,6 +910,11 @@ impl Printer<'_, '_> {
         let comment = format!("/* {}: not in {} */", what.replace("*/", "* /"), self.language.name);
         format!("{comment} {zero}").trim_end().to_owned()
     }
+}
+
+/// Returns the address of an lvalue.
+fn address_of(text: &str) -> String {
+    text.strip_prefix('*').map_or_else(|| format!("&{text}"), String::from)
 }
 
 /// Returns the comparison operator for exchanged operands.

@@ -194,6 +194,15 @@ impl Printer<'_, '_> {
         if callee.is_pointer() {
             let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
             self.declare_result(callee.result_type());
+            if let Some(addresses) = &self.language.addresses {
+                let result = type_name(callee.result_type());
+                let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
+                let types =
+                    [result].into_iter().chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ");
+                let (thread, rest) = arguments.split_once(", ").unwrap_or((&arguments, ""));
+                let separator = if rest.is_empty() { "" } else { ", " };
+                return format!("{}<{types}>({thread}, {pointer}{separator}{rest})", addresses.call);
+            }
             self.casts += 1;
             let head = self.declaration(callee.result_type(), "(*)");
             return format!("(({head}({})){pointer})({arguments})", self.type_names(callee));

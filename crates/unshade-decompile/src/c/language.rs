@@ -28,6 +28,14 @@ pub struct Language {
     pub(super) thread: Option<ThreadParameter>,
     /// How a function accesses shared memory.
     pub(super) shared: SharedMemory,
+    /// What follows the declaration of local memory.
+    pub(super) local_value: &'static str,
+    /// The function that takes and returns the address of a load that must stay, if other threads need a turn before it.
+    pub(super) turn: Option<&'static str>,
+    /// Whether 32 bits hold the address of shared or local memory.
+    pub(super) has_short_addresses: bool,
+    /// What addresses of functions are, unless they are those of the language.
+    pub(super) addresses: Option<FunctionAddresses>,
     /// The line above a function that requires subnormal floats to be flushed to zero.
     pub(super) flush_comment: Option<&'static str>,
     /// The first statement of such a function.
@@ -75,6 +83,15 @@ pub(super) enum SharedMemory {
     OfThread(&'static str),
 }
 
+/// Addresses of functions that are called with other types than those of their declarations.
+#[derive(Debug)]
+pub(super) struct FunctionAddresses {
+    /// What returns the address of a function as a number.
+    pub(super) of: &'static str,
+    /// The function that calls what is at an address. Types of the result and of the arguments are its template arguments.
+    pub(super) call: &'static str,
+}
+
 /// CUDA C.
 pub static CUDA: Language = Language {
     name: "CUDA C",
@@ -86,6 +103,10 @@ pub static CUDA: Language = Language {
     constant: "__constant__ ",
     thread: None,
     shared: SharedMemory::Declared,
+    local_value: "",
+    turn: None,
+    has_short_addresses: true,
+    addresses: None,
     flush_comment: Some("// Subnormal floats are zero: -ftz=true."),
     flush_statement: None,
     header: None,
@@ -111,6 +132,10 @@ pub static CPP: Language = Language {
     constant: "",
     thread: Some(ThreadParameter { ty: "Thread &", name: "thread" }),
     shared: SharedMemory::OfThread("thread.shared"),
+    local_value: " = {}",
+    turn: Some("thread.turn"),
+    has_short_addresses: false,
+    addresses: Some(FunctionAddresses { of: "UNSHADE_ADDRESS", call: "call_at" }),
     flush_comment: None,
     flush_statement: Some("FlushSubnormals flush;"),
     header: Some(Header { name: "unshade_host.h", text: include_str!("unshade_host.h") }),
@@ -118,7 +143,7 @@ pub static CPP: Language = Language {
     image: spelling::cpp_image,
     image_type: spelling::cpp_image_type,
     boundary: spelling::cpp_boundary,
-    reserved: "flush thread unshade",
+    reserved: "call_at flush thread unshade",
     reserved_prefixes: &["atomic_", "make_", "sample_", "UNSHADE_"],
 };
 

@@ -167,7 +167,9 @@ impl Printer<'_, '_> {
             (Space::Shared, SharedMemory::Declared) => {
                 (format!("__shared__ {volatile}struct"), String::from(" shared;"))
             }
-            _ => (String::from("struct"), format!(" {};", spelling::array(space))),
+            _ => {
+                (String::from("struct"), format!(" {}{};", spelling::array(space), self.language.local_value))
+            }
         };
         let mut lines = vec![format!("    {head} {{")];
         let members = member_lines(self.module, TypeNames::new(self.module), structure);
@@ -205,7 +207,8 @@ impl Printer<'_, '_> {
             }
             Space::Local => {
                 let size = u64::from(self.module.local_size).max(end);
-                format!("    {} local[{}];", type_name(ty), size.div_ceil(bytes).max(1))
+                let count = size.div_ceil(bytes).max(1);
+                format!("    {} local[{count}]{};", type_name(ty), self.language.local_value)
             }
             Space::Constant(bank) => {
                 let contents = &self.module.constants.iter().find(|entry| entry.0 == bank)?.1;

@@ -49,6 +49,7 @@ const INTRINSICS: &[(Intrinsic, Words)] = &[
     (Intrinsic::FmaZeroWins, ["fma_zero_wins", "fma_zero_wins"]),
     (Intrinsic::Free, ["free", "free"]),
     (Intrinsic::HalfToFloat, ["half_to_float", "half_to_float"]),
+    (Intrinsic::IsShared, ["__isShared", "thread.is_shared"]),
     (Intrinsic::Log2, ["__log2f", "log2_rn"]),
     (Intrinsic::Malloc, ["malloc", "malloc"]),
     (Intrinsic::Max(Number::F32), ["fmaxf", "max"]),

@@ -117,6 +117,9 @@ impl Printer<'_, '_> {
         let safe = identifier(name);
         if let Some(callee) = module.pointed.iter().find(|callee| callee.name == name) {
             self.declare_function(callee);
+            if let Some(addresses) = &self.language.addresses {
+                return format!("{}({safe})", addresses.of);
+            }
         } else if let Some(variable) = module.objects.iter().find(|variable| variable.name == name) {
             let is_declared = self.globals.iter().any(|global| global.1 == safe);
             if !variable.pointers.is_empty() {

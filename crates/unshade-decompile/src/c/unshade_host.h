@@ -9,10 +9,11 @@
 //     unshade::launch(2, 32, axpy, 2.0f, y, x);         // 2 blocks of 32 threads; {8, 8} for two dimensions
 //
 // `launch` runs one block after the other, and the threads of a block in the order of their numbers, each until it ends or
-// waits for others: at a barrier for those of its block, at a shuffle or vote for those of its warp (32 threads) that neither
-// end nor wait at a barrier. So threads that race give the result of one order, and a thread that waits for another one by
-// reading memory again and again never ends. Nothing is shared by two calls of `launch` but the memory that kernels access,
-// so a program may run several at once; atomic operations are atomic only within one.
+// waits for others: at a barrier for those of its block, at a shuffle or vote for those of its warp (32 threads) that execute
+// the same line. So threads that race give the result of one order, and a thread that waits for another one by
+// reading memory again and again never ends, unless the reads are volatile: before each of those, all others have a turn.
+// Nothing is shared by two calls of `launch` but the memory that kernels access, so a program may run several at once; atomic
+// operations are atomic only within one. Local memory is zero at first.
 //
 // Where there is no ucontext.h, or with UNSHADE_OS_THREADS, threads of a block are threads of the operating system, of
 // which one runs at a time.
@@ -33,6 +34,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 #if defined _WIN32 && !defined UNSHADE_OS_THREADS
@@ -183,27 +185,28 @@ public:
     unsigned lane_mask_greater() const { return ~lane_mask_less_equal(); }
     unsigned lane_mask_greater_equal() const { return ~lane_mask_less(); }
 
-    // The value of another lane, in segments of a width; its own where there is no such lane.
-    template <class T> T shuffle(T x, int from, int width = 32) {
-        return exchange(x, (lane() & ~(width - 1)) | (from & (width - 1)));
+    // The value of another lane, in segments of a width; its own where there is no such lane. Here and below, `line` is that
+    // of the call: lanes that execute different ones don't meet.
+    template <class T> T shuffle(T x, int from, int width = 32, unsigned line = __builtin_LINE()) {
+        return exchange(x, (lane() & ~(width - 1)) | (from & (width - 1)), ~0u, line);
     }
-    template <class T> T shuffle_up(T x, unsigned n, int width = 32) {
-        return exchange(x, (lane() & (width - 1)) >= n ? lane() - n : lane());
+    template <class T> T shuffle_up(T x, unsigned n, int width = 32, unsigned line = __builtin_LINE()) {
+        return exchange(x, (lane() & (width - 1)) >= n ? lane() - n : lane(), ~0u, line);
     }
-    template <class T> T shuffle_down(T x, unsigned n, int width = 32) {
-        return exchange(x, (lane() & (width - 1)) + n < (unsigned)width ? lane() + n : lane());
+    template <class T> T shuffle_down(T x, unsigned n, int width = 32, unsigned line = __builtin_LINE()) {
+        return exchange(x, (lane() & (width - 1)) + n < (unsigned)width ? lane() + n : lane(), ~0u, line);
     }
-    template <class T> T shuffle_xor(T x, int n, int width = 32) {
+    template <class T> T shuffle_xor(T x, int n, int width = 32, unsigned line = __builtin_LINE()) {
         unsigned from = lane() ^ n;
-        return exchange(x, from < (lane() & ~(width - 1)) + width ? from : lane());
+        return exchange(x, from < (lane() & ~(width - 1)) + width ? from : lane(), ~0u, line);
     }
     // The same as an instruction has it: a mask of segments, and the mode by number.
-    unsigned shuffle_masked(unsigned x, unsigned from, unsigned mask, int mode) {
+    unsigned shuffle_masked(unsigned x, unsigned from, unsigned mask, int mode, unsigned line = __builtin_LINE()) {
         int width = 32 - (mask >> 8 & 31);
-        return mode == 0   ? shuffle(x, from, width)
-               : mode == 1 ? shuffle_up(x, from, width)
-               : mode == 2 ? shuffle_down(x, from, width)
-                           : shuffle_xor(x, from, width);
+        return mode == 0   ? shuffle(x, from, width, line)
+               : mode == 1 ? shuffle_up(x, from, width, line)
+               : mode == 2 ? shuffle_down(x, from, width, line)
+                           : shuffle_xor(x, from, width, line);
     }
     bool shuffle_inside(unsigned from, unsigned mask, int mode) const {
         unsigned me = lane(), segment = mask >> 8 & 31, last = (me & segment) | (mask & 31 & ~segment);
@@ -215,11 +218,11 @@ public:
     }
 
     // Votes of the lanes.
-    unsigned ballot(int p) { return gather(p, ~0u); }
-    int any(int p) { return ballot(p) != 0; }
-    int all(int p) { return ballot(!p) == 0; }
-    bool all_equal(bool p) {
-        unsigned yes = ballot(p), no = ballot(!p);
+    unsigned ballot(int p, unsigned line = __builtin_LINE()) { return gather(p, ~0u, line); }
+    int any(int p, unsigned line = __builtin_LINE()) { return ballot(p, line) != 0; }
+    int all(int p, unsigned line = __builtin_LINE()) { return ballot(!p, line) == 0; }
+    bool all_equal(bool p, unsigned line = __builtin_LINE()) {
+        unsigned yes = ballot(p, line), no = ballot(!p, line);
         return yes == 0 || no == 0;
     }
 
@@ -233,11 +236,18 @@ public:
     unsigned virtual_id() const { return number >> 5 << 8 | lane(); }
     unsigned virtual_configuration() const { return 1u << 20; }
 
+    // Gives all other threads of the block a turn before an access of memory that they change: threads of a warp that take
+    // turns at each such access do so in step. Returns the address.
+    template <class T> T *turn(T *p);
+
+    // Whether an address is one of the shared memory.
+    bool is_shared(const void *p) const;
+
     // For sources that name the lanes which take part.
-    template <class T> T exchange(T value, unsigned from, unsigned mask = ~0u);
-    unsigned gather(int p, unsigned mask);
+    template <class T> T exchange(T value, unsigned from, unsigned mask = ~0u, unsigned line = __builtin_LINE());
+    unsigned gather(int p, unsigned mask, unsigned line = __builtin_LINE());
     unsigned live_lanes() const;
-    void meet_warp(unsigned mask);
+    void meet_warp(unsigned mask, unsigned line = __builtin_LINE()) { meet(0, EVERY, mask, line); }
 
 private:
     friend class Block;
@@ -247,17 +257,21 @@ private:
     bool ended;
     // The barrier at which it waits.
     const void *waits_at;
-    // How many times it has met its warp, and what it brought the last two times.
-    unsigned round;
-    unsigned long long brought[2];
+    // The line at which it waits for other lanes, with a value, and the lane whose value it wants, or a bit of each.
+    enum { EVERY = 32 };
+    unsigned meets_at;
+    unsigned long long brings;
+    unsigned wants;
+    // What it got.
+    unsigned long long got;
 
     static unsigned long long nanoseconds() {
         return (unsigned long long)std::chrono::steady_clock::now().time_since_epoch().count();
     }
     // Returns the thread of a lane, if it has not ended.
     Thread *of_lane(unsigned lane) const;
-    // Returns the thread of a lane, if it was at the last meeting of this one; it may have ended since.
-    Thread *met(unsigned lane) const;
+    unsigned long long meet(unsigned long long value, unsigned from, unsigned mask, unsigned line);
+    void let_meet(unsigned mask) const;
     void wait();
 };
 
@@ -350,12 +364,7 @@ private:
         barrier.arrived = 0;
         moved = true;
         for (Thread &thread : threads) {
-            if (thread.waits_at != &barrier) continue;
-            thread.waits_at = nullptr;
-            // Some lanes may have met more often before.
-            for (unsigned lane = 0; lane < 32; lane++)
-                if (Thread *other = thread.of_lane(lane))
-                    if (other->round > thread.round) thread.round = other->round;
+            if (thread.waits_at == &barrier) thread.waits_at = nullptr;
         }
     }
 };
@@ -366,6 +375,16 @@ inline void Thread::wait() {
 }
 
 template <class T> T *Thread::shared(size_t) { return (T *)owner->memory; }
+
+template <class T> T *Thread::turn(T *p) {
+    owner->moved = true;
+    wait();
+    return p;
+}
+
+inline bool Thread::is_shared(const void *p) const {
+    return (uintptr_t)p - (uintptr_t)owner->memory < sizeof owner->memory;
+}
 
 inline void Thread::barrier_sync(unsigned barrier_number, unsigned count) {
     Block::Barrier &barrier = owner->barriers[barrier_number & 15];
@@ -394,11 +413,6 @@ inline Thread *Thread::of_lane(unsigned lane) const {
     return other < owner->threads.size() && !owner->threads[other].ended ? &owner->threads[other] : nullptr;
 }
 
-inline Thread *Thread::met(unsigned lane) const {
-    unsigned other = (number & ~31u) + lane;
-    return other < owner->threads.size() && owner->threads[other].round >= round ? &owner->threads[other] : nullptr;
-}
-
 inline unsigned Thread::live_lanes() const {
     unsigned lanes = 0;
     for (unsigned lane = 0; lane < 32; lane++)
@@ -406,38 +420,130 @@ inline unsigned Thread::live_lanes() const {
     return lanes;
 }
 
-inline void Thread::meet_warp(unsigned mask) {
-    round++;
+// Waits for the lanes of a mask. Those that execute the same line exchange their values.
+inline unsigned long long Thread::meet(unsigned long long value, unsigned from, unsigned mask, unsigned line) {
+    brings = value;
+    wants = from;
+    meets_at = line;
     owner->moved = true;
     for (;;) {
-        bool all = true;
-        for (unsigned lane = 0; lane < 32; lane++)
-            if (mask >> lane & 1)
-                if (Thread *other = of_lane(lane)) all = all && (other->waits_at || other->round >= round);
-        if (all) break;
+        let_meet(mask);
+        if (!meets_at) break;
         wait();
     }
     owner->moved = true;
+    return got;
 }
 
-template <class T> T Thread::exchange(T value, unsigned from, unsigned mask) {
+// Once all lanes of a mask wait or have ended, lets those meet that wait at the first line: as on a GPU, what some lanes skip
+// is executed before they go on together.
+inline void Thread::let_meet(unsigned mask) const {
+    unsigned first = ~0u, lanes = 0, bits = 0;
+    for (unsigned lane = 0; lane < 32; lane++) {
+        Thread *other = mask >> lane & 1 ? of_lane(lane) : nullptr;
+        if (!other || other->waits_at) continue;
+        if (!other->meets_at) return;
+        if (other->meets_at < first) first = other->meets_at;
+    }
+    for (unsigned lane = 0; lane < 32; lane++) {
+        Thread *other = mask >> lane & 1 ? of_lane(lane) : nullptr;
+        if (!other || other->waits_at || other->meets_at != first) continue;
+        lanes |= 1u << lane;
+        bits |= (unsigned)(other->brings & 1) << lane;
+    }
+    for (unsigned lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        Thread *other = of_lane(lane);
+        unsigned from = other->wants;
+        other->got = from == EVERY ? bits : of_lane(lanes >> from & 1 ? from : lane)->brings;
+        other->meets_at = 0;
+    }
+}
+
+template <class T> T Thread::exchange(T value, unsigned from, unsigned mask, unsigned line) {
     static_assert(sizeof(T) <= 8, "a shuffle has at most 64 bits");
-    unsigned slot = (round + 1) & 1;
-    brought[slot] = 0;
-    memcpy(&brought[slot], &value, sizeof value);
-    meet_warp(mask);
-    if (Thread *other = met(from)) memcpy(&value, &other->brought[slot], sizeof value);
+    unsigned long long bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = meet(bits, from & 31, mask, line);
+    memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-inline unsigned Thread::gather(int p, unsigned mask) {
-    unsigned slot = (round + 1) & 1, lanes = 0;
-    brought[slot] = p != 0;
-    meet_warp(mask);
-    for (unsigned lane = 0; lane < 32; lane++)
-        if (mask >> lane & 1)
-            if (Thread *other = met(lane)) lanes |= (unsigned)(other->brought[slot] & 1) << lane;
-    return lanes;
+inline unsigned Thread::gather(int p, unsigned mask, unsigned line) {
+    return (unsigned)meet(p != 0, EVERY, mask, line) & mask;
+}
+
+// Addresses of functions. Code that calls one of several functions need not know their types: it passes words, as registers
+// hold them, and each function takes those of its arguments.
+
+// The words of arguments, or of a result.
+class Words {
+    enum { MOST = 256 };
+    alignas(16) unsigned char bytes[4 * MOST];
+    unsigned used;
+
+    template <class T> unsigned char *next() {
+        unsigned start = (used + alignof(T) - 1) / alignof(T) * alignof(T);
+        used = start + (sizeof(T) + 3) / 4 * 4;
+        if (used > sizeof bytes) abort();
+        return bytes + start;
+    }
+
+public:
+    Words() : used(0) {}
+    void restart() { used = 0; }
+    // What is narrower than a word fills one.
+    template <class T> void put(const T &x) {
+        unsigned char *place = next<T>();
+        if (sizeof(T) < 4) memset(place, 0, 4);
+        memcpy(place, &x, sizeof x);
+    }
+    template <class T> T take() {
+        T x;
+        memcpy(&x, next<T>(), sizeof x);
+        return x;
+    }
+};
+template <> inline void Words::take<void>() {}
+
+// How a function takes its arguments from words, and leaves its result.
+template <class R, class... A> struct Taking {
+    typedef R (*Function)(Thread &, A...);
+    template <class... Taken>
+    static typename std::enable_if<(sizeof...(Taken) < sizeof...(A))>::type run(Function f, Thread &thread, Words &words,
+                                                                              Taken... taken) {
+        typedef typename std::tuple_element<sizeof...(Taken), std::tuple<A...>>::type Next;
+        run(f, thread, words, taken..., words.take<Next>());
+    }
+    template <class... Taken>
+    static typename std::enable_if<sizeof...(Taken) == sizeof...(A)>::type run(Function f, Thread &thread, Words &words,
+                                                                             Taken... taken) {
+        keep(std::is_void<R>(), f, thread, words, taken...);
+    }
+
+private:
+    static void keep(std::true_type, Function f, Thread &thread, Words &, A... arguments) { f(thread, arguments...); }
+    static void keep(std::false_type, Function f, Thread &thread, Words &words, A... arguments) {
+        R result = f(thread, arguments...);
+        words.restart();
+        words.put(result);
+    }
+};
+template <class F, F f> struct Entry;
+template <class R, class... A, R (*f)(Thread &, A...)> struct Entry<R (*)(Thread &, A...), f> {
+    static void enter(Thread &thread, Words &words) { Taking<R, A...>::run(f, thread, words); }
+};
+#define UNSHADE_ADDRESS(f) ((unsigned long long)(uintptr_t)&unshade::Entry<decltype(&f), &f>::enter)
+
+// Calls the function at an address.
+template <class R, class... A> R call_at(Thread &thread, unsigned long long address, A... arguments) {
+    Words words;
+    int order[] = {0, (words.put(arguments), 0)...};
+    (void)order;
+    words.restart();
+    ((void (*)(Thread &, Words &))(uintptr_t)address)(thread, words);
+    words.restart();
+    return words.take<R>();
 }
 
 // Runs a kernel: the numbers of blocks and of threads in a block, the kernel, and its arguments.
@@ -598,6 +704,20 @@ inline long long min(long long a, long long b) { return a < b ? a : b; }
 inline long long max(long long a, long long b) { return a < b ? b : a; }
 inline unsigned long long min(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
 inline unsigned long long max(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
+// Those of two types are of the type that their sum has.
+template <class A, class B> struct Mixed {
+    typedef typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value &&
+                                        !std::is_same<A, B>::value,
+                                    typename std::common_type<A, B>::type>::type type;
+};
+template <class A, class B> inline typename Mixed<A, B>::type min(A a, B b) {
+    typedef typename Mixed<A, B>::type T;
+    return min((T)a, (T)b);
+}
+template <class A, class B> inline typename Mixed<A, B>::type max(A a, B b) {
+    typedef typename Mixed<A, B>::type T;
+    return max((T)a, (T)b);
+}
 inline int count_ones(unsigned x) {
     int count = 0;
     for (; x; x &= x - 1) count++;

@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod constants;
 pub mod entries;
 pub mod graph;
+pub mod halves;
 pub mod idiom;
 pub mod induction;
 pub mod loops;
@@ -47,6 +48,7 @@ const PASSES: &[(&str, &str)] = &[
     ("windows", "addresses in windows of generic memory become those of shared and local memory"),
     ("split", "wide accesses of independent halves become two"),
     ("atomic", "loops of locked loads and stores become atomic operations"),
+    ("halves", "uses of the lower half of a pointer become uses of all of it"),
     ("induction", "running addresses become indices"),
     ("loops", "conditions move to where C has them"),
     ("join", "stores of the halves of one value become one"),
@@ -99,6 +101,10 @@ pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, explicit_math: bool, ob
     }
     if atomic::run(&mut module.function) {
         observe("atomic", module);
+        found = rounds(module, 2, idioms.rewrite, observe);
+    }
+    if halves::run(module) {
+        observe("halves", module);
         found = rounds(module, 2, idioms.rewrite, observe);
     }
     if induction::run(&mut module.function, &found) {

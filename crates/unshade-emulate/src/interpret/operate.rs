@@ -3,6 +3,7 @@
 //! Integers follow [`unshade_ir::fold`]. Floating-point numbers follow the semantics of the machine, which
 //! [`unshade_sass::semantics`] has: the table [`FUNCTIONS`] names the function of each intrinsic there.
 
+use crate::environment::{SHARED_WINDOW, WINDOW_SIZE};
 use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::intrinsic::ByteOp;
 use unshade_ir::{Intrinsic, Number, Op, Rounding, math};
@@ -137,6 +138,7 @@ fn call(intrinsic: Intrinsic, inputs: &[u64], out: u8) -> Option<u64> {
         Intrinsic::OrIfNan | Intrinsic::Double => at(0),
         Intrinsic::SelectBytes if at(3) == 0 => functions::call("byte_perm", &[at(0), at(1), at(2)])?,
         Intrinsic::SelectBytes => functions::call("byte_perm_mode", inputs)?,
+        Intrinsic::IsShared => (SHARED_WINDOW..SHARED_WINDOW + WINDOW_SIZE).contains(&at(0)).into(),
         Intrinsic::MultiplyHigh => high(u128::from(at(0)) * u128::from(at(1))),
         Intrinsic::Bytes(op) => bytes(op, at(0), at(1)),
         Intrinsic::Log2 => math::approximate_log2(at(0)),

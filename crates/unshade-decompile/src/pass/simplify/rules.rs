@@ -184,6 +184,7 @@ pub(super) static RULES: &[Rule] = rules! {
     // Upper halves.
     ([High] (Concat x y)) => x if (Equal (Width y) w);
     ([High] (ZeroExtend x)) => 0 if (LessEqual (Width x) w);
+    ([High] x) => 0 if (Equal (Shr (Bits x) w) 0);
     ([High] (SignExtend x)) => (Sar x (Sub w 1)) [word] if (Equal (Width x) w);
     ([High] (Mul (ZeroExtend x) c)) => (Shr x (Sub w (Ctz c))) [word]
         if (Equal (Width x) w) and (Equal (PopCount c) 1) and (LessEqual 2 c) and (Equal (Shr c w) 0);
