@@ -81,6 +81,7 @@ fn smaller(one: u32, other: u32) -> u32 {
 /// Divides what isn't known. `known` are the other objects.
 fn divide(mut cells: Vec<Cell>, known: &[Object], size: u32) -> Option<Vec<Object>> {
     cells.sort_by_key(|cell| (cell.start, cell.end));
+    join_parts(&mut cells);
     let mut found: Vec<Cell> = Vec::new();
     for cell in cells {
         let next_known = |start: u32| known.partition_point(|object| object.start <= start);
@@ -118,9 +119,61 @@ fn divide(mut cells: Vec<Cell>, known: &[Object], size: u32) -> Option<Vec<Objec
     Some(objects)
 }
 
+/// Joins cells without an index that overlap: halves of an element are accessed, too.
+fn join_parts(cells: &mut Vec<Cell>) {
+    let mut joined: Vec<Cell> = Vec::with_capacity(cells.len());
+    // The last cell without an index.
+    let mut whole = None;
+    for cell in cells.drain(..) {
+        match whole.and_then(|index: usize| joined.get_mut(index)) {
+            Some(last) if cell.unit == 0 && cell.start < last.end => {
+                last.end = last.end.max(cell.end);
+                last.bytes = last.bytes.max(cell.bytes);
+            }
+            _ => {
+                if cell.unit == 0 {
+                    whole = Some(joined.len());
+                }
+                joined.push(cell);
+            }
+        }
+    }
+    *cells = joined;
+}
+
 /// Returns whether an access may be of an array's element.
 fn is_element(array: &Cell, cell: &Cell) -> bool {
     let is_same = cell.bytes == array.bytes && (cell.start - array.start).is_multiple_of(cell.bytes);
     // The members of an array of structures have several widths.
     is_same || array.unit > array.bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{NO_ADDRESS, Space, ValueId};
+
+    /// Returns the ranges of the objects in 16 bytes of local memory, from offsets, widths and scales.
+    fn found(accesses: &[(i64, u32, &[u64])]) -> Vec<(u32, u32)> {
+        let access = |&(offset, bytes, scales): &(i64, u32, &[u64])| Access {
+            space: Space::Local,
+            id: ValueId::NONE,
+            address: ValueId::NONE,
+            offset,
+            scales: scales.to_vec(),
+            bytes,
+            instruction: NO_ADDRESS,
+            is_store: false,
+        };
+        let accesses: Vec<Access> = accesses.iter().map(access).collect();
+        let objects = objects(&accesses.iter().collect::<Vec<_>>(), &[], 16, true);
+        objects.expect("all are in the memory").iter().map(|object| (object.start, object.end)).collect()
+    }
+
+    #[test]
+    fn an_array_contains_elements_whose_halves_are_accessed() {
+        assert_eq!(found(&[(0, 8, &[8]), (8, 4, &[]), (8, 8, &[]), (12, 4, &[])]), [(0, 16)]);
+        // Nothing accesses the second element as a whole.
+        assert_eq!(found(&[(0, 8, &[8]), (8, 4, &[]), (12, 4, &[])]), [(0, 8), (8, 12), (12, 16)]);
+    }
 }
