@@ -190,7 +190,6 @@ impl Printer<'_, '_> {
             let ty = type_of(parameter);
             arguments.push(self.value(function.input(id, index + first), 0, ty));
         }
-        let arguments = arguments.join(", ");
         if callee.is_pointer() {
             let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
             self.declare_result(callee.result_type());
@@ -199,16 +198,17 @@ impl Printer<'_, '_> {
                 let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
                 let types =
                     [result].into_iter().chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ");
-                let (thread, rest) = arguments.split_once(", ").unwrap_or((&arguments, ""));
-                let separator = if rest.is_empty() { "" } else { ", " };
-                return format!("{}<{types}>({thread}, {pointer}{separator}{rest})", addresses.call);
+                let after_thread = usize::from(self.language.thread.is_some());
+                arguments.insert(after_thread, pointer);
+                return format!("{}<{types}>({})", addresses.call, arguments.join(", "));
             }
             self.casts += 1;
             let head = self.declaration(callee.result_type(), "(*)");
+            let arguments = arguments.join(", ");
             return format!("(({head}({})){pointer})({arguments})", self.type_names(callee));
         }
         self.declare_function(callee);
-        format!("{}({arguments})", callee.name)
+        format!("{}({})", callee.name, arguments.join(", "))
     }
 
     /// Returns the types of a function's parameters.

@@ -167,7 +167,7 @@ impl<'a> CubinSymbols<'a> {
             }
         }
         let images_of_kernels = images_of_kernels(cubin);
-        let banks_of_callers = banks_of_callers(cubin);
+        let banks_of_callers = banks_of_callers(cubin, &variables);
         Self { layout, banks, banks_of_callers, variables, images_of_kernels, functions, pointed }
     }
 
@@ -327,70 +327,44 @@ fn own_banks<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8
 
 /// Returns the constant banks of the kernels that call each device function: directly, through others, or through pointers
 /// in variables that they refer to.
-fn banks_of_callers<'a>(cubin: &Cubin<'a>) -> BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>> {
+fn banks_of_callers<'a>(
+    cubin: &Cubin<'a>,
+    variables: &[MemoryObject<'a>],
+) -> BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>> {
+    let functions = cubin.functions().filter(|function| function.kind != FunctionKind::Inner);
+    let functions: Vec<_> = functions.map(|function| (name_in_c(&function.symbol), function)).collect();
     let mut found: BTreeMap<&'a [u8], BTreeSet<(u8, &'a [u8])>> = BTreeMap::new();
-    if !cubin.functions().any(|function| function.kind == FunctionKind::Device) {
+    if !functions.iter().any(|(_, function)| function.kind == FunctionKind::Device) {
         return found;
     }
-    let mut referenced = referenced_by_variables(cubin);
-    for function in cubin.functions().filter(|function| function.kind != FunctionKind::Inner) {
+    // What functions and variables refer to, by name.
+    let mut referenced: BTreeMap<&[u8], BTreeSet<&[u8]>> = BTreeMap::new();
+    for variable in variables.iter().filter(|variable| !variable.pointers.is_empty()) {
+        let names = variable.pointers.iter().map(|pointer| pointer.symbol.as_bytes());
+        referenced.entry(variable.name.as_bytes()).or_default().extend(names);
+    }
+    for (in_c, function) in &functions {
+        // Variables have the name in C.
+        if in_c.as_bytes() != function.name() {
+            referenced.entry(in_c.as_bytes()).or_default().insert(function.name());
+        }
         let symbols = function.relocations(cubin);
         let symbols = symbols.filter_map(|(_, relocation)| cubin.elf().symbol(relocation.symbol));
-        let names = symbols.filter(is_function_or_variable).map(|symbol| symbol.name);
-        referenced.entry(function.name()).or_default().extend(names);
+        let named = symbols
+            .filter(|symbol| matches!(symbol.kind, SymbolType::FUNCTION | SymbolType::OBJECT))
+            .map(|symbol| symbol.name);
+        referenced.entry(function.name()).or_default().extend(named);
     }
-    for kernel in cubin.functions().filter(|function| function.kind == FunctionKind::Kernel) {
-        let banks = own_banks(cubin, &kernel);
-        let mut seen = BTreeSet::new();
+    for (_, kernel) in functions.iter().filter(|(_, function)| function.kind == FunctionKind::Kernel) {
+        let banks = own_banks(cubin, kernel);
+        let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
         let mut list = vec![kernel.name()];
-        while let Some(caller) = list.pop() {
-            for callee in referenced.get(caller).into_iter().flatten() {
-                if seen.insert(*callee) {
-                    found.entry(callee).or_default().extend(&banks);
-                    list.push(callee);
-                }
-            }
+        while let Some(name) = list.pop() {
+            let new = referenced.get(name).into_iter().flatten().filter(|name| seen.insert(**name));
+            list.extend(new);
         }
-    }
-    found
-}
-
-fn is_function_or_variable(symbol: &Symbol<'_>) -> bool {
-    matches!(symbol.kind, SymbolType::FUNCTION | SymbolType::OBJECT)
-}
-
-/// Returns the functions and variables whose addresses are in the initial value of each variable, by name.
-fn referenced_by_variables<'a>(cubin: &Cubin<'a>) -> BTreeMap<&'a [u8], BTreeSet<&'a [u8]>> {
-    let mut places: BTreeMap<u32, BTreeMap<u64, &'a [u8]>> = BTreeMap::new();
-    for table in cubin.elf().sections().filter(|section| section.is_relocations()) {
-        let target = table.info & 0xff_ffff;
-        let Ok(section) = cubin.elf().section(target) else { continue };
-        if !matches!(Role::of(&section).0, Role::Global | Role::Constant(_)) {
-            continue;
-        }
-        let Ok(Some(relocations)) = Relocations::of(cubin.elf(), &table) else { continue };
-        for relocation in relocations.iter() {
-            let symbol = cubin.elf().symbol(relocation.symbol).filter(is_function_or_variable);
-            if let Some(symbol) = symbol {
-                places.entry(target).or_default().insert(relocation.offset, symbol.name);
-            }
-        }
-    }
-    // The variables in each section, by their start.
-    let mut starts: BTreeMap<u32, BTreeMap<u64, Symbol<'a>>> = BTreeMap::new();
-    for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
-        let section = u32::from(symbol.section);
-        if symbol.size > 0 && places.contains_key(&section) {
-            starts.entry(section).or_default().insert(symbol.value, symbol);
-        }
-    }
-    let mut found: BTreeMap<&'a [u8], BTreeSet<&'a [u8]>> = BTreeMap::new();
-    for (section, places) in &places {
-        for (offset, name) in places {
-            let before = starts.get(section).and_then(|starts| starts.range(..=offset).next_back());
-            if let Some((_, variable)) = before.filter(|(start, variable)| offset - *start < variable.size) {
-                found.entry(variable.name).or_default().insert(name);
-            }
+        for (_, function) in functions.iter().filter(|(_, function)| seen.contains(function.name())) {
+            found.entry(function.name()).or_default().extend(&banks);
         }
     }
     found
