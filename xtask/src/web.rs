@@ -48,9 +48,12 @@ const FEATURES: [&str; 7] = [
     "--enable-sign-ext",
 ];
 
+/// How much the passes of wasm-opt prefer size.
+const LEVELS: [&str; 2] = ["--optimize-level=2", "--shrink-level=2"];
+
 /// The passes of wasm-opt. They are those of `-Oz` without the ones that make the module smaller but its gzip size
 /// larger: memory-packing, local-cse, simplify-locals, coalesce-locals, inlining.
-const PASSES: [&str; 19] = [
+const PASSES: [&str; 23] = [
     "--duplicate-function-elimination",
     "--dce",
     "--optimize-instructions",
@@ -67,8 +70,12 @@ const PASSES: [&str; 19] = [
     "--optimize-instructions",
     "--precompute",
     "--vacuum",
+    "--code-folding",
+    "--vacuum",
     "--reorder-locals",
     "--reorder-functions-by-name",
+    "--directize",
+    "--remove-unused-module-elements",
     "--strip-debug",
 ];
 
@@ -205,7 +212,14 @@ fn optimize(module: &Path, tools: &Path) -> Result<()> {
     }
     let node = sh::find("node").context("wasm-opt needs Node: install it (Debian: apt install nodejs)")?;
     let mut command = Command::new(node);
-    command.arg(package.join("bin/wasm-opt")).args(FEATURES).arg(module).args(PASSES).arg("-o").arg(module);
+    command
+        .arg(package.join("bin/wasm-opt"))
+        .args(FEATURES)
+        .args(LEVELS)
+        .arg(module)
+        .args(PASSES)
+        .arg("-o")
+        .arg(module);
     sh::capture(&mut command).map(drop)
 }
 
