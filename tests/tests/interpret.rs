@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::{self, passes};
@@ -83,4 +83,32 @@ fn the_emulator_and_the_interpreter_agree_after_every_pass() {
     println!("{} kernels, {runs} runs", cases.len());
     failures.dedup();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The `//CASE` lines of `choices.cu`, as a table.
+const CHOICES: &str = "
+choices summed 1 32 i32*32 i32*32
+choices at_offsets 1 32 i32*32 i32*32
+choices of_three 1 32 i32{-9..9}*32 i32*32
+choices or_global 1 32 i32*32 i32*32
+choices walk 1 32 i32*32 i32*32
+";
+
+#[test]
+fn pointers_to_chosen_constants_lead_to_the_same_variables() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/nvidia/decompile/choices.cubin");
+    let cubin = std::fs::read(path).unwrap();
+    let stages = stages(&cubin);
+    for case in cases::read(CHOICES) {
+        for round in 0..ROUNDS {
+            let inputs = case.inputs(round);
+            let expected = emulated::run(&cubin, &case, &inputs).unwrap_or_else(|fault| panic!("{fault}")).0;
+            for (stage, functions) in &stages {
+                let found = emulated::interpret(&cubin, functions, &case, &inputs);
+                let found = found.unwrap_or_else(|fault| panic!("{} after {stage}: {fault}", case.kernel));
+                let difference = compare::difference(&case, &expected, &found);
+                assert_eq!(difference, None, "{} after {stage}", case.kernel);
+            }
+        }
+    }
 }

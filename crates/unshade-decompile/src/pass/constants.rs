@@ -5,13 +5,13 @@
 //! followed through sums, phis and selects; an offset without one starts at 0. `table[i - 1]` starts below its variable,
 //! which is the last element of the one before: the growing index leaves that at once. An unrolled loop has loads for more
 //! elements than its variable may have: after the last variable, it is that one. Where the parts of a phi or
-//! select are in different variables, the load is not expressible. Code compiled with -G adds the offset to the address
+//! select are in different variables, it becomes one of their addresses. Code compiled with -G adds the offset to the address
 //! of the bank, also to pass it to a function.
 
 use super::windows::Offsets;
 use crate::address::Address;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, ValueId};
+use crate::ir::{BlockId, Function, MemoryObject, ObjectSpace, Op, Space, Special, Value, ValueId};
 
 /// The constant bank of the program's variables.
 const USER_BANK: u8 = 3;
@@ -20,7 +20,7 @@ const USER_BANK: u8 = 3;
 const MAX_DEPTH: u32 = 16;
 
 /// Maximum number of values that are followed for one offset.
-const MAX_FOLLOWED: usize = 64;
+const MAX_FOLLOWED: usize = 1024;
 
 /// Maximum number of sums between a phi of a loop and its next value.
 const MAX_STEP_SUMS: usize = 4;
@@ -43,6 +43,7 @@ enum Start {
 pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
     let mut changed = cancel(function);
     changed |= addresses(function, objects);
+    let mut choices = FastMap::default();
     for id in function.values.keys() {
         let Op::Load(Space::Constant(bank)) = function.op(id) else { continue };
         let address = function.input(id, 0);
@@ -54,16 +55,9 @@ pub fn run(function: &mut Function, objects: &[MemoryObject<'_>]) -> bool {
             continue;
         }
         let step = least_step(function, address);
-        let in_object = |start: u64| variable_at(objects, bank, start, step);
-        let mut search = Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 };
-        let start = match search.start(address) {
-            Start::None => Some(0),
-            Start::At(start) => Some(start),
-            Start::Several => None,
-        };
-        let object = start.and_then(in_object).and_then(|index| objects.get(index));
-        match object {
-            Some(object) => point_into(function, id, address, object),
+        let mut wholes = Wholes { objects, bank, step, choices: &mut choices, made: Vec::new() };
+        match wholes.load_address(function, id, address) {
+            Some(whole) => function.set_input(id, 0, whole),
             None => {
                 let text = format!("a load from an unknown variable in constant bank {bank}");
                 let note = Op::Unlifted(function.notes.push(text));
@@ -211,23 +205,125 @@ fn with_base(function: &mut Function, sum: ValueId, old: ValueId, new: ValueId, 
     function.raw(Op::Add, value.width, value.block, value.address, &inputs)
 }
 
-/// Makes a load read from a variable: its address is the variable's plus the scaled terms of the offset, without the
+/// Makes addresses from offsets in a constant bank.
+struct Wholes<'o, 'c> {
+    objects: &'o [MemoryObject<'o>],
+    bank: u8,
+    /// The smallest factor of an index.
+    step: u64,
+    /// The phis of addresses that were made for phis of offsets.
+    choices: &'c mut FastMap<ValueId, ValueId>,
+    /// The phis of offsets for which the current address needed new ones.
+    made: Vec<ValueId>,
+}
+
+impl Wholes<'_, '_> {
+    /// Returns the address of a load; `None` if the variable is not known.
+    fn load_address(&mut self, function: &mut Function, load: ValueId, offset: ValueId) -> Option<ValueId> {
+        let Value { block, address, .. } = function.values[load];
+        let found = self.address(function, offset, block, address, MAX_DEPTH);
+        for phi in self.made.drain(..) {
+            match (found, self.choices.get(&phi)) {
+                (Some(_), Some(&choice)) => {
+                    let block = function.values[choice].block;
+                    function.blocks[block].phis.push(choice);
+                }
+                _ => drop(self.choices.remove(&phi)),
+            }
+        }
+        found
+    }
+
+    /// Returns the address that an offset is, computed in a block for an instruction.
+    fn address(
+        &mut self,
+        function: &mut Function,
+        offset: ValueId,
+        block: BlockId,
+        instruction: u32,
+        depth: u32,
+    ) -> Option<ValueId> {
+        let depth = depth.checked_sub(1)?;
+        let start = match self.start(function, offset) {
+            Start::None => Some(0),
+            Start::At(start) => Some(start),
+            Start::Several => None,
+        };
+        if let Some(start) = start {
+            let object = &self.objects[variable_at(self.objects, self.bank, start, self.step)?];
+            return Some(address_in(function, block, instruction, offset, object));
+        }
+        let [a, b, c] = [0, 1, 2].map(|index| function.input(offset, index));
+        let of = |this: &mut Self, function: &mut Function, offset: ValueId| {
+            this.address(function, offset, block, instruction, depth)
+        };
+        let (op, inputs) = match function.op(offset) {
+            Op::Copy => return of(self, function, a),
+            Op::Add => {
+                let is_first = self.start(function, a) == Start::Several;
+                let (base, index) = if is_first { (a, b) } else { (b, a) };
+                if self.start(function, index) == Start::Several {
+                    return None;
+                }
+                let base = of(self, function, base)?;
+                (Op::Add, vec![base, function.raw(Op::SignExtend, 64, block, instruction, &[index])])
+            }
+            Op::Select => (Op::Select, vec![a, of(self, function, b)?, of(self, function, c)?]),
+            Op::Phi => return self.choice(function, offset, depth),
+            _ => return None,
+        };
+        Some(function.raw(op, 64, block, instruction, &inputs))
+    }
+
+    /// Returns the phi of addresses for one of offsets.
+    fn choice(&mut self, function: &mut Function, phi: ValueId, depth: u32) -> Option<ValueId> {
+        if let Some(choice) = self.choices.get(&phi) {
+            return Some(*choice);
+        }
+        let Value { block, address, .. } = function.values[phi];
+        let offsets = function.inputs(phi).to_vec();
+        let choice = function.raw(Op::Phi, 64, block, address, &offsets);
+        self.choices.insert(phi, choice);
+        self.made.push(phi);
+        let predecessors = function.blocks[block].predecessors.clone();
+        for (index, from) in predecessors.into_iter().enumerate() {
+            let offset = function.input(phi, index);
+            let whole = self.address(function, offset, from, address, depth)?;
+            function.set_input(choice, index, whole);
+        }
+        Some(choice)
+    }
+
+    fn start(&self, function: &Function, offset: ValueId) -> Start {
+        let in_object = |start: u64| variable_at(self.objects, self.bank, start, self.step);
+        Search { function, in_object: &in_object, known: FastMap::default(), followed: 0 }.start(offset)
+    }
+}
+
+/// Returns the address that an offset is in a variable: the variable's plus the scaled terms of the offset, without the
 /// variable's offset. Offsets have 32 bits; one that wraps around is not inside the variable.
-fn point_into(function: &mut Function, load: ValueId, offset: ValueId, object: &MemoryObject<'_>) {
-    let value = function.values[load];
+fn address_in(
+    function: &mut Function,
+    block: BlockId,
+    instruction: u32,
+    offset: ValueId,
+    object: &MemoryObject<'_>,
+) -> ValueId {
     let symbol = function.symbol(&object.name);
-    let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, value.address, &[]);
+    let symbol = function.raw(Op::Symbol(symbol), 64, BlockId::ENTRY, instruction, &[]);
     let found = Address::new(function, offset);
     let start = found.offset.wrapping_sub(object.offset.cast_signed()).cast_unsigned();
     let start = function.constant(start, 64);
-    let mut address = function.raw(Op::Add, 64, value.block, value.address, &[symbol, start]);
+    let make =
+        |function: &mut Function, op, inputs: &[ValueId]| function.raw(op, 64, block, instruction, inputs);
+    let mut address = make(function, Op::Add, &[symbol, start]);
     for (term, scale) in found.terms {
-        let wide = function.raw(Op::SignExtend, 64, value.block, value.address, &[term]);
+        let wide = make(function, Op::SignExtend, &[term]);
         let scale = function.constant(scale, 64);
-        let scaled = function.raw(Op::Mul, 64, value.block, value.address, &[wide, scale]);
-        address = function.raw(Op::Add, 64, value.block, value.address, &[address, scaled]);
+        let scaled = make(function, Op::Mul, &[wide, scale]);
+        address = make(function, Op::Add, &[address, scaled]);
     }
-    function.set_input(load, 0, address);
+    address
 }
 
 /// Follows an offset.
@@ -244,7 +340,7 @@ impl Search<'_> {
     fn start(&mut self, id: ValueId) -> Start {
         self.followed += 1;
         if id == ValueId::NONE || self.followed > MAX_FOLLOWED {
-            return Start::None;
+            return if id == ValueId::NONE { Start::None } else { Start::Several };
         }
         let function = self.function;
         match function.op(id) {

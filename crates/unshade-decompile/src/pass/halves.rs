@@ -12,6 +12,9 @@ use super::windows::INSIDE;
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Intrinsic, Module, Op, Parameter, Space, Special, ValueId};
 
+/// Maximum number of tests whose pointers are followed. Code has one for each atomic operation through a pointer.
+const MAX_TESTS: usize = 256;
+
 /// Rewrites all such uses. Returns whether there were any.
 pub fn run(module: &mut Module<'_>) -> bool {
     let (function, parameters) = (&mut module.function, &module.parameters);
@@ -150,9 +153,8 @@ fn tested(function: &Function) -> Vec<(ValueId, BlockId)> {
             Op::BoolNot => (function.input(condition, 0), no),
             _ => (condition, yes),
         };
-        if function.op(test) == Op::Call(Intrinsic::IsShared)
-            && function.blocks[target].predecessors.len() == 1
-        {
+        let is_test = function.op(test) == Op::Call(Intrinsic::IsShared);
+        if is_test && function.blocks[target].predecessors.len() == 1 && tested.len() < MAX_TESTS {
             tested.push((function.input(test, 0), target));
         }
     }
