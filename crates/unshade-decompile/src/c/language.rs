@@ -4,8 +4,11 @@
 //! a column of the tables in [`spelling`](super::spelling), and the fields below. To add a language, add its words to these
 //! tables, and a value here.
 
+use super::names::always_taken;
 use super::spelling;
 use crate::ir::{Boundary, Image, Intrinsic};
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// A language to print.
 #[derive(Debug)]
@@ -54,6 +57,8 @@ pub struct Language {
     pub(super) reserved: &'static str,
     /// What such names begin with.
     pub(super) reserved_prefixes: &'static [&'static str],
+    /// All words that can't be names of variables.
+    pub(super) always_taken: LazyLock<HashSet<String>>,
 }
 
 /// A header that a text includes.
@@ -95,7 +100,7 @@ pub(super) struct FunctionAddresses {
 /// CUDA C.
 pub static CUDA: Language = Language {
     name: "CUDA C",
-    column: 0,
+    column: spelling::CUDA_COLUMN,
     opening: &[],
     kernel: "extern \"C\" __global__ ",
     function: "extern \"C\" __device__ ",
@@ -116,12 +121,13 @@ pub static CUDA: Language = Language {
     boundary: spelling::cuda_boundary,
     reserved: "blockDim blockIdx dynamic_shared gridDim keep threadIdx warpSize",
     reserved_prefixes: &["atomic", "cuda", "make_", "surf", "tex"],
+    always_taken: LazyLock::new(|| always_taken(&CUDA)),
 };
 
 /// C++ for the compiler of any computer, with a header.
 pub static CPP: Language = Language {
     name: "C++",
-    column: 1,
+    column: spelling::CPP_COLUMN,
     opening: &[
         "#include \"unshade_host.h\" // Compile with -std=c++11 -fwrapv -fno-strict-aliasing.",
         "using namespace unshade;",
@@ -138,13 +144,17 @@ pub static CPP: Language = Language {
     addresses: Some(FunctionAddresses { of: "UNSHADE_ADDRESS", call: "call_at" }),
     flush_comment: None,
     flush_statement: Some("FlushSubnormals flush;"),
-    header: Some(Header { name: "unshade_host.h", text: include_str!("unshade_host.h") }),
+    header: Some(Header {
+        name: "unshade_host.h",
+        text: concat!(include_str!("unshade_host.h"), "\n", include_str!("unshade_instructions.h")),
+    }),
     composed: spelling::cpp_family,
     image: spelling::cpp_image,
     image_type: spelling::cpp_image_type,
     boundary: spelling::cpp_boundary,
     reserved: "call_at flush thread unshade",
     reserved_prefixes: &["atomic_", "make_", "sample_", "UNSHADE_"],
+    always_taken: LazyLock::new(|| always_taken(&CPP)),
 };
 
 impl Language {

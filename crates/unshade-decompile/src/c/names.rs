@@ -1,11 +1,10 @@
 //! Names from the source code, where they are not taken by something else that the text names.
 
-use super::language::{CPP, CUDA, Language};
+use super::language::Language;
 use super::prelude;
 use crate::ir::hash::FastMap;
 use crate::ir::{Module, ValueId};
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 /// Words of C++ that can't be names, macros of common headers, and functions that the printer calls without an intrinsic.
 const RESERVED: &str = "\
@@ -21,14 +20,12 @@ const RESERVED: &str = "\
 /// What other names of the text begin with.
 const PREFIXES: [&str; 6] = ["__", "_Z", "constant_", "next_", "param_", "skip"];
 
-/// The names that no variable may have in any function of each language.
-static ALWAYS_TAKEN: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| {
-    [&CUDA, &CPP].map(|language| {
-        let words = [RESERVED, language.reserved].into_iter().flat_map(str::split_whitespace);
-        let words = words.chain(prelude::names()).map(String::from);
-        words.chain(language.function_names()).collect()
-    })
-});
+/// Returns the names that no variable may have in any function of a language.
+pub(super) fn always_taken(language: &Language) -> HashSet<String> {
+    let words = [RESERVED, language.reserved].into_iter().flat_map(str::split_whitespace);
+    let words = words.chain(prelude::names()).map(String::from);
+    words.chain(language.function_names()).collect()
+}
 
 /// The names that a function uses, and those that its source code gives to variables.
 #[derive(Debug)]
@@ -56,7 +53,7 @@ impl Names {
     /// Takes a name, if it can be one and is free. Returns whether it did.
     pub(super) fn take(&mut self, name: &str) -> bool {
         let mut prefixes = PREFIXES.iter().chain(self.language.reserved_prefixes);
-        let is_reserved = ALWAYS_TAKEN[self.language.column].contains(name)
+        let is_reserved = self.language.always_taken.contains(name)
             || prefixes.any(|prefix| name.starts_with(prefix))
             || name.is_empty();
         !is_reserved && self.taken.insert(name.to_owned())
@@ -76,6 +73,7 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::c::CUDA;
 
     #[test]
     fn names_are_taken_once() {

@@ -3,8 +3,7 @@
 //! Those that compute are in the header for C++, and translated from there. Those that read registers of the machine or
 //! exchange values with other threads are CUDA C with inline assembly; [`HELPERS`] has them.
 
-use super::language::{CPP, CUDA};
-use super::spelling::translated;
+use super::spelling::cuda_name;
 use super::wrap::WIDTH;
 use std::sync::LazyLock;
 
@@ -15,8 +14,8 @@ const ASSERT_FAILED: &str = "\
 extern \"C\" __device__ void __assertfail(const void *, const void *, unsigned int, const void *, size_t);
 #endif";
 
-/// The line of the header before the helpers.
-const HEADER_PART: &str = "\n// Instructions that have no name in C++ or CUDA.";
+/// The end of the header for C++: the helpers.
+pub(super) const INSTRUCTIONS: &str = include_str!("unshade_instructions.h");
 
 /// Returns the CUDA C text of a helper.
 pub(super) fn text(name: &str) -> Option<String> {
@@ -46,8 +45,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Returns the definitions of helpers in the header. Each begins at a line that is not indented.
 fn in_header() -> impl Iterator<Item = &'static str> {
-    let text = CPP.header.as_ref().and_then(|header| header.text.split_once(HEADER_PART));
-    let text = text.and_then(|(_, rest)| rest.split_once("\n\n")).map_or("", |(_, rest)| rest);
+    let text = INSTRUCTIONS.split_once("namespace unshade {\n\n").map_or("", |(_, rest)| rest);
     let text = text.split("\n\n}").next().unwrap_or_default();
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -76,7 +74,7 @@ fn in_cuda(definition: &str) -> String {
         text.push_str(before);
         match name {
             "inline" => text.push_str("static __device__"),
-            name => text.push_str(translated(name, &CPP, &CUDA).unwrap_or(name)),
+            name => text.push_str(cuda_name(name).unwrap_or(name)),
         }
         rest = after;
     }

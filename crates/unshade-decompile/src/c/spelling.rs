@@ -15,6 +15,10 @@ use std::borrow::Cow;
 /// The number of languages.
 const LANGUAGES: usize = 2;
 
+/// The column of each.
+pub(super) const CUDA_COLUMN: usize = 0;
+pub(super) const CPP_COLUMN: usize = 1;
+
 /// A row of a table: a word for each language.
 type Words = [&'static str; LANGUAGES];
 
@@ -241,9 +245,9 @@ impl Language {
     }
 }
 
-/// Returns a name of C++ in another language, if it is in the tables of functions.
-pub(super) fn translated(name: &str, from: &Language, to: &Language) -> Option<&'static str> {
-    WORDS.iter().find(|row| row.1[from.column] == name).map(|row| row.1[to.column])
+/// Returns CUDA's name of a function of the header for C++, if it is in the tables of functions.
+pub(super) fn cuda_name(in_cpp: &str) -> Option<&'static str> {
+    WORDS.iter().find(|row| row.1[CPP_COLUMN] == in_cpp).map(|row| row.1[CUDA_COLUMN])
 }
 
 /// Returns CUDA's name of an intrinsic with a rounding mode.

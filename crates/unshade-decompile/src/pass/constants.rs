@@ -211,7 +211,7 @@ struct Wholes<'o, 'c> {
     bank: u8,
     /// The smallest factor of an index.
     step: u64,
-    /// The phis of addresses that were made for phis of offsets.
+    /// The phis of addresses that were made for phis of offsets; [`ValueId::NONE`] if one can't be made.
     choices: &'c mut FastMap<ValueId, ValueId>,
     /// The phis of offsets for which the current address needed new ones.
     made: Vec<ValueId>,
@@ -222,13 +222,14 @@ impl Wholes<'_, '_> {
     fn load_address(&mut self, function: &mut Function, load: ValueId, offset: ValueId) -> Option<ValueId> {
         let Value { block, address, .. } = function.values[load];
         let found = self.address(function, offset, block, address, MAX_DEPTH);
-        for phi in self.made.drain(..) {
+        for &phi in &self.made {
             match (found, self.choices.get(&phi)) {
                 (Some(_), Some(&choice)) => {
                     let block = function.values[choice].block;
                     function.blocks[block].phis.push(choice);
                 }
-                _ => drop(self.choices.remove(&phi)),
+                // It may refer to one that was not made.
+                _ => _ = self.choices.insert(phi, ValueId::NONE),
             }
         }
         found
@@ -278,7 +279,7 @@ impl Wholes<'_, '_> {
     /// Returns the phi of addresses for one of offsets.
     fn choice(&mut self, function: &mut Function, phi: ValueId, depth: u32) -> Option<ValueId> {
         if let Some(choice) = self.choices.get(&phi) {
-            return Some(*choice);
+            return Some(*choice).filter(|choice| *choice != ValueId::NONE);
         }
         let Value { block, address, .. } = function.values[phi];
         let offsets = function.inputs(phi).to_vec();
