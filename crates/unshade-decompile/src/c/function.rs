@@ -175,7 +175,7 @@ impl Printer<'_, '_> {
     pub(super) fn declare_function(&mut self, callee: &Callee) {
         let head = self.declaration(callee.result_type(), &callee.name);
         self.declare_result(callee.result_type());
-        let text = format!("{}{head}({});", self.language.function, self.type_names(callee));
+        let text = format!("{}{head}({});", self.language.function, self.parameter_types(callee));
         self.global(GlobalKind::Function, &callee.name, text);
     }
 
@@ -194,10 +194,7 @@ impl Printer<'_, '_> {
             let pointer = self.value(function.input(id, 0), 15, Type::Integer(64, false));
             self.declare_result(callee.result_type());
             if let Some(addresses) = &self.language.addresses {
-                let result = type_name(callee.result_type());
-                let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
-                let types =
-                    [result].into_iter().chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ");
+                let types = type_names(Some(type_name(callee.result_type())), callee);
                 let after_thread = usize::from(self.language.thread.is_some());
                 arguments.insert(after_thread, pointer);
                 return format!("{}<{types}>({})", addresses.call, arguments.join(", "));
@@ -205,18 +202,22 @@ impl Printer<'_, '_> {
             self.casts += 1;
             let head = self.declaration(callee.result_type(), "(*)");
             let arguments = arguments.join(", ");
-            return format!("(({head}({})){pointer})({arguments})", self.type_names(callee));
+            return format!("(({head}({})){pointer})({arguments})", self.parameter_types(callee));
         }
         self.declare_function(callee);
         format!("{}({})", callee.name, arguments.join(", "))
     }
 
     /// Returns the types of a function's parameters.
-    fn type_names(&self, callee: &Callee) -> String {
-        let thread = self.language.thread.iter().map(|thread| thread.ty);
-        let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
-        thread.chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ")
+    fn parameter_types(&self, callee: &Callee) -> String {
+        type_names(self.language.thread.as_ref().map(|thread| thread.ty), callee)
     }
+}
+
+/// Returns a type, if there is one, and those of a function's parameters.
+fn type_names(first: Option<&'static str>, callee: &Callee) -> String {
+    let types = callee.parameters.iter().map(|parameter| type_name(type_of(parameter)));
+    first.into_iter().chain(types).map(str::trim_end).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the type of a parameter; words if it is not known.

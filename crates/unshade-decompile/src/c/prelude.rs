@@ -15,7 +15,7 @@ extern \"C\" __device__ void __assertfail(const void *, const void *, unsigned i
 #endif";
 
 /// The end of the header for C++: the helpers.
-pub(super) const INSTRUCTIONS: &str = include_str!("unshade_instructions.h");
+const INSTRUCTIONS: &str = include_str!("unshade_instructions.h");
 
 /// Returns the CUDA C text of a helper.
 pub(super) fn text(name: &str) -> Option<String> {

@@ -8,7 +8,7 @@
 //! - Where this is so, shared memory is accessed at the other bits of the lower half. Such an access goes through the pointer.
 //! - The addresses of functions, textures and surfaces have 64 bits in memory, and 32 bits where they are used.
 
-use super::windows::INSIDE;
+use super::windows::{INSIDE, masked};
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Intrinsic, Module, Op, Parameter, Space, Special, ValueId};
 
@@ -177,13 +177,7 @@ fn rewrite_access(
         }
         _ => return false,
     };
-    let address = function.input(id, 0);
-    let added = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
-    let masked = if added.is_some() { function.input(address, 0) } else { address };
-    if function.op(masked) != Op::And || function.number(function.input(masked, 1)) != Some(INSIDE) {
-        return false;
-    }
-    let low = function.input(masked, 0);
+    let Some((low, added)) = masked(function, function.input(id, 0)) else { return false };
     let is_pointer = |pointer: ValueId| match (function.op(pointer), function.op(low)) {
         (_, Op::Low) if function.input(low, 0) == pointer => true,
         (Op::Parameter(whole), Op::Parameter(low)) => whole == low,

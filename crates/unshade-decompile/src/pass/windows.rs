@@ -33,12 +33,7 @@ pub fn widen(function: &mut Function) {
         }
         let like = function.values[id];
         let address = function.input(id, 0);
-        let offset = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
-        let masked = if offset.is_some() { function.input(address, 0) } else { address };
-        if function.op(masked) != Op::And || function.number(function.input(masked, 1)) != Some(INSIDE) {
-            continue;
-        }
-        let whole = function.input(masked, 0);
+        let Some((whole, offset)) = masked(function, address) else { continue };
         let mut pointer = function.raw(Op::ZeroExtend, 64, like.block, like.address, &[whole]);
         if let Some(offset) = offset {
             let offset = function.constant(offset, 64);
@@ -132,18 +127,22 @@ fn in_window(function: &Function, mut id: ValueId) -> Option<(ValueId, i64)> {
     None
 }
 
+/// Returns the address whose lower bits another one is, and the constant that is added to them.
+pub(super) fn masked(function: &Function, address: ValueId) -> Option<(ValueId, Option<u64>)> {
+    let added = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
+    let masked = if added.is_some() { function.input(address, 0) } else { address };
+    let is_inside =
+        function.op(masked) == Op::And && function.number(function.input(masked, 1)) == Some(INSIDE);
+    is_inside.then(|| (function.input(masked, 0), added))
+}
+
 /// Removes the start of a window from the address of an access that masks it: code that knows in which memory an address is
 /// accesses the memory at the lower bits, but in C the start is that of an array. Returns whether there was one.
 fn unmask(function: &mut Function, id: ValueId) -> bool {
     let (Op::Load(space) | Op::Store(space)) = function.op(id) else { return false };
     let address = function.input(id, 0);
-    let added = function.number(function.input(address, 1)).filter(|_| function.op(address) == Op::Add);
-    let masked = if added.is_some() { function.input(address, 0) } else { address };
-    if function.op(masked) != Op::And || function.number(function.input(masked, 1)) != Some(INSIDE) {
-        return false;
-    }
+    let Some((inner, added)) = masked(function, address) else { return false };
     let like = function.values[id];
-    let inner = function.input(masked, 0);
     let is_start = |function: &Function, id| is_start(function, id, space);
     let Some(mut offset) = Offsets::new(&is_start, like).of(function, inner, MAX_CHOICES) else {
         return false;
