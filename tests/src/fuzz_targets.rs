@@ -506,6 +506,7 @@ pub fn decompile(data: &[u8]) {
             method: Vec::new(),
             code,
             shared_size: 0,
+            max_threads: None,
             structures: Vec::new(),
             is_pointed: false,
         };

@@ -35,6 +35,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         method: Vec::new(),
         code,
         shared_size: 0,
+        max_threads: None,
         structures: Vec::new(),
         is_pointed: false,
     };

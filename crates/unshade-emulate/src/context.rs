@@ -24,11 +24,21 @@ pub struct Limits {
     pub ordered: bool,
     /// The value that a shuffle returns for an inactive lane. It is undefined: results that depend on it are meaningless.
     pub absent: u64,
+    /// How far clocks advance with each instruction. Results that depend on it are those of a clock.
+    pub ticks: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 1 << 32, time: Duration::MAX, stack: 4096, local: 16 << 10, ordered: false, absent: 0 }
+        Self {
+            steps: 1 << 32,
+            time: Duration::MAX,
+            stack: 4096,
+            local: 16 << 10,
+            ordered: false,
+            absent: 0,
+            ticks: 1,
+        }
     }
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) changes: u64,
     /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
+    /// How far clocks advance with each instruction.
+    pub(crate) ticks: u64,
     /// Number of integer divisions by zero that the interpreter executed.
     pub(crate) divisions_by_zero: u64,
     /// The checks of the launch, if there are any.
@@ -109,6 +111,11 @@ pub(crate) struct Environment<'a> {
 }
 
 impl Environment<'_> {
+    /// Returns the time that all clocks show.
+    pub(crate) fn clock(&self) -> u64 {
+        self.steps.wrapping_mul(self.ticks)
+    }
+
     /// Returns whether a stack pointer is outside local memory or in its fixed part.
     pub(crate) fn is_beyond_stack(&self, pointer: u32) -> bool {
         pointer < self.stack_end || pointer as usize > self.local_size

@@ -24,7 +24,7 @@ pub(crate) fn read(
     Ok(match number {
         // SR_LANEID, SR_CLOCK
         0 => lane.into(),
-        1 => env.steps & 0xffff_ffff,
+        1 => env.clock() & 0xffff_ffff,
         // SR_TID: 16, 10 and 6 bits; SR_TID.X and so on
         32 => (tx & 0xffff | (ty & 0x3ff) << 16 | tz << 26).into(),
         33 => tx.into(),
@@ -60,8 +60,8 @@ pub(crate) fn read(
         59 => (!(lower | one)).into(),
         60 => (!lower).into(),
         // SR_CLOCKLO, SR_CLOCKHI; SR_GLOBALTIMERLO and HI have the same value
-        80 | 82 => env.steps & 0xffff_ffff,
-        81 | 83 => env.steps >> 32,
+        80 | 82 => env.clock() & 0xffff_ffff,
+        81 | 83 => env.clock() >> 32,
         // SR_GLOBALERRORSTATUS, SR_WARPERRORSTATUS and its clearing: no errors
         64 | 66 | 67 => 0,
         _ => return Err(Reason::Unsupported(format!("special register {number}"))),

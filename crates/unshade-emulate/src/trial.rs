@@ -286,7 +286,8 @@ impl Trials {
         let parameters = kernel.parameters.iter();
         let arguments = parameters.map(|(offset, parameter)| argument(*offset, parameter.size)).collect();
         let steps = self.steps.saturating_mul(longer);
-        let limits = Limits { steps, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
+        let Filling { absent, ticks, .. } = filling;
+        let limits = Limits { steps, time: TIME, ordered, absent, ticks, ..Limits::default() };
         // Kernels with a required block size depend on it. Few have both kinds of shared memory.
         let room = MAX_SHARED.saturating_sub(kernel.shared).min(SHARED);
         let has_dynamic = kernel.shared == 0 || filling.is_large;
@@ -296,8 +297,12 @@ impl Trials {
         Ok(Launch { device, arguments, grid, limits })
     }
 
-    /// Returns why a kernel's results may depend on the order of its threads, or on memory that it never wrote.
+    /// Returns why a kernel's results may depend on the time, on the order of its threads, or on memory that it never wrote.
     pub fn reason_to_differ(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
+        let other = Filling { ticks: OTHER_TICKS, ..filling };
+        if self.run(name, fields, filling, false).after != self.run(name, fields, other, false).after {
+            return Some(String::from("its results depend on a clock"));
+        }
         let Launch { mut device, arguments, grid, limits } =
             self.launch(name, fields, filling, false).ok()?;
         let options = sanitize::Options { tools: vec![Tool::Races, Tool::Init], ..Default::default() };
@@ -396,6 +401,9 @@ const PATIENCE: u64 = 8;
 
 /// The value of inactive lanes with which a kernel is run again, to see whether it depends on them.
 const OTHER_ABSENT: u64 = 0x5a5a_5a5a;
+
+/// The speed of clocks with which a kernel is run again, to see whether it depends on them.
+const OTHER_TICKS: u64 = 7;
 
 impl Trials {
     /// Compares a kernel with the code of functions on all fillings, as time permits; with fewer threads if none of them ends.
@@ -513,13 +521,10 @@ impl Outcome {
         if let Err(reason) = &other.result {
             return Some(reason.to_string());
         }
-        let are_equal = |size: usize| {
-            let pairs = self.after.iter().zip(&other.after);
-            pairs.fold(self.after.len() == other.after.len(), |are_equal, ((_, one), (_, other))| {
-                are_equal && are_same(one, other, size)
-            })
-        };
-        (!are_equal(4) && !are_equal(8)).then(|| first_difference(&self.after, &other.after))
+        let mut pairs = self.after.iter().zip(&other.after);
+        let are_equal = self.after.len() == other.after.len()
+            && pairs.all(|((_, one), (_, other))| same_but_for_nans(one, other));
+        (!are_equal).then(|| first_difference(&self.after, &other.after))
     }
 
     /// Returns the buffers after the run.
@@ -543,6 +548,11 @@ impl Outcome {
     pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
         self.buffers().iter().map(|(_, bytes)| bytes.as_slice())
     }
+}
+
+/// Returns whether two memories are the same, except for the bits of NaNs of one size.
+pub fn same_but_for_nans(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && [4, 8].into_iter().any(|size| are_same(one, other, size))
 }
 
 /// Returns whether two memories are the same, where floats of some size may be different NaNs.

@@ -40,6 +40,15 @@ fn stores(body: &str) -> String {
 }
 
 #[test]
+fn clocks_advance_with_each_instruction() {
+    let text = stores("    v9:32 = call time.clock\n");
+    let clocks = |ticks| run(&[&text], Grid::new(1, 32), Limits { ticks, ..Limits::default() }).unwrap().0;
+    let (slow, fast) = (clocks(1), clocks(7));
+    assert!(slow[0] > 0);
+    assert_eq!(fast[..32], slow[..32].iter().map(|time| 7 * time).collect::<Vec<_>>());
+}
+
+#[test]
 fn lanes_that_part_meet_again() {
     // Odd threads leave the branch later; the ballot after it has all lanes.
     let text = stores(

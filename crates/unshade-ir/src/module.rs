@@ -19,6 +19,8 @@ pub struct Module<'a> {
     pub shared_size: u64,
     /// Bytes of local memory per thread.
     pub local_size: u32,
+    /// The most threads of a block that it may be launched with, if it says so.
+    pub max_threads: Option<u32>,
     /// Whether operations on 32-bit floats treat subnormal inputs and results as zeros of the same sign. Those that only
     /// move a float or change its sign don't.
     pub flushes: bool,

@@ -11,6 +11,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Escaped, Reader, Result};
 
+/// The most threads that a block of any chip may have.
+const LARGEST_BLOCK: u32 = 1024;
+
 /// How a function is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FunctionKind {
@@ -327,6 +330,13 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Details<'a> {
+    /// Returns the most threads of a block, 1 to 1,024, if the function limits or requires them.
+    pub fn most_threads(&self) -> Option<u32> {
+        let threads = self.required_threads.or(self.max_threads)?;
+        let most = threads.into_iter().try_fold(1_u32, u32::checked_mul)?;
+        (1..=LARGEST_BLOCK).contains(&most).then_some(most)
+    }
+
     fn add(&mut self, record: Record<'a>) {
         let dimensions = || {
             let mut numbers = record.numbers();

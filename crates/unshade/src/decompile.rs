@@ -184,6 +184,7 @@ impl<'a, 'c> Input<'a, 'c> {
             method: parameters::of_method(demangle(function.name_in_c.as_bytes()).as_deref()),
             code: Code { entry: function.address, ..source.code.clone() },
             shared_size: source.shared_size,
+            max_threads: None,
             structures: source.structures.clone(),
             is_pointed: false,
         });
@@ -226,6 +227,7 @@ impl<'a, 'c> Input<'a, 'c> {
             method: parameters::of_method(self.demangled.as_deref()),
             code,
             shared_size: self.symbols.shared_size(self.cubin, &self.function),
+            max_threads: self.function.details(self.cubin).most_threads(),
             structures,
         };
         let symbol = String::from_utf8_lossy(self.function.name());

@@ -28,6 +28,7 @@ const LIMITS: Limits = Limits {
     local: 16 << 10,
     ordered: false,
     absent: 0,
+    ticks: 1,
 };
 
 /// Runs a case and checks it.

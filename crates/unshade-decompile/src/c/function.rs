@@ -41,8 +41,10 @@ impl Printer<'_, '_> {
         }
         // The name is that of the symbol, which C++ must not mangle again.
         let kind = if self.module.is_kernel { self.language.kernel } else { self.language.function };
+        let bounds = self.language.launch_bounds.zip(self.module.max_threads);
+        let bounds = bounds.map_or_else(String::new, |(word, threads)| format!("{word}({threads}) "));
         let head = self.declaration(self.result, &self.module.name);
-        format!("{kind}{head}({})", list.join(", "))
+        format!("{kind}{bounds}{head}({})", list.join(", "))
     }
 
     /// Takes the names of parameters; those that can't be names are dropped.

@@ -21,6 +21,8 @@ pub struct Language {
     pub(super) opening: &'static [&'static str],
     /// What precedes the result of a kernel.
     pub(super) kernel: &'static str,
+    /// The attribute of a kernel that gives the most threads of a block.
+    pub(super) launch_bounds: Option<&'static str>,
     /// What precedes the result of a device function.
     pub(super) function: &'static str,
     /// What precedes the type of a variable in global memory.
@@ -103,6 +105,7 @@ pub static CUDA: Language = Language {
     column: spelling::CUDA_COLUMN,
     opening: &[],
     kernel: "extern \"C\" __global__ ",
+    launch_bounds: Some("__launch_bounds__"),
     function: "extern \"C\" __device__ ",
     global: "__device__ ",
     constant: "__constant__ ",
@@ -133,6 +136,7 @@ pub static CPP: Language = Language {
         "using namespace unshade;",
     ],
     kernel: "",
+    launch_bounds: None,
     function: "",
     global: "",
     constant: "",

@@ -37,6 +37,7 @@ use language::SharedMemory;
 pub use language::{CPP, CUDA, Header, Language};
 use names::Names;
 use std::borrow::Cow;
+use structures::Structures;
 use type_name::TypeNames;
 
 /// What is known of the values of a function when it is printed.
@@ -234,7 +235,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         let regions = self.regions();
         let structures = self.structures();
         let signature = self.signature(&structures);
-        self.declare_named_structures(&signature, &regions, &body);
+        self.declare_named_structures(&signature, &structures, &regions, &body);
         self.helpers.sort_unstable();
         let mut prelude: Vec<String> = self.language.opening.iter().map(|line| String::from(*line)).collect();
         prelude.extend(self.helpers.iter().filter_map(|name| prelude::text(name)));
@@ -365,14 +366,20 @@ impl<'a, 'm> Printer<'a, 'm> {
     }
 
     /// Declares the structures that the text of the function names.
-    fn declare_named_structures(&mut self, signature: &str, regions: &[String], body: &[BodyLine]) {
+    fn declare_named_structures(
+        &mut self,
+        signature: &str,
+        parameters: &Structures,
+        regions: &[String],
+        body: &[BodyLine],
+    ) {
         if self.module.structures.is_empty() {
             return;
         }
         let declarations = self.declarations();
         let lines = body.iter().map(|line| line.text.as_str());
-        let text: Vec<&str> =
-            lines.chain(declarations.iter().chain(regions).map(String::as_str)).chain([signature]).collect();
+        let declared = declarations.iter().chain(regions).chain(&parameters.lines).map(String::as_str);
+        let text: Vec<&str> = lines.chain(declared).chain([signature]).collect();
         self.declare_structures(&|name| {
             let name = format!("struct {name} ");
             text.iter().any(|line| line.contains(&name))

@@ -188,6 +188,8 @@ pub struct Source<'a> {
     pub structures: Vec<Structure>,
     /// Bytes of shared memory that it declares statically.
     pub shared_size: u64,
+    /// The most threads of a block that it may be launched with, if it says so.
+    pub max_threads: Option<u32>,
     /// Whether its address is in a variable or in code.
     pub is_pointed: bool,
 }
@@ -208,6 +210,7 @@ impl<'a> Source<'a> {
             method: Vec::new(),
             code,
             shared_size: 0,
+            max_threads: None,
             structures: Vec::new(),
             is_pointed: false,
         }
@@ -255,6 +258,7 @@ pub fn lift<'a>(
         parameters: parameters.to_vec(),
         shared_size: source.shared_size,
         local_size: source.code.local_size,
+        max_threads: source.max_threads,
         flushes: false,
         objects: Cow::Borrowed(&source.code.variables),
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),

@@ -404,9 +404,9 @@ impl Warp {
             // The emulator keeps memory in order.
             Intrinsic::Fence(_) => return Ok(None),
             Intrinsic::Time(timer) => {
-                let steps = context.env.steps;
+                let time = context.env.clock();
                 let is_high = matches!(timer, Timer::ClockHigh | Timer::GlobalHigh);
-                result = [if is_high { steps >> 32 } else { steps }; LANES];
+                result = [if is_high { time >> 32 } else { time }; LANES];
             }
             Intrinsic::Trap => return Err((first_lane, Reason::Trap)),
             _ => {

@@ -71,6 +71,7 @@ impl Module {
             local_size: prepared.local,
             stack_end: 0,
             absent: limits.absent,
+            ticks: limits.ticks,
             divisions_by_zero: 0,
             steps: 0,
             changes: 0,

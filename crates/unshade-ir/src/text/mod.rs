@@ -35,7 +35,7 @@ pub use print::describe;
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"kernel "loop" shared 64 local 8 flushes
+    const TEXT: &str = r#"kernel "loop" shared 64 local 8 threads 256 flushes
 structure t0 "float2" size 8 builtin (0 "x" f32, 4 "y" f32)
 structure t1 "Node" size 32 (0 "at" t0, 8 "rows" i32[2][2], 24 "next" t1*)
 structure t2 "" size 0 ()

@@ -102,7 +102,7 @@ struct Parser {
 }
 
 impl Parser {
-    /// Parses `kernel "name" shared 0 local 0`, perhaps with `flushes`.
+    /// Parses `kernel "name" shared 0 local 0`, perhaps with `threads 256` and `flushes`.
     fn head(&mut self, cursor: &mut Cursor<'_>) -> Result<()> {
         self.module.is_kernel = match cursor.word() {
             "kernel" => true,
@@ -114,6 +114,7 @@ impl Parser {
         self.module.shared_size = cursor.number()?;
         cursor.keyword("local")?;
         self.module.local_size = cursor.small()?;
+        self.module.max_threads = if cursor.take_word("threads") { Some(cursor.small()?) } else { None };
         self.module.flushes = cursor.take_word("flushes");
         Ok(())
     }

@@ -11,6 +11,7 @@ impl Display for Module<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let kind = if self.is_kernel { "kernel" } else { "function" };
         write!(f, "{kind} {} shared {} local {}", Quoted(&self.name), self.shared_size, self.local_size)?;
+        self.max_threads.map_or(Ok(()), |threads| write!(f, " threads {threads}"))?;
         writeln!(f, "{}", if self.flushes { " flushes" } else { "" })?;
         for (id, structure) in self.structures.entries() {
             write!(f, "structure t{} {} size {}", id.number(), Quoted(&structure.name), structure.size)?;

@@ -29,7 +29,7 @@ use unshade::decompiler::Options;
 use unshade::decompiler::c::Language;
 use unshade::demangle;
 use unshade::nv::Cubin;
-use unshade_emulate::trial::{FILLINGS, Trials, further_fillings};
+use unshade_emulate::trial::{FILLINGS, Trials, further_fillings, same_but_for_nans};
 use unshade_emulate::{Device, Module};
 use unshade_tests::closed_loop::cases::{self, Case};
 use unshade_tests::closed_loop::{compare, emulated};
@@ -67,6 +67,8 @@ const TIME: Duration = Duration::from_secs(10);
 pub(super) enum Verdict {
     /// Both cubins leave the same memory.
     Equal,
+    /// They do, except for the bits of NaNs, which CUDA doesn't specify.
+    Near,
     /// They do not: the worst case.
     Different(String),
     /// nvcc rejects the text.
@@ -81,7 +83,7 @@ impl Verdict {
     /// Returns the column of the table.
     fn column(&self) -> usize {
         match self {
-            Self::Equal => 0,
+            Self::Equal | Self::Near => 0,
             Self::Different(_) => 1,
             Self::Rejected(_) => 2,
             Self::Incomplete(_) => 3,
@@ -92,6 +94,7 @@ impl Verdict {
     fn reason(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Equal => None,
+            Self::Near => Some(("equal", "except for the bits of NaNs")),
             Self::Different(what) => Some(("different", what)),
             Self::Rejected(what) => Some(("rejected", what)),
             Self::Incomplete(what) => Some(("incomplete", what)),
@@ -364,11 +367,7 @@ impl Loop {
             Err(error) => return Verdict::Rejected(error),
         };
         let Some(function) = functions.last() else { return Verdict::NotRun("no function".to_owned()) };
-        match kernel.difference(original, &cubin, function) {
-            Ok(None) => Verdict::Equal,
-            Ok(Some(what)) => Verdict::Different(what),
-            Err(why) => Verdict::NotRun(why),
-        }
+        kernel.compare(original, &cubin, function).unwrap_or_else(Verdict::NotRun)
     }
 
     /// Writes the text of a kernel and the functions that it calls to the folder of failures.
@@ -476,18 +475,14 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Runs both cubins and describes the first difference. The error says why the original can't be run.
-    fn difference(
-        &self,
-        original: &[u8],
-        other: &[u8],
-        function: &FunctionC,
-    ) -> Result<Option<String>, String> {
+    /// Runs both cubins. The error says why the original can't be run.
+    fn compare(&self, original: &[u8], other: &[u8], function: &FunctionC) -> Result<Verdict, String> {
+        let different = |what| Ok(Verdict::Different(what));
         if let Err(error) = Module::load(&mut Device::new(), other) {
-            return Ok(Some(format!("the emulator rejects the new cubin: {error}")));
+            return different(format!("the emulator rejects the new cubin: {error}"));
         }
         if self.cases.is_empty() {
-            return self.inferred_difference(original, other, function);
+            return self.compare_invented(original, other, function);
         }
         for case in &self.cases {
             let case = Case { kernel: self.name.clone(), ..case.clone() };
@@ -497,26 +492,26 @@ impl Kernel {
                 let (expected, _) =
                     emulated::run(original, &case, &inputs).map_err(|fault| fault.to_string())?;
                 match emulated::run(other, &case, &inputs) {
-                    Err(fault) => return Ok(Some(fault.to_string())),
+                    Err(fault) => return different(fault.to_string()),
                     Ok((found, _)) if found == expected => {}
                     Ok((found, _)) => {
                         if let Some(what) = compare::difference(&exact, &expected, &found) {
-                            return Ok(Some(what));
+                            return different(what);
                         }
                     }
                 }
             }
         }
-        Ok(None)
+        Ok(Verdict::Equal)
     }
 
-    /// As [`Self::difference`], on invented inputs.
-    fn inferred_difference(
+    /// As [`Self::compare`], on invented inputs.
+    fn compare_invented(
         &self,
         original: &[u8],
         other: &[u8],
         function: &FunctionC,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Verdict, String> {
         let (Ok(original), Ok(other)) = (Trials::new(original), Trials::new(other)) else {
             return Err("not loaded".to_owned());
         };
@@ -525,6 +520,7 @@ impl Kernel {
         let all = original.fields(&self.name, known).ok_or("too many parameters")?;
         let mut last = "ended without writing".to_owned();
         let mut launches = 0;
+        let mut verdict = Verdict::Equal;
         let end = Instant::now() + TIME;
         // Small numbers first: larger ones may be outside of what the kernel is for.
         let fillings = FILLINGS.into_iter().rev().chain(further_fillings());
@@ -543,27 +539,30 @@ impl Kernel {
                 }
             }
             let found = other.run(&self.name, &fields, filling, false);
-            let equal = |(one, other): (&(_, Vec<u8>), &(_, Vec<u8>))| one.1 == other.1;
+            let mut buffers = expected.buffers().iter().zip(found.buffers());
             let what = match &found.result {
                 Err(reason) => reason.to_string(),
-                Ok(()) if !expected.buffers().iter().zip(found.buffers()).all(equal) => {
+                Ok(()) if !buffers.clone().all(|(one, other)| same_but_for_nans(&one.1, &other.1)) => {
                     "other contents of a buffer".to_owned()
                 }
                 Ok(()) => match original.different_variable(&expected, &other, &found) {
                     Some(name) => format!("other contents of the variable {name}"),
                     None => {
                         launches += 1;
+                        if buffers.any(|(one, other)| one.1 != other.1) {
+                            verdict = Verdict::Near;
+                        }
                         continue;
                     }
                 },
             };
             match original.reason_to_differ(&self.name, &fields, filling) {
                 Some(why) => last = format!("undefined: {why}"),
-                None => return Ok(Some(what)),
+                None => return Ok(Verdict::Different(what)),
             }
         }
         if launches > 0 {
-            return Ok(None);
+            return Ok(verdict);
         }
         Err(last)
     }
