@@ -3,6 +3,8 @@
 //! Values that a phi or select merges form a class with one type. Each use votes. Pointers are found through the
 //! addresses of memory accesses, and their element types through what is loaded and stored there.
 
+pub(crate) mod constants;
+
 use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
@@ -11,6 +13,7 @@ use crate::ir::{
     Callee, Function, IdVec, Image, Op, Operand, Sign, Space, StructureId, SymbolId, ValueId, ValueMap,
 };
 use crate::objects::{Objects, Slot, space_of};
+use constants::{Evidence, evidence};
 
 /// Votes for the type of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,6 +137,7 @@ impl Types {
         types.vote_given(function, &hints.values);
         types.spread_signs(function, used);
         types.pointers(function, used);
+        types.vote_constants(function, used);
         types.decide(function, used, known);
         for _ in 0..3 {
             types.accesses.iter_mut().for_each(Vec::clear);
@@ -340,6 +344,28 @@ impl Types {
         }
     }
 
+    /// Makes floats of classes without votes that constants are merged in, if those look like floats.
+    fn vote_constants(&mut self, function: &Function, used: &ValueMap<bool>) {
+        let mut found: FastMap<ValueId, Evidence> = FastMap::default();
+        for id in function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)) {
+            let first = match function.op(id) {
+                Op::Phi | Op::Copy => 0,
+                Op::Select => 1,
+                _ => continue,
+            };
+            let inputs = (first..function.inputs(id).len()).map(|index| function.input(id, index));
+            for input in inputs.filter(|input| *input != ValueId::NONE) {
+                let all = found.entry(self.find(id)).or_insert(Evidence::None);
+                *all = all.and(evidence(function, input));
+            }
+        }
+        for (root, _) in found.into_iter().filter(|(_, all)| *all == Evidence::Float) {
+            let votes = &mut self.votes[root];
+            let is_known = votes.pointer || votes.float + votes.integer + votes.signed + votes.unsigned > 0;
+            votes.float += u32::from(!is_known);
+        }
+    }
+
     /// Adds the votes of a texture or surface access: coordinates have the types of the CUDA function, and filtered
     /// reads are floating point.
     fn image_votes(&mut self, function: &Function, id: ValueId, image: &Image) {
@@ -466,16 +492,17 @@ impl Types {
                 Type::Integer(_, true) => NumberKind::Signed,
                 _ => NumberKind::Unsigned,
             };
-            let weight = match function.op(id) {
-                Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => 1,
+            let (kind, weight) = match function.op(id) {
+                // More than that of a value that is only moved.
+                Op::Store(_) if evidence(function, function.input(id, 1)) == Evidence::Float => {
+                    (NumberKind::Float, 32)
+                }
+                Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => (kind, 1),
                 _ => {
                     let value = if let Op::Store(_) = function.op(id) { function.input(id, 1) } else { id };
                     let votes = *self.votes_of(value);
-                    if votes.float + votes.integer == 0 && !function.op(value).gives_float() {
-                        16
-                    } else {
-                        1 << 12
-                    }
+                    let is_moved = votes.float + votes.integer == 0 && !function.op(value).gives_float();
+                    (kind, if is_moved { 16 } else { 1 << 12 })
                 }
             };
             let accesses = if space == Space::Generic || function.width(address) == 64 {

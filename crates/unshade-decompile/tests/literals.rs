@@ -65,3 +65,19 @@ fn a_negative_literal_of_64_bits_is_signed() {
         "*param_1 = (unsigned int)shift_right_signed(-1884098637185415096ll, param_3);"
     );
 }
+
+#[test]
+fn memory_has_the_type_that_constants_look_like() {
+    assert_eq!(stored("v9:32 = or 0:32, 0x3f000000:32"), "*param_1 = 0.5f;");
+    assert_eq!(stored("v9:32 = or 0:32, 0x3f3f3f3f:32"), "*param_1 = 0x3f3f3f3f;");
+    let choice = |one, other| stored(&format!("v3:1 = less v2, 9:32; v9:32 = select v3, {one}, {other}"));
+    assert_eq!(choice("0x3dcccccd:32", "0:32"), "*param_1 = param_3 < 9 ? 0.1f : 0.0f;");
+    assert_eq!(choice("0x40000000:32", "7:32"), "*param_1 = param_3 < 9 ? 0x40000000 : 7;");
+    // A double whose upper half is chosen.
+    assert_eq!(
+        stored(
+            "v3:1 = less v2, 9:32; v4:32 = select v3, 0x3ff00000:32, 0xbff00000:32; v9:64 = concat v4, 0:32"
+        ),
+        "*param_1 = param_3 < 9 ? 1.0 : -1.0;"
+    );
+}

@@ -23,10 +23,19 @@ pub(crate) struct Access {
     pub(crate) scales: Vec<u64>,
     /// Its type; [`Type::Void`] if a constant is stored, which can be of any.
     pub(crate) ty: Type,
+    /// The type that such a constant looks like; [`Type::Void`] for none.
+    pub(crate) hint: Type,
     /// Its size in bytes.
     pub(crate) bytes: u32,
     /// The address of its instruction.
     pub(crate) instruction: u32,
+}
+
+impl Access {
+    /// Returns its type, or that which its constant looks like.
+    fn likely(&self) -> Type {
+        if self.ty == Type::Void { self.hint } else { self.ty }
+    }
 }
 
 /// The accesses through a group of pointers.
@@ -43,6 +52,7 @@ struct Slot {
     offset: u32,
     bytes: u32,
     ty: Type,
+    hint: Type,
     is_array: bool,
     /// Number of accesses.
     count: usize,
@@ -54,9 +64,9 @@ impl Accesses {
         if let Some(vector) = self.vector() {
             return Some(vector);
         }
-        let mut types = self.list.iter().filter(|access| access.ty != Type::Void);
+        let mut types = self.list.iter().filter(|access| access.likely() != Type::Void);
         let first = types.next()?;
-        let class = |access: &Access| (access.bytes, matches!(access.ty, Type::Float(_)));
+        let class = |access: &Access| (access.bytes, matches!(access.likely(), Type::Float(_)));
         if types.all(|access| class(access) == class(first)) {
             return None;
         }
@@ -77,8 +87,8 @@ impl Accesses {
             access.bytes == first.bytes && (is_any || is_float(access.ty) == is_float(first.ty))
         };
         let ty = self.list.iter().fold(Type::Void, |ty, access| more_specific(ty, access.ty));
-        let ty = if ty == Type::Void { Type::Integer((first.bytes * 8) as u8, false) } else { ty };
-        self.list.iter().all(is_same).then_some(ty)
+        let hint = self.list.iter().fold(Type::Void, |ty, access| more_specific(ty, access.hint));
+        self.list.iter().all(is_same).then(|| decided(ty, hint, first.bytes))
     }
 
     /// Returns the structure with a size that the accesses are of: a vector type of the language, if it is one.
@@ -133,15 +143,21 @@ impl Accesses {
         for access in self.list.iter().filter(|access| access.instruction != NO_ADDRESS) {
             instructions.entry(access.instruction).or_default().push(access.offset);
         }
-        let first = self.list.iter().find(|access| access.ty != Type::Void)?;
+        let is_known = |access: &&Access| access.ty != Type::Void;
+        let first = self
+            .list
+            .iter()
+            .find(is_known)
+            .or_else(|| self.list.iter().find(|access| access.hint != Type::Void))?;
+        let ty = first.likely();
         let words = instructions.values_mut().map(|offsets| {
             offsets.sort_unstable();
             offsets.dedup();
             offsets.len()
         });
         let words = words.max()? as u32;
-        let is_right = |access: &Access| access.bytes == first.bytes && is_same_kind(access.ty, first.ty);
-        let (name, element) = vector_type(first.ty, first.bytes, words)?;
+        let is_right = |access: &Access| access.bytes == first.bytes && is_same_kind(access.ty, ty);
+        let (name, element) = vector_type(ty, first.bytes, words)?;
         let size = u64::from(first.bytes * words);
         let is_aligned =
             |offsets: &Vec<i64>| offsets.len() != words as usize || offsets[0].rem_euclid(size as i64) == 0;
@@ -205,16 +221,18 @@ impl Accesses {
                 offset,
                 bytes: access.bytes,
                 ty: Type::Void,
+                hint: Type::Void,
                 is_array,
                 count: 0,
             });
             slot.is_array |= is_array;
             slot.ty = more_specific(slot.ty, access.ty);
+            slot.hint = more_specific(slot.hint, access.hint);
             slot.count += 1;
         }
         let mut slots: Vec<Slot> = slots.into_values().collect();
-        for slot in slots.iter_mut().filter(|slot| slot.ty == Type::Void) {
-            slot.ty = Type::Integer((slot.bytes * 8) as u8, false);
+        for slot in &mut slots {
+            slot.ty = decided(slot.ty, slot.hint, slot.bytes);
         }
         Some(slots)
     }
@@ -246,6 +264,15 @@ fn is_same_kind(one: Type, other: Type) -> bool {
         || other == Type::Void
         || matches!((one, other), (Type::Float(a), Type::Float(b)) if a == b)
         || matches!((one, other), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
+}
+
+/// Returns a type, or what a hint makes of it if there is none.
+fn decided(ty: Type, hint: Type, bytes: u32) -> Type {
+    match (ty, hint) {
+        (Type::Void, Type::Void) => Type::Integer((bytes * 8) as u8, false),
+        (Type::Void, hint) => hint,
+        (ty, _) => ty,
+    }
 }
 
 /// Returns the type of two that says more.
@@ -307,6 +334,7 @@ mod tests {
             offset,
             scales: scales.to_vec(),
             ty,
+            hint: Type::Void,
             bytes: u32::from(ty.bits()) / 8,
             instruction: offset as u32,
         }
@@ -329,6 +357,16 @@ mod tests {
     fn several_types_are_a_structure() {
         let list = vec![access(0, &[24], FLOAT), access(20, &[24], INT), access(44, &[24], INT)];
         assert_eq!(described(list).as_deref(), Some(" 24 at_0:f32[] at_20:i32[]"));
+    }
+
+    #[test]
+    fn constants_that_look_like_floats_are_members() {
+        let constant = |offset, hint| Access { ty: Type::Void, hint, ..access(offset, &[8], FLOAT) };
+        let list = vec![constant(0, FLOAT), access(4, &[8], INT)];
+        assert_eq!(described(list).as_deref(), Some(" 8 at_0:f32[] at_4:i32[]"));
+        let list = vec![constant(0, FLOAT), access(0, &[8], INT), access(4, &[8], INT)];
+        assert_eq!(described(list).as_deref(), Some(" 8 at_0:i32[] at_4:i32[]"));
+        assert_eq!(described(vec![constant(0, FLOAT), constant(4, FLOAT)]), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) mod size;
 use crate::address::Address;
 use crate::ir::hash::FastMap;
 use crate::ir::{Function, Module, Op, Structure, StructureId, ValueId, ValueMap};
-use crate::types::{NumberKind, ParameterType, Type, Types, address_of};
+use crate::types::{NumberKind, ParameterType, Type, Types, address_of, constants};
 use known::KnownStructure;
 pub(crate) use members::{Access, Accesses};
 use std::collections::HashSet;
@@ -268,6 +268,7 @@ impl Groups {
             offset: found.offset,
             scales: found.terms.iter().map(|term| term.1).collect(),
             ty,
+            hint: constants::hint(function, value),
             bytes: u32::from(if ty == Type::Void { width } else { ty.bits() } / 8).max(1),
             instruction: function.values[id].address,
         });

@@ -3,7 +3,7 @@
 use super::Object;
 use crate::ir::{Function, Member, Module, Op, ValueId};
 use crate::layout::{self, Accesses};
-use crate::types::{Type, Types};
+use crate::types::{Type, Types, constants};
 
 /// Maximum number of dimensions of an array.
 const MAX_RANK: usize = 4;
@@ -23,6 +23,14 @@ pub(super) fn type_of(function: &Function, types: &Types, id: ValueId, bytes: u3
         _ if matches!(function.op(value), Op::Constant(_) | Op::Undefined) => Type::Void,
         (_, Type::Bool | Type::Void | Type::Vector(..) | Type::Structure(_)) => number,
         (_, ty) => ty,
+    }
+}
+
+/// Returns the type that a constant looks like, if one is stored; [`Type::Void`] for none.
+pub(super) fn hint(function: &Function, id: ValueId) -> Type {
+    match function.op(id) {
+        Op::Store(_) => constants::hint(function, function.input(id, 1)),
+        _ => Type::Void,
     }
 }
 

@@ -135,6 +135,7 @@ impl Objects {
                 offset: access.offset - i64::from(variable.object.start),
                 scales: access.scales.clone(),
                 ty: members::type_of(&module.function, types, access.id, access.bytes),
+                hint: members::hint(&module.function, access.id),
                 bytes: access.bytes,
                 instruction: access.instruction,
             });

@@ -308,6 +308,7 @@ impl Rewriter<'_> {
             Term::Ones => ones(bound.width),
             Term::Sign => sign(bound.width),
             Term::RootWidth => bound.width.into(),
+            Term::Width(Term::Constant(name)) => bound.constant(*name).1.into(),
             Term::Width(of) => self.width(bound.value(of)).into(),
             Term::Bits(of) => self.possible(bound.value(of), DEPTH),
             Term::TrailingZeros(of) => self.calculate(of, bound)?.trailing_zeros().into(),

@@ -159,6 +159,10 @@ pub(super) static RULES: &[Rule] = rules! {
     ([MIN_U64 MAX_U64 MIN_I64 MAX_I64] c x) => (same x c) [wide] if (Unknown x);
     ([MIN_U32] x c) => x [word] if (LessEqual (Bits x) c);
 
+    // Choices of two constants whose halves are chosen: doubles.
+    ([Concat] (Select x c d) e) => (Select x (Or (Shl c (Width e)) e) (Or (Shl d (Width e)) e)) [late wide];
+    ([Concat] e (Select x c d)) => (Select x (Or (Shl e (Width c)) c) (Or (Shl e (Width c)) d)) [late wide];
+
     // Extensions.
     ([ZeroExtend SignExtend Low] x) => x if (Equal (Width x) w);
     ([SignExtend] x) => (ZeroExtend x) if (Small x);
