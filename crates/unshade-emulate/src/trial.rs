@@ -78,7 +78,7 @@ impl Field {
         Some(Self {
             offset: parameter.offset,
             size,
-            is_pointer: matches!(parameter.ty, Some(Type::Pointer(..))) && size == 8,
+            is_pointer: parameter.ty.is_some_and(Type::is_pointer) && size == 8,
             is_float: matches!(parameter.ty, Some(Type::Float(_))),
         })
     }
