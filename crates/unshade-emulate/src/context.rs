@@ -26,6 +26,8 @@ pub struct Limits {
     pub absent: u64,
     /// How far clocks advance with each instruction. Results that depend on it are those of a clock.
     pub ticks: u64,
+    /// The bytes in local memory that were never written. Results that depend on them are meaningless.
+    pub unwritten: u8,
 }
 
 impl Default for Limits {
@@ -38,6 +40,7 @@ impl Default for Limits {
             ordered: false,
             absent: 0,
             ticks: 1,
+            unwritten: 0,
         }
     }
 }

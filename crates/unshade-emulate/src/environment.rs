@@ -92,6 +92,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) blocks: [u32; 3],
     pub(crate) block: BlockState,
     pub(crate) local_size: usize,
+    /// The bytes in local memory that were never written.
+    pub(crate) unwritten: u8,
     /// The lowest address in local memory that the stack may use; it starts at the end of local memory.
     pub(crate) stack_end: u32,
     /// Number of instructions executed so far.
@@ -237,7 +239,7 @@ impl Environment<'_> {
             Memory::Local => {
                 let of_thread = self.block.local.get_mut(thread as usize).ok_or(Reason::Undefined)?;
                 if of_thread.is_empty() {
-                    of_thread.resize(self.local_size, 0);
+                    of_thread.resize(self.local_size, self.unwritten);
                 }
                 of_thread
             }

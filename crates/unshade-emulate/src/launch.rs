@@ -158,6 +158,7 @@ impl Module {
             stack_end: u32::try_from(kernel.fixed_local).unwrap_or(u32::MAX),
             absent: limits.absent,
             ticks: limits.ticks,
+            unwritten: limits.unwritten,
             divisions_by_zero: 0,
             steps: 0,
             changes: 0,

@@ -286,8 +286,8 @@ impl Trials {
         let parameters = kernel.parameters.iter();
         let arguments = parameters.map(|(offset, parameter)| argument(*offset, parameter.size)).collect();
         let steps = self.steps.saturating_mul(longer);
-        let Filling { absent, ticks, .. } = filling;
-        let limits = Limits { steps, time: TIME, ordered, absent, ticks, ..Limits::default() };
+        let Filling { absent, ticks, unwritten, .. } = filling;
+        let limits = Limits { steps, time: TIME, ordered, absent, ticks, unwritten, ..Limits::default() };
         // Kernels with a required block size depend on it. Few have both kinds of shared memory.
         let room = MAX_SHARED.saturating_sub(kernel.shared).min(SHARED);
         let has_dynamic = kernel.shared == 0 || filling.is_large;
@@ -299,9 +299,15 @@ impl Trials {
 
     /// Returns why a kernel's results may depend on the time, on the order of its threads, or on memory that it never wrote.
     pub fn reason_to_differ(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
-        let other = Filling { ticks: OTHER_TICKS, ..filling };
-        if self.run(name, fields, filling, false).after != self.run(name, fields, other, false).after {
-            return Some(String::from("its results depend on a clock"));
+        let expected = self.run(name, fields, filling, false);
+        let others = [
+            (Filling { ticks: OTHER_TICKS, ..filling }, "a clock"),
+            (Filling { unwritten: OTHER_UNWRITTEN, ..filling }, "local memory that was never written"),
+        ];
+        for (other, what) in others {
+            if self.run(name, fields, other, false).after != expected.after {
+                return Some(format!("its results depend on {what}"));
+            }
         }
         let Launch { mut device, arguments, grid, limits } =
             self.launch(name, fields, filling, false).ok()?;
@@ -404,6 +410,9 @@ const OTHER_ABSENT: u64 = 0x5a5a_5a5a;
 
 /// The speed of clocks with which a kernel is run again, to see whether it depends on them.
 const OTHER_TICKS: u64 = 7;
+
+/// The bytes in local memory with which it is run again.
+const OTHER_UNWRITTEN: u8 = 0x3f;
 
 impl Trials {
     /// Compares a kernel with the code of functions on all fillings, as time permits; with fewer threads if none of them ends.

@@ -29,6 +29,7 @@ const LIMITS: Limits = Limits {
     ordered: false,
     absent: 0,
     ticks: 1,
+    unwritten: 0,
 };
 
 /// Runs a case and checks it.

@@ -271,9 +271,9 @@ impl<'a, 'm> Printer<'a, 'm> {
 
     fn regions(&mut self) -> Vec<String> {
         self.regions.sort_by_cached_key(|region| spelling::array(region.0));
-        let has_shared = |printer: &Self| printer.regions.iter().any(|region| region.0 == Space::Shared);
         if !self.module.is_kernel || matches!(self.language.shared, SharedMemory::OfThread(_)) {
-            if has_shared(self) && matches!(self.language.shared, SharedMemory::Declared) {
+            let has_shared = self.regions.iter().any(|region| region.0 == Space::Shared);
+            if has_shared && matches!(self.language.shared, SharedMemory::Declared) {
                 self.helper("shared_memory");
             }
             return self
@@ -282,8 +282,9 @@ impl<'a, 'm> Printer<'a, 'm> {
                 .flat_map(|(space, end)| self.region_declaration(*space, *end))
                 .collect();
         }
-        // Device functions may access shared memory that the kernel itself does not.
-        let is_kept = self.module.shared_size > 0 && !self.function.callees.is_empty() && !has_shared(self);
+        // Device functions may access shared memory that the kernel itself does not: a compiler that does not know would
+        // shrink it.
+        let is_kept = self.module.shared_size > 0 && !self.function.callees.is_empty();
         if is_kept {
             self.region(Space::Shared, 0);
             self.helper("keep");

@@ -35,9 +35,14 @@ fn break_at(text: &str, width: usize) -> Option<usize> {
     let mut best: Option<(i32, usize)> = None;
     // As a last resort, after a parenthesis.
     let mut last = None;
+    let (mut is_string, mut is_escaped) = (false, false);
     for (index, byte) in bytes.iter().enumerate() {
+        let was_escaped = is_escaped;
+        is_escaped = is_string && !was_escaped && *byte == b'\\';
         match byte {
             _ if index >= width && (best.is_some() || last.is_some()) => break,
+            b'"' if !was_escaped => is_string = !is_string,
+            _ if is_string => {}
             b'(' | b'[' => {
                 depth += 1;
                 last = (*byte == b'(').then_some(index + 1).or(last);
@@ -73,5 +78,13 @@ mod tests {
         found.clear();
         lines("x = 1;", 4, |line| found.push(line));
         assert_eq!(found, ["    x = 1;"]);
+        // A string stays whole, with quotation marks in it.
+        found.clear();
+        let string = format!("\"{}, \\\" {}\\\\\"", "a".repeat(70), "b ".repeat(40));
+        lines(&format!("f({string}, 1);"), 4, |line| found.push(line));
+        assert_eq!(
+            found,
+            [String::from("    f("), format!("            {string},"), String::from("            1);")]
+        );
     }
 }

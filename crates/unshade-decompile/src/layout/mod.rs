@@ -41,6 +41,7 @@ pub fn infer(
             module.structures.get(*id).is_none_or(|known| group.accesses.are_aligned(known))
         };
         let found = match group.known {
+            _ if group.is_of_prototype => None,
             Some(id) if !is_aligned(&id) => {
                 groups.misaligned.insert(root);
                 None
@@ -162,8 +163,11 @@ struct Group {
     accesses: Accesses,
     /// The structure that the source code gives.
     known: Option<StructureId>,
-    /// Whether it must stay a pointer to numbers.
+    /// Whether it must stay a pointer to numbers, unless the source code gives a structure.
     is_fixed: bool,
+    /// Whether it is a parameter or the result of a device function: a prototype, which is in other functions too, has no
+    /// structures.
+    is_of_prototype: bool,
 }
 
 /// The pointers of a function by group.
@@ -195,6 +199,9 @@ impl Groups {
         for &id in &live {
             groups.access(function, types, id);
             groups.known(module, types, id);
+            if !module.is_kernel {
+                groups.of_prototype(function, types, id);
+            }
         }
         groups
     }
@@ -285,8 +292,7 @@ impl Groups {
             parameter.and_then(|parameter| parameter.ty)
         };
         let is_fixed = match function.op(id) {
-            // The prototype of a device function has no structures.
-            Op::Parameter(offset) => !module.is_kernel || of_parameter(offset).is_some(),
+            Op::Parameter(offset) => of_parameter(offset).is_some(),
             // A variable has one type in all functions.
             Op::Symbol(_) => true,
             _ => false,
@@ -300,6 +306,19 @@ impl Groups {
         match (types.of[id], given) {
             (Type::StructurePointer(structure), _) | (_, Some(structure)) => group.known = Some(structure),
             _ => group.is_fixed = true,
+        }
+    }
+
+    /// Marks the pointers that are parameters or the result of a device function.
+    fn of_prototype(&mut self, function: &Function, types: &Types, id: ValueId) {
+        let pointer = match function.op(id) {
+            Op::Parameter(_) => id,
+            Op::Return if !function.inputs(id).is_empty() => function.input(id, 0),
+            _ => return,
+        };
+        if types.of[pointer].is_pointer() {
+            let root = self.root(types, pointer);
+            self.group(root).is_of_prototype = true;
         }
     }
 

@@ -5,8 +5,9 @@
 //! if a caller's effects depend on it; if no caller is known, if the function sets it on all paths. Both depend on the
 //! signatures of other functions, recursively, so they grow from nothing up to a fixed point.
 
-use super::{Source, convention, demand};
+use super::{Source, convention};
 use crate::ir::{Callee, Function, IdVec, Op, Parameter, THIS, ValueId, ValueMap};
+use crate::pass::demand;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The device functions of a program, by their name in C.

@@ -11,7 +11,6 @@
 mod banks;
 mod calls;
 mod convention;
-mod demand;
 mod flow;
 mod functions;
 pub mod idiom;

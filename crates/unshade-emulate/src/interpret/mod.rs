@@ -72,6 +72,7 @@ impl Module {
             stack_end: 0,
             absent: limits.absent,
             ticks: limits.ticks,
+            unwritten: limits.unwritten,
             divisions_by_zero: 0,
             steps: 0,
             changes: 0,

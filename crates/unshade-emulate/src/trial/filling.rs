@@ -17,6 +17,8 @@ pub struct Filling {
     pub absent: u64,
     /// How far clocks advance with each instruction.
     pub ticks: u64,
+    /// The bytes in local memory that were never written.
+    pub unwritten: u8,
     /// The dimensions of blocks and of the grid.
     pub shape: Shape,
     /// Whether buffers are 64 times as large, and a run may take ten times as many instructions.
@@ -90,7 +92,15 @@ const OTHERS: [Shape; 5] = [
 ];
 
 const fn of_floats(numbers: Numbers) -> Filling {
-    Filling { content: Content::Floats, numbers, absent: 0, ticks: 1, shape: USUAL, is_large: false }
+    Filling {
+        content: Content::Floats,
+        numbers,
+        absent: 0,
+        ticks: 1,
+        unwritten: 0,
+        shape: USUAL,
+        is_large: false,
+    }
 }
 
 /// The usual fillings, in the order in which they are tried.

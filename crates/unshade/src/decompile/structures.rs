@@ -149,19 +149,30 @@ impl<'i> Structures<'i> {
         }
         let ty = self.info.ty(index)?;
         let size = u32::try_from(ty.size).ok().filter(|size| *size > 0)?;
-        if self.list.len() >= MAX_STRUCTURES {
-            return None;
-        }
-        let id = StructureId::from_index(self.list.len());
+        let vector = vector(&ty.name).filter(|vector| vector.size == size);
+        let is_vector = vector.is_some();
+        let structure = vector.unwrap_or_else(|| {
+            let name = self.names.of.get(&index).cloned().unwrap_or_default();
+            Structure { name, size, ..Structure::default() }
+        });
+        let id = self.place(structure)?;
         self.known.insert(index, id);
-        if let Some(vector) = vector(&ty.name).filter(|vector| vector.size == size) {
-            self.list.push(vector);
-            return Some(id);
+        if !is_vector {
+            self.pending.push((id, index));
         }
-        let name = self.names.of.get(&index).cloned().unwrap_or_default();
-        self.list.push(Structure { name, size, is_builtin: false, members: Vec::new() });
-        self.pending.push((id, index));
         Some(id)
+    }
+
+    /// Adds a structure to the list, or puts it where one is of which only the name was known.
+    fn place(&mut self, structure: Structure) -> Option<StructureId> {
+        let is_it = |other: &Structure| other.size == 0 && other.name == structure.name;
+        let index = self.list.iter().position(|other| !structure.name.is_empty() && is_it(other));
+        match index {
+            Some(index) => self.list[index] = structure,
+            None if self.list.len() < MAX_STRUCTURES => self.list.push(structure),
+            None => return None,
+        }
+        Some(StructureId::from_index(index.unwrap_or(self.list.len() - 1)))
     }
 
     /// Returns the members of a structure. Those of a union overlap: the largest of them counts.

@@ -7,7 +7,7 @@ use crate::ir::fold::masked;
 use crate::ir::{Function, Intrinsic, Op, ValueId};
 
 /// Returns the bits of an input that the bits in `mask` of a value depend on; all, if that isn't known.
-pub(super) fn of_input(function: &Function, id: ValueId, index: usize, mask: u64) -> u64 {
+pub fn of_input(function: &Function, id: ValueId, index: usize, mask: u64) -> u64 {
     let number = |index: usize| function.number(function.input(id, index));
     let width = |index: usize| function.width(function.input(id, index));
     let mask = masked(mask, function.width(id));
