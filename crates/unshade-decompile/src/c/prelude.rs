@@ -144,7 +144,7 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "char * ()",
         "    char *start;\n    asm(\"cvta.shared.u64 %0, %1;\" : \"=l\"(start) : \"l\"(0ull));\n    return start;",
     ),
-    ("keep", "void (const void *p)", "    asm volatile(\"\" : : \"l\"(p));"),
+    ("keep", "void (const volatile void *p)", "    asm volatile(\"\" : : \"l\"(p));"),
     ("vote_equal", "bool (bool p)", "    return __all(p) || !__any(p);"),
     ("atomic_safe_add", "unsigned int (unsigned int *p, unsigned int x)", "    return atomicAdd(p, x);"),
     (

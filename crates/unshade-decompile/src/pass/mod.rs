@@ -11,7 +11,7 @@ pub mod induction;
 pub mod loops;
 pub mod memory;
 pub mod simplify;
-pub mod undefined;
+pub mod unneeded;
 pub mod volatile;
 pub mod windows;
 
@@ -47,7 +47,7 @@ const PASSES: &[(&str, &str)] = &[
     ("clean", "blocks without a purpose are removed"),
     ("simplify", "algebra, joined halves, forwarded loads and stores, until nothing changes"),
     ("constants", "loads from constant banks read variables"),
-    ("undefined", "registers that were never set, and of which no bit matters, are zero"),
+    ("unneeded", "permutations of bytes lose those that nothing needs"),
     ("windows", "addresses in windows of generic memory become those of shared and local memory"),
     ("split", "wide accesses of independent halves become two"),
     ("atomic", "loops of locked loads and stores become atomic operations"),
@@ -83,11 +83,11 @@ pub fn run(module: &mut Module<'_>, idioms: &mut Idioms, explicit_math: bool, ob
     let mut found = rounds(module, 0, idioms.rewrite, observe);
     let has_objects = constants::run(&mut module.function, &module.objects);
     observe("constants", module);
-    let has_undefined = undefined::run(&mut module.function);
-    observe("undefined", module);
+    let has_unneeded = unneeded::run(&mut module.function);
+    observe("unneeded", module);
     let has_windows = windows::run(&mut module.function);
     observe("windows", module);
-    if has_windows || has_objects || has_undefined {
+    if has_windows || has_objects || has_unneeded {
         found = rounds(module, 2, idioms.rewrite, observe);
     }
     // What is found simplifies its surroundings, where there may be more: the remainder next to a quotient.

@@ -11,8 +11,8 @@ use crate::ir::{Function, Intrinsic, MemoryObject, NoteId, Op, Space, Special, V
 /// Maximum number of arguments of `printf`.
 const MAX_PRINTED: usize = 32;
 
-/// Maximum number of zeros in an address.
-const MAX_ZEROS: usize = 8;
+/// Maximum number of numbers that are added to an address in a window.
+const MAX_TERMS: usize = 8;
 
 impl Lifter<'_> {
     /// Lifts a call of a runtime function by its name. Returns false if the function is unknown.
@@ -71,7 +71,8 @@ impl Lifter<'_> {
             return None;
         }
         let low = function.input(address, 1);
-        let inside = |window| inside_window(function, low, window);
+        let inside =
+            |window| inside_window(function, low, window).filter(|found| found.1 == 0).map(|found| found.0);
         let local = inside(Special::LocalWindow).map(|address| (Space::Local, address));
         local.or_else(|| inside(Special::SharedWindow).map(|address| (Space::Shared, address)))
     }
@@ -111,7 +112,7 @@ fn printed(
     if wanted.is_empty() {
         return Some((inputs, loads));
     }
-    let stack = inside_window(function, function.input(print, 1), Special::LocalWindow)?;
+    let (stack, start) = inside_window(function, function.input(print, 1), Special::LocalWindow)?;
     if wanted.len() > MAX_PRINTED {
         return None;
     }
@@ -120,7 +121,7 @@ fn printed(
     for conversion in wanted {
         let width = conversion.width();
         offset = u64::next_multiple_of(offset, u64::from(width / 8));
-        let displacement = function.constant(offset, 32);
+        let displacement = function.constant(start.wrapping_add(offset) & 0xffff_ffff, 32);
         let address = function.raw(Op::Add, 32, block, at, &[stack, displacement]);
         let mut value = function.raw(Op::Load(Space::Local), width, block, at, &[address]);
         loads.push(value);
@@ -150,12 +151,13 @@ fn symbol(function: &Function, address: ValueId) -> Option<ValueId> {
     (whole == function.input(high, 0) && is_symbol(whole)).then_some(whole)
 }
 
-/// Returns the address inside a memory window, from a generic address with the start of that window.
-fn inside_window(function: &Function, address: ValueId, window: Special) -> Option<ValueId> {
+/// Returns the address inside a memory window, from a generic address with the start of that window, and the number that is
+/// added to both.
+fn inside_window(function: &Function, address: ValueId, window: Special) -> Option<(ValueId, u64)> {
     // Code compiled with -G adds zeros.
     let plain = |id: ValueId| {
         let mut id = function.resolve(id);
-        for _ in 0..MAX_ZEROS {
+        for _ in 0..MAX_TERMS {
             let is_sum = matches!(function.op(id), Op::Or | Op::Add);
             if !is_sum || function.number(function.input(id, 1)) != Some(0) {
                 break;
@@ -165,18 +167,24 @@ fn inside_window(function: &Function, address: ValueId, window: Special) -> Opti
         id
     };
     let is_window = |id: ValueId| function.op(plain(id)) == Op::Special(window);
-    let address = plain(address);
-    if !matches!(function.op(address), Op::Or | Op::Add) {
-        return None;
+    let mut address = plain(address);
+    let mut added = 0_u64;
+    for _ in 0..MAX_TERMS {
+        if !matches!(function.op(address), Op::Or | Op::Add) {
+            return None;
+        }
+        let (a, b) = (function.input(address, 0), function.input(address, 1));
+        if is_window(a) {
+            return Some((b, added));
+        }
+        if is_window(b) {
+            return Some((a, added));
+        }
+        let number = function.number(b).filter(|_| function.op(address) == Op::Add)?;
+        added = added.wrapping_add(number);
+        address = plain(a);
     }
-    let (a, b) = (function.input(address, 0), function.input(address, 1));
-    if is_window(a) {
-        Some(b)
-    } else if is_window(b) {
-        Some(a)
-    } else {
-        None
-    }
+    None
 }
 
 /// The size of an argument of a format.

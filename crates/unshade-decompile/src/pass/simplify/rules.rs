@@ -56,6 +56,7 @@ pub(super) static RULES: &[Rule] = rules! {
     ([Shr] x c) => 0 if (Equal (Shr (Bits x) c) 0);
     ([Shl] x c) => (Mul x (Shl 1 c)) [late wide] if (Less c w);
     ([Shl Shr] (same x c) d) => (same x (Add c d)) if (Less c w) and (Less d w) and (Less (Add c d) w);
+    ([Shr Sar] (Shl ([Shr Sar] x c) c) c) => (same x c) if (Less c w);
 
     // Addresses in a memory window.
     ([Or] s c) => (Add s c) if (Less c WINDOW);
