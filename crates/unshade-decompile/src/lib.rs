@@ -336,17 +336,5 @@ fn has_doubles(function: &Function) -> bool {
 /// functions don't keep to the calling convention. Kernels without calls only read registers that their source has not
 /// initialized.
 fn undefined(module: &Module<'_>, used: &ValueMap<bool>) -> usize {
-    let function = &module.function;
-    if !module.has_calls() {
-        return 0;
-    }
-    // What merges values may also merge one that no path uses.
-    let reads = |id: &ValueId| {
-        let merges = matches!(function.op(*id), Op::Phi | Op::Copy | Op::Select | Op::Return);
-        used[*id] && !merges && !function.is_replaced(*id)
-    };
-    let inputs = function.values.keys().filter(reads).flat_map(|id| function.inputs(id));
-    inputs
-        .filter(|input| **input != ValueId::NONE && function.op(function.resolve(**input)) == Op::Undefined)
-        .count()
+    if module.has_calls() { pass::unneeded::undefined(&module.function, used).len() } else { 0 }
 }

@@ -3,7 +3,8 @@
 //! Code compiled with -G replaces the lower half of a register and leaves the upper one as it was, or the other way around:
 //! `PRMT R0, R0, 0x5410, R1` makes a word of which only the upper half is used later, and reads R0 whatever is in it, even
 //! nothing. The [bits that are needed](super::demand) of each value are found backwards from the effects. Where nothing
-//! needs what a permutation adds to a value, it is the value or a shift of it, and undefined values of which nothing needs a bit are zero.
+//! needs what a permutation adds to a value, it is the value or a shift of it, and undefined values of which nothing needs
+//! a bit are zero.
 
 use super::demand;
 use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
@@ -11,11 +12,11 @@ use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
 /// Removes what nothing needs. Returns whether there was anything.
 pub fn run(function: &mut Function) -> bool {
     let used = function.used();
-    let live: Vec<ValueId> =
-        function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)).collect();
-    let undefined = undefined(function, &live);
-    let permuted: Vec<ValueId> =
-        live.into_iter().filter(|id| function.op(*id) == Op::Call(Intrinsic::PermuteBytes)).collect();
+    let undefined = undefined(function, &used);
+    let is_permuted = |id: &ValueId| {
+        used[*id] && !function.is_replaced(*id) && function.op(*id) == Op::Call(Intrinsic::PermuteBytes)
+    };
+    let permuted: Vec<ValueId> = function.values.keys().filter(is_permuted).collect();
     if undefined.is_empty() && permuted.is_empty() {
         return false;
     }
@@ -63,19 +64,16 @@ fn moved(function: &mut Function, id: ValueId, source: ValueId, distance: i64) -
     function.raw(op, value.width, value.block, value.address, &[source, amount])
 }
 
-/// Returns the undefined values that operations read. What merges values may also merge one that no path uses.
-fn undefined(function: &Function, live: &[ValueId]) -> Vec<ValueId> {
-    let merges = |id: &ValueId| matches!(function.op(*id), Op::Phi | Op::Copy | Op::Select | Op::Return);
-    let inputs = live
-        .iter()
-        .copied()
-        .filter(|id| !merges(id))
-        .flat_map(|id| (0..function.inputs(id).len()).map(move |index| function.input(id, index)));
-    let mut found: Vec<ValueId> =
-        inputs.filter(|input| *input != ValueId::NONE && function.op(*input) == Op::Undefined).collect();
-    found.sort_unstable();
-    found.dedup();
-    found
+/// Returns the undefined values that operations read, once for each read. What merges values may also merge one that no
+/// path uses.
+pub fn undefined(function: &Function, used: &ValueMap<bool>) -> Vec<ValueId> {
+    let reads = |id: &ValueId| {
+        let merges = matches!(function.op(*id), Op::Phi | Op::Copy | Op::Select | Op::Return);
+        used[*id] && !merges && !function.is_replaced(*id)
+    };
+    let inputs = function.values.keys().filter(reads).flat_map(|id| function.inputs(id));
+    let inputs = inputs.filter(|input| **input != ValueId::NONE).map(|input| function.resolve(*input));
+    inputs.filter(|input| function.op(*input) == Op::Undefined).collect()
 }
 
 /// Returns the bits that effects and branches need of each value.
