@@ -535,7 +535,7 @@ pub fn types_header(data: &[u8]) {
     let (options, mut diagnostics) = (Options::default(), Diagnostics::new());
     let header = Some(&header);
     cubin_observed(&cubin, &|_| true, &options, header, &mut diagnostics, &mut |_, _| {}, &mut take);
-    assert_eq!(count, 3, "all functions are decompiled");
+    assert_eq!(count, 4, "all functions are decompiled");
 }
 
 /// The text of a function's values and blocks: if it is sound, it is decompiled, with the idioms of NVIDIA's compilers.

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use unshade_core::{Error, ErrorKind, Escaped};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
-use unshade_nv::elf::SectionType;
 use unshade_nv::function::{Function, FunctionKind, parameter_base};
 use unshade_nv::info::Parameter;
 use unshade_nv::link::{self, Field, Layout};
@@ -416,7 +415,7 @@ impl Module {
         let mut kernel = Kernel {
             name: String::from_utf8_lossy(function.name()).into_owned(),
             parameters: function.parameters(cubin),
-            shared: places.layout.common_shared_size(),
+            shared: places.layout.shared_size(section, None),
             local: [details.frame_size, details.min_stack, details.max_stack]
                 .into_iter()
                 .flatten()
@@ -434,7 +433,7 @@ impl Module {
         };
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
-                Role::Shared => kernel.shared = places.layout.shared_size(part.index, part.size),
+                Role::Shared => kernel.shared = places.layout.shared_size(section, Some(part.size)),
                 Role::Local => {
                     kernel.local = kernel.local.saturating_add(part.size);
                     kernel.fixed_local = kernel.fixed_local.saturating_add(part.size);
@@ -555,7 +554,7 @@ impl Places {
         }
         let index = u32::from(symbol.section);
         let section = cubin.elf().section(index).ok()?;
-        let role = if section.kind == SectionType::CUDA_SHARED { Role::Shared } else { Role::of(&section).0 };
+        let role = Role::of(&section).0;
         let is_global = role == Role::Global || is_generic;
         if let Some(base) = self.globals.get(&index).filter(|_| is_global) {
             return Some((base.wrapping_add(symbol.value), 0));

@@ -118,7 +118,11 @@ impl Role {
             (b".nv.global", Role::Global),
         ];
         let found = ROLES.iter().find_map(|(prefix, role)| Some((*role, suffix(prefix)?)));
-        found.unwrap_or((Self::Other, b""))
+        found.unwrap_or(match section.kind {
+            // `.nv_debug.shared`: variables that several functions may have, such as those of templates.
+            SectionType::CUDA_SHARED => (Self::Shared, b""),
+            _ => (Self::Other, b""),
+        })
     }
 }
 

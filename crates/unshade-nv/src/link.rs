@@ -5,7 +5,8 @@
 //!
 //! - The value of a symbol in shared memory is its alignment. nvlink places the variables of a function by descending
 //!   alignment. Here those of device functions come first, at the same place for all kernels; those of the kernel
-//!   follow, then dynamic shared memory, which is an undefined symbol.
+//!   follow, then dynamic shared memory, which is an undefined symbol. Variables of templates are in one section for
+//!   all functions (`.nv_debug.shared`): those that only one kernel refers to are of that kernel.
 //! - Each function, including those that kernels call in other sections, has its own part of constant bank 2 for its
 //!   literals. nvlink appends those of callees to that of the kernel; [`Layout`] appends those of all functions.
 //!   Instructions have relocations for their bank and offset.
@@ -22,10 +23,10 @@
 
 use crate::Cubin;
 use crate::cubin::Role;
-use crate::elf::{FileType, SectionType};
+use crate::elf::{FileType, Section};
 use crate::relocation::RelocationType;
 use crate::symbol::{Symbol, SymbolType};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -41,7 +42,7 @@ const DESCRIPTOR: u64 = 32;
 pub struct Layout {
     /// The offset of each variable in the shared memory of a relocatable cubin, by the index of its symbol.
     shared: BTreeMap<u32, u64>,
-    /// The end of the shared variables of each kernel of a relocatable cubin, by the index of their section.
+    /// The end of the shared variables of each kernel of a relocatable cubin, by the index of the section of its code.
     shared_ends: BTreeMap<u32, u64>,
     /// The size of the shared variables of device functions of a relocatable cubin.
     common_shared: u64,
@@ -51,6 +52,45 @@ pub struct Layout {
     banks: BTreeMap<u8, u64>,
     /// The offset in constant bank 0 of each texture or surface of a relocatable cubin, by the index of its symbol.
     images: BTreeMap<u32, u64>,
+}
+
+/// The kernels that shared variables are of, each by the index of the section of its code.
+#[derive(Debug, Default)]
+struct Owners {
+    /// By the index of the section of variables that names the kernel.
+    of_section: BTreeMap<u32, u32>,
+    /// By the index of the symbol, in sections that name no kernel; `None` if several functions, or one that is no kernel,
+    /// refer to it.
+    of_symbol: BTreeMap<u32, Option<u32>>,
+}
+
+impl Owners {
+    fn of(&self, symbol: &Symbol<'_>) -> Option<u32> {
+        let of_symbol = || self.of_symbol.get(&symbol.index).copied().flatten();
+        self.of_section.get(&u32::from(symbol.section)).copied().or_else(of_symbol)
+    }
+}
+
+fn owners_of_shared(cubin: &Cubin<'_>) -> Owners {
+    let mut owners = Owners::default();
+    let kernels = cubin.functions().filter(|function| function.symbol.is_kernel());
+    let kernels: BTreeSet<u32> = kernels.map(|function| function.symbol.section.into()).collect();
+    for function in cubin.functions() {
+        let code = u32::from(function.symbol.section);
+        let kernel = Some(code).filter(|code| kernels.contains(code));
+        if function.symbol.is_kernel() {
+            let sections = function.sections(cubin).into_iter();
+            let shared = sections.filter(|section| Role::of(section).0 == Role::Shared);
+            owners.of_section.extend(shared.map(|section| (section.index, code)));
+        }
+        for (_, relocation) in function.relocations(cubin).filter(|(of, _)| *of == code) {
+            let owner = owners.of_symbol.entry(relocation.symbol).or_insert(kernel);
+            if *owner != kernel {
+                *owner = None;
+            }
+        }
+    }
+    owners
 }
 
 impl Layout {
@@ -66,17 +106,18 @@ impl Layout {
     }
 
     fn place_shared(&mut self, cubin: &Cubin<'_>) {
-        let mut variables: BTreeMap<(bool, u16), Vec<Symbol<'_>>> = BTreeMap::new();
+        let owners = owners_of_shared(cubin);
+        // Those of device functions, of which no kernel is the owner, come first.
+        let mut variables: BTreeMap<Option<u32>, Vec<Symbol<'_>>> = BTreeMap::new();
         let symbols = cubin.elf().symbols().into_iter().flat_map(|symbols| symbols.iter());
         for symbol in symbols.filter(|symbol| symbol.kind == SymbolType::CUDA_OBJECT) {
-            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
-            if section.kind == SectionType::CUDA_SHARED {
-                // Sorts the sections of device functions, which name no kernel, before the others.
-                let is_of_kernel = !Role::of(&section).1.is_empty();
-                variables.entry((is_of_kernel, symbol.section)).or_default().push(symbol);
+            let is_shared = |section: Section<'_>| Role::of(&section).0 == Role::Shared;
+            if cubin.elf().section(u32::from(symbol.section)).is_ok_and(is_shared) {
+                let owner = owners.of(&symbol);
+                variables.entry(owner).or_default().push(symbol);
             }
         }
-        for ((is_of_kernel, section), mut variables) in variables {
+        for (owner, mut variables) in variables {
             variables.sort_by_key(|variable| Reverse(variable.value));
             let mut end = self.common_shared;
             for variable in variables {
@@ -84,10 +125,9 @@ impl Layout {
                 self.shared.insert(variable.index, start);
                 end = start.saturating_add(variable.size);
             }
-            if is_of_kernel {
-                self.shared_ends.insert(section.into(), end);
-            } else {
-                self.common_shared = end;
+            match owner {
+                Some(code) => _ = self.shared_ends.insert(code, end),
+                None => self.common_shared = end,
             }
         }
     }
@@ -140,12 +180,13 @@ impl Layout {
         start.saturating_add(symbol.value)
     }
 
-    /// Returns the size of the static shared memory of a kernel whose own variables are in a section of `size` bytes.
-    pub fn shared_size(&self, section: u32, size: u64) -> u64 {
-        self.shared_ends.get(&section).copied().unwrap_or(size)
+    /// Returns the size of the static shared memory of a kernel, from the index of the section of its code and the size of
+    /// its section of shared memory, if it has one.
+    pub fn shared_size(&self, code: u32, own: Option<u64>) -> u64 {
+        self.shared_ends.get(&code).copied().or(own).unwrap_or(self.common_shared)
     }
 
-    /// Returns the size of the static shared memory of a kernel without variables of its own.
+    /// Returns the size of the static shared memory of device functions.
     pub fn common_shared_size(&self) -> u64 {
         self.common_shared
     }

@@ -180,10 +180,8 @@ impl<'a> CubinSymbols<'a> {
     /// Returns the bytes of static shared memory of a kernel.
     pub(super) fn shared_size(&self, cubin: &Cubin<'a>, function: &Function<'a>) -> u64 {
         let mut sections = function.sections(cubin).into_iter();
-        match sections.find(|section| Role::of(section).0 == Role::Shared) {
-            Some(section) => self.layout.shared_size(section.index, section.size),
-            None => self.layout.common_shared_size(),
-        }
+        let own = sections.find(|section| Role::of(section).0 == Role::Shared).map(|section| section.size);
+        self.layout.shared_size(function.symbol.section.into(), own)
     }
 
     /// Returns the variables in the static shared memory of a kernel that symbols describe.
