@@ -1,4 +1,4 @@
-//! Functions that are compiled apart from their callers, `relocatable.cu` and `textures.cu` in
+//! Functions that are compiled apart from their callers, `relocatable.cu`, `templates.cu` and `textures.cu` in
 //! `tests/fixtures/nvidia/decompile`: their text is complete, and it leaves the memory that the machine code leaves.
 
 use unshade::core::{Diagnostics, Reader};
@@ -49,4 +49,11 @@ fn pointers_to_constant_memory_are_passed() {
 fn textures_of_linked_functions_have_their_names() {
     let text = compared("textures_debug", 2);
     assert!(text.contains("tex1Dfetch(line, ") && text.contains("tex2D(picture, "), "{text}");
+}
+
+#[test]
+fn each_kernel_has_its_shared_variables() {
+    let text = compared("templates_relocatable", 2);
+    assert!(text.contains("int shared[64];") && text.contains("float shared[128];"), "{text}");
+    assert!(text.contains("shared[threadIdx.x + 64] = f1;\n    shared[threadIdx.x] = f1;"), "{text}");
 }

@@ -298,7 +298,8 @@ impl Trials {
         Ok(Launch { device, arguments, grid, limits })
     }
 
-    /// Returns why a kernel's results may depend on the time, on the order of its threads, or on memory that it never wrote.
+    /// Returns why a kernel's results may depend on the time, on the order of its threads, or on memory that it never
+    /// wrote.
     pub fn reason_to_differ(&self, name: &str, fields: &[Field], filling: Filling) -> Option<String> {
         let expected = self.run(name, fields, filling, false);
         let others = [
