@@ -90,7 +90,8 @@ impl Printer<'_, '_> {
         let module = self.module;
         let Some(variable) = module.objects.iter().find(|variable| variable.name == name) else { return };
         let safe = identifier(name);
-        if self.globals.iter().any(|global| global.1 == safe && !variable.pointers.is_empty()) {
+        let is_same = || !variable.pointers.is_empty() || self.elements.get(&safe) == Some(&element);
+        if self.globals.iter().any(|global| global.1 == safe && is_same()) {
             return;
         }
         self.elements.insert(safe.clone(), element);

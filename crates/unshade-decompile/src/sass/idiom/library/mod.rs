@@ -132,7 +132,7 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
     for (constant, rows) in anchors {
         for root in search.dependents(constant, &users) {
             if found.iter().all(|known| known.root != root) {
-                found.extend(search.call(root, &rows));
+                found.extend(search.call(root, &rows, users.of(constant)));
             }
         }
     }
@@ -212,8 +212,8 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the call that a value is.
-    fn call(&mut self, root: ValueId, rows: &[usize]) -> Option<Found> {
+    /// Returns the call that a value is. `users` are the values that the constant of the functions is part of.
+    fn call(&mut self, root: ValueId, rows: &[usize], users: &[ValueId]) -> Option<Found> {
         let function = self.function;
         let width = function.width(root);
         let is_other = |row: &usize| FUNCTIONS[*row].width == width && !is_call_of(function, root, *row);
@@ -223,7 +223,7 @@ impl Search<'_> {
         }
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
         let slice = Slice::new(function, self.graph, root, &mut self.controls);
-        for leaves in slice.leaves(function, self.graph, width, is_pair) {
+        for leaves in slice.leaves(function, self.graph, width, is_pair, users) {
             let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
             let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &values)
             else {
@@ -256,14 +256,37 @@ impl Search<'_> {
         conversions: &[Option<Conversion>],
         rows: &[usize],
     ) -> Option<Option<Call>> {
+        let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
+        // Most regions are no function: one run rules out all rows and operands.
+        let Some(first) = self.cache.trials.get(width, conversions.len()).first().copied() else {
+            return Some(None);
+        };
+        let Some((numbers, given)) = self.run(region, first, conversions, width)? else { return Some(None) };
         for &row in rows {
             for operands in operands(region, conversions.len(), &FUNCTIONS[row]) {
-                if let Some(flushes) = self.confirmed(region, row, operands, conversions)? {
+                if agreement(&FUNCTIONS[row], operands, numbers, given) != (false, false)
+                    && let Some(flushes) = self.confirmed(region, row, operands, conversions)?
+                {
                     return Some(Some(Call { function: row, operands, flushes }));
                 }
             }
         }
         Some(None)
+    }
+
+    /// Returns what the leaves of a region are converted to in a trial, and its result. The outer `None` means that the
+    /// budget is exhausted.
+    fn run(
+        &mut self,
+        region: &Region,
+        trial: [u64; 2],
+        conversions: &[Option<Conversion>],
+        width: u8,
+    ) -> Option<Option<([u64; 2], u64)>> {
+        self.budget = self.budget.checked_sub(1)?;
+        let (leaves, numbers) = converted(trial, conversions, width);
+        let given = region.value(&leaves[..conversions.len()], &mut self.cache.memory);
+        Some(given.map(|given| (numbers, given)))
     }
 
     /// Returns whether a call that a region equals flushes; `None` if it does not equal it. The outer `None` means that
@@ -277,31 +300,34 @@ impl Search<'_> {
     ) -> Option<Option<bool>> {
         let row = &FUNCTIONS[row];
         let leaves = conversions.len();
-        let mut trials = self.cache.trials.get(row.width, leaves).to_vec();
-        if leaves == 1 {
-            let constants = region.constants(row.width).flat_map(|number| near(number, row.width));
-            trials.extend(constants.map(|number| [number, 0]));
-        }
+        let trials = self.cache.trials.get(row.width, leaves);
+        let constants = region.constants(row.width).filter(|_| leaves == 1);
+        let others = constants.flat_map(|number| near(number, row.width)).map(|number| [number, 0]);
         let (mut is_plain, mut is_flushed) = (true, row.width == 32);
-        for trial in trials {
-            self.budget = self.budget.checked_sub(1)?;
-            let (leaf_numbers, trial) = converted(trial, conversions, row.width);
-            let Some(given) = region.value(&leaf_numbers[..leaves], &mut self.cache.memory) else {
+        for trial in trials.iter().copied().chain(others) {
+            let Some((numbers, given)) = self.run(region, trial, conversions, row.width)? else {
                 return Some(None);
             };
-            let number = |operand: Operand| match operand {
-                Operand::Leaf(index, sign) => sign.apply(trial[index], row.width),
-                Operand::Constant(number) => number,
-            };
-            let numbers = operands.map(number);
-            is_plain = is_plain && is_same(row.value(&numbers[..row.operands]), given, row.width);
-            is_flushed = is_flushed && is_same(flushed_value(row, numbers), given, 32);
+            let (plain, flushed) = agreement(row, operands, numbers, given);
+            is_plain &= plain;
+            is_flushed &= flushed;
             if !is_plain && !is_flushed {
                 return Some(None);
             }
         }
         Some(Some(is_flushed && (region.flushes() || !is_plain)))
     }
+}
+
+/// Returns whether a result is that of a function on the numbers of the leaves, and whether it is that between flushes.
+fn agreement(row: &LibraryFunction, operands: [Operand; 2], leaves: [u64; 2], given: u64) -> (bool, bool) {
+    let number = |operand: Operand| match operand {
+        Operand::Leaf(index, sign) => sign.apply(leaves[index], row.width),
+        Operand::Constant(number) => number,
+    };
+    let numbers = operands.map(number);
+    let is_plain = is_same(row.value(&numbers[..row.operands]), given, row.width);
+    (is_plain, row.width == 32 && is_same(flushed_value(row, numbers), given, 32))
 }
 
 /// Returns the numbers of leaves for those of a trial, and what they are converted to.

@@ -75,15 +75,22 @@ impl Slice {
     }
 
     /// Returns the values of a width that the root depends on without any other, and pairs of those. Integers that are
-    /// converted to numbers of the width are among them: a comparison with zero may be one of the integer.
+    /// converted to numbers of the width are among them: a comparison with zero may be one of the integer. One of
+    /// `users` is between the root and the leaves.
     pub(super) fn leaves(
         &self,
         function: &Function,
         graph: &Graph,
         width: u8,
         is_pair: bool,
+        users: &[ValueId],
     ) -> Vec<Vec<Leaf>> {
-        let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| self.is_cut(function, graph, leaves, seen);
+        let users: Vec<usize> =
+            (0..self.values.len()).filter(|index| users.contains(&self.values[*index])).collect();
+        let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| {
+            self.is_cut(function, graph, leaves, seen)
+                && users.iter().any(|user| seen[*user] && !leaves.contains(user))
+        };
         let mut uses = vec![0_u32; self.values.len()];
         for index in &self.indices {
             uses[usize::from(*index)] += 1;
