@@ -71,6 +71,7 @@ impl Owners {
     }
 }
 
+/// Finds the owners by the names of sections, and by the relocations of code.
 fn owners_of_shared(cubin: &Cubin<'_>) -> Owners {
     let mut owners = Owners::default();
     let kernels = cubin.functions().filter(|function| function.symbol.is_kernel());

@@ -1,13 +1,38 @@
-//! Which bits of its inputs a value depends on, given which of its own bits matter.
+//! Which bits matter: those of its inputs that a value depends on, backwards from effects and branches.
 //!
 //! Code compiled with -G keeps a number of 16 bits in the lower half of a register and leaves the upper half as it is:
 //! `PRMT R12, R9, 0x7610, R12` depends on what R12 was before, although nothing uses these bits.
 
 use crate::ir::fold::masked;
-use crate::ir::{Function, Intrinsic, Op, ValueId};
+use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
+
+/// Returns the bits that effects and branches need of each value, backwards from them. `passes` says whether a value that
+/// matters depends on an input at all, by its index.
+pub fn needed(function: &Function, passes: &dyn Fn(ValueId, usize) -> bool) -> ValueMap<u64> {
+    let mut needed = IdVec::filled(0, function.values.len());
+    let mut list: Vec<(ValueId, u64)> = Vec::new();
+    for block in &function.blocks {
+        let effects = block.effects.iter().copied().filter(|effect| function.is_kept(*effect));
+        let end = block.end.input().map(|input| function.resolve(input));
+        list.extend(effects.chain(end).map(|id| (id, u64::MAX)));
+    }
+    while let Some((id, bits)) = list.pop() {
+        if bits & !needed[id] == 0 {
+            continue;
+        }
+        needed[id] |= bits;
+        for index in 0..function.inputs(id).len() {
+            let input = function.input(id, index);
+            if input != ValueId::NONE && passes(id, index) {
+                list.push((input, of_input(function, id, index, needed[id])));
+            }
+        }
+    }
+    needed
+}
 
 /// Returns the bits of an input that the bits in `mask` of a value depend on; all, if that isn't known.
-pub fn of_input(function: &Function, id: ValueId, index: usize, mask: u64) -> u64 {
+fn of_input(function: &Function, id: ValueId, index: usize, mask: u64) -> u64 {
     let number = |index: usize| function.number(function.input(id, index));
     let width = |index: usize| function.width(function.input(id, index));
     let mask = masked(mask, function.width(id));

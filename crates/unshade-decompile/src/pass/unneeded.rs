@@ -7,7 +7,7 @@
 //! a bit are zero.
 
 use super::demand;
-use crate::ir::{Function, IdVec, Intrinsic, Op, ValueId, ValueMap};
+use crate::ir::{Function, Intrinsic, Op, ValueId, ValueMap};
 
 /// Removes what nothing needs. Returns whether there was anything.
 pub fn run(function: &mut Function) -> bool {
@@ -20,7 +20,7 @@ pub fn run(function: &mut Function) -> bool {
     if undefined.is_empty() && permuted.is_empty() {
         return false;
     }
-    let needed = needed(function);
+    let needed = demand::needed(function, &|_, _| true);
     let mut changed = false;
     for id in undefined.into_iter().filter(|id| needed[*id] == 0) {
         function.set_op(id, Op::Constant(0), &[]);
@@ -74,30 +74,6 @@ pub fn undefined(function: &Function, used: &ValueMap<bool>) -> Vec<ValueId> {
     let inputs = function.values.keys().filter(reads).flat_map(|id| function.inputs(id));
     let inputs = inputs.filter(|input| **input != ValueId::NONE).map(|input| function.resolve(*input));
     inputs.filter(|input| function.op(*input) == Op::Undefined).collect()
-}
-
-/// Returns the bits that effects and branches need of each value.
-fn needed(function: &Function) -> ValueMap<u64> {
-    let mut needed = IdVec::filled(0, function.values.len());
-    let mut list: Vec<(ValueId, u64)> = Vec::new();
-    for block in &function.blocks {
-        let effects = block.effects.iter().copied().filter(|effect| function.is_kept(*effect));
-        let end = block.end.input().map(|input| function.resolve(input));
-        list.extend(effects.chain(end).map(|id| (id, u64::MAX)));
-    }
-    while let Some((id, bits)) = list.pop() {
-        if bits & !needed[id] == 0 {
-            continue;
-        }
-        needed[id] |= bits;
-        for index in 0..function.inputs(id).len() {
-            let input = function.input(id, index);
-            if input != ValueId::NONE {
-                list.push((input, demand::of_input(function, id, index, needed[id])));
-            }
-        }
-    }
-    needed
 }
 
 #[cfg(test)]

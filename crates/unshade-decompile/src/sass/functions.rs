@@ -6,7 +6,7 @@
 //! signatures of other functions, recursively, so they grow from nothing up to a fixed point.
 
 use super::{Source, convention};
-use crate::ir::{Callee, Function, IdVec, Op, Parameter, THIS, ValueId, ValueMap};
+use crate::ir::{Callee, Function, Op, Parameter, THIS, ValueId};
 use crate::pass::demand;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -255,25 +255,20 @@ fn mark(
         }
     };
     let returned = &known[name].returned;
-    // The bits that are needed of each value.
-    let mut marked: ValueMap<u64> = IdVec::filled(0, function.values.len());
-    let mut list: Vec<(ValueId, u64)> = Vec::new();
-    for block in &function.blocks {
-        let effects = block.effects.iter().copied().filter(|effect| function.is_kept(*effect));
-        let end = block.end.input().map(|input| function.resolve(input));
-        list.extend(effects.chain(end).map(|id| (id, u64::MAX)));
-    }
+    let passes = |id: ValueId, index: usize| match function.op(id) {
+        Op::Invoke(callee) => needs(&function.callees[callee], index),
+        Op::Return => returned.contains(&(index as u32)),
+        _ => true,
+    };
+    let marked = demand::needed(function, &passes);
     let mut found: BTreeMap<&str, (BTreeSet<u32>, BTreeSet<u32>)> = BTreeMap::new();
-    while let Some((id, bits)) = list.pop() {
-        if bits & !marked[id] == 0 {
-            continue;
-        }
-        marked[id] |= bits;
+    for id in function.values.keys().filter(|id| marked[*id] != 0) {
         match function.op(id) {
             Op::Parameter(offset) => {
-                found.entry(name).or_default().0.insert(offset / 4);
+                let words = &mut found.entry(name).or_default().0;
+                words.insert(offset / 4);
                 if function.width(id) > 32 {
-                    found.entry(name).or_default().0.insert(offset / 4 + 1);
+                    words.insert(offset / 4 + 1);
                 }
             }
             Op::Result(word) => {
@@ -283,17 +278,6 @@ fn mark(
                 }
             }
             _ => {}
-        }
-        for index in 0..function.inputs(id).len() {
-            let is_needed = match function.op(id) {
-                Op::Invoke(callee) => needs(&function.callees[callee], index),
-                Op::Return => returned.contains(&(index as u32)),
-                _ => true,
-            };
-            let input = function.input(id, index);
-            if is_needed && input != ValueId::NONE {
-                list.push((input, demand::of_input(function, id, index, marked[id])));
-            }
         }
     }
     found.into_iter().map(|(name, (needed, returned))| (name.to_owned(), needed, returned)).collect()
