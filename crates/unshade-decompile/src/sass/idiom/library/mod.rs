@@ -1,6 +1,6 @@
 //! Recognises inlined functions of CUDA's mathematical library, by the values they compute.
 //!
-//! A constant that only a function of the library has shows where to look (`table`). From there on, each value is a
+//! Two constants of a function of the library show where to look (`table`). Each value that depends on both is a
 //! possible result: what it is computed from is searched for the operands, one or two values on which
 //! everything else depends (`slice`). The blocks and values between are executed on many numbers (`region`): special
 //! ones, ordinary ones, random bits, and the neighbours of all constants (`trials`). If all results are those of the
@@ -21,11 +21,11 @@ use crate::ir::evaluate::operate;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::math::machine;
-use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, ValueId};
+use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, Value, ValueId};
 use crate::pass::{hoist, sweep};
 use region::{Extent, Memory, Region};
 use slice::{Controls, Conversion, Leaf, Slice, parts_of};
-use table::{FUNCTIONS, LibraryFunction};
+use table::{Constant, FUNCTIONS, LibraryFunction};
 use trials::{TrialLists, near};
 
 /// Maximum number of values to examine that depend on one constant.
@@ -127,12 +127,15 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         budget: MAX_RUNS,
         cache,
     };
-    let users = search.find_users();
+    let all_users = search.find_users();
     let mut found: Vec<Found> = Vec::new();
-    for (constant, rows) in anchors {
-        for root in search.dependents(constant, &users) {
+    for Anchor { constants, rows } in anchors {
+        let users = constants
+            .each_ref()
+            .map(|ids| ids.iter().flat_map(|id| all_users.of(*id)).copied().collect::<Vec<ValueId>>());
+        for root in search.dependents(&constants[0], &all_users) {
             if found.iter().all(|known| known.root != root) {
-                found.extend(search.call(root, &rows, users.of(constant)));
+                found.extend(search.call(root, &rows, &users));
             }
         }
     }
@@ -158,16 +161,34 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
     !found.is_empty()
 }
 
-/// Returns the constants of library functions, each with its functions.
-fn anchors(function: &Function) -> Vec<(ValueId, Vec<usize>)> {
-    let mut found = Vec::new();
-    for (id, value) in function.values.entries() {
-        if let Op::Constant(number) = value.op {
-            let is_row = |row: &usize| FUNCTIONS[*row].anchor == (number, value.width);
-            let rows: Vec<usize> = (0..FUNCTIONS.len()).filter(is_row).collect();
-            if !rows.is_empty() {
-                found.push((id, rows));
-            }
+/// Functions of the library, both of whose constants a function has.
+struct Anchor {
+    /// The values of each constant.
+    constants: [Vec<ValueId>; 2],
+    /// Indices in [`FUNCTIONS`].
+    rows: Vec<usize>,
+}
+
+fn anchors(function: &Function) -> Vec<Anchor> {
+    let constant = |(id, value): (ValueId, &Value)| match value.op {
+        Op::Constant(number) => Some(((number, value.width), id)),
+        _ => None,
+    };
+    let mut ids: Vec<(Constant, ValueId)> = function.values.entries().filter_map(constant).collect();
+    ids.sort_unstable();
+    let ids_of = |constant: Constant| -> Vec<ValueId> {
+        let first = ids.partition_point(|entry| entry.0 < constant);
+        ids[first..].iter().take_while(|entry| entry.0 == constant).map(|entry| entry.1).collect()
+    };
+    let mut found: Vec<Anchor> = Vec::new();
+    for (row, library_function) in FUNCTIONS.iter().enumerate() {
+        let constants = library_function.constants.map(ids_of);
+        if constants.iter().any(Vec::is_empty) {
+            continue;
+        }
+        match found.iter_mut().find(|anchor| anchor.constants == constants) {
+            Some(anchor) => anchor.rows.push(row),
+            None => found.push(Anchor { constants, rows: vec![row] }),
         }
     }
     found
@@ -195,10 +216,10 @@ impl Search<'_> {
         IdLists::new(self.function.values.len(), &pairs)
     }
 
-    /// Returns the values that depend on a constant, nearest first.
-    fn dependents(&self, constant: ValueId, users: &IdLists<ValueId>) -> Vec<ValueId> {
+    /// Returns the values that depend on a constant of several ids, nearest first.
+    fn dependents(&self, constants: &[ValueId], users: &IdLists<ValueId>) -> Vec<ValueId> {
         let mut seen: FastMap<ValueId, ()> = FastMap::default();
-        let mut found = vec![constant];
+        let mut found = constants.to_vec();
         let mut at = 0;
         while let Some(&id) = found.get(at) {
             at += 1;
@@ -208,12 +229,11 @@ impl Search<'_> {
                 }
             }
         }
-        found.remove(0);
-        found
+        found.split_off(constants.len())
     }
 
-    /// Returns the call that a value is. `users` are the values that the constant of the functions is part of.
-    fn call(&mut self, root: ValueId, rows: &[usize], users: &[ValueId]) -> Option<Found> {
+    /// Returns the call that a value is. `users` are the values that each constant of the functions is part of.
+    fn call(&mut self, root: ValueId, rows: &[usize], users: &[Vec<ValueId>; 2]) -> Option<Found> {
         let function = self.function;
         let width = function.width(root);
         let is_other = |row: &usize| FUNCTIONS[*row].width == width && !is_call_of(function, root, *row);

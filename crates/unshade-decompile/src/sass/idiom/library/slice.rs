@@ -76,20 +76,28 @@ impl Slice {
 
     /// Returns the values of a width that the root depends on without any other, and pairs of those. Integers that are
     /// converted to numbers of the width are among them: a comparison with zero may be one of the integer. One of
-    /// `users` is between the root and the leaves.
+    /// each of `users` is between the root and the leaves.
     pub(super) fn leaves(
         &self,
         function: &Function,
         graph: &Graph,
         width: u8,
         is_pair: bool,
-        users: &[ValueId],
+        users: &[Vec<ValueId>; 2],
     ) -> Vec<Vec<Leaf>> {
-        let users: Vec<usize> =
-            (0..self.values.len()).filter(|index| users.contains(&self.values[*index])).collect();
+        let indices = 0..self.values.len();
+        let users: [Vec<usize>; 2] = users
+            .each_ref()
+            .map(|users| indices.clone().filter(|index| users.contains(&self.values[*index])).collect());
+        if users.iter().any(Vec::is_empty) {
+            return Vec::new();
+        }
         let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| {
-            self.is_cut(function, graph, leaves, seen)
-                && users.iter().any(|user| seen[*user] && !leaves.contains(user))
+            if !self.is_cut(function, graph, leaves, seen) {
+                return false;
+            }
+            let is_between = |user: &usize| seen[*user] && !leaves.contains(user);
+            users.iter().all(|users| users.iter().any(is_between))
         };
         let mut uses = vec![0_u32; self.values.len()];
         for index in &self.indices {
