@@ -277,21 +277,28 @@ impl Search<'_> {
         rows: &[usize],
     ) -> Option<Option<Call>> {
         let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
-        // Most regions are no function: one run rules out all rows and operands.
-        let Some(first) = self.cache.trials.get(width, conversions.len()).first().copied() else {
-            return Some(None);
-        };
-        let Some((numbers, given)) = self.run(region, first, conversions, width)? else { return Some(None) };
-        for &row in rows {
-            for operands in operands(region, conversions.len(), &FUNCTIONS[row]) {
-                if agreement(&FUNCTIONS[row], operands, numbers, given) != (false, false)
-                    && let Some(flushes) = self.confirmed(region, row, operands, conversions)?
-                {
-                    return Some(Some(Call { function: row, operands, flushes }));
-                }
+        let leaves = conversions.len();
+        let trials = self.cache.trials.get(width, leaves);
+        let constants = region.constants(width).filter(|_| leaves == 1);
+        let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
+        let mut candidates: Option<Vec<Candidate>> = None;
+        for trial in trials.iter().copied().chain(others) {
+            let Some((numbers, given)) = self.run(region, trial, conversions, width)? else {
+                return Some(None);
+            };
+            // The first run rules out most regions.
+            let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, leaves));
+            candidates.retain_mut(|candidate| candidate.agrees(numbers, given));
+            if candidates.is_empty() {
+                return Some(None);
             }
         }
-        Some(None)
+        let first = candidates.and_then(|candidates| candidates.into_iter().next());
+        Some(first.map(|candidate| Call {
+            function: candidate.row,
+            operands: candidate.operands,
+            flushes: candidate.is_flushed && (region.flushes() || !candidate.is_plain),
+        }))
     }
 
     /// Returns what the leaves of a region are converted to in a trial, and its result. The outer `None` means that the
@@ -308,46 +315,44 @@ impl Search<'_> {
         let given = region.value(&leaves[..conversions.len()], &mut self.cache.memory);
         Some(given.map(|given| (numbers, given)))
     }
+}
 
-    /// Returns whether a call that a region equals flushes; `None` if it does not equal it. The outer `None` means that
-    /// the budget is exhausted.
-    fn confirmed(
-        &mut self,
-        region: &Region,
-        row: usize,
-        operands: [Operand; 2],
-        conversions: &[Option<Conversion>],
-    ) -> Option<Option<bool>> {
-        let row = &FUNCTIONS[row];
-        let leaves = conversions.len();
-        let trials = self.cache.trials.get(row.width, leaves);
-        let constants = region.constants(row.width).filter(|_| leaves == 1);
-        let others = constants.flat_map(|number| near(number, row.width)).map(|number| [number, 0]);
-        let (mut is_plain, mut is_flushed) = (true, row.width == 32);
-        for trial in trials.iter().copied().chain(others) {
-            let Some((numbers, given)) = self.run(region, trial, conversions, row.width)? else {
-                return Some(None);
-            };
-            let (plain, flushed) = agreement(row, operands, numbers, given);
-            is_plain &= plain;
-            is_flushed &= flushed;
-            if !is_plain && !is_flushed {
-                return Some(None);
-            }
-        }
-        Some(Some(is_flushed && (region.flushes() || !is_plain)))
+/// A call that a region may be.
+struct Candidate {
+    row: usize,
+    operands: [Operand; 2],
+    /// Whether all results are those of the function, and whether all are those of the function between flushes.
+    is_plain: bool,
+    is_flushed: bool,
+}
+
+impl Candidate {
+    /// Takes in the result for the numbers of the leaves. Returns whether the region may still be the call.
+    fn agrees(&mut self, leaves: [u64; 2], given: u64) -> bool {
+        let row = &FUNCTIONS[self.row];
+        let operands = self.operands.map(|operand| match operand {
+            Operand::Leaf(index, sign) => sign.apply(leaves[index], row.width),
+            Operand::Constant(number) => number,
+        });
+        self.is_plain = self.is_plain && is_same(row.value(&operands[..row.operands]), given, row.width);
+        self.is_flushed = self.is_flushed && is_same(flushed_value(row, operands), given, row.width);
+        self.is_plain || self.is_flushed
     }
 }
 
-/// Returns whether a result is that of a function on the numbers of the leaves, and whether it is that between flushes.
-fn agreement(row: &LibraryFunction, operands: [Operand; 2], leaves: [u64; 2], given: u64) -> (bool, bool) {
-    let number = |operand: Operand| match operand {
-        Operand::Leaf(index, sign) => sign.apply(leaves[index], row.width),
-        Operand::Constant(number) => number,
-    };
-    let numbers = operands.map(number);
-    let is_plain = is_same(row.value(&numbers[..row.operands]), given, row.width);
-    (is_plain, row.width == 32 && is_same(flushed_value(row, numbers), given, 32))
+fn candidates_of(region: &Region, rows: &[usize], leaves: usize) -> Vec<Candidate> {
+    let calls = rows.iter().flat_map(|row| {
+        let operands = operands(region, leaves, &FUNCTIONS[*row]);
+        operands.into_iter().map(|operands| (*row, operands))
+    });
+    calls
+        .map(|(row, operands)| Candidate {
+            row,
+            operands,
+            is_plain: true,
+            is_flushed: FUNCTIONS[row].width == 32,
+        })
+        .collect()
 }
 
 /// Returns the numbers of leaves for those of a trial, and what they are converted to.
