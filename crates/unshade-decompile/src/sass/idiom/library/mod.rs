@@ -21,12 +21,14 @@ use crate::ir::evaluate::operate;
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::IdLists;
 use crate::ir::math::machine;
-use crate::ir::{Function, Intrinsic, MemoryObject, Module, Op, Space, Special, Value, ValueId};
+use crate::ir::{
+    Function, IdVec, Intrinsic, MemoryObject, Module, Op, Space, Special, Value, ValueId, ValueMap,
+};
 use crate::pass::{hoist, sweep};
 use region::{Extent, Memory, Region};
 use slice::{Controls, Conversion, Leaf, Slice, parts_of};
 use table::{Constant, FUNCTIONS, LibraryFunction};
-use trials::{TrialLists, near};
+use trials::{TrialLists, Trials, near};
 
 /// Maximum number of values to examine that depend on one constant.
 const MAX_DEPENDENTS: usize = 160;
@@ -133,8 +135,12 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         let users = constants
             .each_ref()
             .map(|ids| ids.iter().flat_map(|id| all_users.of(*id)).copied().collect::<Vec<ValueId>>());
-        for root in search.dependents(&constants[0], &all_users) {
-            if found.iter().all(|known| known.root != root) {
+        let mut is_result: ValueMap<bool> = IdVec::filled(false, module.function.values.len());
+        for root in dependents(&constants[1], &all_users, usize::MAX) {
+            is_result[root] = true;
+        }
+        for root in dependents(&constants[0], &all_users, MAX_DEPENDENTS) {
+            if is_result[root] && found.iter().all(|known| known.root != root) {
                 found.extend(search.call(root, &rows, &users));
             }
         }
@@ -216,22 +222,6 @@ impl Search<'_> {
         IdLists::new(self.function.values.len(), &pairs)
     }
 
-    /// Returns the values that depend on a constant of several ids, nearest first.
-    fn dependents(&self, constants: &[ValueId], users: &IdLists<ValueId>) -> Vec<ValueId> {
-        let mut seen: FastMap<ValueId, ()> = FastMap::default();
-        let mut found = constants.to_vec();
-        let mut at = 0;
-        while let Some(&id) = found.get(at) {
-            at += 1;
-            for &user in users.of(id) {
-                if found.len() < MAX_DEPENDENTS && seen.insert(user, ()).is_none() {
-                    found.push(user);
-                }
-            }
-        }
-        found.split_off(constants.len())
-    }
-
     /// Returns the call that a value is. `users` are the values that each constant of the functions is part of.
     fn call(&mut self, root: ValueId, rows: &[usize], users: &[Vec<ValueId>; 2]) -> Option<Found> {
         let function = self.function;
@@ -277,27 +267,43 @@ impl Search<'_> {
         rows: &[usize],
     ) -> Option<Option<Call>> {
         let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
+        let trials = self.cache.trials.take(width, conversions.len());
+        let compared = self.compare(region, conversions, rows, &trials);
+        let decisive = compared.as_ref().and_then(|compared| compared.as_ref().err().copied());
+        self.cache.trials.put_back(width, conversions.len(), trials, decisive);
+        compared.map(Result::ok)
+    }
+
+    /// Returns the first call that a region equals, or the index of the trial that rules out all of them. `None` means
+    /// that the budget is exhausted.
+    fn compare(
+        &mut self,
+        region: &Region,
+        conversions: &[Option<Conversion>],
+        rows: &[usize],
+        trials: &Trials,
+    ) -> Option<Result<Call, usize>> {
+        let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
         let leaves = conversions.len();
-        let trials = self.cache.trials.get(width, leaves);
         let constants = region.constants(width).filter(|_| leaves == 1);
         let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
         let mut candidates: Option<Vec<Candidate>> = None;
-        for trial in trials.iter().copied().chain(others) {
+        for (index, trial) in trials.iter().copied().chain(others).enumerate() {
             let Some((numbers, given)) = self.run(region, trial, conversions, width)? else {
-                return Some(None);
+                return Some(Err(index));
             };
             // The first run rules out most regions.
             let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, leaves));
             candidates.retain_mut(|candidate| candidate.agrees(numbers, given));
             if candidates.is_empty() {
-                return Some(None);
+                return Some(Err(index));
             }
         }
-        let first = candidates.and_then(|candidates| candidates.into_iter().next());
-        Some(first.map(|candidate| Call {
-            function: candidate.row,
-            operands: candidate.operands,
-            flushes: candidate.is_flushed && (region.flushes() || !candidate.is_plain),
+        let first = candidates?.into_iter().next()?;
+        Some(Ok(Call {
+            function: first.row,
+            operands: first.operands,
+            flushes: first.is_flushed && (region.flushes() || !first.is_plain),
         }))
     }
 
@@ -353,6 +359,22 @@ fn candidates_of(region: &Region, rows: &[usize], leaves: usize) -> Vec<Candidat
             is_flushed: FUNCTIONS[row].width == 32,
         })
         .collect()
+}
+
+/// Returns the values that depend on a constant of several ids, nearest first.
+fn dependents(constants: &[ValueId], users: &IdLists<ValueId>, most: usize) -> Vec<ValueId> {
+    let mut seen: FastMap<ValueId, ()> = FastMap::default();
+    let mut found = constants.to_vec();
+    let mut at = 0;
+    while let Some(&id) = found.get(at) {
+        at += 1;
+        for &user in users.of(id) {
+            if found.len() < most && seen.insert(user, ()).is_none() {
+                found.push(user);
+            }
+        }
+    }
+    found.split_off(constants.len())
 }
 
 /// Returns the numbers of leaves for those of a trial, and what they are converted to.

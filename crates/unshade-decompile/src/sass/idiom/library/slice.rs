@@ -92,11 +92,11 @@ impl Slice {
         if users.iter().any(Vec::is_empty) {
             return Vec::new();
         }
-        let is_cut = |leaves: &[usize], seen: &mut Vec<bool>| {
-            if !self.is_cut(function, graph, leaves, seen) {
+        let is_cut = |leaves: &[usize], scratch: &mut Scratch| {
+            if !self.is_cut(function, graph, leaves, scratch) {
                 return false;
             }
-            let is_between = |user: &usize| seen[*user] && !leaves.contains(user);
+            let is_between = |user: &usize| scratch.seen[*user] && !leaves.contains(user);
             users.iter().all(|users| users.iter().any(is_between))
         };
         let mut uses = vec![0_u32; self.values.len()];
@@ -114,16 +114,16 @@ impl Slice {
         chosen.sort_by_key(|index| (!first.contains(index), std::cmp::Reverse(uses[*index])));
         let chosen: Vec<(usize, Leaf)> =
             chosen.into_iter().flat_map(|index| self.with_converted(function, index)).collect();
-        let mut seen = Vec::new();
+        let mut scratch = Scratch { fixed: vec![None; self.values.len()], ..Scratch::default() };
         let mut found = Vec::new();
         for (position, &(one, leaf)) in chosen.iter().take(MAX_LEAVES).enumerate() {
-            if is_cut(&[one], &mut seen) {
+            if is_cut(&[one], &mut scratch) {
                 found.push(vec![leaf]);
             }
             let others = chosen.iter().take(MAX_PAIRED).skip(position + 1).filter(|_| is_pair);
             for &(other, second) in others {
                 // The root depends on both.
-                if is_cut(&[one, other], &mut seen) && seen[one] && seen[other] {
+                if is_cut(&[one, other], &mut scratch) && scratch.seen[one] && scratch.seen[other] {
                     found.push(vec![leaf, second]);
                 }
             }
@@ -148,29 +148,35 @@ impl Slice {
     }
 
     /// Returns whether the root depends on some values and constants only, but for few others that phis or selects may
-    /// choose. `seen` gets the values up to there.
-    fn is_cut(&self, function: &Function, graph: &Graph, leaves: &[usize], seen: &mut Vec<bool>) -> bool {
-        let leaf_values: Vec<ValueId> = leaves.iter().map(|leaf| self.values[*leaf]).collect();
+    /// choose.
+    fn is_cut(&self, function: &Function, graph: &Graph, leaves: &[usize], scratch: &mut Scratch) -> bool {
+        let Scratch { seen, list, fixed } = scratch;
         let mut unknown = 0;
         seen.clear();
         seen.resize(self.values.len(), false);
         seen[0] = true;
-        let mut list = vec![0];
+        list.clear();
+        list.push(0);
         while let Some(index) = list.pop() {
             if leaves.contains(&index) {
                 continue;
             }
             let (parts, _) = &self.parts[index];
-            let chooses = matches!(function.op(self.values[index]), Op::Phi | Op::Select);
             for part in self.indices[parts.clone()].iter().map(|part| usize::from(*part)) {
                 if std::mem::replace(&mut seen[part], true) {
                     continue;
                 }
-                let is_unknown = !leaves.contains(&part)
-                    && (self.parts[part].1 || is_outer(function, graph, self.values[part], &leaf_values));
+                let id = self.values[part];
+                let is_before =
+                    || is_before(function, graph, id, leaves.iter().map(|leaf| self.values[*leaf]));
+                let mut is_fixed = || *fixed[part].get_or_insert_with(|| is_fixed(function, id));
+                let is_unknown =
+                    !leaves.contains(&part) && (self.parts[part].1 || is_before() && !is_fixed());
                 if !is_unknown {
                     list.push(part);
-                } else if chooses && unknown < MAX_UNKNOWN {
+                } else if unknown < MAX_UNKNOWN
+                    && matches!(function.op(self.values[index]), Op::Phi | Op::Select)
+                {
                     unknown += 1;
                 } else {
                     return false;
@@ -181,16 +187,34 @@ impl Slice {
     }
 }
 
+/// Reused memory of the search for leaves.
+#[derive(Default)]
+struct Scratch {
+    /// Whether each value is the root, a leaf or between.
+    seen: Vec<bool>,
+    list: Vec<usize>,
+    /// Whether each value is computed from constants only, where that is known.
+    fixed: Vec<Option<bool>>,
+}
+
 /// Returns whether a value is from before the leaves, and not known. Code that follows other code in a loop or in a
 /// sequence seems to need what that left in a register.
 pub(super) fn is_outer(function: &Function, graph: &Graph, id: ValueId, leaves: &[ValueId]) -> bool {
+    is_before(function, graph, id, leaves.iter().copied()) && !is_fixed(function, id)
+}
+
+fn is_before(
+    function: &Function,
+    graph: &Graph,
+    id: ValueId,
+    mut leaves: impl Iterator<Item = ValueId>,
+) -> bool {
     let block = function.values[id].block;
     let is_phi = function.op(id) == Op::Phi;
-    let is_after = |leaf: &ValueId| {
-        let other = function.values[*leaf].block;
-        graph.dominates(block, other) && (is_phi || block != other)
-    };
-    leaves.iter().all(is_after) && !is_fixed(function, id)
+    leaves.all(|leaf| {
+        let other = function.values[leaf].block;
+        (is_phi || block != other) && graph.dominates(block, other)
+    })
 }
 
 /// Returns the bits of a word that may be set.

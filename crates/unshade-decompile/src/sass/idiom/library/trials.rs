@@ -3,13 +3,11 @@
 //! Special numbers and random ones of every magnitude; and, for functions of one number, the neighbours of all
 //! constants, because formulas change there.
 
-use std::rc::Rc;
-
 /// Number of random numbers of each kind.
 const RANDOM: usize = 120;
 
 /// Operands, those of one trial after the other.
-pub(super) type Trials = Rc<[[u64; 2]]>;
+pub(super) type Trials = Vec<[u64; 2]>;
 
 /// Lists of trials, by width and number of operands.
 #[derive(Debug, Default)]
@@ -18,14 +16,26 @@ pub(super) struct TrialLists {
 }
 
 impl TrialLists {
-    /// Returns the trials for a number of operands of a width.
-    pub(super) fn get(&mut self, width: u8, operands: usize) -> Trials {
-        if let Some(known) = self.lists.iter().find(|list| (list.0, list.1) == (width, operands)) {
-            return Rc::clone(&known.2);
+    /// Takes the trials for a number of operands of a width, until they are [put back](Self::put_back).
+    pub(super) fn take(&mut self, width: u8, operands: usize) -> Trials {
+        match self.lists.iter().position(|list| (list.0, list.1) == (width, operands)) {
+            Some(index) => self.lists.swap_remove(index).2,
+            None => trials(width, operands),
         }
-        let trials = Rc::from(trials(width, operands));
-        self.lists.push((width, operands, Rc::clone(&trials)));
-        trials
+    }
+
+    /// Puts trials back. The one that ruled out a region comes first the next time: it rules out similar regions, too.
+    pub(super) fn put_back(
+        &mut self,
+        width: u8,
+        operands: usize,
+        mut trials: Trials,
+        decisive: Option<usize>,
+    ) {
+        if let Some(start) = decisive.and_then(|index| trials.get_mut(..=index)) {
+            start.rotate_right(1);
+        }
+        self.lists.push((width, operands, trials));
     }
 }
 
@@ -37,7 +47,7 @@ pub(super) fn near(number: u64, width: u8) -> impl Iterator<Item = u64> {
     both.map(move |number| number & (sign | (sign - 1)))
 }
 
-fn trials(width: u8, operands: usize) -> Vec<[u64; 2]> {
+fn trials(width: u8, operands: usize) -> Trials {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut numbers: Vec<u64> = Vec::new();
     // Ordinary numbers first: with these, most other expressions fail.
