@@ -33,6 +33,9 @@ use trials::{TrialLists, Trials, near};
 /// Maximum number of values to examine that depend on one constant.
 const MAX_DEPENDENTS: usize = 160;
 
+/// Maximum number of values from a call to a larger region that is a call of the same function.
+const MAX_STEPS: usize = 6;
+
 /// Maximum number of runs of regions per function.
 const MAX_RUNS: usize = 400_000;
 
@@ -129,21 +132,10 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         budget: MAX_RUNS,
         cache,
     };
-    let all_users = search.find_users();
+    let users = search.find_users();
     let mut found: Vec<Found> = Vec::new();
-    for Anchor { constants, rows } in anchors {
-        let users = constants
-            .each_ref()
-            .map(|ids| ids.iter().flat_map(|id| all_users.of(*id)).copied().collect::<Vec<ValueId>>());
-        let mut is_result: ValueMap<bool> = IdVec::filled(false, module.function.values.len());
-        for root in dependents(&constants[1], &all_users, usize::MAX) {
-            is_result[root] = true;
-        }
-        for root in dependents(&constants[0], &all_users, MAX_DEPENDENTS) {
-            if is_result[root] && found.iter().all(|known| known.root != root) {
-                found.extend(search.call(root, &rows, &users));
-            }
-        }
+    for anchor in &anchors {
+        search.search_from(anchor, &users, &mut found);
     }
     let function = &mut module.function;
     if !is_local_private(function, &found) {
@@ -220,6 +212,51 @@ impl Search<'_> {
             }
         }
         IdLists::new(self.function.values.len(), &pairs)
+    }
+
+    /// Appends the values that are calls and depend on both constants to a list. Those that are nearest to the first
+    /// constant are tried first.
+    fn search_from(&mut self, anchor: &Anchor, users: &IdLists<ValueId>, found: &mut Vec<Found>) {
+        let Anchor { constants, rows } = anchor;
+        let direct_users = constants
+            .each_ref()
+            .map(|ids| ids.iter().flat_map(|id| users.of(*id)).copied().collect::<Vec<ValueId>>());
+        let is_result = self.dependents(&direct_users[1], users);
+        let mut is_listed: ValueMap<bool> = IdVec::filled(false, self.function.values.len());
+        // The values, and how many more there may be between one and the next call.
+        let mut list: Vec<(ValueId, usize)> = Vec::new();
+        let mut add = |list: &mut Vec<(ValueId, usize)>, values: &[ValueId], steps: usize| {
+            for &id in values {
+                if list.len() < MAX_DEPENDENTS && !std::mem::replace(&mut is_listed[id], true) {
+                    list.push((id, steps));
+                }
+            }
+        };
+        add(&mut list, &direct_users[0], MAX_DEPENDENTS);
+        let mut at = 0;
+        while let Some(&(root, steps)) = list.get(at) {
+            at += 1;
+            let is_new = is_result[root] && found.iter().all(|known| known.root != root);
+            let call = if is_new { self.call(root, rows, &direct_users) } else { None };
+            // A compiler moves what a function does last to where some results are known.
+            let steps = if call.is_some() { MAX_STEPS } else { steps };
+            if steps > 0 {
+                add(&mut list, users.of(root), steps - 1);
+            }
+            found.extend(call);
+        }
+    }
+
+    /// Returns which values depend on some values, these included.
+    fn dependents(&self, values: &[ValueId], users: &IdLists<ValueId>) -> ValueMap<bool> {
+        let mut depends = IdVec::filled(false, self.function.values.len());
+        let mut list = values.to_vec();
+        while let Some(id) = list.pop() {
+            if !std::mem::replace(&mut depends[id], true) {
+                list.extend(users.of(id));
+            }
+        }
+        depends
     }
 
     /// Returns the call that a value is. `users` are the values that each constant of the functions is part of.
@@ -359,22 +396,6 @@ fn candidates_of(region: &Region, rows: &[usize], leaves: usize) -> Vec<Candidat
             is_flushed: FUNCTIONS[row].width == 32,
         })
         .collect()
-}
-
-/// Returns the values that depend on a constant of several ids, nearest first.
-fn dependents(constants: &[ValueId], users: &IdLists<ValueId>, most: usize) -> Vec<ValueId> {
-    let mut seen: FastMap<ValueId, ()> = FastMap::default();
-    let mut found = constants.to_vec();
-    let mut at = 0;
-    while let Some(&id) = found.get(at) {
-        at += 1;
-        for &user in users.of(id) {
-            if found.len() < most && seen.insert(user, ()).is_none() {
-                found.push(user);
-            }
-        }
-    }
-    found.split_off(constants.len())
 }
 
 /// Returns the numbers of leaves for those of a trial, and what they are converted to.
