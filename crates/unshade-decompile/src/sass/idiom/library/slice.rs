@@ -1,5 +1,7 @@
 //! What a value is computed from, and the few values among these that all of it depends on.
 
+use std::collections::VecDeque;
+
 use super::region::{between_blocks, is_inner};
 use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
@@ -22,6 +24,9 @@ pub(super) const MAX_UNKNOWN: usize = 6;
 /// Maximum number of values that are computed from constants only.
 const MAX_FIXED: usize = 12;
 
+/// Maximum number of paths that are remembered because they ruled out leaves.
+const MAX_PATHS: usize = 4;
+
 /// The conditions that decide which input the phis of a block have; `None` if they are unknown.
 pub(super) type Controls = FastMap<BlockId, Option<Vec<ValueId>>>;
 
@@ -31,6 +36,13 @@ pub(super) struct Slice {
     /// The indices of what each is computed from, and whether it needs something else: it can only be a leaf.
     parts: Vec<(std::ops::Range<usize>, bool)>,
     indices: Vec<u16>,
+}
+
+/// A function and its graph.
+#[derive(Clone, Copy)]
+struct Code<'a> {
+    function: &'a Function,
+    graph: &'a Graph,
 }
 
 /// A value that may be an operand.
@@ -92,8 +104,9 @@ impl Slice {
         if users.iter().any(Vec::is_empty) {
             return Vec::new();
         }
+        let code = Code { function, graph };
         let is_cut = |leaves: &[usize], scratch: &mut Scratch| {
-            if !self.is_cut(function, graph, leaves, scratch) {
+            if !self.is_cut(code, leaves, scratch) {
                 return false;
             }
             let is_between = |user: &usize| scratch.seen[*user] && !leaves.contains(user);
@@ -114,7 +127,7 @@ impl Slice {
         chosen.sort_by_key(|index| (!first.contains(index), std::cmp::Reverse(uses[*index])));
         let chosen: Vec<(usize, Leaf)> =
             chosen.into_iter().flat_map(|index| self.with_converted(function, index)).collect();
-        let mut scratch = Scratch { fixed: vec![None; self.values.len()], ..Scratch::default() };
+        let mut scratch = Scratch::new(self.values.len());
         let mut found = Vec::new();
         for (position, &(one, leaf)) in chosen.iter().take(MAX_LEAVES).enumerate() {
             if is_cut(&[one], &mut scratch) {
@@ -149,11 +162,13 @@ impl Slice {
 
     /// Returns whether the root depends on some values and constants only, but for few others that phis or selects may
     /// choose.
-    fn is_cut(&self, function: &Function, graph: &Graph, leaves: &[usize], scratch: &mut Scratch) -> bool {
-        let Scratch { seen, list, fixed } = scratch;
+    fn is_cut(&self, code: Code<'_>, leaves: &[usize], scratch: &mut Scratch) -> bool {
+        let Scratch { seen, users, list, fixed, paths } = scratch;
+        if paths.iter().any(|path| self.is_refuted(code, leaves, path, fixed)) {
+            return false;
+        }
         let mut unknown = 0;
-        seen.clear();
-        seen.resize(self.values.len(), false);
+        seen.fill(false);
         seen[0] = true;
         list.clear();
         list.push(0);
@@ -166,17 +181,13 @@ impl Slice {
                 if std::mem::replace(&mut seen[part], true) {
                     continue;
                 }
-                let id = self.values[part];
-                let is_before =
-                    || is_before(function, graph, id, leaves.iter().map(|leaf| self.values[*leaf]));
-                let mut is_fixed = || *fixed[part].get_or_insert_with(|| is_fixed(function, id));
-                let is_unknown =
-                    !leaves.contains(&part) && (self.parts[part].1 || is_before() && !is_fixed());
-                if !is_unknown {
+                users[part] = index;
+                if leaves.contains(&part) || !self.is_unknown(code, part, leaves, fixed) {
                     list.push(part);
-                } else if unknown < MAX_UNKNOWN
-                    && matches!(function.op(self.values[index]), Op::Phi | Op::Select)
-                {
+                } else if !self.is_choice(code, index) {
+                    scratch.add_path(part);
+                    return false;
+                } else if unknown < MAX_UNKNOWN {
                     unknown += 1;
                 } else {
                     return false;
@@ -185,30 +196,85 @@ impl Slice {
         }
         true
     }
+
+    /// Returns whether there is still an unknown value at the end of a path, and neither a leaf nor a choice on it.
+    fn is_refuted(
+        &self,
+        code: Code<'_>,
+        leaves: &[usize],
+        path: &[usize],
+        fixed: &mut [Option<bool>],
+    ) -> bool {
+        let is_end = path.first().is_some_and(|end| self.is_unknown(code, *end, leaves, fixed));
+        if !is_end || leaves.iter().any(|leaf| path.contains(leaf)) {
+            return false;
+        }
+        // Each was seen from the next one.
+        (1..path.len()).all(|place| {
+            let is_choice = self.is_choice(code, path.get(place + 1).copied().unwrap_or(0));
+            !(is_choice && self.is_unknown(code, path[place], leaves, fixed))
+        })
+    }
+
+    /// Returns whether a value is not known where the leaves are.
+    fn is_unknown(&self, code: Code<'_>, index: usize, leaves: &[usize], fixed: &mut [Option<bool>]) -> bool {
+        let id = self.values[index];
+        self.parts[index].1
+            || is_before(code, id, leaves.iter().map(|leaf| self.values[*leaf]))
+                && !*fixed[index].get_or_insert_with(|| is_fixed(code.function, id))
+    }
+
+    fn is_choice(&self, code: Code<'_>, index: usize) -> bool {
+        matches!(code.function.op(self.values[index]), Op::Phi | Op::Select)
+    }
 }
 
 /// Reused memory of the search for leaves.
-#[derive(Default)]
 struct Scratch {
     /// Whether each value is the root, a leaf or between.
     seen: Vec<bool>,
+    /// The value that each of these was first seen from.
+    users: Vec<usize>,
     list: Vec<usize>,
     /// Whether each value is computed from constants only, where that is known.
     fixed: Vec<Option<bool>>,
+    /// The last paths from unknown values to the root.
+    paths: VecDeque<Vec<usize>>,
+}
+
+impl Scratch {
+    fn new(values: usize) -> Self {
+        Self {
+            seen: vec![false; values],
+            users: vec![0; values],
+            list: Vec::new(),
+            fixed: vec![None; values],
+            paths: VecDeque::new(),
+        }
+    }
+
+    /// Adds the path from a value to the root, which is left out.
+    fn add_path(&mut self, from: usize) {
+        let mut path =
+            if self.paths.len() == MAX_PATHS { self.paths.pop_back() } else { None }.unwrap_or_default();
+        path.clear();
+        let mut at = from;
+        while at != 0 {
+            path.push(at);
+            at = self.users[at];
+        }
+        self.paths.push_front(path);
+    }
 }
 
 /// Returns whether a value is from before the leaves, and not known. Code that follows other code in a loop or in a
 /// sequence seems to need what that left in a register.
 pub(super) fn is_outer(function: &Function, graph: &Graph, id: ValueId, leaves: &[ValueId]) -> bool {
-    is_before(function, graph, id, leaves.iter().copied()) && !is_fixed(function, id)
+    is_before(Code { function, graph }, id, leaves.iter().copied()) && !is_fixed(function, id)
 }
 
-fn is_before(
-    function: &Function,
-    graph: &Graph,
-    id: ValueId,
-    mut leaves: impl Iterator<Item = ValueId>,
-) -> bool {
+fn is_before(code: Code<'_>, id: ValueId, mut leaves: impl Iterator<Item = ValueId>) -> bool {
+    let Code { function, graph } = code;
     let block = function.values[id].block;
     let is_phi = function.op(id) == Op::Phi;
     leaves.all(|leaf| {
