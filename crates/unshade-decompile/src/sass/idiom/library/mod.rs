@@ -25,7 +25,7 @@ use crate::ir::{
     Function, IdVec, Intrinsic, MemoryObject, Module, Op, Space, Special, Value, ValueId, ValueMap,
 };
 use crate::pass::{hoist, sweep};
-use region::{Extent, Memory, Region};
+use region::{Extent, Marks, Memory, Region};
 use slice::{Controls, Conversion, Leaf, Slice, parts_of};
 use table::{Constant, FUNCTIONS, LibraryFunction};
 use trials::{TrialLists, Trials, near};
@@ -129,6 +129,7 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         objects: &module.objects,
         graph,
         controls: Controls::default(),
+        marks: Marks::new(&module.function),
         budget: MAX_RUNS,
         cache,
     };
@@ -197,6 +198,7 @@ struct Search<'a> {
     objects: &'a [MemoryObject<'a>],
     graph: &'a Graph,
     controls: Controls,
+    marks: Marks,
     budget: usize,
     cache: &'a mut Cache,
 }
@@ -272,7 +274,8 @@ impl Search<'_> {
         let slice = Slice::new(function, self.graph, root, &mut self.controls);
         for leaves in slice.leaves(function, self.graph, width, is_pair, users) {
             let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
-            let Some((region, extent)) = Region::new(function, self.graph, self.objects, root, &values)
+            let Some((region, extent)) =
+                Region::new(function, self.graph, self.objects, root, &values, &mut self.marks)
             else {
                 continue;
             };

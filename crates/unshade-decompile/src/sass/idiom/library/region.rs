@@ -10,8 +10,9 @@ use super::slice::{MAX_UNKNOWN, is_outer};
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::operate;
 use crate::ir::fold::masked;
-use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, End, Function, Intrinsic, MemoryObject, Op, Space, SymbolId, ValueId};
+use crate::ir::{
+    BlockId, BlockMap, End, Function, IdVec, Intrinsic, MemoryObject, Op, Space, SymbolId, ValueId, ValueMap,
+};
 
 /// Maximum number of blocks.
 const MAX_BLOCKS: usize = 48;
@@ -118,8 +119,9 @@ impl Region {
         objects: &[MemoryObject<'_>],
         root: ValueId,
         leaves: &[ValueId],
+        marks: &mut Marks,
     ) -> Option<(Self, Extent)> {
-        let (needed, extent) = needed(function, graph, root, leaves)?;
+        let (needed, extent) = needed(function, graph, root, leaves, marks)?;
         let available = |leaf: &ValueId| graph.dominates(function.values[*leaf].block, extent.head);
         if !leaves.iter().all(available) {
             return None;
@@ -128,15 +130,14 @@ impl Region {
             function,
             objects,
             extent: &extent,
-            needed: &needed,
+            marks,
             region: Self::default(),
-            slots: FastMap::default(),
             symbols: Vec::new(),
         };
         for leaf in leaves {
             builder.slot(*leaf);
         }
-        builder.run(root)?;
+        builder.run(root, needed)?;
         let region = builder.region;
         Some((region, extent))
     }
@@ -248,24 +249,76 @@ fn load_local(local: &[(u64, u32)], address: u64, width: u8) -> Option<u64> {
 }
 
 /// How a region gets a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Need {
+    /// It is not needed.
+    #[default]
+    None,
     Computed,
     /// Not at all. It is what a phi or a select does not choose.
     Unknown,
 }
 
-/// Returns the values that a root needs besides leaves, and the blocks that compute them.
+/// What is known of the values and blocks of a function while a region is created. It is reused for the next one.
+#[derive(Debug)]
+pub(super) struct Marks {
+    values: ValueMap<Mark>,
+    /// The place of each block in the region, if the number is the current one.
+    blocks: BlockMap<(u32, u32)>,
+    /// What has another number is of another region.
+    number: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    number: u32,
+    need: Need,
+    is_placed: bool,
+    slot: Option<u32>,
+}
+
+impl Marks {
+    /// Creates the marks for a function.
+    pub(super) fn new(function: &Function) -> Self {
+        Self {
+            values: IdVec::filled(Mark::default(), function.values.len()),
+            blocks: IdVec::filled((0, 0), function.blocks.len()),
+            number: 0,
+        }
+    }
+
+    fn value(&mut self, id: ValueId) -> &mut Mark {
+        let mark = &mut self.values[id];
+        if mark.number != self.number {
+            *mark = Mark { number: self.number, ..Mark::default() };
+        }
+        mark
+    }
+
+    fn need(&self, id: ValueId) -> Need {
+        let mark = &self.values[id];
+        if mark.number == self.number { mark.need } else { Need::None }
+    }
+
+    fn place(&self, block: BlockId) -> Option<usize> {
+        let (number, place) = *self.blocks.get(block)?;
+        (number == self.number).then_some(place as usize)
+    }
+}
+
+/// Returns the values that a root needs besides leaves, marked with how they are, and the blocks that compute them.
 fn needed(
     function: &Function,
     graph: &Graph,
     root: ValueId,
     leaves: &[ValueId],
-) -> Option<(FastMap<ValueId, Need>, Extent)> {
+    marks: &mut Marks,
+) -> Option<(Vec<ValueId>, Extent)> {
     let join = function.values[root].block;
     let mut extent = Extent { head: join, join, inner: Vec::new() };
     for _ in 0..MAX_HEADS {
-        let mut needed: FastMap<ValueId, Need> = FastMap::default();
+        marks.number += 1;
+        let mut needed: Vec<ValueId> = Vec::new();
         let mut unknown = 0;
         let mut list = vec![root];
         let between = extent.inner.iter().chain((extent.head != join).then_some(&extent.head));
@@ -286,11 +339,13 @@ fn needed(
         }
         let mut head = extent.head;
         while let Some(id) = list.pop() {
-            let is_known = is_inner(function, id) && (id == root || !is_outer(function, graph, id, leaves));
-            let need = if is_known { Need::Computed } else { Need::Unknown };
-            if leaves.contains(&id) || needed.insert(id, need).is_some() {
+            if leaves.contains(&id) || marks.need(id) != Need::None {
                 continue;
             }
+            let is_known = is_inner(function, id) && (id == root || !is_outer(function, graph, id, leaves));
+            let need = if is_known { Need::Computed } else { Need::Unknown };
+            marks.value(id).need = need;
+            needed.push(id);
             unknown += usize::from(need == Need::Unknown);
             if needed.len() > MAX_VALUES || unknown > MAX_UNKNOWN {
                 return None;
@@ -372,36 +427,35 @@ struct Builder<'a> {
     function: &'a Function,
     objects: &'a [MemoryObject<'a>],
     extent: &'a Extent,
-    needed: &'a FastMap<ValueId, Need>,
+    marks: &'a mut Marks,
     region: Region,
-    slots: FastMap<ValueId, u32>,
     symbols: Vec<SymbolId>,
 }
 
 impl Builder<'_> {
     fn slot(&mut self, id: ValueId) -> u32 {
         let next = self.region.slots;
-        let slot = *self.slots.entry(id).or_insert(next);
+        let slot = *self.marks.value(id).slot.get_or_insert(next);
         self.region.slots += u32::from(slot == next);
         slot
     }
 
-    /// Returns the block where a value is computed.
-    fn home(&self, id: ValueId) -> BlockId {
-        let block = self.function.values[id].block;
-        let is_here = block == self.extent.join || self.extent.inner.contains(&block);
-        if is_here { block } else { self.extent.head }
+    /// Returns the place of the block where a value is computed.
+    fn home(&self, id: ValueId) -> usize {
+        self.marks.place(self.function.values[id].block).unwrap_or(0)
     }
 
-    fn run(&mut self, root: ValueId) -> Option<()> {
+    fn run(&mut self, root: ValueId, mut values: Vec<ValueId>) -> Option<()> {
         let function = self.function;
         let mut order = vec![self.extent.head];
         order.extend(&self.extent.inner);
         order.extend((self.extent.join != self.extent.head).then_some(self.extent.join));
-        let mut values: Vec<ValueId> = self.needed.keys().copied().collect();
-        // The order must not depend on that of the map.
+        for (place, &block) in (0..).zip(&order) {
+            self.marks.blocks[block] = (self.marks.number, place);
+        }
+        // The order must not depend on the leaves.
         values.sort_unstable();
-        let mut by_block: Vec<Vec<ValueId>> = vec![Vec::new(); order.len()];
+        let mut homes: Vec<(usize, ValueId)> = Vec::with_capacity(values.len());
         for id in values {
             match function.op(id) {
                 Op::Constant(number) => {
@@ -410,25 +464,26 @@ impl Builder<'_> {
                 }
                 Op::Symbol(symbol) => self.symbol(id, symbol)?,
                 Op::Undefined => {}
-                _ if self.needed[&id] == Need::Unknown => {}
-                _ => by_block[order.iter().position(|block| *block == self.home(id))?].push(id),
+                _ if self.marks.need(id) == Need::Unknown => {}
+                _ => homes.push((self.home(id), id)),
             }
         }
-        let mut is_placed: FastMap<ValueId, ()> = FastMap::default();
-        for (values, &block) in by_block.iter().zip(&order) {
+        homes.sort_unstable();
+        let mut homes = homes.into_iter().peekable();
+        for (place, &block) in order.iter().enumerate() {
             let first = self.region.operations.len() as u32;
-            let is_inner = self.extent.inner.contains(&block);
+            let is_inner = block != self.extent.head && block != self.extent.join;
             for &effect in &function.blocks[block].effects {
                 let is_here = is_inner || matches!(function.op(effect), Op::Store(_));
-                if is_here && self.needed.contains_key(&effect) {
-                    self.place(effect, block, &mut is_placed)?;
+                if is_here && self.marks.need(effect) != Need::None {
+                    self.place(effect, place)?;
                 }
             }
-            for &id in values {
-                self.place(id, block, &mut is_placed)?;
+            while let Some((_, id)) = homes.next_if(|home| home.0 == place) {
+                self.place(id, place)?;
             }
             let end = self.region.operations.len() as u32;
-            let exit = self.exit(block, &order);
+            let exit = self.exit(block);
             self.region.blocks.push(RegionBlock { first, end, exit });
         }
         self.region.result = self.slot(root);
@@ -453,7 +508,7 @@ impl Builder<'_> {
     }
 
     /// Adds the operation of a value after those of its inputs in the same block.
-    fn place(&mut self, id: ValueId, block: BlockId, is_placed: &mut FastMap<ValueId, ()>) -> Option<()> {
+    fn place(&mut self, id: ValueId, block: usize) -> Option<()> {
         let function = self.function;
         let mut stack = vec![(id, 0)];
         while let Some((id, next)) = stack.last_mut() {
@@ -461,12 +516,11 @@ impl Builder<'_> {
             *next += 1;
             let op = function.op(id);
             if index == 0 {
-                let is_computed = self.needed.get(&id) == Some(&Need::Computed);
-                let is_elsewhere = !is_computed || self.home(id) != block;
+                let is_elsewhere = self.marks.need(id) != Need::Computed || self.home(id) != block;
                 // Effects are placed in their order: one that comes later has not happened.
                 let is_later = op.is_effect() && stack.len() > 1;
                 let is_set = matches!(op, Op::Phi | Op::Constant(_) | Op::Symbol(_) | Op::Undefined);
-                if is_elsewhere || is_set || is_later || is_placed.contains_key(&id) {
+                if is_elsewhere || is_set || is_later || self.marks.value(id).is_placed {
                     stack.pop();
                     continue;
                 }
@@ -479,7 +533,7 @@ impl Builder<'_> {
                 continue;
             }
             stack.pop();
-            is_placed.insert(id, ());
+            self.marks.value(id).is_placed = true;
             self.operation(id);
         }
         Some(())
@@ -503,37 +557,37 @@ impl Builder<'_> {
         self.region.operations.push(Operation { op, width, out, slot, first, end });
     }
 
-    fn exit(&mut self, block: BlockId, order: &[BlockId]) -> Exit {
+    fn exit(&mut self, block: BlockId) -> Exit {
         if block == self.extent.join {
             return Exit::Done;
         }
         let function = self.function;
         match function.blocks[block].end {
-            End::Goto(to) => Exit::Goto(self.edge(block, to, order)),
+            End::Goto(to) => Exit::Goto(self.edge(block, to)),
             End::Branch { condition, yes, no } => {
                 let condition = self.slot(function.resolve(condition));
-                let (yes, no) = (self.edge(block, yes, order), self.edge(block, no, order));
+                let (yes, no) = (self.edge(block, yes), self.edge(block, no));
                 Exit::Branch { condition, yes, no }
             }
             _ => Exit::Leave,
         }
     }
 
-    fn edge(&mut self, from: BlockId, to: BlockId, order: &[BlockId]) -> Edge {
+    fn edge(&mut self, from: BlockId, to: BlockId) -> Edge {
         let function = self.function;
         let first = self.region.copies.len() as u32;
-        let place = order.iter().skip(1).position(|block| *block == to);
+        let place = self.marks.place(to).filter(|place| *place > 0);
         let edge = function.blocks[to].predecessors.iter().position(|block| *block == from);
         if let (Some(_), Some(edge)) = (place, edge) {
             for &phi in &function.blocks[to].phis {
                 let input = function.input(phi, edge);
-                if self.needed.contains_key(&phi) && input != ValueId::NONE {
+                if self.marks.need(phi) != Need::None && input != ValueId::NONE {
                     let copy = (self.slot(phi), self.slot(input));
                     self.region.copies.push(copy);
                 }
             }
         }
         let end = self.region.copies.len() as u32;
-        Edge { to: place.map_or(u32::MAX, |place| place as u32 + 1), first, end }
+        Edge { to: place.map_or(u32::MAX, |place| place as u32), first, end }
     }
 }
