@@ -36,6 +36,9 @@ const MAX_DEPENDENTS: usize = 160;
 /// Maximum number of values from a call to a larger region that is a call of the same function.
 const MAX_STEPS: usize = 6;
 
+/// Maximum number of steps from the constant that is near the result to the result.
+const MAX_DISTANCE: usize = 16;
+
 /// Maximum number of runs of regions per function.
 const MAX_RUNS: usize = 400_000;
 
@@ -249,13 +252,15 @@ impl Search<'_> {
         }
     }
 
-    /// Returns which values depend on some values, these included.
+    /// Returns which values depend on some values in a few steps, these included.
     fn dependents(&self, values: &[ValueId], users: &IdLists<ValueId>) -> ValueMap<bool> {
-        let mut depends = IdVec::filled(false, self.function.values.len());
-        let mut list = values.to_vec();
-        while let Some(id) = list.pop() {
-            if !std::mem::replace(&mut depends[id], true) {
-                list.extend(users.of(id));
+        let mut depends: ValueMap<bool> = IdVec::filled(false, self.function.values.len());
+        let mut list: Vec<(ValueId, usize)> = values.iter().map(|id| (*id, 0)).collect();
+        let mut at = 0;
+        while let Some(&(id, steps)) = list.get(at) {
+            at += 1;
+            if !std::mem::replace(&mut depends[id], true) && steps < MAX_DISTANCE {
+                list.extend(users.of(id).iter().map(|user| (*user, steps + 1)));
             }
         }
         depends
