@@ -26,9 +26,9 @@ use crate::ir::{
 };
 use crate::pass::{hoist, sweep};
 use region::{Extent, Marks, Memory, Region};
-use slice::{Controls, Conversion, Leaf, Slice, parts_of};
+use slice::{AllParts, Conversion, Leaf, Slice};
 use table::{Constant, FUNCTIONS, LibraryFunction};
-use trials::{TrialLists, Trials, near};
+use trials::{TrialLists, near};
 
 /// Maximum number of values to examine that depend on one constant.
 const MAX_DEPENDENTS: usize = 160;
@@ -131,12 +131,12 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         function: &module.function,
         objects: &module.objects,
         graph,
-        controls: Controls::default(),
+        parts: AllParts::new(&module.function, graph),
         marks: Marks::new(&module.function),
         budget: MAX_RUNS,
         cache,
     };
-    let users = search.find_users();
+    let users = search.parts.users();
     let mut found: Vec<Found> = Vec::new();
     for anchor in &anchors {
         search.search_from(anchor, &users, &mut found);
@@ -200,25 +200,13 @@ struct Search<'a> {
     function: &'a Function,
     objects: &'a [MemoryObject<'a>],
     graph: &'a Graph,
-    controls: Controls,
+    parts: AllParts,
     marks: Marks,
     budget: usize,
     cache: &'a mut Cache,
 }
 
 impl Search<'_> {
-    fn find_users(&mut self) -> IdLists<ValueId> {
-        let mut parts = Vec::new();
-        let mut pairs: Vec<(ValueId, ValueId)> = Vec::new();
-        for id in self.function.values.keys() {
-            parts.clear();
-            if parts_of(self.function, self.graph, id, &mut self.controls, &mut parts) {
-                pairs.extend(parts.iter().map(|part| (*part, id)));
-            }
-        }
-        IdLists::new(self.function.values.len(), &pairs)
-    }
-
     /// Appends the values that are calls and depend on both constants to a list. Those that are nearest to the first
     /// constant are tried first.
     fn search_from(&mut self, anchor: &Anchor, users: &IdLists<ValueId>, found: &mut Vec<Found>) {
@@ -276,7 +264,7 @@ impl Search<'_> {
             return None;
         }
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
-        let slice = Slice::new(function, self.graph, root, &mut self.controls);
+        let slice = Slice::new(function, &mut self.parts, root);
         for leaves in slice.leaves(function, self.graph, width, is_pair, users) {
             let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
             let Some((region, extent)) =
@@ -286,7 +274,7 @@ impl Search<'_> {
             };
             let writes_local = region.writes_local();
             if let Some(call) =
-                self.cached(region, leaves.iter().map(|leaf| leaf.conversion).collect(), rows.clone())
+                self.call_of(region, leaves.iter().map(|leaf| leaf.conversion).collect(), rows.clone())
             {
                 return Some(Found { root, leaves, call, extent, writes_local });
             }
@@ -294,29 +282,30 @@ impl Search<'_> {
         None
     }
 
-    fn cached(&mut self, region: Region, conversions: Conversions, rows: Vec<usize>) -> Option<Call> {
-        let key = (region, conversions, rows);
-        if let Some(known) = self.cache.calls.get(&key) {
-            return *known;
+    /// Returns the first call that a region equals.
+    fn call_of(&mut self, region: Region, conversions: Conversions, rows: Vec<usize>) -> Option<Call> {
+        let (width, leaves) = (FUNCTIONS[*rows.first()?].width, conversions.len());
+        let trials = self.cache.trials.take(width, leaves);
+        // A run rules out most regions, and takes less time than to look for them in the cache.
+        let first = self.compare(&region, &conversions, &rows, trials.iter().take(1).copied());
+        let (mut call, mut decisive) = (None, None);
+        if let Some(Ok(_)) = first {
+            let key = (region, conversions, rows);
+            if let Some(known) = self.cache.calls.get(&key) {
+                call = *known;
+            } else {
+                let (region, conversions, rows) = &key;
+                let constants = region.constants(width).filter(|_| leaves == 1);
+                let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
+                let trials = trials.iter().copied().chain(others);
+                if let Some(compared) = self.compare(region, conversions, rows, trials) {
+                    (call, decisive) = (compared.ok(), compared.err());
+                    self.cache.calls.insert(key, call);
+                }
+            }
         }
-        let found = self.matching(&key.0, &key.1, &key.2)?;
-        self.cache.calls.insert(key, found);
-        found
-    }
-
-    /// Returns the first call that a region equals, if any; the outer `None` means that the budget is exhausted.
-    fn matching(
-        &mut self,
-        region: &Region,
-        conversions: &[Option<Conversion>],
-        rows: &[usize],
-    ) -> Option<Option<Call>> {
-        let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
-        let trials = self.cache.trials.take(width, conversions.len());
-        let compared = self.compare(region, conversions, rows, &trials);
-        let decisive = compared.as_ref().and_then(|compared| compared.as_ref().err().copied());
-        self.cache.trials.put_back(width, conversions.len(), trials, decisive);
-        compared.map(Result::ok)
+        self.cache.trials.put_back(width, leaves, trials, decisive);
+        call
     }
 
     /// Returns the first call that a region equals, or the index of the trial that rules out all of them. `None` means
@@ -326,19 +315,16 @@ impl Search<'_> {
         region: &Region,
         conversions: &[Option<Conversion>],
         rows: &[usize],
-        trials: &Trials,
+        trials: impl Iterator<Item = [u64; 2]>,
     ) -> Option<Result<Call, usize>> {
         let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
-        let leaves = conversions.len();
-        let constants = region.constants(width).filter(|_| leaves == 1);
-        let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
         let mut candidates: Option<Vec<Candidate>> = None;
-        for (index, trial) in trials.iter().copied().chain(others).enumerate() {
+        for (index, trial) in trials.enumerate() {
             let Some((numbers, given)) = self.run(region, trial, conversions, width)? else {
                 return Some(Err(index));
             };
             // The first run rules out most regions.
-            let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, leaves));
+            let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, conversions.len()));
             candidates.retain_mut(|candidate| candidate.agrees(numbers, given));
             if candidates.is_empty() {
                 return Some(Err(index));

@@ -1,11 +1,13 @@
 //! What a value is computed from, and the few values among these that all of it depends on.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::region::{between_blocks, is_inner};
 use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, End, Function, Op, ValueId};
+use crate::ir::id_lists::IdLists;
+use crate::ir::{BlockId, End, Function, IdVec, Op, ValueId, ValueMap};
 
 /// Maximum number of values.
 const MAX_VALUES: usize = 480;
@@ -27,14 +29,50 @@ const MAX_FIXED: usize = 12;
 /// Maximum number of paths that are remembered because they ruled out leaves.
 const MAX_PATHS: usize = 4;
 
+/// No index in a slice.
+const NONE: u16 = u16::MAX;
+
 /// The conditions that decide which input the phis of a block have; `None` if they are unknown.
-pub(super) type Controls = FastMap<BlockId, Option<Vec<ValueId>>>;
+type Controls = FastMap<BlockId, Option<Vec<ValueId>>>;
+
+/// What each value of a function is computed from.
+pub(super) struct AllParts {
+    parts: Vec<ValueId>,
+    /// The indices of the parts of each value; `None` if it needs something else.
+    ranges: ValueMap<Option<Range<usize>>>,
+    /// The index of each value in the slice that is made.
+    indices: ValueMap<u16>,
+}
+
+impl AllParts {
+    pub(super) fn new(function: &Function, graph: &Graph) -> Self {
+        let mut controls = Controls::default();
+        let mut parts = Vec::new();
+        let ranges = function.values.keys().map(|id| {
+            let first = parts.len();
+            let is_all = parts_of(function, graph, id, &mut controls, &mut parts);
+            parts.truncate(if is_all { parts.len() } else { first });
+            is_all.then_some(first..parts.len())
+        });
+        let ranges = ranges.collect();
+        Self { parts, ranges, indices: IdVec::filled(NONE, function.values.len()) }
+    }
+
+    /// Returns the values that each value is part of.
+    pub(super) fn users(&self) -> IdLists<ValueId> {
+        let pairs = self.ranges.entries().flat_map(|(id, range)| {
+            let parts = range.iter().flat_map(|range| &self.parts[range.clone()]);
+            parts.map(move |part| (*part, id))
+        });
+        IdLists::new(self.ranges.len(), &pairs.collect::<Vec<(ValueId, ValueId)>>())
+    }
+}
 
 /// The values that a root is computed from, nearest first.
 pub(super) struct Slice {
     values: Vec<ValueId>,
     /// The indices of what each is computed from, and whether it needs something else: it can only be a leaf.
-    parts: Vec<(std::ops::Range<usize>, bool)>,
+    parts: Vec<(Range<usize>, bool)>,
     indices: Vec<u16>,
 }
 
@@ -63,25 +101,25 @@ pub(super) struct Conversion {
 }
 
 impl Slice {
-    pub(super) fn new(function: &Function, graph: &Graph, root: ValueId, controls: &mut Controls) -> Self {
+    pub(super) fn new(function: &Function, all: &mut AllParts, root: ValueId) -> Self {
         let mut slice = Self { values: vec![root], parts: Vec::new(), indices: Vec::new() };
-        let mut index_of: FastMap<ValueId, u16> = FastMap::default();
-        index_of.insert(root, 0);
-        let mut parts = Vec::new();
+        all.indices[root] = 0;
         while let Some(&id) = slice.values.get(slice.parts.len()) {
-            parts.clear();
-            let is_open = !parts_of(function, graph, id, controls, &mut parts);
-            let is_open = is_open || slice.values.len() + parts.len() > MAX_VALUES;
+            let parts = all.ranges[id].as_ref().map(|range| &all.parts[range.clone()]);
+            let parts = parts.filter(|parts| slice.values.len() + parts.len() <= MAX_VALUES);
             let first = slice.indices.len();
-            for &part in parts.iter().filter(|part| !is_open && function.number(**part).is_none()) {
-                let next = slice.values.len() as u16;
-                let index = *index_of.entry(part).or_insert(next);
-                if index == next {
+            for &part in parts.into_iter().flatten().filter(|part| function.number(**part).is_none()) {
+                let index = &mut all.indices[part];
+                if *index == NONE {
+                    *index = slice.values.len() as u16;
                     slice.values.push(part);
                 }
-                slice.indices.push(index);
+                slice.indices.push(*index);
             }
-            slice.parts.push((first..slice.indices.len(), is_open));
+            slice.parts.push((first..slice.indices.len(), parts.is_none()));
+        }
+        for id in &slice.values {
+            all.indices[*id] = NONE;
         }
         slice
     }
@@ -308,7 +346,7 @@ fn is_fixed(function: &Function, id: ValueId) -> bool {
 }
 
 /// Appends what a value is computed from to a list. Returns whether that is all.
-pub(super) fn parts_of(
+fn parts_of(
     function: &Function,
     graph: &Graph,
     id: ValueId,
