@@ -269,6 +269,7 @@ impl Dominators {
     }
 
     /// Returns whether every path from the entry to `node` goes through `dominator`. A reachable node dominates itself.
+    #[inline]
     pub fn dominates(&self, dominator: u32, node: u32) -> bool {
         let (start, end) =
             (at(&self.starts, dominator), self.ends.get(dominator as usize).copied().unwrap_or(0));

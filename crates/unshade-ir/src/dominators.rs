@@ -88,11 +88,13 @@ impl Graph {
     }
 
     /// Returns whether a block is reachable.
+    #[inline]
     pub fn is_reached(&self, block: BlockId) -> bool {
         self.position[block] != UNREACHED
     }
 
     /// Returns whether `a` dominates `b`.
+    #[inline]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.dominators.dominates(a.number(), b.number())
     }

@@ -3,11 +3,13 @@
 use super::Op;
 
 /// Returns the lowest bits of a number.
+#[inline]
 pub fn masked(value: u64, width: u8) -> u64 {
     if width >= 64 { value } else { value & ((1_u64 << width) - 1) }
 }
 
 /// Returns a number of a width as a signed number.
+#[inline]
 pub fn signed(value: u64, width: u8) -> i64 {
     let unused = 64_u32.saturating_sub(u32::from(width)) & 63;
     (value << unused).cast_signed() >> unused

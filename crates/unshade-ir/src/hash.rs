@@ -16,12 +16,14 @@ pub struct WordHasher(u64);
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl WordHasher {
+    #[inline]
     fn add(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FACTOR);
     }
 }
 
 impl Hasher for WordHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }
@@ -32,22 +34,27 @@ impl Hasher for WordHasher {
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, word: u8) {
         self.add(u64::from(word));
     }
 
+    #[inline]
     fn write_u16(&mut self, word: u16) {
         self.add(u64::from(word));
     }
 
+    #[inline]
     fn write_u32(&mut self, word: u32) {
         self.add(u64::from(word));
     }
 
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         self.add(word);
     }
 
+    #[inline]
     fn write_usize(&mut self, word: usize) {
         self.add(word as u64);
     }

@@ -180,19 +180,17 @@ pub struct Signature {
     inputs: [Operand; MAX_INPUTS],
     /// Number of inputs.
     count: u8,
-    /// The effect.
-    pub effect: Effect,
 }
 
 impl Signature {
-    const fn new<const N: usize>(result: Operand, given: [Operand; N], effect: Effect) -> Self {
+    const fn new<const N: usize>(result: Operand, given: [Operand; N]) -> Self {
         let mut inputs = [U32; MAX_INPUTS];
         let mut index = 0;
         while index < N {
             inputs[index] = given[index];
             index += 1;
         }
-        Self { result, inputs, count: N as u8, effect }
+        Self { result, inputs, count: N as u8 }
     }
 
     /// Returns whether the result or an input has a type.
@@ -228,13 +226,22 @@ macro_rules! intrinsics {
         }
 
         impl Intrinsic {
-            /// Returns its types and its effect.
+            /// Returns its types.
             #[expect(unused_variables, reason = "some parts have no influence on the types")]
             pub const fn signature(self) -> Signature {
                 match self {
                     $(Self::$member $(($($part),+))? => {
-                        Signature::new($result, [$($input),*], Effect::$effect)
+                        Signature::new($result, [$($input),*])
                     })*
+                }
+            }
+
+            /// Returns its effect.
+            #[inline]
+            #[expect(unused_variables, reason = "no part has an influence")]
+            pub const fn effect(self) -> Effect {
+                match self {
+                    $(Self::$member $(($($part),+))? => Effect::$effect,)*
                 }
             }
         }
@@ -411,13 +418,13 @@ impl Intrinsic {
     /// Returns whether its result depends only on its inputs.
     #[inline]
     pub fn is_pure(self) -> bool {
-        self.signature().effect == Effect::None
+        self.effect() == Effect::None
     }
 
     /// Returns whether it changes something: it must not be removed, and loads must not move across it.
     #[inline]
     pub fn changes(self) -> bool {
-        self.signature().effect == Effect::Changes
+        self.effect() == Effect::Changes
     }
 
     /// Returns whether all threads of a block wait for each other.

@@ -160,6 +160,7 @@ pub enum Op {
 
 impl Op {
     /// Returns whether it has a position in the order of effects.
+    #[inline]
     pub fn is_effect(self) -> bool {
         match self {
             Op::Load(space) => !matches!(space, Space::Constant(_)),
@@ -171,6 +172,7 @@ impl Op {
     }
 
     /// Returns whether it must stay even if nothing uses it.
+    #[inline]
     pub fn is_kept(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
@@ -180,6 +182,7 @@ impl Op {
     }
 
     /// Returns whether loads must not move across its memory accesses.
+    #[inline]
     pub fn is_barrier(self) -> bool {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
@@ -300,6 +303,7 @@ impl End {
     }
 
     /// Returns the condition or selector.
+    #[inline]
     pub fn input(&self) -> Option<ValueId> {
         match self {
             End::Branch { condition, .. } => Some(*condition),
@@ -551,6 +555,7 @@ impl Function {
     }
 
     /// Returns whether it was replaced.
+    #[inline]
     pub fn is_replaced(&self, id: ValueId) -> bool {
         self.forward[id] != id
     }
@@ -642,6 +647,7 @@ impl Function {
     }
 
     /// Returns whether it must stay even if nothing uses it.
+    #[inline]
     pub fn is_kept(&self, id: ValueId) -> bool {
         self.values[id].is_volatile || self.op(id).is_kept()
     }

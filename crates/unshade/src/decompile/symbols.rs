@@ -191,21 +191,21 @@ impl<'a> CubinSymbols<'a> {
             return Vec::new();
         };
         let Some(symbols) = cubin.elf().symbols() else { return Vec::new() };
+        let is_inside = |symbol: &Symbol<'a>| u32::from(symbol.section) == section.index && symbol.size > 0;
         let variable = |symbol: Symbol<'a>| {
-            let is_inside = u32::from(symbol.section) == section.index && symbol.size > 0;
             let (offset, size) = (self.layout.offset(&symbol), symbol.size);
             Some(SourceVariable {
-                name: local_name(symbol.name),
                 place: Some(VariablePlace {
                     space: Space::Shared,
-                    offset: u32::try_from(offset).ok().filter(|_| is_inside)?,
+                    offset: u32::try_from(offset).ok()?,
                     size: u32::try_from(size).ok()?,
                 }),
+                name: local_name(symbol.name),
                 is_symbol: true,
                 ..SourceVariable::default()
             })
         };
-        symbols.iter().filter_map(variable).take(MAX_VARIABLES).collect()
+        symbols.iter().filter(is_inside).filter_map(variable).take(MAX_VARIABLES).collect()
     }
 
     /// Returns the constant banks of a function: number and contents. Bank 0 holds parameters and is left out.
