@@ -1,8 +1,8 @@
 //! Applies the [rules](RULES) of algebra to a value.
 //!
 //! When it is first used, the table is expanded: a rule has one entry for each operator of its root and each order of the
-//! inputs of commutative operators. Entries are listed by the operators of the root and of its first input, in the order of
-//! the table, so a value is compared with few of them. Matching binds names, and allocates nothing.
+//! inputs of commutative operators. The operators of a root and of its inputs select few of them, which are compared in the
+//! order of the table. Matching binds names, and allocates nothing.
 
 use super::Rewriter;
 use super::bits::DEPTH;
@@ -16,6 +16,9 @@ use std::sync::LazyLock;
 
 /// Maximum number of inputs of an operator in a rule.
 const MAX_INPUTS: usize = 3;
+
+/// Number of entries in a word of a set.
+const WORD: usize = 64;
 
 /// The width of the amount of a shift.
 const AMOUNT_WIDTH: u8 = 32;
@@ -143,13 +146,63 @@ struct Entry {
     inputs: Vec<Pattern>,
 }
 
-/// The entries by the operators of the root and its first input.
+/// The entries, grouped by the operators of their roots, each group in the order of the table.
 pub(super) struct Index {
     entries: Vec<Entry>,
-    /// Numbers of entries.
-    lists: Vec<u16>,
-    /// Where the list of each pair of operators starts.
-    starts: Vec<u32>,
+    /// By [`Slot`].
+    groups: Vec<Group>,
+}
+
+/// The entries for one operator of the root. Sets of them are bits, in words.
+struct Group {
+    first_entry: usize,
+    words: usize,
+    /// The entries that accept each operator of the first input, and those that accept each one of the second.
+    firsts: Vec<u64>,
+    seconds: Vec<u64>,
+    /// Those that may be applied before sums are reassociated.
+    early: Vec<u64>,
+}
+
+impl Group {
+    fn new(first_entry: usize, entries: &[Entry]) -> Self {
+        let words = entries.len().div_ceil(WORD);
+        let set = |fits: &dyn Fn(&Entry) -> bool| -> Vec<u64> {
+            let word = |entries: &[Entry]| {
+                let bits = (0..).zip(entries).filter(|(_, entry)| fits(entry));
+                bits.fold(0, |word, (bit, _)| word | 1_u64 << bit)
+            };
+            entries.chunks(WORD).map(word).collect()
+        };
+        let by_input = |index: usize| {
+            let sets = Slot::ALL.iter().flat_map(|slot| {
+                set(&|entry| entry.inputs.get(index).is_none_or(|input| input.accepts(*slot)))
+            });
+            sets.collect()
+        };
+        Self {
+            first_entry,
+            words,
+            firsts: by_input(0),
+            seconds: by_input(1),
+            early: set(&|entry| !entry.rule.policy.is_late),
+        }
+    }
+
+    /// Returns the numbers of the entries that may match, in their order.
+    fn possible(&self, first: Slot, second: Slot, is_late: bool) -> impl Iterator<Item = usize> {
+        let words = (0..self.words).map(move |word| {
+            let set = |sets: &[u64], slot: Slot| sets[slot as usize * self.words + word];
+            let early = if is_late { u64::MAX } else { self.early[word] };
+            (word, set(&self.firsts, first) & set(&self.seconds, second) & early)
+        });
+        words.flat_map(|(word, bits)| {
+            let start = self.first_entry + word * WORD;
+            let after = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
+            let rest = std::iter::successors(Some(bits).filter(|bits| *bits != 0), after);
+            rest.map(move |bits| start + bits.trailing_zeros() as usize)
+        })
+    }
 }
 
 static INDEX: LazyLock<Index> = LazyLock::new(|| Index::new(RULES));
@@ -165,15 +218,14 @@ impl Index {
                 entries.extend(all.into_iter().map(|inputs| Entry { rule, root, inputs }));
             }
         }
-        let (mut lists, mut starts) = (Vec::new(), vec![0]);
+        entries.sort_by_key(|entry| Slot::of(entry.root) as usize);
+        let mut groups = Vec::new();
         for &root in Slot::ALL {
-            for &first in Slot::ALL {
-                let fits = |entry: &Entry| Slot::of(entry.root) == root && entry.inputs[0].accepts(first);
-                lists.extend((0..).zip(&entries).filter(|(_, entry)| fits(entry)).map(|(number, _)| number));
-                starts.push(lists.len() as u32);
-            }
+            let first = entries.partition_point(|entry| (Slot::of(entry.root) as usize) < root as usize);
+            let end = entries.partition_point(|entry| Slot::of(entry.root) as usize <= root as usize);
+            groups.push(Group::new(first, &entries[first..end]));
         }
-        Self { entries, lists, starts }
+        Self { entries, groups }
     }
 
     /// Returns the result of the first rule that applies to a value, whatever the policies are.
@@ -186,11 +238,6 @@ impl Index {
         let (rule, bound) =
             entries.find_map(|entry| Some((entry.rule, at.matched(entry, &inputs, width)?)))?;
         Some(at.result(rule, &bound))
-    }
-
-    fn list(&self, root: Slot, first: Slot) -> &[u16] {
-        let pair = root as usize * Slot::ALL.len() + first as usize;
-        &self.lists[self.starts[pair] as usize..self.starts[pair + 1] as usize]
     }
 }
 
@@ -239,14 +286,12 @@ impl Rewriter<'_> {
         let inputs = [0, 1, 2].map(|index| self.input(self.id, index));
         let (first, second) = (Slot::of(self.op(inputs[0])), Slot::of(self.op(inputs[1])));
         let index = &*INDEX;
-        for &number in index.list(Slot::of(op), first) {
-            let entry = &index.entries[usize::from(number)];
-            let policy = entry.rule.policy;
-            let is_possible = entry.root == op
-                && (is_late || !policy.is_late)
-                && policy.width.is_none_or(|only| only == width)
-                && entry.inputs.get(1).is_none_or(|input| input.accepts(second));
-            if is_possible && let Some(bound) = self.matched(entry, &inputs, width) {
+        for number in index.groups[Slot::of(op) as usize].possible(first, second, is_late) {
+            let entry = &index.entries[number];
+            if entry.root == op
+                && entry.rule.policy.width.is_none_or(|only| only == width)
+                && let Some(bound) = self.matched(entry, &inputs, width)
+            {
                 return Some(self.result(entry.rule, &bound));
             }
         }

@@ -18,12 +18,18 @@ impl Pairs<'_> {
     /// Returns a 64-bit sum with whole values in place of their halves.
     pub fn whole_multiple(&mut self, sum: ValueId) -> Option<ValueId> {
         let like = self.function.values[sum];
+        let is_shifted = |(id, factor): (ValueId, u64)| {
+            self.op(id) == Op::Concat && self.number(self.input(id, 1)) == Some(0) && factor == 1
+        };
+        // Few sums have such a term.
+        let mut has_shifted = false;
+        self.each_term(sum, 1, |term| has_shifted |= is_shifted(term))?;
+        if !has_shifted {
+            return None;
+        }
         let mut terms = Terms::new();
         self.linear_terms(sum, 1, &mut terms)?;
-        let is_shifted = |term: &(ValueId, u64)| {
-            self.op(term.0) == Op::Concat && self.number(self.input(term.0, 1)) == Some(0) && term.1 == 1
-        };
-        let shifted = terms.iter().position(is_shifted)?;
+        let shifted = terms.iter().position(|term| is_shifted(*term))?;
         let high = self.input(terms.remove(shifted).0, 0);
         let mut upper = Terms::new();
         self.linear_terms(high, 1, &mut upper)?;
@@ -48,25 +54,43 @@ impl Pairs<'_> {
 
     /// Appends the terms of a sum of products with constants; `None` if there are too many.
     fn linear_terms(&self, id: ValueId, factor: u64, terms: &mut Terms) -> Option<()> {
-        let mut list = vec![(id, factor)];
-        while let Some((id, factor)) = list.pop() {
-            if terms.len() + list.len() > MAX_TERMS {
+        self.each_term(id, factor, |(id, factor)| match terms.iter_mut().find(|term| term.0 == id) {
+            Some(term) => term.1 = term.1.wrapping_add(factor),
+            None => terms.push((id, factor)),
+        })
+    }
+
+    /// Calls `visit` for each term of a sum of products with constants; `None` if there are too many.
+    fn each_term(&self, id: ValueId, factor: u64, mut visit: impl FnMut((ValueId, u64))) -> Option<()> {
+        let mut list = [(id, factor); MAX_TERMS + 2];
+        let (mut waiting, mut count) = (1, 0);
+        while waiting > 0 {
+            if count + waiting > MAX_TERMS + 1 {
                 return None;
             }
+            let (id, factor) = list[waiting - 1];
             let (a, b) = (self.input(id, 0), self.input(id, 1));
-            match (self.op(id), self.number(b)) {
-                (Op::Add, None) => list.extend([(b, factor), (a, factor)]),
-                (Op::Sub, None) => list.extend([(b, factor.wrapping_neg()), (a, factor)]),
-                (Op::Neg, _) => list.push((a, factor.wrapping_neg())),
-                (Op::Mul, Some(number)) => list.push((a, factor.wrapping_mul(number))),
-                (Op::Shl, Some(number)) if number < u64::from(self.width(id)) => {
-                    list.push((a, factor.wrapping_shl(number as u32)));
+            let part = match (self.op(id), self.number(b)) {
+                (Op::Add | Op::Sub, None) => {
+                    let is_sum = self.op(id) == Op::Add;
+                    list[waiting - 1] = (b, if is_sum { factor } else { factor.wrapping_neg() });
+                    list[waiting] = (a, factor);
+                    waiting += 1;
+                    continue;
                 }
-                _ => match terms.iter_mut().find(|term| term.0 == id) {
-                    Some(term) => term.1 = term.1.wrapping_add(factor),
-                    None => terms.push((id, factor)),
-                },
-            }
+                (Op::Neg, _) => (a, factor.wrapping_neg()),
+                (Op::Mul, Some(number)) => (a, factor.wrapping_mul(number)),
+                (Op::Shl, Some(number)) if number < u64::from(self.width(id)) => {
+                    (a, factor.wrapping_shl(number as u32))
+                }
+                _ => {
+                    visit((id, factor));
+                    count += 1;
+                    waiting -= 1;
+                    continue;
+                }
+            };
+            list[waiting - 1] = part;
         }
         Some(())
     }
