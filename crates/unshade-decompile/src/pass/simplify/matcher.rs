@@ -157,9 +157,8 @@ pub(super) struct Index {
 struct Group {
     first_entry: usize,
     words: usize,
-    /// The entries that accept each operator of the first input, and those that accept each one of the second.
-    firsts: Vec<u64>,
-    seconds: Vec<u64>,
+    /// For each input, the entries that accept each operator there.
+    by_input: [Vec<u64>; MAX_INPUTS],
     /// Those that may be applied before sums are reassociated.
     early: Vec<u64>,
 }
@@ -183,18 +182,18 @@ impl Group {
         Self {
             first_entry,
             words,
-            firsts: by_input(0),
-            seconds: by_input(1),
+            by_input: [0, 1, 2].map(by_input),
             early: set(&|entry| !entry.rule.policy.is_late),
         }
     }
 
     /// Returns the numbers of the entries that may match, in their order.
-    fn possible(&self, first: Slot, second: Slot, is_late: bool) -> impl Iterator<Item = usize> {
+    fn possible(&self, inputs: [Slot; MAX_INPUTS], is_late: bool) -> impl Iterator<Item = usize> {
         let words = (0..self.words).map(move |word| {
-            let set = |sets: &[u64], slot: Slot| sets[slot as usize * self.words + word];
             let early = if is_late { u64::MAX } else { self.early[word] };
-            (word, set(&self.firsts, first) & set(&self.seconds, second) & early)
+            let accepting = self.by_input.iter().zip(inputs);
+            let sets = accepting.map(|(sets, slot)| sets[slot as usize * self.words + word]);
+            (word, sets.fold(early, |both, set| both & set))
         });
         words.flat_map(|(word, bits)| {
             let start = self.first_entry + word * WORD;
@@ -284,9 +283,9 @@ impl Rewriter<'_> {
     pub(super) fn apply_rules(&mut self, is_late: bool) -> Option<ValueId> {
         let (op, width) = (self.op(self.id), self.width(self.id));
         let inputs = [0, 1, 2].map(|index| self.input(self.id, index));
-        let (first, second) = (Slot::of(self.op(inputs[0])), Slot::of(self.op(inputs[1])));
+        let slots = inputs.map(|input| Slot::of(self.op(input)));
         let index = &*INDEX;
-        for number in index.groups[Slot::of(op) as usize].possible(first, second, is_late) {
+        for number in index.groups[Slot::of(op) as usize].possible(slots, is_late) {
             let entry = &index.entries[number];
             if entry.root == op
                 && entry.rule.policy.width.is_none_or(|only| only == width)

@@ -108,3 +108,22 @@ impl Random {
         self.next().cast_signed() as f64 / 9.3e18
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trial_that_ruled_out_a_region_comes_first() {
+        let mut lists = TrialLists::default();
+        let trials = lists.take(32, 1);
+        let (first, decisive) = (trials[0], trials[7]);
+        let count = trials.len();
+        lists.put_back(32, 1, trials, Some(7));
+        let trials = lists.take(32, 1);
+        assert_eq!((trials[0], trials[1], trials.len()), (decisive, first, count));
+        // A trial that is not in the list changes nothing.
+        lists.put_back(32, 1, trials, Some(count));
+        assert_eq!(lists.take(32, 1)[0], decisive);
+    }
+}
