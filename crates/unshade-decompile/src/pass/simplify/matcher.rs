@@ -189,17 +189,16 @@ impl Group {
 
     /// Returns the numbers of the entries that may match, in their order.
     fn possible(&self, inputs: [Slot; MAX_INPUTS], is_late: bool) -> impl Iterator<Item = usize> {
-        let words = (0..self.words).map(move |word| {
+        (0..self.words).flat_map(move |word| {
             let early = if is_late { u64::MAX } else { self.early[word] };
             let accepting = self.by_input.iter().zip(inputs);
             let sets = accepting.map(|(sets, slot)| sets[slot as usize * self.words + word]);
-            (word, sets.fold(early, |both, set| both & set))
-        });
-        words.flat_map(|(word, bits)| {
-            let start = self.first_entry + word * WORD;
-            let after = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
-            let rest = std::iter::successors(Some(bits).filter(|bits| *bits != 0), after);
-            rest.map(move |bits| start + bits.trailing_zeros() as usize)
+            let mut bits = sets.fold(early, |both, set| both & set);
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then_some(bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(self.first_entry + word * WORD + bit)
+            })
         })
     }
 }

@@ -28,13 +28,13 @@ use crate::pass::{hoist, sweep};
 use region::{Extent, Marks, Memory, Region};
 use slice::{AllParts, Conversion, Leaf, Slice};
 use table::{Constant, FUNCTIONS, LibraryFunction};
-use trials::{TrialLists, near};
+use trials::{TrialLists, Trials, near};
 
 /// Maximum number of values to examine that depend on one constant.
 const MAX_DEPENDENTS: usize = 160;
 
 /// Maximum number of values from a call to a larger region that is a call of the same function.
-const MAX_STEPS: usize = 6;
+const MAX_BEYOND: usize = 6;
 
 /// Maximum number of steps from the constant that is near the result to the result.
 const MAX_DISTANCE: usize = 16;
@@ -232,7 +232,7 @@ impl Search<'_> {
             let is_new = is_result[root] && found.iter().all(|known| known.root != root);
             let call = if is_new { self.call(root, rows, &direct_users) } else { None };
             // A compiler moves what a function does last to where some results are known.
-            let steps = if call.is_some() { MAX_STEPS } else { steps };
+            let steps = if call.is_some() { MAX_BEYOND } else { steps };
             if steps > 0 {
                 add(&mut list, users.of(root), steps - 1);
             }
@@ -286,26 +286,33 @@ impl Search<'_> {
     fn call_of(&mut self, region: Region, conversions: Conversions, rows: Vec<usize>) -> Option<Call> {
         let (width, leaves) = (FUNCTIONS[*rows.first()?].width, conversions.len());
         let trials = self.cache.trials.take(width, leaves);
-        // A run rules out most regions, and takes less time than to look for them in the cache.
-        let first = self.compare(&region, &conversions, &rows, trials.iter().take(1).copied());
-        let (mut call, mut decisive) = (None, None);
-        if let Some(Ok(_)) = first {
-            let key = (region, conversions, rows);
-            if let Some(known) = self.cache.calls.get(&key) {
-                call = *known;
-            } else {
-                let (region, conversions, rows) = &key;
-                let constants = region.constants(width).filter(|_| leaves == 1);
-                let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
-                let trials = trials.iter().copied().chain(others);
-                if let Some(compared) = self.compare(region, conversions, rows, trials) {
-                    (call, decisive) = (compared.ok(), compared.err());
-                    self.cache.calls.insert(key, call);
-                }
-            }
-        }
+        let compared = self.compare_once(region, conversions, rows, &trials);
+        let decisive = compared.and_then(Result::err);
         self.cache.trials.put_back(width, leaves, trials, decisive);
-        call
+        compared.and_then(Result::ok)
+    }
+
+    /// Returns what [`Self::compare`] does, and remembers it; or `None` if the region is known to be no call.
+    fn compare_once(
+        &mut self,
+        region: Region,
+        conversions: Conversions,
+        rows: Vec<usize>,
+        trials: &Trials,
+    ) -> Option<Result<Call, usize>> {
+        // A run rules out most regions, and takes less time than to look for them in the cache.
+        self.compare(&region, &conversions, &rows, trials.iter().take(1).copied())?.ok()?;
+        let key = (region, conversions, rows);
+        if let Some(known) = self.cache.calls.get(&key) {
+            return known.map(Ok);
+        }
+        let (region, conversions, rows) = &key;
+        let (width, leaves) = (FUNCTIONS[*rows.first()?].width, conversions.len());
+        let constants = region.constants(width).filter(|_| leaves == 1);
+        let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
+        let compared = self.compare(region, conversions, rows, trials.iter().copied().chain(others))?;
+        self.cache.calls.insert(key, compared.ok());
+        Some(compared)
     }
 
     /// Returns the first call that a region equals, or the index of the trial that rules out all of them. `None` means

@@ -51,7 +51,9 @@ impl AllParts {
         let ranges = function.values.keys().map(|id| {
             let first = parts.len();
             let is_all = parts_of(function, graph, id, &mut controls, &mut parts);
-            parts.truncate(if is_all { parts.len() } else { first });
+            if !is_all {
+                parts.truncate(first);
+            }
             is_all.then_some(first..parts.len())
         });
         let ranges = ranges.collect();
@@ -78,7 +80,7 @@ pub(super) struct Slice {
 
 /// A function and its graph.
 #[derive(Clone, Copy)]
-struct Code<'a> {
+struct FunctionGraph<'a> {
     function: &'a Function,
     graph: &'a Graph,
 }
@@ -142,7 +144,7 @@ impl Slice {
         if users.iter().any(Vec::is_empty) {
             return Vec::new();
         }
-        let code = Code { function, graph };
+        let code = FunctionGraph { function, graph };
         let is_cut = |leaves: &[usize], scratch: &mut Scratch| {
             if !self.is_cut(code, leaves, scratch) {
                 return false;
@@ -200,7 +202,7 @@ impl Slice {
 
     /// Returns whether the root depends on some values and constants only, but for few others that phis or selects may
     /// choose.
-    fn is_cut(&self, code: Code<'_>, leaves: &[usize], scratch: &mut Scratch) -> bool {
+    fn is_cut(&self, code: FunctionGraph<'_>, leaves: &[usize], scratch: &mut Scratch) -> bool {
         let Scratch { seen, users, list, fixed, paths } = scratch;
         if paths.iter().any(|path| self.is_refuted(code, leaves, path, fixed)) {
             return false;
@@ -238,7 +240,7 @@ impl Slice {
     /// Returns whether there is still an unknown value at the end of a path, and neither a leaf nor a choice on it.
     fn is_refuted(
         &self,
-        code: Code<'_>,
+        code: FunctionGraph<'_>,
         leaves: &[usize],
         path: &[usize],
         fixed: &mut [Option<bool>],
@@ -255,14 +257,20 @@ impl Slice {
     }
 
     /// Returns whether a value is not known where the leaves are.
-    fn is_unknown(&self, code: Code<'_>, index: usize, leaves: &[usize], fixed: &mut [Option<bool>]) -> bool {
+    fn is_unknown(
+        &self,
+        code: FunctionGraph<'_>,
+        index: usize,
+        leaves: &[usize],
+        fixed: &mut [Option<bool>],
+    ) -> bool {
         let id = self.values[index];
         self.parts[index].1
             || is_before(code, id, leaves.iter().map(|leaf| self.values[*leaf]))
                 && !*fixed[index].get_or_insert_with(|| is_fixed(code.function, id))
     }
 
-    fn is_choice(&self, code: Code<'_>, index: usize) -> bool {
+    fn is_choice(&self, code: FunctionGraph<'_>, index: usize) -> bool {
         matches!(code.function.op(self.values[index]), Op::Phi | Op::Select)
     }
 }
@@ -308,11 +316,11 @@ impl Scratch {
 /// Returns whether a value is from before the leaves, and not known. Code that follows other code in a loop or in a
 /// sequence seems to need what that left in a register.
 pub(super) fn is_outer(function: &Function, graph: &Graph, id: ValueId, leaves: &[ValueId]) -> bool {
-    is_before(Code { function, graph }, id, leaves.iter().copied()) && !is_fixed(function, id)
+    is_before(FunctionGraph { function, graph }, id, leaves.iter().copied()) && !is_fixed(function, id)
 }
 
-fn is_before(code: Code<'_>, id: ValueId, mut leaves: impl Iterator<Item = ValueId>) -> bool {
-    let Code { function, graph } = code;
+fn is_before(code: FunctionGraph<'_>, id: ValueId, mut leaves: impl Iterator<Item = ValueId>) -> bool {
+    let FunctionGraph { function, graph } = code;
     let block = function.values[id].block;
     let is_phi = function.op(id) == Op::Phi;
     leaves.all(|leaf| {

@@ -65,32 +65,30 @@ impl Pairs<'_> {
         let mut list = [(id, factor); MAX_TERMS + 2];
         let (mut waiting, mut count) = (1, 0);
         while waiting > 0 {
-            if count + waiting > MAX_TERMS + 1 {
+            waiting -= 1;
+            if count + waiting > MAX_TERMS {
                 return None;
             }
-            let (id, factor) = list[waiting - 1];
+            let (id, factor) = list[waiting];
             let (a, b) = (self.input(id, 0), self.input(id, 1));
-            let part = match (self.op(id), self.number(b)) {
-                (Op::Add | Op::Sub, None) => {
-                    let is_sum = self.op(id) == Op::Add;
-                    list[waiting - 1] = (b, if is_sum { factor } else { factor.wrapping_neg() });
-                    list[waiting] = (a, factor);
-                    waiting += 1;
-                    continue;
-                }
-                (Op::Neg, _) => (a, factor.wrapping_neg()),
-                (Op::Mul, Some(number)) => (a, factor.wrapping_mul(number)),
+            let parts = match (self.op(id), self.number(b)) {
+                (Op::Add, None) => [Some((b, factor)), Some((a, factor))],
+                (Op::Sub, None) => [Some((b, factor.wrapping_neg())), Some((a, factor))],
+                (Op::Neg, _) => [Some((a, factor.wrapping_neg())), None],
+                (Op::Mul, Some(number)) => [Some((a, factor.wrapping_mul(number))), None],
                 (Op::Shl, Some(number)) if number < u64::from(self.width(id)) => {
-                    (a, factor.wrapping_shl(number as u32))
+                    [Some((a, factor.wrapping_shl(number as u32))), None]
                 }
                 _ => {
                     visit((id, factor));
                     count += 1;
-                    waiting -= 1;
-                    continue;
+                    [None; 2]
                 }
             };
-            list[waiting - 1] = part;
+            for part in parts.into_iter().flatten() {
+                list[waiting] = part;
+                waiting += 1;
+            }
         }
         Some(())
     }
