@@ -495,7 +495,7 @@ pub fn decompile(data: &[u8]) {
             local_size: 256,
             constants: vec![(2, data)],
             functions: Vec::new(),
-            variables: Vec::new(),
+            variables: &[],
             relocations: Vec::new(),
             locals: Vec::new(),
         };
@@ -520,7 +520,7 @@ pub fn decompile(data: &[u8]) {
 /// A header for `--types`: a kernel is decompiled with the types that it declares, however wrong they are.
 pub fn types_header(data: &[u8]) {
     use unshade::core::{Diagnostics, Reader};
-    use unshade::decompile::{Header, cubin_observed};
+    use unshade::decompile::{Header, cubin_with};
     use unshade::decompiler::Options;
     use unshade::nv::Cubin;
     const STRUCTURES: &[u8] = include_bytes!("../fixtures/nvidia/decompile/structures.cubin");
@@ -534,7 +534,7 @@ pub fn types_header(data: &[u8]) {
     };
     let (options, mut diagnostics) = (Options::default(), Diagnostics::new());
     let header = Some(&header);
-    cubin_observed(&cubin, &|_| true, &options, header, &mut diagnostics, &mut |_, _| {}, &mut take);
+    cubin_with(&cubin, &|_| true, &options, header, &mut diagnostics, None, &mut take);
     assert_eq!(count, 4, "all functions are decompiled");
 }
 

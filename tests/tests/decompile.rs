@@ -24,7 +24,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         local_size: 256,
         constants: Vec::new(),
         functions: Vec::new(),
-        variables: Vec::new(),
+        variables: &[],
         relocations: Vec::new(),
         locals: Vec::new(),
     };

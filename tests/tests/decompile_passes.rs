@@ -32,13 +32,13 @@ fn functions_are_sound_after_every_pass_and_print_as_text_that_reads_back() {
     let mut seen = BTreeSet::new();
     for bytes in cubins() {
         let cubin = Cubin::read(Reader::new(&bytes)).unwrap();
-        decompile::cubin_observed(
+        decompile::cubin_with(
             &cubin,
             &|_| true,
             &Options::default(),
             None,
             &mut Diagnostics::new(),
-            &mut |pass, module| {
+            Some(&mut |pass, module| {
                 seen.insert(pass.to_owned());
                 let faults = verify(&module.function);
                 assert!(faults.is_empty(), "{} after {pass}: {faults:#?}", module.name);
@@ -47,12 +47,27 @@ fn functions_are_sound_after_every_pass_and_print_as_text_that_reads_back() {
                     parse(&text).unwrap_or_else(|error| panic!("{} after {pass}: {error}", module.name));
                 assert_eq!(read.to_string(), text, "{} after {pass}", module.name);
                 assert_eq!(verify(&read.function), Vec::<String>::new(), "{} after {pass}", module.name);
-            },
+            }),
             &mut |_| {},
         );
     }
     let all: BTreeSet<String> = passes().into_iter().map(|pass| String::from(pass.0)).collect();
     assert_eq!(seen, all, "the table of passes");
+}
+
+/// Workers take functions in any order, and each remembers other searches.
+#[test]
+fn workers_print_what_one_after_the_other_does() {
+    for bytes in cubins() {
+        let cubin = Cubin::read(Reader::new(&bytes)).unwrap();
+        let text = |observe: Option<&mut decompile::Observer<'_>>| {
+            let (options, mut functions) = (Options::default(), Vec::new());
+            let (mut faults, mut take) = (Diagnostics::new(), |function| functions.push(function));
+            decompile::cubin_with(&cubin, &|_| true, &options, None, &mut faults, observe, &mut take);
+            decompile::text(&functions)
+        };
+        assert_eq!(text(None), text(Some(&mut |_, _| {})));
+    }
 }
 
 #[test]
@@ -66,13 +81,13 @@ fn text_is_a_front_end() {
                 lifted.push(module.to_string());
             }
         };
-        decompile::cubin_observed(
+        decompile::cubin_with(
             &cubin,
             &|_| true,
             &Options::default(),
             None,
             &mut Diagnostics::new(),
-            &mut observe,
+            Some(&mut observe),
             &mut |function| printed.extend(function.result),
         );
         let mut cache = nvidia::cache();

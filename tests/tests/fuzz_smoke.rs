@@ -106,7 +106,7 @@ const TYPES_HEADER: &[u8] = include_bytes!("../fixtures/nvidia/decompile/structu
 /// Functions as the front end lifts them, and after all passes.
 fn ir_texts() -> Vec<String> {
     use unshade::core::{Diagnostics, Reader};
-    use unshade::decompile::cubin_observed;
+    use unshade::decompile::cubin_with;
     use unshade::decompiler::Options;
     let mut texts = Vec::new();
     for fixture in nvidia::all("cubin").into_iter().filter(|fixture| fixture.data.len() < 8_000) {
@@ -117,7 +117,7 @@ fn ir_texts() -> Vec<String> {
             }
         };
         let (options, mut ignored) = (Options::default(), Diagnostics::new());
-        cubin_observed(&cubin, &|_| true, &options, None, &mut ignored, &mut observe, &mut |_| {});
+        cubin_with(&cubin, &|_| true, &options, None, &mut ignored, Some(&mut observe), &mut |_| {});
     }
     texts.retain(|text| text.len() < 6_000);
     texts.truncate(24);

@@ -24,15 +24,15 @@ fn stages(bytes: &[u8]) -> BTreeMap<String, Vec<Function>> {
     let cubin = Cubin::read(Reader::new(bytes)).unwrap();
     let mut stages: BTreeMap<String, Vec<Function>> = BTreeMap::new();
     let codes: RefCell<BTreeMap<String, Code>> = RefCell::default();
-    decompile::cubin_observed(
+    decompile::cubin_with(
         &cubin,
         &|_| true,
         &Options { with_code: true, ..Options::default() },
         None,
         &mut Diagnostics::new(),
-        &mut |pass, module| {
+        Some(&mut |pass, module| {
             codes.borrow_mut().insert(pass.to_owned(), Code::new(module));
-        },
+        }),
         &mut |function| {
             let mut codes = codes.take();
             let decompiled = function.result.unwrap_or_else(|fault| panic!("{}: {fault}", function.name));

@@ -30,6 +30,7 @@
 //! | [`layout`] | structures from accesses through the same pointer |
 //! | [`objects`] | variables in local and shared memory |
 //! | [`edges`] | blocks on edges, for the copies that phis need |
+//! | [`elements`] | the types of the elements of variables |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
 //! | [`named`] | names and types of the source code, from debugging information |
@@ -43,12 +44,14 @@ pub mod address;
 pub mod alignment;
 pub mod c;
 pub mod edges;
+pub mod elements;
 pub mod layout;
 pub mod linear;
 pub mod named;
 pub mod nvidia;
 pub mod objects;
 pub mod pass;
+mod prepared;
 pub mod range;
 pub mod sass;
 pub mod schedule;
@@ -56,17 +59,14 @@ pub mod structure;
 pub mod types;
 pub mod variables;
 
-use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, Module, ValueId, ValueMap};
+use crate::ir::Module;
+use elements::{Elements, FunctionElements};
+use ir::SourceVariable;
 use ir::code::Code;
-use ir::dominators::Graph;
 pub use ir::{Callee, Parameter};
-use ir::{Function, Number, Op, Operand, SourceVariable};
-use named::NamedValues;
 pub use nvidia::{Functions, Source, decompile, decompile_cached, decompile_observed, device_functions};
-use objects::Objects;
 use pass::idiom::Idioms;
-use types::{Hints, Type, Types};
+pub use prepared::Prepared;
 pub use unshade_ir as ir;
 
 /// The reason why a function was not decompiled.
@@ -139,6 +139,8 @@ pub struct Decompiled {
     pub code: Option<Code>,
     /// The variables of its source code that have values, with the types that were inferred.
     pub variables: Vec<SourceVariable>,
+    /// The types of the elements of the variables that it refers to.
+    pub elements: FunctionElements,
 }
 
 impl Decompiled {
@@ -199,20 +201,22 @@ impl Default for Options {
 #[derive(Debug, Default)]
 pub struct Cache {
     /// The idioms of the front end, with what their searches remember.
-    idioms: Idioms,
-    /// The elements of variables, by name in C. The first function that refers to a variable decides.
-    elements: FastMap<String, Type>,
+    pub idioms: Idioms,
+    /// The types of the elements of variables.
+    pub elements: Elements,
 }
 
 impl Cache {
     /// Creates the cache of a program whose code has the idioms of a front end.
     pub fn new(idioms: Idioms) -> Self {
-        Self { idioms, elements: FastMap::default() }
+        Self { idioms, elements: Elements::default() }
     }
 
-    /// Declares the type of a variable's elements, by the variable's name in C.
-    pub fn declare(&mut self, name: &str, element: Type) {
-        self.elements.insert(c::identifier(name), element);
+    /// Prints a function, and remembers the types of the elements of the variables that it refers to.
+    pub fn print(&mut self, prepared: &Prepared<'_>, options: &Options) -> Decompiled {
+        let decompiled = prepared.print(options, &self.elements);
+        self.elements.add(&decompiled.elements);
+        decompiled
     }
 }
 
@@ -228,113 +232,11 @@ impl Cache {
 /// # Ok::<(), text::TextError>(())
 /// ```
 pub fn decompile_module(
-    mut module: Module<'_>,
+    module: Module<'_>,
     options: &Options,
     cache: &mut Cache,
     observe: &mut pass::Observer<'_>,
 ) -> Decompiled {
-    types::record_signed(&mut module.function);
-    observe("lift", &module);
-    let idioms = &mut cache.idioms;
-    pass::run(&mut module, idioms, options.explicit_math, observe);
-    let is_explicit =
-        options.explicit_flushes || options.language.flushes_by_itself() && has_doubles(&module.function);
-    module.flushes |= !is_explicit && (idioms.remove_flushes)(&mut module.function);
-    let keeps_subnormals = !module.flushes && (idioms.depends_on_flushes)(&module.function);
-    observe("flush", &module);
-    if pass::entries::run(&mut module.function) {
-        observe("entries", &module);
-    }
-    let graph = Graph::new(&module.function);
-    edges::merge_edges(&mut module.function, &graph);
-    edges::split_critical_edges(&mut module.function);
-    observe("edges", &module);
-    let graph = Graph::new(&module.function);
-    pass::hoist(&mut module.function, &graph);
-    observe("hoist", &module);
-    let named = NamedValues::take(&mut module.function);
-    let used = module.function.used();
-    // Phis that only had a name are not computed.
-    for block in &mut module.function.blocks {
-        block.phis.retain(|phi| used[*phi]);
-    }
-    let hints = Hints {
-        parameters: layout::parameter_types(&module),
-        values: if options.without_source { Vec::new() } else { named.hints(&module) },
-    };
-    let mut objects = Objects::new(&module, &used, options.without_source);
-    let mut types = Types::new(&module.function, &used, &hints, &objects);
-    layout::infer(&mut module, &used, &mut types, cache.idioms.structures);
-    objects.declare(&mut module, &used, &types);
-    let function = &module.function;
-    let schedule = schedule::Schedule::new(function, &graph, &used);
-    let variables = variables::Variables::new(function, &graph, &schedule, &types.of);
-    let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
-    let is_preset =
-        |block: BlockId| schedule.statements[block].is_empty() && variables.is_preset(function, block);
-    let mut structurer = structure::Structurer::new(function, &graph, weight, is_preset);
-    let statements = structurer.run();
-    let gotos = structurer.gotos;
-    let code = options.with_code.then(|| linear::code(&module, &schedule, &variables, &statements));
-    let unlifted = graph
-        .order
-        .iter()
-        .flat_map(|block| &function.blocks[*block].effects)
-        .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
-        .count();
-    let unlifted = unlifted + undefined(&module, &used);
-    let has_variable = |id: ValueId| {
-        used[id] && !schedule.inline[id] && !schedule::is_leaf(function, id) && function.width(id) > 0
-    };
-    let names = match options.without_source {
-        true => FastMap::default(),
-        false => named.names(&module, &variables, has_variable),
-    };
-    let analyses =
-        c::Analyses { schedule: &schedule, variables: &variables, types: &types, objects: &objects };
-    let printer = c::Printer::new(&module, options.language, analyses, &cache.elements, names);
-    let c::PrintedFunction { prelude, lines, body, casts, unnamed, parameters, prototype, callees, elements } =
-        printer.run(&statements, gotos);
-    for (name, element) in elements {
-        cache.elements.entry(name).or_insert(element);
-    }
-    let is_reducible = graph.is_reducible(function);
-    Decompiled {
-        prelude,
-        lines,
-        body,
-        unlifted: unlifted + unnamed,
-        gotos,
-        casts,
-        is_reducible,
-        flushes: module.flushes,
-        keeps_subnormals,
-        parameters,
-        prototype,
-        callees,
-        code,
-        variables: named.types(&module, &objects, |id| if used[id] { types.of[id] } else { Type::Void }),
-    }
-}
-
-/// Returns whether a function computes with doubles.
-fn has_doubles(function: &Function) -> bool {
-    let is_wide = |id: ValueId| function.width(id) == 64;
-    function.values.entries().any(|(id, value)| match value.op {
-        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt | Op::FloatConvert => {
-            is_wide(id) || is_wide(function.input(id, 0))
-        }
-        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => {
-            is_wide(function.input(id, 0))
-        }
-        Op::Call(call) => call.signature().has(Operand::Number(Number::F64)),
-        _ => false,
-    })
-}
-
-/// Counts the uses of registers that a call has left undefined, or that a device function's caller has not set: the
-/// functions don't keep to the calling convention. Kernels without calls only read registers that their source has not
-/// initialized.
-fn undefined(module: &Module<'_>, used: &ValueMap<bool>) -> usize {
-    if module.has_calls() { pass::unneeded::undefined(&module.function, used).len() } else { 0 }
+    let prepared = Prepared::new(module, options, &mut cache.idioms, observe);
+    cache.print(&prepared, options)
 }

@@ -1,22 +1,23 @@
 //! Decompiles NVIDIA machine code: the front end, with its idioms, and everything after it.
 
+use crate::pass::idiom::Idioms;
 use crate::pass::{self, Observer};
-pub use crate::sass::{Functions, Source};
-use crate::{Cache, DecompileError, Decompiled, Options, decompile_module, sass};
+pub use crate::sass::{Functions, Source, idioms};
+use crate::{Cache, DecompileError, Decompiled, Options, Prepared, sass};
 
 /// Creates what the functions of a program share, with the idioms of NVIDIA's compilers.
 pub fn cache() -> Cache {
-    Cache::new(sass::idioms())
+    Cache::new(idioms())
 }
 
 /// Returns the passes in the order in which they first run: name, and what the pass does.
 pub fn passes() -> Vec<(&'static str, &'static str)> {
-    pass::passes(&sass::idioms())
+    pass::passes(&idioms())
 }
 
 /// Infers how the device functions among `sources` are called. `sources` are all functions of a program that call device
 /// functions, or are such.
-pub fn device_functions(sources: &[Source<'_>], options: &Options, cache: &mut Cache) -> Functions {
+pub fn device_functions(sources: &[&Source<'_>], options: &Options, cache: &mut Cache) -> Functions {
     let mut functions = Functions::infer(sources, options.budget);
     for name in functions.order().to_vec() {
         let Some(source) = sources.iter().find(|source| source.name == name) else { continue };
@@ -69,6 +70,22 @@ pub fn decompile_observed(
     cache: &mut Cache,
     observe: &mut Observer<'_>,
 ) -> Result<Decompiled, DecompileError> {
+    let prepared = prepare(source, functions, options, &mut cache.idioms, observe)?;
+    Ok(cache.print(&prepared, options))
+}
+
+/// Does all of [`decompile_observed`] but printing, for which the functions of a program come one after the other.
+///
+/// # Errors
+///
+/// Fails as [`decompile`] does.
+pub fn prepare<'s>(
+    source: &'s Source<'_>,
+    functions: &Functions,
+    options: &Options,
+    idioms: &mut Idioms,
+    observe: &mut Observer<'_>,
+) -> Result<Prepared<'s>, DecompileError> {
     let module = sass::lift(source, functions, options.budget)?;
-    Ok(decompile_module(module, options, cache, observe))
+    Ok(Prepared::new(module, options, idioms, observe))
 }

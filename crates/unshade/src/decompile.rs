@@ -6,6 +6,7 @@ mod header;
 mod parameters;
 mod structures;
 mod symbols;
+mod workers;
 
 use crate::demangle;
 use debug::SourceNames;
@@ -20,7 +21,7 @@ pub use unshade_decompile::nvidia::passes;
 use unshade_decompile::nvidia::{self, decompile_observed};
 pub use unshade_decompile::pass::Observer;
 use unshade_decompile::sass::{self, Code, Local};
-use unshade_decompile::{Cache, DecompileError, Decompiled, Functions, Line, Options, Source};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Functions, Line, Options, Prepared, Source};
 use unshade_nv::Cubin;
 use unshade_nv::function::{Function, FunctionKind, Resources};
 use unshade_sass::control::is_scheduling;
@@ -46,7 +47,7 @@ pub struct FunctionC {
     pub result: Result<Decompiled, DecompileError>,
 }
 
-/// Decompiles the selected functions of a cubin in file order, passes each to `take`, and returns their number.
+/// Decompiles the selected functions of a cubin on all cores, passes each to `take` in file order, and returns their number.
 ///
 /// Functions inside another function's section are decompiled with their callers, not by themselves.
 pub fn cubin(
@@ -56,123 +57,177 @@ pub fn cubin(
     diagnostics: &mut Diagnostics,
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
-    cubin_observed(cubin, wanted, options, None, diagnostics, &mut |_, _| {}, take)
+    cubin_with(cubin, wanted, options, None, diagnostics, None, take)
 }
 
-/// Decompiles as [`cubin`] does, with the names and types of a header, and calls `observe` after each pass of each
-/// function, with the name of the pass in [`passes`].
-pub fn cubin_observed(
+/// Decompiles as [`cubin`] does, with the names and types of a header. `observe` is called after each pass of each
+/// function, with the name of the pass in [`passes`]; with an observer, one function comes after the other.
+pub fn cubin_with(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
     options: &Options,
     header: Option<&Header>,
     diagnostics: &mut Diagnostics,
-    observe: &mut Observer<'_>,
+    observe: Option<&mut Observer<'_>>,
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
     let Some(isa) = isa::by_architecture(cubin.arch()) else {
         crate::nv_units::report_unknown_chips(vec![cubin.arch()], diagnostics);
         return 0;
     };
-    let mut count = 0;
     let symbols = CubinSymbols::new(cubin);
     let names = SourceNames::new(cubin, !options.without_source, header, diagnostics);
+    let file = InputFile { cubin, isa, symbols: &symbols, names: &names };
+    let inputs = file.inputs(wanted, diagnostics);
+    let units: Vec<Unit<'_>> = inputs.iter().flat_map(|input| input.units(diagnostics)).collect();
     let mut cache = nvidia::cache();
     for (name, element) in header.into_iter().flat_map(Header::elements) {
-        cache.declare(name, element);
+        cache.elements.declare(name, element);
     }
-    let functions = device_functions(cubin, isa, &symbols, &names, options, &mut cache);
-    for function in cubin.functions() {
-        if function.kind == FunctionKind::Inner || !wanted(&function) {
-            continue;
+    let functions = device_functions(&units, options, &mut cache);
+    let wanted: Vec<&Unit<'_>> = units.iter().filter(|unit| unit.is_wanted).collect();
+    let mut take = |unit: &Unit<'_>, result| {
+        let instructions = instruction_count(isa, unit.bytes);
+        take(FunctionC { name: unit.name.clone(), demangled: unit.demangled.clone(), instructions, result });
+    };
+    if let Some(observe) = observe {
+        for unit in &wanted {
+            take(unit, decompile_observed(&unit.source, &functions, options, &mut cache, observe));
         }
-        let Some(input) = Input::new(cubin, isa, &symbols, &names, function, diagnostics) else { continue };
-        let (source, contradictions) = input.source();
-        for contradiction in contradictions {
-            let error = Error::without_offset(ErrorKind::BadValue, contradiction);
-            let name = String::from_utf8_lossy(input.function.name()).into_owned();
-            diagnostics.error("types-header", error.within(name));
-        }
-        for inner in Input::recursive(&source) {
-            let result = decompile_observed(&inner, &functions, options, &mut cache, observe);
-            let Some(symbol) = input.references.function_at(inner.code.entry) else { continue };
-            let instructions = instruction_count(isa, input.code_of(inner.code.entry, symbol.size));
-            let demangled = demangle(symbol.name.rsplit('$').next().unwrap_or_default().as_bytes());
-            take(FunctionC { name: symbol.name.clone(), demangled, instructions, result });
-            count += 1;
-        }
-        let result = decompile_observed(&source, &functions, options, &mut cache, observe);
-        let name = String::from_utf8_lossy(input.function.name()).into_owned();
-        let instructions = instruction_count(isa, &input.bytes);
-        take(FunctionC { name, demangled: input.demangled.clone(), instructions, result });
-        count += 1;
+        return wanted.len();
     }
-    count
+    let (known, mut elements) = (&cache.elements, cache.elements.clone());
+    workers::in_order(
+        &wanted,
+        |unit| unit.bytes.len(),
+        nvidia::idioms,
+        |idioms, unit| {
+            let prepared = nvidia::prepare(&unit.source, &functions, options, idioms, &mut |_, _| {})?;
+            let decompiled = prepared.print(options, known);
+            let is_final = decompiled.elements.is_independent();
+            Ok((decompiled, (!is_final).then_some(prepared)))
+        },
+        |unit, result: Result<(Decompiled, Option<Prepared<'_>>), DecompileError>| {
+            let result = result.map(|(mut decompiled, prepared)| {
+                if let Some(prepared) = prepared.filter(|_| !elements.agree_with(&decompiled.elements)) {
+                    decompiled = prepared.print(options, &elements);
+                }
+                elements.add(&decompiled.elements);
+                decompiled
+            });
+            take(unit, result);
+        },
+    );
+    wanted.len()
 }
 
 /// Returns the device functions of a cubin as their callers see them.
-fn device_functions(
-    cubin: &Cubin<'_>,
-    isa: &'static Isa,
-    symbols: &CubinSymbols<'_>,
-    names: &SourceNames<'_>,
-    options: &Options,
-    cache: &mut Cache,
-) -> Functions {
-    if !cubin.functions().any(|function| function.kind != FunctionKind::Kernel) {
-        return Functions::default();
-    }
-    let has_devices = cubin.functions().any(|function| function.kind == FunctionKind::Device);
-    let functions = cubin.functions().filter(|function| {
-        function.kind != FunctionKind::Inner && (has_devices || symbols.has_inner_functions(function))
-    });
-    // Faults are reported when the function itself is decompiled.
-    let mut ignored = Diagnostics::new();
-    let inputs =
-        functions.filter_map(|function| Input::new(cubin, isa, symbols, names, function, &mut ignored));
-    let inputs: Vec<Input<'_, '_>> = inputs.collect();
-    let mut sources = Vec::new();
-    for input in &inputs {
-        let source = input.source().0;
-        let inner = Input::recursive(&source);
-        let calls = input.references.has_functions() || !symbols.pointed.is_empty();
-        if !source.is_kernel || calls || !inner.is_empty() {
-            sources.extend(inner);
-            sources.push(source);
-        }
-    }
-    if sources.is_empty() {
-        return Functions::default();
-    }
-    nvidia::device_functions(&sources, options, cache)
+fn device_functions(units: &[Unit<'_>], options: &Options, cache: &mut Cache) -> Functions {
+    let sources: Vec<&Source<'_>> =
+        units.iter().filter(|unit| unit.may_call).map(|unit| &unit.source).collect();
+    if sources.is_empty() { Functions::default() } else { nvidia::device_functions(&sources, options, cache) }
 }
 
-/// A function, and what the decompiler must know of it.
-struct Input<'a, 'c> {
+/// What becomes a function in C.
+struct Unit<'s> {
+    /// Its name as in the file.
+    name: String,
+    demangled: Option<String>,
+    /// Its own code.
+    bytes: &'s [u8],
+    source: Source<'s>,
+    /// Whether it was selected.
+    is_wanted: bool,
+    /// Whether it is a device function, or may call one.
+    may_call: bool,
+}
+
+/// A cubin, and what is known of all of its functions.
+#[derive(Clone, Copy)]
+struct InputFile<'a, 'c> {
     cubin: &'c Cubin<'a>,
     isa: &'static Isa,
     symbols: &'c CubinSymbols<'a>,
     names: &'c SourceNames<'c>,
+}
+
+impl<'a, 'c> InputFile<'a, 'c> {
+    /// Returns the selected functions, and those that may be called or call others.
+    fn inputs(
+        &self,
+        wanted: &dyn Fn(&Function<'_>) -> bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Input<'a, 'c>> {
+        let has_devices = self.cubin.functions().any(|function| function.kind == FunctionKind::Device);
+        // What is wrong with other functions is not reported.
+        let mut ignored = Diagnostics::new();
+        let functions = self.cubin.functions().filter(|function| function.kind != FunctionKind::Inner);
+        let inputs = functions.filter_map(|function| {
+            let is_wanted = wanted(&function);
+            let may_call = has_devices || self.symbols.has_inner_functions(&function);
+            let diagnostics = if is_wanted { &mut *diagnostics } else { &mut ignored };
+            (is_wanted || may_call).then(|| Input::new(*self, function, is_wanted, may_call, diagnostics))?
+        });
+        inputs.collect()
+    }
+}
+
+/// A function, and what the decompiler must know of it.
+struct Input<'a, 'c> {
+    file: InputFile<'a, 'c>,
     function: Function<'a>,
     demangled: Option<String>,
     bytes: Cow<'a, [u8]>,
     references: FunctionReferences<'a, 'c>,
+    is_wanted: bool,
+    /// Whether it may call device functions, or is one.
+    may_call: bool,
 }
 
 impl<'a, 'c> Input<'a, 'c> {
     fn new(
-        cubin: &'c Cubin<'a>,
-        isa: &'static Isa,
-        symbols: &'c CubinSymbols<'a>,
-        names: &'c SourceNames<'c>,
+        file: InputFile<'a, 'c>,
         function: Function<'a>,
+        is_wanted: bool,
+        may_call: bool,
         diagnostics: &mut Diagnostics,
     ) -> Option<Self> {
+        let InputFile { cubin, symbols, .. } = file;
         let bytes = diagnostics.take("sass-code", cubin.elf().bytes(function.section.as_ref()?))?;
         let bytes = symbols.patched(cubin, &function, bytes.data());
         let references = FunctionReferences::new(cubin, &function, symbols);
         let demangled = demangle(function.name());
-        Some(Self { cubin, isa, symbols, names, function, demangled, bytes, references })
+        Some(Self { file, function, demangled, bytes, references, is_wanted, may_call })
+    }
+
+    /// Returns the functions in C: the recursive ones in the section, and the function itself. Reports how a header
+    /// contradicts the file.
+    fn units(&self, diagnostics: &mut Diagnostics) -> Vec<Unit<'_>> {
+        let name = String::from_utf8_lossy(self.function.name()).into_owned();
+        let (source, contradictions) = self.source();
+        for contradiction in contradictions.into_iter().filter(|_| self.is_wanted) {
+            let error = Error::without_offset(ErrorKind::BadValue, contradiction);
+            diagnostics.error("types-header", error.within(name.clone()));
+        }
+        let inner = Self::recursive(&source);
+        let has_calls = self.references.has_functions() || !self.file.symbols.pointed.is_empty();
+        let may_call = self.may_call && (!source.is_kernel || has_calls || !inner.is_empty());
+        let is_wanted = self.is_wanted;
+        let units = inner.into_iter().filter_map(|source| {
+            let symbol = self.references.function_at(source.code.entry)?;
+            Some(Unit {
+                name: symbol.name.clone(),
+                demangled: demangle(symbol.name.rsplit('$').next().unwrap_or_default().as_bytes()),
+                bytes: self.code_of(source.code.entry, symbol.size),
+                source,
+                is_wanted,
+                may_call,
+            })
+        });
+        let mut units: Vec<Unit<'_>> = units.collect();
+        let (demangled, bytes) = (self.demangled.clone(), &*self.bytes);
+        units.push(Unit { name, demangled, bytes, source, is_wanted, may_call });
+        units
     }
 
     /// Returns the recursive functions in the section of a function, as functions of their own.
@@ -199,40 +254,37 @@ impl<'a, 'c> Input<'a, 'c> {
 
     /// Returns the function as the decompiler takes it, and how a header contradicts the file.
     fn source(&self) -> (Source<'_>, Vec<String>) {
-        let resources = self.function.resources(self.cubin);
+        let InputFile { cubin, isa, symbols, names } = self.file;
+        let resources = self.function.resources(cubin);
+        let locals = symbols.shared_variables(cubin, &self.function);
         let code = Code {
-            isa: self.isa,
+            isa,
             bytes: &self.bytes,
             base: 0,
             entry: self.function.symbol.value,
-            local_size: stack_size(self.cubin, &resources),
-            constants: self.symbols.constants(self.cubin, &self.function),
+            local_size: stack_size(cubin, &resources),
+            constants: symbols.constants(cubin, &self.function),
             functions: self.references.functions(),
             variables: self.references.variables(),
             relocations: self.references.relocations(),
-            locals: self
-                .symbols
-                .shared_variables(self.cubin, &self.function)
-                .into_iter()
-                .map(Local::in_memory)
-                .collect(),
+            locals: locals.into_iter().map(Local::in_memory).collect(),
         };
         let name = symbols::name_in_c(&self.function.symbol);
-        let (parameters, structures) = parameters::of(self.cubin, &self.function, self.demangled.as_deref());
+        let (parameters, structures) = parameters::of(cubin, &self.function, self.demangled.as_deref());
         let mut source = Source {
-            is_pointed: self.symbols.pointed.contains(&name),
+            is_pointed: symbols.pointed.contains(&name),
             name,
             is_kernel: self.function.symbol.is_kernel(),
             parameters,
             method: parameters::of_method(self.demangled.as_deref()),
             code,
-            shared_size: self.symbols.shared_size(self.cubin, &self.function),
-            max_threads: self.function.details(self.cubin).most_threads(),
+            shared_size: symbols.shared_size(cubin, &self.function),
+            max_threads: self.function.details(cubin).most_threads(),
             structures,
         };
         let symbol = String::from_utf8_lossy(self.function.name());
-        self.names.describe(&symbol, &mut source);
-        let contradictions = self.names.declare(&symbol, self.demangled.as_deref(), &mut source);
+        names.describe(&symbol, &mut source);
+        let contradictions = names.declare(&symbol, self.demangled.as_deref(), &mut source);
         (source, contradictions)
     }
 }

@@ -23,6 +23,7 @@ mod wrap;
 
 use crate::Line;
 use crate::alignment::Alignment;
+use crate::elements::{Elements, FunctionElements};
 use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
 use crate::ir::{
@@ -37,6 +38,7 @@ use language::SharedMemory;
 pub use language::{CPP, CUDA, Header, Language};
 use names::Names;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use structures::Structures;
 use type_name::TypeNames;
 
@@ -78,9 +80,11 @@ pub struct Printer<'a, 'm> {
     /// The types, functions and variables in use, in this order: kind, name and declaration.
     globals: Vec<(GlobalKind, String, String)>,
     /// The elements of variables that earlier functions have declared, by name in C.
-    known_elements: &'a FastMap<String, Type>,
+    known_elements: &'a Elements,
     /// The same of the variables that this function has declared.
     elements: FastMap<String, Type>,
+    /// The elements of variables that neither has declared, as this function accesses them.
+    assumed: RefCell<Vec<(String, Type)>>,
     /// The arrays in use, and the end of the used bytes.
     pub(crate) regions: Vec<(Space, i64)>,
     /// The flags that exits of nested loops set.
@@ -156,8 +160,8 @@ pub struct PrintedFunction {
     pub prototype: Option<Callee>,
     /// The names of the device functions that it refers to.
     pub callees: Vec<String>,
-    /// The elements of the variables that it declares, by name in C.
-    pub elements: FastMap<String, Type>,
+    /// The elements of the variables that it refers to.
+    pub elements: FunctionElements,
 }
 
 /// Returns the types of the parameter reads; the first of equal reads counts.
@@ -179,7 +183,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         module: &'a Module<'m>,
         language: &'static Language,
         analyses: Analyses<'a>,
-        known_elements: &'a FastMap<String, Type>,
+        known_elements: &'a Elements,
         source_names: FastMap<ValueId, String>,
     ) -> Self {
         let function = &module.function;
@@ -202,6 +206,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             globals: Vec::new(),
             known_elements,
             elements: FastMap::default(),
+            assumed: RefCell::default(),
             regions: Vec::new(),
             flags: Vec::new(),
             lines: Vec::new(),
@@ -264,7 +269,7 @@ impl<'a, 'm> Printer<'a, 'm> {
         let (parameters, prototype) = (self.typed_parameters(), self.prototype());
         let functions = self.globals.iter().filter(|global| global.0 == GlobalKind::Function);
         let callees = functions.map(|function| function.1.clone()).collect();
-        let elements = self.elements;
+        let elements = FunctionElements { declared: self.elements, assumed: self.assumed.into_inner() };
         let (casts, unnamed) = (self.casts, self.unnamed.len());
         PrintedFunction { prelude, lines, body, casts, unnamed, parameters, prototype, callees, elements }
     }

@@ -28,11 +28,11 @@ impl Printer<'_, '_> {
         if variable.is_some_and(MemoryObject::is_literal) {
             return Type::Pointer(8, NumberKind::Unsigned);
         }
-        match (self.known_element(&identifier(name)), self.types.of[id]) {
-            (Some(element), _) => element.pointer(),
-            (None, ty @ Type::Pointer(..)) => ty,
-            _ => Type::Pointer(8, NumberKind::Unsigned),
-        }
+        let accessed = match self.types.of[id] {
+            ty @ Type::Pointer(..) => ty.target(),
+            _ => None,
+        };
+        self.element_of(&identifier(name), accessed).pointer()
     }
 
     /// Returns whether a name is that of a function whose address is taken.
@@ -40,9 +40,16 @@ impl Printer<'_, '_> {
         self.module.pointed.iter().any(|callee| callee.name == name)
     }
 
-    /// Returns the type of a declared variable's elements.
-    fn known_element(&self, safe: &str) -> Option<Type> {
-        self.elements.get(safe).or_else(|| self.known_elements.get(safe)).copied()
+    /// Returns the type of a variable's elements. If it has none yet, that of an access, or bytes.
+    fn element_of(&self, safe: &str, accessed: Option<Type>) -> Type {
+        if let Some(known) = self.elements.get(safe) {
+            return *known;
+        }
+        self.known_elements.get(safe).unwrap_or_else(|| {
+            let element = accessed.unwrap_or(Type::Integer(8, false));
+            self.assumed.borrow_mut().push((safe.to_owned(), element));
+            element
+        })
     }
 
     /// Returns the name of a variable or function, which is declared before the function, or a string literal.
@@ -126,7 +133,7 @@ impl Printer<'_, '_> {
             if !variable.pointers.is_empty() {
                 self.declare_variable(name, Type::Integer(64, false));
             } else if !is_declared {
-                let element = self.known_element(&safe).unwrap_or(Type::Integer(8, false));
+                let element = self.element_of(&safe, None);
                 let text = declaration(self.language, variable, &safe, element, &[]);
                 self.elements.insert(safe.clone(), element);
                 self.global(GlobalKind::Variable, &safe, text);

@@ -93,7 +93,7 @@ impl Functions {
 
     /// Infers the signatures of the device functions among `sources`, in words. `sources` are all functions of a
     /// program that call others or are called. Functions that exceed the budget have none.
-    pub fn infer(sources: &[Source<'_>], budget: usize) -> Self {
+    pub fn infer(sources: &[&Source<'_>], budget: usize) -> Self {
         let mut all = Self::default();
         for source in sources.iter().filter(|source| !source.is_kernel) {
             all.insert(convention::unknown_callee(&source.name));
@@ -102,7 +102,7 @@ impl Functions {
             }
         }
         let lift = |all: &Self| -> Vec<Raw<'_>> {
-            let lifted = sources.iter().filter_map(|source| {
+            let lifted = sources.iter().copied().filter_map(|source| {
                 let (mut function, written) = super::lift_raw(source, all, budget).ok()?;
                 super::saves::run(&mut function);
                 Some(Raw { source, function, written })

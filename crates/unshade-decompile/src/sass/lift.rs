@@ -46,8 +46,8 @@ pub(super) fn lift(
         lifter.node(node)?;
     }
     let mut function = lifter.builder.finish();
-    Lifter::settle_images(&mut function, &lifter.image, &source.code.variables);
-    runtime_calls::settle_prints(&mut function, &lifter.prints, &source.code.variables);
+    Lifter::settle_images(&mut function, &lifter.image, source.code.variables);
+    runtime_calls::settle_prints(&mut function, &lifter.prints, source.code.variables);
     if !source.is_kernel {
         stack::run(&mut function, source.code.local_size);
     }

@@ -53,7 +53,7 @@ pub struct Code<'a> {
     /// The other functions in the section.
     pub functions: Vec<FunctionSymbol<'a>>,
     /// Variables with their locations.
-    pub variables: Vec<MemoryObject<'a>>,
+    pub variables: &'a [MemoryObject<'a>],
     /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
     /// Variables of the source code.
@@ -81,7 +81,7 @@ impl<'a> Code<'a> {
             local_size: 0,
             constants: Vec::new(),
             functions: Vec::new(),
-            variables: Vec::new(),
+            variables: &[],
             relocations: Vec::new(),
             locals: Vec::new(),
         }
@@ -259,7 +259,7 @@ pub fn lift<'a>(
         local_size: source.code.local_size,
         max_threads: source.max_threads,
         flushes: false,
-        objects: Cow::Borrowed(&source.code.variables),
+        objects: Cow::Borrowed(source.code.variables),
         constants: source.code.constants.iter().map(|(bank, bytes)| (*bank, Cow::Borrowed(*bytes))).collect(),
         result: known.and_then(|callee| callee.result),
         pointed: functions.pointed().cloned().collect(),

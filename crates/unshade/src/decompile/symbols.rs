@@ -372,7 +372,8 @@ fn banks_of_callers<'a>(
 pub(super) struct FunctionReferences<'a, 'c> {
     relocations: Vec<(u64, String, u64, AddressPart)>,
     has_functions: bool,
-    images: Vec<MemoryObject<'a>>,
+    /// The textures and surfaces in constant bank 0, and the variables of the cubin; empty if there are no images.
+    with_images: Vec<MemoryObject<'a>>,
     cubin_symbols: &'c CubinSymbols<'a>,
     /// The functions in the same section, including the function itself.
     functions: &'c [InnerFunction],
@@ -426,7 +427,13 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
             images.clone_from(&cubin_symbols.images_of_kernels);
         }
         let functions = cubin_symbols.functions.get(&code).map_or(&[][..], Vec::as_slice);
-        Self { relocations, has_functions, images, cubin_symbols, functions, entry: function.symbol.value }
+        let mut with_images = images;
+        if !with_images.is_empty() {
+            with_images.extend_from_slice(&cubin_symbols.variables);
+            with_images.truncate(MAX_VARIABLES);
+        }
+        let entry = function.symbol.value;
+        Self { relocations, has_functions, with_images, cubin_symbols, functions, entry }
     }
 
     /// Returns whether the function refers to others outside of its section.
@@ -461,8 +468,8 @@ impl<'a, 'c> FunctionReferences<'a, 'c> {
         .collect()
     }
 
-    pub(super) fn variables(&self) -> Vec<MemoryObject<'_>> {
-        let all = self.images.iter().chain(&self.cubin_symbols.variables).take(MAX_VARIABLES);
-        all.cloned().collect()
+    /// Returns the variables of the cubin, and the images that the function refers to.
+    pub(super) fn variables(&self) -> &[MemoryObject<'a>] {
+        if self.with_images.is_empty() { &self.cubin_symbols.variables } else { &self.with_images }
     }
 }

@@ -108,13 +108,13 @@ impl Stages {
         };
         let mut stages = Self { functions: Vec::new(), codes: Default::default() };
         let options = Options { with_code: true, ..Options::default() };
-        decompile::cubin_observed(
+        decompile::cubin_with(
             cubin,
             &|_| true,
             &options,
             None,
             &mut Diagnostics::new(),
-            &mut observe,
+            Some(&mut observe),
             &mut |mut function| {
                 let [first, second] = lifted.take();
                 let text = function.result.as_mut().ok().and_then(|text| text.code.take());
@@ -165,7 +165,7 @@ fn first_pass(
     };
     let wanted = |function: &unshade::nv::function::Function<'_>| function.name() == name.as_bytes();
     let (options, mut ignored) = (Options::default(), Diagnostics::new());
-    decompile::cubin_observed(&cubin, &wanted, &options, None, &mut ignored, &mut observe, &mut |_| {});
+    decompile::cubin_with(&cubin, &wanted, &options, None, &mut ignored, Some(&mut observe), &mut |_| {});
     found.unwrap_or_else(|| "all passes".to_owned())
 }
 

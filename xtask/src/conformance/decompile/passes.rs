@@ -40,13 +40,13 @@ pub(in super::super) fn run(sample: Option<usize>) -> Result<()> {
             }
         };
         let (options, mut ignored) = (Options::default(), Diagnostics::new());
-        let count = decompile::cubin_observed(
+        let count = decompile::cubin_with(
             &cubin,
             &wanted,
             &options,
             None,
             &mut ignored,
-            &mut observe,
+            Some(&mut observe),
             &mut |_| {},
         );
         functions.fetch_add(count, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
-use unshade::decompile::{self, FunctionC, Header};
+use unshade::decompile::{self, FunctionC, Header, Observer};
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
@@ -216,16 +216,11 @@ fn collect(
                 each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
                     let mut take = |function| functions.push(function);
                     let header = inputs.header;
-                    let observe = &mut observe;
-                    decompile::cubin_observed(
-                        cubin,
-                        &wanted,
-                        options,
-                        header,
-                        diagnostics,
-                        observe,
-                        &mut take,
-                    );
+                    let observe: Option<&mut Observer<'_>> = match args.print_after {
+                        Some(_) => Some(&mut observe),
+                        None => None,
+                    };
+                    decompile::cubin_with(cubin, &wanted, options, header, diagnostics, observe, &mut take);
                 });
                 has_contradictions |= diagnostics.iter().any(|diagnostic| diagnostic.rule == "types-header");
             }

@@ -77,7 +77,7 @@ pub(super) fn cubin(
     let decompile = |options: &Options, diagnostics: &mut Diagnostics| {
         let mut functions = Vec::new();
         let mut take = |function| functions.push(function);
-        decompile::cubin_observed(cubin, &|_| true, options, header, diagnostics, &mut |_, _| {}, &mut take);
+        decompile::cubin_with(cubin, &|_| true, options, header, diagnostics, None, &mut take);
         functions
     };
     let mut functions = decompile(&options, diagnostics);
