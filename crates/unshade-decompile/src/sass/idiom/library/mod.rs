@@ -39,8 +39,9 @@ const MAX_BEYOND: usize = 6;
 /// Maximum number of steps from the constant that is near the result to the result.
 const MAX_DISTANCE: usize = 16;
 
-/// Maximum number of runs of regions per function.
-const MAX_RUNS: usize = 400_000;
+/// Maximum number of regions per function. Those in the cache count, too: the result must not depend on what was found in
+/// other functions.
+const MAX_REGIONS: usize = 20_000;
 
 /// Maximum number of regions in the cache.
 const MAX_CACHED: usize = 1024;
@@ -133,7 +134,7 @@ pub fn run(module: &mut Module<'_>, graph: &Graph, cache: &mut Cache) -> bool {
         graph,
         parts: AllParts::new(&module.function, graph),
         marks: Marks::new(&module.function),
-        budget: MAX_RUNS,
+        budget: MAX_REGIONS,
         cache,
     };
     let users = search.parts.users();
@@ -266,6 +267,7 @@ impl Search<'_> {
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
         let slice = Slice::new(function, &mut self.parts, root);
         for leaves in slice.leaves(function, self.graph, width, is_pair, users) {
+            self.budget = self.budget.checked_sub(1)?;
             let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
             let Some((region, extent)) =
                 Region::new(function, self.graph, self.objects, root, &values, &mut self.marks)
@@ -287,77 +289,60 @@ impl Search<'_> {
         let (width, leaves) = (FUNCTIONS[*rows.first()?].width, conversions.len());
         let trials = self.cache.trials.take(width, leaves);
         let compared = self.compare_once(region, conversions, rows, &trials);
-        let decisive = compared.and_then(Result::err);
-        self.cache.trials.put_back(width, leaves, trials, decisive);
-        compared.and_then(Result::ok)
+        self.cache.trials.put_back(width, leaves, trials, compared.err().flatten());
+        compared.ok()
     }
 
-    /// Returns what [`Self::compare`] does, and remembers it; or `None` if the region is known to be no call.
+    /// Returns what [`Self::compare`] does, and remembers it. For a region that is known to be no call there is no trial.
     fn compare_once(
         &mut self,
         region: Region,
         conversions: Conversions,
         rows: Vec<usize>,
         trials: &Trials,
-    ) -> Option<Result<Call, usize>> {
+    ) -> Result<Call, Option<usize>> {
         // A run rules out most regions, and takes less time than to look for them in the cache.
-        self.compare(&region, &conversions, &rows, trials.iter().take(1).copied())?.ok()?;
+        self.compare(&region, &conversions, &rows, trials.iter().take(1).copied())?;
         let key = (region, conversions, rows);
         if let Some(known) = self.cache.calls.get(&key) {
-            return known.map(Ok);
+            return known.ok_or(None);
         }
         let (region, conversions, rows) = &key;
-        let (width, leaves) = (FUNCTIONS[*rows.first()?].width, conversions.len());
-        let constants = region.constants(width).filter(|_| leaves == 1);
+        let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
+        let constants = region.constants(width).filter(|_| conversions.len() == 1);
         let others = constants.flat_map(|number| near(number, width)).map(|number| [number, 0]);
-        let compared = self.compare(region, conversions, rows, trials.iter().copied().chain(others))?;
+        let compared = self.compare(region, conversions, rows, trials.iter().copied().chain(others));
         self.cache.calls.insert(key, compared.ok());
-        Some(compared)
+        compared
     }
 
-    /// Returns the first call that a region equals, or the index of the trial that rules out all of them. `None` means
-    /// that the budget is exhausted.
+    /// Returns the first call that a region equals, or the index of the trial that rules out all of them.
     fn compare(
         &mut self,
         region: &Region,
         conversions: &[Option<Conversion>],
         rows: &[usize],
         trials: impl Iterator<Item = [u64; 2]>,
-    ) -> Option<Result<Call, usize>> {
+    ) -> Result<Call, Option<usize>> {
         let width = rows.first().map_or(0, |row| FUNCTIONS[*row].width);
         let mut candidates: Option<Vec<Candidate>> = None;
         for (index, trial) in trials.enumerate() {
-            let Some((numbers, given)) = self.run(region, trial, conversions, width)? else {
-                return Some(Err(index));
-            };
+            let (leaves, numbers) = converted(trial, conversions, width);
+            let given = region.value(&leaves[..conversions.len()], &mut self.cache.memory);
+            let given = given.ok_or(index)?;
             // The first run rules out most regions.
             let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, conversions.len()));
             candidates.retain_mut(|candidate| candidate.agrees(numbers, given));
             if candidates.is_empty() {
-                return Some(Err(index));
+                return Err(Some(index));
             }
         }
-        let first = candidates?.into_iter().next()?;
-        Some(Ok(Call {
+        let first = candidates.into_iter().flatten().next().ok_or(None)?;
+        Ok(Call {
             function: first.row,
             operands: first.operands,
             flushes: first.is_flushed && (region.flushes() || !first.is_plain),
-        }))
-    }
-
-    /// Returns what the leaves of a region are converted to in a trial, and its result. The outer `None` means that the
-    /// budget is exhausted.
-    fn run(
-        &mut self,
-        region: &Region,
-        trial: [u64; 2],
-        conversions: &[Option<Conversion>],
-        width: u8,
-    ) -> Option<Option<([u64; 2], u64)>> {
-        self.budget = self.budget.checked_sub(1)?;
-        let (leaves, numbers) = converted(trial, conversions, width);
-        let given = region.value(&leaves[..conversions.len()], &mut self.cache.memory);
-        Some(given.map(|given| (numbers, given)))
+        })
     }
 }
 

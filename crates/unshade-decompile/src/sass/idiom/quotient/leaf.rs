@@ -106,7 +106,7 @@ impl QuotientSearch<'_> {
         let is_leaf = |known: &&WideDivision| origins.leaves(root).any(|leaf| leaf == known.leaf);
         let known = self.wide_divisions.iter().flatten().filter(is_leaf);
         let known: Vec<WideDivision> = known.copied().take(MAX_LEAVES).collect();
-        let division = known.into_iter().find(|known| self.is_upper_half(root, known).unwrap_or(false))?;
+        let division = known.into_iter().find(|known| self.is_upper_half(root, known))?;
         Some((root, Op::High, vec![division.quotient]))
     }
 
@@ -122,18 +122,17 @@ impl QuotientSearch<'_> {
         Some(WideDivision { quotient, leaf: self.function.input(quotient, 0), division })
     }
 
-    /// Returns whether a value is the upper half of a quotient; `None` if the budget is exhausted.
-    fn is_upper_half(&mut self, root: ValueId, known: &WideDivision) -> Option<bool> {
-        let Some(expression) = self.expression(root, &[known.leaf]) else { return Some(false) };
+    /// Returns whether a value is the upper half of a quotient.
+    fn is_upper_half(&mut self, root: ValueId, known: &WideDivision) -> bool {
+        let Some(expression) = self.expression(root, &[known.leaf]) else { return false };
         let numbers: Vec<u64> = self.pairs(64, false).iter().flatten().copied().collect();
         for number in numbers.iter().copied().chain(known.division.critical(&numbers)) {
-            self.budget = self.budget.checked_sub(1)?;
             let wanted = known.division.value(number).map(|quotient| quotient >> 32);
             if wanted.is_some() && expression.value(&[number], &mut self.cache.values) != wanted {
-                return Some(false);
+                return false;
             }
         }
-        Some(true)
+        true
     }
 
     fn division_of(&mut self, root: ValueId, leaf: ValueId) -> Option<ByConstant> {
@@ -141,23 +140,20 @@ impl QuotientSearch<'_> {
         if let Some(known) = self.cache.leaves.get(&expression) {
             return *known;
         }
-        let found = self.try_constants(&expression, self.function.width(root))?;
+        let found = self.try_constants(&expression, self.function.width(root));
         self.cache.leaves.insert(expression, found);
         found
     }
 
-    /// Finds the division that an expression of one leaf equals; the outer `None` means that the budget is exhausted.
-    fn try_constants(&mut self, expression: &Expression, width: u8) -> Option<Option<ByConstant>> {
+    /// Finds the division that an expression of one leaf equals.
+    fn try_constants(&mut self, expression: &Expression, width: u8) -> Option<ByConstant> {
         let numbers: Vec<u64> = self.pairs(width, false).iter().flatten().copied().collect();
-        let mut value = |number: u64| {
-            self.budget = self.budget.checked_sub(1)?;
-            Some(expression.value(&[number], &mut self.cache.values))
-        };
+        let mut value = |number: u64| expression.value(&[number], &mut self.cache.values);
         let by = |op, constant| ByConstant { op, width, constant, is_dividend: false };
         let of = |op, constant| ByConstant { op, width, constant, is_dividend: true };
         let mut suggested = Vec::new();
         let (most, positive) = (masked(u64::MAX, width), masked(u64::MAX, width) >> 1);
-        if let (Some(unsigned), Some(result)) = (value(most)?, value(positive)?) {
+        if let (Some(unsigned), Some(result)) = (value(most), value(positive)) {
             suggested.extend(most.checked_div(unsigned).map(|constant| by(Op::Udiv, constant)));
             let divisor = positive.cast_signed().checked_div(signed(result, width));
             suggested.extend(divisor.map(|constant| by(Op::Sdiv, masked(constant.cast_unsigned(), width))));
@@ -166,11 +162,11 @@ impl QuotientSearch<'_> {
             let mut divisor = 0;
             let is_large = |number: &u64| number >> (width - 24) != 0;
             for number in numbers.iter().map(|number| number >> 1).filter(is_large).take(12) {
-                divisor = gcd(divisor, masked(number.wrapping_sub(value(number)??), width));
+                divisor = gcd(divisor, masked(number.wrapping_sub(value(number)?), width));
             }
             suggested.extend([by(Op::Urem, divisor), by(Op::Srem, divisor)]);
         }
-        if let Some(one) = value(1)? {
+        if let Some(one) = value(1) {
             suggested.extend([of(Op::Udiv, one), of(Op::Sdiv, one)]);
         }
         suggested.retain(|division| division.constant > 1);
@@ -178,16 +174,16 @@ impl QuotientSearch<'_> {
             let mut fits = true;
             for number in numbers.iter().copied().chain(division.critical(&numbers)) {
                 let Some(wanted) = division.value(number) else { continue };
-                if value(number)? != Some(wanted) {
+                if value(number) != Some(wanted) {
                     fits = false;
                     break;
                 }
             }
             if fits {
-                return Some(Some(division));
+                return Some(division);
             }
         }
-        Some(None)
+        None
     }
 }
 

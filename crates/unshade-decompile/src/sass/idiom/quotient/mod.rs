@@ -37,8 +37,9 @@ const ESTIMATED: [Intrinsic; 6] = [
     Intrinsic::Convert(Number::I32, Number::F32, Rounding::Up),
 ];
 
-/// Maximum number of evaluations of expressions per function.
-const MAX_EVALUATIONS: usize = 400_000;
+/// Maximum number of expressions per function. Those in the cache count, too: the result must not depend on what was found
+/// in other functions.
+const MAX_EXPRESSIONS: usize = 20_000;
 
 /// Number of pairs of numbers to try, several of each kind.
 const TRIALS: usize = 60;
@@ -78,7 +79,7 @@ pub fn run(function: &mut Function, graph: &Graph, cache: &mut Cache) -> bool {
         estimates: ValueMap::new(),
         origins: None,
         wide_divisions: None,
-        budget: MAX_EVALUATIONS,
+        budget: MAX_EXPRESSIONS,
         cache,
     };
     let mut found = Replacements::default();
@@ -311,7 +312,9 @@ impl QuotientSearch<'_> {
         pairs
     }
 
-    fn expression(&self, root: ValueId, leaves: &[ValueId]) -> Option<Expression> {
+    /// Returns how a value is computed from leaves; `None` if it needs others, or there were too many expressions.
+    fn expression(&mut self, root: ValueId, leaves: &[ValueId]) -> Option<Expression> {
+        self.budget = self.budget.checked_sub(1)?;
         Expression::new(self.function, root, leaves, &|id, parts| self.parts(id, parts))
     }
 
@@ -324,7 +327,7 @@ impl QuotientSearch<'_> {
         let found = match self.cache.divisions.get(&expression) {
             Some(found) => *found,
             None => {
-                let found = self.try_division(&expression)?;
+                let found = self.try_division(&expression);
                 self.cache.divisions.insert(expression, found);
                 found
             }
@@ -334,25 +337,24 @@ impl QuotientSearch<'_> {
         Some((op, inputs))
     }
 
-    /// Finds the division that an expression equals; the outer `None` means that the budget is exhausted.
-    fn try_division(&mut self, expression: &Expression) -> Option<Option<(Op, bool)>> {
+    /// Finds the division that an expression equals, and whether the second leaf is the dividend.
+    fn try_division(&mut self, expression: &Expression) -> Option<(Op, bool)> {
         let pairs = self.pairs(32, false);
         let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
             .iter()
             .flat_map(|op| [(*op, false), (*op, true)])
             .collect();
         for pair in pairs.iter().copied() {
-            self.budget = self.budget.checked_sub(1)?;
             let given = expression.value(&pair, &mut self.cache.values);
             open.retain(|(op, is_turned)| {
                 let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
                 operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
             });
             if open.is_empty() {
-                return Some(None);
+                return None;
             }
         }
-        Some(open.first().copied())
+        open.first().copied()
     }
 
     /// Replaces a select with a quotient or root on one side, if it always equals that.
@@ -409,30 +411,23 @@ impl QuotientSearch<'_> {
         if let Some(known) = self.cache.choices.get(&key) {
             return *known;
         }
-        let Some(is_always) = self.try_choice(&key.0, &key.1, width, is_float) else { return false };
+        let is_always = self.try_choice(&key.0, &key.1, width, is_float);
         self.cache.choices.insert(key, is_always);
         is_always
     }
 
-    /// Returns whether an expression always equals another; `None` if the budget is exhausted.
-    fn try_choice(
-        &mut self,
-        whole: &Expression,
-        wanted: &Expression,
-        width: u8,
-        is_float: bool,
-    ) -> Option<bool> {
+    /// Returns whether an expression always equals another.
+    fn try_choice(&mut self, whole: &Expression, wanted: &Expression, width: u8, is_float: bool) -> bool {
         let mut tried = 0;
         for pair in &*self.pairs(width, is_float) {
-            self.budget = self.budget.checked_sub(1)?;
             let Some(wanted) = wanted.value(pair, &mut self.cache.values) else { continue };
-            let Some(given) = whole.value(pair, &mut self.cache.values) else { return Some(false) };
+            let Some(given) = whole.value(pair, &mut self.cache.values) else { return false };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
-                return Some(false);
+                return false;
             }
             tried += 1;
         }
-        Some(tried >= TRIALS)
+        tried >= TRIALS
     }
 }
 
