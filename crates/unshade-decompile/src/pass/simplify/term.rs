@@ -105,8 +105,8 @@ impl Policy {
 /// A rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// Its text.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for messages of tests"))]
+    /// Its text, for messages of tests.
+    #[cfg(test)]
     pub(super) text: &'static str,
     /// The operators of the root.
     pub(super) roots: &'static [Op],
@@ -166,6 +166,7 @@ macro_rules! term {
 macro_rules! rules {
     ($(([$($root:ident)+] $($input:tt)+) => $result:tt $([$($policy:ident)+])? $(if $($condition:tt)and+)?;)+) => {
         &[$(Rule {
+            #[cfg(test)]
             text: stringify!(([$($root)+] $($input)+) => $result $([$($policy)+])? $(if $($condition)and+)?),
             roots: &[$($root),+],
             inputs: &[$(term!($input)),+],
