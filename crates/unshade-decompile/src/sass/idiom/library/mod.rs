@@ -197,6 +197,16 @@ fn anchors(function: &Function) -> Vec<Anchor> {
     found
 }
 
+/// A value that may be a call.
+#[derive(Clone, Copy)]
+struct Root {
+    value: ValueId,
+    /// How many more values there may be between it and the next call.
+    steps: usize,
+    /// The index of the call that it depends on, if there is one.
+    call: Option<usize>,
+}
+
 struct Search<'a> {
     function: &'a Function,
     objects: &'a [MemoryObject<'a>],
@@ -216,28 +226,38 @@ impl Search<'_> {
             .each_ref()
             .map(|ids| ids.iter().flat_map(|id| users.of(*id)).copied().collect::<Vec<ValueId>>());
         let is_result = self.dependents(&direct_users[1], users);
+        let is_user = direct_users.each_ref().map(|users| {
+            let mut is_user: ValueMap<bool> = IdVec::filled(false, self.function.values.len());
+            users.iter().for_each(|id| is_user[*id] = true);
+            is_user
+        });
         let mut is_listed: ValueMap<bool> = IdVec::filled(false, self.function.values.len());
-        // The values, and how many more there may be between one and the next call.
-        let mut list: Vec<(ValueId, usize)> = Vec::new();
-        let mut add = |list: &mut Vec<(ValueId, usize)>, values: &[ValueId], steps: usize| {
-            for &id in values {
-                if list.len() < MAX_DEPENDENTS && !std::mem::replace(&mut is_listed[id], true) {
-                    list.push((id, steps));
+        let mut list: Vec<Root> = Vec::new();
+        let mut add = |list: &mut Vec<Root>, values: &[ValueId], steps: usize, call: Option<usize>| {
+            for &value in values {
+                if list.len() < MAX_DEPENDENTS && !std::mem::replace(&mut is_listed[value], true) {
+                    list.push(Root { value, steps, call });
                 }
             }
         };
-        add(&mut list, &direct_users[0], MAX_DEPENDENTS);
+        add(&mut list, &direct_users[0], MAX_DEPENDENTS, None);
         let mut at = 0;
-        while let Some(&(root, steps)) = list.get(at) {
+        while let Some(&Root { value, mut steps, call: mut inner }) = list.get(at) {
             at += 1;
-            let is_new = is_result[root] && found.iter().all(|known| known.root != root);
-            let call = if is_new { self.call(root, rows, &direct_users) } else { None };
-            // A compiler moves what a function does last to where some results are known.
-            let steps = if call.is_some() { MAX_BEYOND } else { steps };
-            if steps > 0 {
-                add(&mut list, users.of(root), steps - 1);
+            if is_result[value] && found.iter().all(|known| known.root != value) {
+                let call = match inner.and_then(|index| found.get(index)) {
+                    Some(inner) => self.larger_call(value, inner, rows, &is_user),
+                    None => self.call(value, rows, &is_user),
+                };
+                if let Some(call) = call {
+                    // A compiler moves what a function does last to where some results are known.
+                    (steps, inner) = (MAX_BEYOND, Some(found.len()));
+                    found.push(call);
+                }
             }
-            found.extend(call);
+            if steps > 0 {
+                add(&mut list, users.of(value), steps - 1, inner);
+            }
         }
     }
 
@@ -255,8 +275,8 @@ impl Search<'_> {
         depends
     }
 
-    /// Returns the call that a value is. `users` are the values that each constant of the functions is part of.
-    fn call(&mut self, root: ValueId, rows: &[usize], users: &[Vec<ValueId>; 2]) -> Option<Found> {
+    /// Returns the call that a value is. `is_user` marks the values that each constant of the functions is part of.
+    fn call(&mut self, root: ValueId, rows: &[usize], is_user: &[ValueMap<bool>; 2]) -> Option<Found> {
         let function = self.function;
         let width = function.width(root);
         let is_other = |row: &usize| FUNCTIONS[*row].width == width && !is_call_of(function, root, *row);
@@ -266,22 +286,41 @@ impl Search<'_> {
         }
         let is_pair = rows.iter().any(|row| FUNCTIONS[*row].operands == 2);
         let slice = Slice::new(function, &mut self.parts, root);
-        for leaves in slice.leaves(function, self.graph, width, is_pair, users) {
-            self.budget = self.budget.checked_sub(1)?;
-            let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
-            let Some((region, extent)) =
-                Region::new(function, self.graph, self.objects, root, &values, &mut self.marks)
-            else {
-                continue;
-            };
-            let writes_local = region.writes_local();
-            if let Some(call) =
-                self.call_of(region, leaves.iter().map(|leaf| leaf.conversion).collect(), rows.clone())
+        let all = slice.leaves(function, self.graph, width, is_pair, is_user);
+        all.into_iter().find_map(|leaves| self.call_with(root, leaves, rows.clone()))
+    }
+
+    /// Returns the call that a value is which depends on another call: that of the same function with the same leaves, or
+    /// of another function, which may contain the first one.
+    fn larger_call(
+        &mut self,
+        root: ValueId,
+        inner: &Found,
+        rows: &[usize],
+        is_user: &[ValueMap<bool>; 2],
+    ) -> Option<Found> {
+        let row = inner.call.function;
+        if FUNCTIONS[row].width == self.function.width(root) && !is_call_of(self.function, root, row) {
+            let slice = Slice::new(self.function, &mut self.parts, root);
+            if slice.are_leaves(self.function, self.graph, &inner.leaves, is_user)
+                && let Some(found) = self.call_with(root, inner.leaves.clone(), vec![row])
             {
-                return Some(Found { root, leaves, call, extent, writes_local });
+                return Some(found);
             }
         }
-        None
+        let others: Vec<usize> = rows.iter().copied().filter(|other| *other != row).collect();
+        self.call(root, &others, is_user)
+    }
+
+    /// Returns the call of one of some functions that a value is, as a function of some leaves.
+    fn call_with(&mut self, root: ValueId, leaves: Vec<Leaf>, rows: Vec<usize>) -> Option<Found> {
+        self.budget = self.budget.checked_sub(1)?;
+        let values: Vec<ValueId> = leaves.iter().map(|leaf| leaf.value).collect();
+        let (region, extent) =
+            Region::new(self.function, self.graph, self.objects, root, &values, &mut self.marks)?;
+        let writes_local = region.writes_local();
+        let call = self.call_of(region, leaves.iter().map(|leaf| leaf.conversion).collect(), rows)?;
+        Some(Found { root, leaves, call, extent, writes_local })
     }
 
     /// Returns the first call that a region equals.

@@ -127,31 +127,20 @@ impl Slice {
     }
 
     /// Returns the values of a width that the root depends on without any other, and pairs of those. Integers that are
-    /// converted to numbers of the width are among them: a comparison with zero may be one of the integer. One of
-    /// each of `users` is between the root and the leaves.
+    /// converted to numbers of the width are among them: a comparison with zero may be one of the integer. A value that
+    /// each of `is_user` marks is between the root and the leaves.
     pub(super) fn leaves(
         &self,
         function: &Function,
         graph: &Graph,
         width: u8,
         is_pair: bool,
-        users: &[Vec<ValueId>; 2],
+        is_user: &[ValueMap<bool>; 2],
     ) -> Vec<Vec<Leaf>> {
-        let indices = 0..self.values.len();
-        let users: [Vec<usize>; 2] = users
-            .each_ref()
-            .map(|users| indices.clone().filter(|index| users.contains(&self.values[*index])).collect());
-        if users.iter().any(Vec::is_empty) {
-            return Vec::new();
-        }
+        let Some(users) = self.users(is_user) else { return Vec::new() };
         let code = FunctionGraph { function, graph };
-        let is_cut = |leaves: &[usize], scratch: &mut Scratch| {
-            if !self.is_cut(code, leaves, scratch) {
-                return false;
-            }
-            let is_between = |user: &usize| scratch.seen[*user] && !leaves.contains(user);
-            users.iter().all(|users| users.iter().any(is_between))
-        };
+        let is_cut =
+            |leaves: &[usize], scratch: &mut Scratch| self.is_cut_between(code, leaves, &users, scratch);
         let mut uses = vec![0_u32; self.values.len()];
         for index in &self.indices {
             uses[usize::from(*index)] += 1;
@@ -165,11 +154,11 @@ impl Slice {
             |index: &usize| self.parts[*index].1 || matches!(function.op(self.values[*index]), Op::Load(_));
         let first: Vec<usize> = chosen.iter().copied().filter(is_first).take(MAX_FIRST).collect();
         chosen.sort_by_key(|index| (!first.contains(index), std::cmp::Reverse(uses[*index])));
-        let chosen: Vec<(usize, Leaf)> =
-            chosen.into_iter().flat_map(|index| self.with_converted(function, index)).collect();
+        let chosen = chosen.into_iter().flat_map(|index| self.with_converted(function, index));
+        let chosen: Vec<(usize, Leaf)> = chosen.take(MAX_LEAVES).collect();
         let mut scratch = Scratch::new(self.values.len());
         let mut found = Vec::new();
-        for (position, &(one, leaf)) in chosen.iter().take(MAX_LEAVES).enumerate() {
+        for (position, &(one, leaf)) in chosen.iter().enumerate() {
             if is_cut(&[one], &mut scratch) {
                 found.push(vec![leaf]);
             }
@@ -182,6 +171,44 @@ impl Slice {
             }
         }
         found
+    }
+
+    /// Returns whether [`Self::leaves`] may return these leaves.
+    pub(super) fn are_leaves(
+        &self,
+        function: &Function,
+        graph: &Graph,
+        leaves: &[Leaf],
+        is_user: &[ValueMap<bool>; 2],
+    ) -> bool {
+        let index = |leaf: &Leaf| self.values.iter().position(|value| *value == leaf.value);
+        let Some(leaves) = leaves.iter().map(index).collect::<Option<Vec<usize>>>() else { return false };
+        let Some(users) = self.users(is_user) else { return false };
+        let mut scratch = Scratch::new(self.values.len());
+        let code = FunctionGraph { function, graph };
+        self.is_cut_between(code, &leaves, &users, &mut scratch)
+            && leaves.iter().all(|leaf| scratch.seen[*leaf])
+    }
+
+    /// Returns the indices of the values that each of two marks; `None` if one marks none.
+    fn users(&self, is_user: &[ValueMap<bool>; 2]) -> Option<[Vec<usize>; 2]> {
+        let users = is_user.each_ref().map(|is_user| -> Vec<usize> {
+            (0..self.values.len()).filter(|index| is_user[self.values[*index]]).collect()
+        });
+        users.iter().all(|users| !users.is_empty()).then_some(users)
+    }
+
+    /// Returns whether the root depends on some values only, and one of each list of users is between.
+    fn is_cut_between(
+        &self,
+        code: FunctionGraph<'_>,
+        leaves: &[usize],
+        users: &[Vec<usize>; 2],
+        scratch: &mut Scratch,
+    ) -> bool {
+        let is_between = |scratch: &Scratch, user: &usize| scratch.seen[*user] && !leaves.contains(user);
+        self.is_cut(code, leaves, scratch)
+            && users.iter().all(|users| users.iter().any(|user| is_between(scratch, user)))
     }
 
     /// Returns a value as a leaf, and the integer that it is converted from as another.
