@@ -28,11 +28,7 @@ impl Printer<'_, '_> {
         if variable.is_some_and(MemoryObject::is_literal) {
             return Type::Pointer(8, NumberKind::Unsigned);
         }
-        let accessed = match self.types.of[id] {
-            ty @ Type::Pointer(..) => ty.target(),
-            _ => None,
-        };
-        self.element_of(&identifier(name), accessed).pointer()
+        self.element_of(&identifier(name), self.types.of[id].target()).pointer()
     }
 
     /// Returns whether a name is that of a function whose address is taken.

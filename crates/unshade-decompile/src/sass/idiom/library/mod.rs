@@ -279,8 +279,8 @@ impl Search<'_> {
     fn call(&mut self, root: ValueId, rows: &[usize], is_user: &[ValueMap<bool>; 2]) -> Option<Found> {
         let function = self.function;
         let width = function.width(root);
-        let is_other = |row: &usize| FUNCTIONS[*row].width == width && !is_call_of(function, root, *row);
-        let rows: Vec<usize> = rows.iter().copied().filter(is_other).collect();
+        let rows: Vec<usize> =
+            rows.iter().copied().filter(|row| may_be_call_of(function, root, *row)).collect();
         if rows.is_empty() {
             return None;
         }
@@ -300,7 +300,7 @@ impl Search<'_> {
         is_user: &[ValueMap<bool>; 2],
     ) -> Option<Found> {
         let row = inner.call.function;
-        if FUNCTIONS[row].width == self.function.width(root) && !is_call_of(self.function, root, row) {
+        if may_be_call_of(self.function, root, row) {
             let slice = Slice::new(self.function, &mut self.parts, root);
             if slice.are_leaves(self.function, self.graph, &inner.leaves, is_user)
                 && let Some(found) = self.call_with(root, inner.leaves.clone(), vec![row])
@@ -368,7 +368,7 @@ impl Search<'_> {
         for (index, trial) in trials.enumerate() {
             let (leaves, numbers) = converted(trial, conversions, width);
             let given = region.value(&leaves[..conversions.len()], &mut self.cache.memory);
-            let given = given.ok_or(index)?;
+            let given = given.ok_or(Some(index))?;
             // The first run rules out most regions.
             let candidates = candidates.get_or_insert_with(|| candidates_of(region, rows, conversions.len()));
             candidates.retain_mut(|candidate| candidate.agrees(numbers, given));
@@ -440,6 +440,11 @@ fn converted(trial: [u64; 2], conversions: &[Option<Conversion>], width: u8) -> 
         }
     }
     (leaves, numbers)
+}
+
+/// Returns whether a value has the width of a function's result, and is not a call of it already.
+fn may_be_call_of(function: &Function, root: ValueId, row: usize) -> bool {
+    FUNCTIONS[row].width == function.width(root) && !is_call_of(function, root, row)
 }
 
 /// Returns whether a value is a call of a function already, perhaps flushed.
