@@ -13,6 +13,7 @@ mod conformance;
 mod corpus;
 mod dist;
 mod fuzz;
+mod learn;
 mod licences;
 mod loader_files;
 mod package;
@@ -59,6 +60,8 @@ enum Command {
     Dist(dist::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Learn how a chip encodes instructions from words and nvdisasm, and draft rows of tables.
+    Learn(learn::Args),
     /// Check the licences and the sources of all dependencies against deny.toml.
     Licences(licences::Args),
     /// Write test files for the loaders of Apple and Microsoft, with the expected results.
@@ -78,6 +81,7 @@ impl Command {
         match self {
             #[cfg(unix)]
             Self::Bench(_) | Self::Conformance(_) | Self::Corpus(_) | Self::PeakMemory(_) => true,
+            Self::Learn(_) => true,
             _ => false,
         }
     }
@@ -99,6 +103,7 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(&args),
         Command::Dist(args) => dist::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Learn(args) => learn::run(&args),
         Command::Licences(args) => licences::run(&args),
         Command::LoaderFiles(args) => loader_files::run(&args),
         Command::Package(args) => package::run(&args),

@@ -1,0 +1,179 @@
+//! nvdisasm as an oracle: the text of instruction words.
+//!
+//! nvdisasm prints nothing but errors if one word is invalid. The words at the addresses in these errors are replaced by
+//! NOP, and it runs again. An error without an address concerns some word of the run: the words are halved until one is
+//! left.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context as _, Result};
+use rayon::prelude::*;
+
+/// Minimum and maximum number of words in a run: to start nvdisasm takes as long as to read a few thousand.
+const BATCH: (usize, usize) = (4_000, 20_000);
+
+/// NOP in 64 bits, and in 128 bits with neutral scheduling information.
+const NOP: [u128; 2] = [0x50b0_0000_0007_0f00, 0x000f_c000_0000_0000_0000_0000_0000_7918];
+
+/// The neutral scheduling word before three instructions of 64 bits.
+const SCHEDULING: u64 = 0x001f_fc00_ffe0_07ff;
+
+/// The text of a word and the address it was read at. An invalid word has no text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    pub text: Option<String>,
+    pub address: u64,
+}
+
+/// nvdisasm for one chip.
+pub(super) struct Oracle {
+    program: PathBuf,
+    chip: String,
+    is_wide: bool,
+}
+
+impl Oracle {
+    /// Creates the oracle for a chip: 80 for `sm_80`.
+    pub(super) fn new(program: PathBuf, chip: u32) -> Self {
+        Self { program, chip: format!("SM{chip}"), is_wide: chip >= 70 }
+    }
+
+    /// Reads words.
+    pub(super) fn read(&self, words: &[u128]) -> Result<Vec<Answer>> {
+        let size = words.len().div_ceil(rayon::current_num_threads()).clamp(BATCH.0, BATCH.1);
+        let batches: Result<Vec<_>> = words.par_chunks(size).map(|batch| self.read_batch(batch)).collect();
+        Ok(batches?.into_iter().flatten().collect())
+    }
+
+    fn read_batch(&self, words: &[u128]) -> Result<Vec<Answer>> {
+        let nop = NOP[usize::from(self.is_wide)];
+        let mut left = words.to_vec();
+        let mut is_valid = vec![true; words.len()];
+        loop {
+            let (output, errors) = self.run(&left)?;
+            let bad: Vec<usize> = addresses(&errors)
+                .filter_map(|address| self.index(address))
+                .filter(|index| is_valid.get(*index) == Some(&true))
+                .collect();
+            if !bad.is_empty() {
+                for index in bad {
+                    left[index] = nop;
+                    is_valid[index] = false;
+                }
+                continue;
+            }
+            let texts = self.texts(&output);
+            if texts.is_empty() && is_valid.contains(&true) {
+                if words.len() == 1 {
+                    return Ok(vec![Answer { text: None, address: self.address(0) }]);
+                }
+                let (first, second) = words.split_at(words.len() / 2);
+                return Ok([self.read_batch(first)?, self.read_batch(second)?].concat());
+            }
+            let answer = |index: usize| {
+                let text = texts.get(&index).filter(|_| is_valid[index]).map(|text| (*text).to_owned());
+                Answer { text, address: self.address(index) }
+            };
+            return Ok((0..words.len()).map(answer).collect());
+        }
+    }
+
+    /// Runs nvdisasm, and returns its output and its errors.
+    fn run(&self, words: &[u128]) -> Result<(String, String)> {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let number = RUNS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("unshade-words-{}-{number}.bin", std::process::id()));
+        std::fs::write(&path, self.bytes(words))?;
+        let output = Command::new(&self.program)
+            .args(["-b", &self.chip, "-ndf"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("cannot start {}", self.program.display()));
+        std::fs::remove_file(&path)?;
+        let output = output?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok((text(output.stdout), text(output.stderr)))
+    }
+
+    /// Returns code with the words. It begins with NOP, because an error at address 0 does not say so.
+    fn bytes(&self, words: &[u128]) -> Vec<u8> {
+        if self.is_wide {
+            let nop = NOP[1];
+            return [nop].iter().chain(words).chain([&nop]).flat_map(|word| word.to_le_bytes()).collect();
+        }
+        let nops = [NOP[0]; 3];
+        let groups = [nops.as_slice()].into_iter().chain(words.chunks(3));
+        let bundle = |group: &[u128]| {
+            let words = (0..3).flat_map(|index| {
+                let word = group.get(index).copied().unwrap_or(NOP[0]);
+                word.to_le_bytes().into_iter().take(8)
+            });
+            SCHEDULING.to_le_bytes().into_iter().chain(words).collect::<Vec<u8>>()
+        };
+        groups.flat_map(bundle).collect()
+    }
+
+    /// Returns the address of a word.
+    fn address(&self, index: usize) -> u64 {
+        let index = index as u64;
+        if self.is_wide { 16 + index * 16 } else { 32 + index / 3 * 32 + 8 + index % 3 * 8 }
+    }
+
+    /// Returns the index of the word at an address.
+    fn index(&self, address: u64) -> Option<usize> {
+        let index = if self.is_wide {
+            (address / 16).checked_sub(1)?
+        } else {
+            (address / 32).checked_sub(1)? * 3 + (address % 32 / 8).checked_sub(1)?
+        };
+        usize::try_from(index).ok()
+    }
+
+    /// Returns texts by index. Lines are `/*0010*/ FADD R1, R2, R3 ;`.
+    fn texts<'a>(&self, output: &'a str) -> HashMap<usize, &'a str> {
+        let line = |line: &'a str| {
+            let (address, rest) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+            let index = self.index(u64::from_str_radix(address, 16).ok()?)?;
+            let text = rest.split("/*").next()?.trim().trim_end_matches(';').trim_end();
+            (!text.is_empty()).then_some((index, text))
+        };
+        output.lines().filter_map(line).collect()
+    }
+}
+
+/// Returns the addresses in error messages.
+fn addresses(errors: &str) -> impl Iterator<Item = u64> {
+    errors.split("at address 0x").skip(1).filter_map(|rest| {
+        let digits = rest.split(|c: char| !c.is_ascii_hexdigit()).next()?;
+        u64::from_str_radix(digits, 16).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_indices_agree() {
+        for chip in [60, 80] {
+            let oracle = Oracle::new(PathBuf::new(), chip);
+            for index in 0..10 {
+                assert_eq!(oracle.index(oracle.address(index)), Some(index));
+            }
+            assert_eq!(oracle.index(0), None);
+        }
+    }
+
+    #[test]
+    fn texts_and_errors_are_found() {
+        let oracle = Oracle::new(PathBuf::new(), 80);
+        let output = "\t.section\n        /*0000*/                   NOP ;\n        /*0010*/    @P0 EXIT ;  /* 0x1 */\n";
+        assert_eq!(oracle.texts(output), HashMap::from([(0, "@P0 EXIT")]));
+        let errors = "error at address 0x00000010: a\nerror at address 0x20\n";
+        assert_eq!(addresses(errors).collect::<Vec<_>>(), [16, 32]);
+    }
+}
