@@ -1,14 +1,17 @@
 //! `cargo xtask conformance sass`: compares every available word and listing with the output of other tools.
 //!
 //! Real files come from `$UNSHADE_CORPUS/cuda`: word lists (`words/*.tsv.gz`), and cubins with listings of cuobjdump.
-//! If nvdisasm 11.2 is on the `PATH` or in `UNSHADE_NVDISASM`, random words and single-bit flips are compared as well.
+//! If nvdisasm 11.2 is on the `PATH` or in `UNSHADE_NVDISASM`, single-bit flips of words are compared as well, and the words
+//! of a systematic search for rows that are wrong.
 
 mod envydis;
 mod flips;
 mod listings;
+mod oracle;
+mod search;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -48,11 +51,28 @@ pub(super) fn run(sample: Option<usize>) -> Result<()> {
     let mut wrong = words::sm_35(&corpus)?;
     wrong += envydis::sm_30(&corpus)?;
     wrong += listings::run(&corpus)?;
-    wrong += flips::run(&corpus, sample.unwrap_or(2_000))?;
+    wrong += sm_35_oracle(&corpus, sample.unwrap_or(2_000))?;
     if wrong > 0 {
         bail!("{wrong} differences");
     }
     Ok(())
+}
+
+/// Compares flips of `sample` words, and the words of a search in proportion, with nvdisasm 11.2.
+fn sm_35_oracle(corpus: &Path, sample: usize) -> Result<u64> {
+    let Some(oracle) = oracle::Oracle::find() else {
+        println!("flips and search: skipped, nvdisasm is not installed");
+        return Ok(0);
+    };
+    let rows = words::rows(&corpus.join("words/sm_35.nvdisasm-11.2.tsv.gz"))?;
+    let sizes = search::Sizes {
+        starts: sample.div_ceil(500),
+        corners: sample / 2,
+        opcodes: sample.div_ceil(32),
+        second: sample * 10,
+        mutants: sample * 250,
+    };
+    Ok(flips::run(&oracle, &rows, sample)? + search::run(&oracle, &rows, sizes)?)
 }
 
 /// Returns all distinct words in the lists of a generation; none if there is no list.
