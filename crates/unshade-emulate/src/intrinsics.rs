@@ -122,6 +122,7 @@ const NAMES: &[(&str, Intrinsic)] = &[
     ("memory_barrier", Intrinsic::Fence),
     ("cache_control", Intrinsic::NoEffect),
     ("local_cache_control", Intrinsic::NoEffect),
+    ("invalidate_textures", Intrinsic::NoEffect),
     ("trigger", Intrinsic::NoEffect),
     ("undefined", Intrinsic::Undefined),
     ("debugger", Intrinsic::Debugger),

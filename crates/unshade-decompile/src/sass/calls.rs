@@ -91,6 +91,7 @@ const fn rounded(
 /// P-code functions without a meaning for one thread.
 const IGNORED: &[&str] = &[
     "cache_control",
+    "invalidate_textures",
     "local_cache_control",
     "push_break",
     "push_continue",
