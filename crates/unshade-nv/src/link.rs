@@ -298,6 +298,12 @@ impl Field {
         matches!(self, Self::Address { count: 32.., .. })
     }
 
+    /// Returns the lowest bit that it patches.
+    pub fn lowest_bit(self) -> u32 {
+        let (Self::Address { bit, .. } | Self::Constant { bit, .. }) = self;
+        bit
+    }
+
     /// Adds a value to the bits of the word at an offset: an address, an offset in a memory, or, for
     /// [`Field::Constant`], an offset in bank `bank`. Words outside of the bytes are left alone.
     pub fn patch(self, bytes: &mut [u8], offset: u64, value: u64, bank: u8) {

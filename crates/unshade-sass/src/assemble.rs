@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use crate::Instruction;
 use crate::instruction::slice;
 use crate::isa as sets;
+use crate::print;
 use crate::table::{Encoding, Field, INVALID, Isa, Kind, NONE, Operand, Piece};
 
 /// Why a text can't be assembled.
@@ -83,7 +84,8 @@ pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> R
         let bits = Bits { mask: encoding.mask, value: encoding.value };
         if let Some(found) = attempt.pieces(pieces, start, bits) {
             let word = found.value | kept & encoding.ignored & !found.mask;
-            if reads_as(isa, word, encoding) {
+            // Before a linker inserts a number, the word can read as a special case.
+            if reads_as(isa, word, encoding) || body.contains("`(") {
                 return Ok(word);
             }
         }
@@ -436,7 +438,7 @@ impl<'a> Attempt<'a> {
             Kind::Memory => self.memory(operand, self.skip(at), bits)?,
             Kind::Integer | Kind::NegatedInteger => {
                 let start = self.skip(at);
-                let (position, value) = self.integer(start)?;
+                let (position, value) = self.inserted(start).or_else(|| self.integer(start))?;
                 let with = self.signed_integer(operand, start, value, bits)?;
                 return self.after_immediate(operand, position, with, follow);
             }
@@ -456,6 +458,10 @@ impl<'a> Attempt<'a> {
             }
             Kind::Relative | Kind::Absolute => {
                 let start = self.skip(at);
+                if let Some((end, addend)) = self.inserted(start) {
+                    let with = self.put(operand.value, addend, start, bits)?;
+                    return follow(self, end, with);
+                }
                 let (position, target) = self.integer(start)?;
                 let next = self.address.wrapping_add(self.isa.word_bytes as u64).cast_signed();
                 let value = if operand.kind == Kind::Relative { target.wrapping_sub(next) } else { target };
@@ -599,6 +605,11 @@ impl<'a> Attempt<'a> {
         Some((position.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
     }
 
+    /// Returns the end of an expression that a linker inserts, and the number before that: the addend.
+    fn inserted(&self, at: usize) -> Option<(usize, i64)> {
+        print::inserted_expression(self.rest(at)).map(|(length, addend)| (at.saturating_add(length), addend))
+    }
+
     fn integer(&mut self, at: usize) -> Option<(usize, i64)> {
         let negative = self.strip("-", at);
         let position = negative.unwrap_or(at);
@@ -650,6 +661,11 @@ impl<'a> Attempt<'a> {
 
     fn constant(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let position = self.literal("c[", at)?;
+        if let Some((end, addend)) = self.inserted(position) {
+            let bits = self.put(operand.bank, 0, position, bits)?;
+            let bits = self.put(operand.offset, addend, position, bits)?;
+            return Some((self.literal("]", end)?, bits));
+        }
         let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
         let position = self.literal("] [", position)?;

@@ -34,26 +34,20 @@ pub struct Fields {
 impl Instruction {
     /// Decodes a word; `None` if no encoding matches.
     pub fn decode(isa: &'static Isa, word: u128) -> Option<Self> {
-        let mut bucket = 0_usize;
-        let mut at = 0_u32;
-        for &(low, count) in isa.index {
-            bucket |= usize::try_from(bits(word, low, count)).unwrap_or(0).wrapping_shl(at);
-            at = at.wrapping_add(u32::from(count));
-        }
-        let start = usize::from(*isa.buckets.get(bucket)?);
-        for &candidate in isa.candidates.get(start..)? {
-            // An index out of range ends the list.
-            let encoding = isa.encodings.get(usize::from(candidate))?;
-            if word & encoding.mask == encoding.value {
-                let instruction = Self { isa, encoding, word };
-                return if encoding.checked && !instruction.has_valid_modifiers() {
-                    None
-                } else {
-                    Some(instruction)
-                };
-            }
-        }
-        None
+        let encoding = encodings(isa, word).next()?;
+        let instruction = Self { isa, encoding, word };
+        (!encoding.checked || instruction.has_valid_modifiers()).then_some(instruction)
+    }
+
+    /// Decodes a word into which a linker inserts a number, by the number's lowest bit; `None` if no encoding matches.
+    /// Encodings for which that number must be zero do not count: they are special cases of others.
+    pub fn decode_before_linking(isa: &'static Isa, word: u128, lowest_bit: u8) -> Option<Self> {
+        let mut found = encodings(isa, word).map(|encoding| Self { isa, encoding, word });
+        found.find(|instruction| {
+            let mut operands = instruction.operands();
+            operands.any(|operand| print::inserted_bit(instruction, operand) == Some(lowest_bit))
+                && instruction.has_valid_modifiers()
+        })
     }
 
     fn has_valid_modifiers(&self) -> bool {
@@ -145,6 +139,23 @@ impl Instruction {
         print::instruction(self, address, &mut text);
         text
     }
+}
+
+/// Returns the encodings whose fixed bits match, from most to least specific.
+#[inline]
+fn encodings(isa: &'static Isa, word: u128) -> impl Iterator<Item = &'static Encoding> {
+    let mut bucket = 0_usize;
+    let mut at = 0_u32;
+    for &(low, count) in isa.index {
+        bucket |= usize::try_from(bits(word, low, count)).unwrap_or(0).wrapping_shl(at);
+        at = at.wrapping_add(u32::from(count));
+    }
+    let start = isa.buckets.get(bucket).map_or(usize::MAX, |start| usize::from(*start));
+    // An index out of range ends the list.
+    let candidates = isa.candidates.get(start..).unwrap_or_default().iter();
+    candidates
+        .map_while(|candidate| isa.encodings.get(usize::from(*candidate)))
+        .filter(move |encoding| word & encoding.mask == encoding.value)
 }
 
 /// Returns the fields of an encoding.

@@ -36,18 +36,29 @@ pub struct Context<'a> {
     pub symbols: &'a [(u64, &'a str)],
     /// Parameters: byte ranges in constant bank 0, and names, in ascending order.
     pub parameters: &'a [(Range<u64>, &'a str)],
-    /// What a linker or loader inserts: addresses of instructions, and names of symbols, in ascending order.
-    pub relocations: &'a [(u64, &'a str)],
+    /// What a linker or loader inserts into instructions, by ascending address.
+    pub insertions: &'a [Insertion<'a>],
     /// Whether to print the scheduling code after each instruction.
     pub control: bool,
 }
 
+/// A number that a linker or loader inserts into an instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Insertion<'a> {
+    /// The address of the instruction.
+    pub address: u64,
+    /// The lowest bit of the number in the instruction word; `None` if it is not known.
+    pub lowest_bit: Option<u8>,
+    /// The expression whose value is inserted, as nvdisasm prints it: `32@lo(table)`.
+    pub text: &'a str,
+}
+
 impl<'a> Context<'a> {
-    /// Returns the symbols whose addresses are inserted into an instruction.
-    fn relocated(&self, address: u64) -> impl Iterator<Item = &'a str> + use<'a> {
-        let start = self.relocations.partition_point(|relocation| relocation.0 < address);
-        let rest = self.relocations.get(start..).unwrap_or_default();
-        rest.iter().take_while(move |relocation| relocation.0 == address).map(|relocation| relocation.1)
+    /// Returns what is inserted into an instruction.
+    fn inserted(&self, address: u64) -> impl Iterator<Item = &'a Insertion<'a>> + use<'a> {
+        let start = self.insertions.partition_point(|insertion| insertion.address < address);
+        let rest = self.insertions.get(start..).unwrap_or_default();
+        rest.iter().take_while(move |insertion| insertion.address == address)
     }
 }
 
@@ -86,6 +97,13 @@ impl Word {
 /// The column of mnemonics, as in cuobjdump; guards are right-aligned before it.
 const MNEMONIC_COLUMN: usize = 35;
 
+/// Returns the column of the mnemonic in a raw listing: cuobjdump shifts it where an address has more than four digits.
+fn raw_column(address: u64) -> usize {
+    // A digit more for every four bits above the lowest sixteen.
+    let above = address.wrapping_shr(16).checked_ilog2().map_or(0, |log| log.div_euclid(4).saturating_add(1));
+    MNEMONIC_COLUMN.saturating_add(above as usize)
+}
+
 /// The size of text chunks passed to a plain-text sink.
 const CHUNK: usize = 1 << 14;
 
@@ -118,6 +136,14 @@ impl<'a> Function<'a> {
             }
             _ => address,
         }
+    }
+
+    /// Returns the number at an address that is there before a linker inserts one: the addend of relocations whose records
+    /// have none.
+    pub fn addend(&self, address: u64, lowest_bit: u8) -> Option<i64> {
+        let start = usize::try_from(address.checked_sub(self.address)?).ok()?;
+        let word = self.isa.word(self.bytes.get(start..)?)?;
+        inserted_number(&Instruction::decode_before_linking(self.isa, word, lowest_bit)?, lowest_bit)
     }
 
     /// Returns the words that are not valid instructions.
@@ -186,9 +212,9 @@ impl<'a> Function<'a> {
                     0
                 }
             };
-            widest = widest.max(record.end_line(guard));
+            widest = widest.max(raw_column(address).saturating_add(record.end_line(guard)));
         }
-        MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2)
+        widest.saturating_add(2)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a line and the positions of its columns")]
@@ -205,9 +231,10 @@ impl<'a> Function<'a> {
         let used = match word {
             Word::Schedule(_) => 0,
             Word::Instruction(_) | Word::Unknown(_) => {
-                self.put_address(address, guard, sink);
+                let start = raw_column(address).saturating_sub(guard);
+                self.put_address(address, start, sink);
                 text(sink);
-                MNEMONIC_COLUMN.saturating_sub(guard).saturating_add(width)
+                start.saturating_add(width)
             }
         };
         spaces(column.saturating_sub(used), sink);
@@ -217,7 +244,7 @@ impl<'a> Function<'a> {
 
     /// Prints an annotated listing: labels at branch targets, names of parameters and of relocated symbols.
     pub fn annotated<S: TokenSink + ?Sized>(&self, context: &Context<'_>, sink: &mut S) {
-        let targets = self.targets_but(|address| context.relocated(address).next().is_some());
+        let targets = self.targets_but(|address| context.inserted(address).next().is_some());
         let mut codes: [Option<Code>; 32] = [None; 32];
         for (index, (address, word)) in self.words().enumerate() {
             self.source(address, sink);
@@ -234,15 +261,24 @@ impl<'a> Function<'a> {
                     }
                     continue;
                 }
-                Word::Instruction(instruction) => {
-                    self.put_address(address, guard_width(&instruction), sink);
-                    print::instruction(&instruction, address, sink);
+                Word::Instruction(linked) => {
+                    let mut bits = context.inserted(address).filter_map(|insertion| insertion.lowest_bit);
+                    let instruction = bits
+                        .find_map(|bit| Instruction::decode_before_linking(self.isa, linked.word, bit))
+                        .unwrap_or(linked);
+                    let guard = guard_width(&instruction);
+                    self.put_address(address, MNEMONIC_COLUMN.saturating_sub(guard), sink);
+                    let symbol = |bit| {
+                        let mut found = context.inserted(address);
+                        found.find(|insertion| insertion.lowest_bit == Some(bit)).map(|found| found.text)
+                    };
+                    print::with_symbols(&instruction, address, symbol, sink);
                     sink.put(TokenKind::Punctuation, ";");
                     let code = codes.get(slot).copied().flatten().filter(|_| context.control);
                     notes(&instruction, address, code, context, sink);
                 }
                 Word::Unknown(bits) => {
-                    self.put_address(address, 0, sink);
+                    self.put_address(address, MNEMONIC_COLUMN, sink);
                     unknown(bits, sink);
                 }
             }
@@ -271,8 +307,8 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Prints `/*0008*/`, and spaces up to the start of the guard.
-    fn put_address<S: TokenSink + ?Sized>(&self, address: u64, guard: usize, sink: &mut S) {
+    /// Prints `/*0008*/`, and spaces up to the column where the guard or the mnemonic starts.
+    fn put_address<S: TokenSink + ?Sized>(&self, address: u64, start: usize, sink: &mut S) {
         let mut text = ShortText::new();
         text.push(b'/');
         text.push(b'*');
@@ -286,7 +322,7 @@ impl<'a> Function<'a> {
             link: Some(Link::Definition(address)),
         });
         let used = text.as_str().len().saturating_add(8);
-        spaces(MNEMONIC_COLUMN.saturating_sub(used).saturating_sub(guard), sink);
+        spaces(start.saturating_sub(used), sink);
     }
 
     fn word_comment<S: TokenSink + ?Sized>(&self, word: u128, sink: &mut S) {
@@ -311,6 +347,14 @@ pub fn instruction_target(instruction: &Instruction, address: u64) -> Option<u64
     let target = |kind| matches!(kind, Kind::Relative | Kind::Absolute);
     let operand = instruction.operands().find(|operand| target(operand.kind))?;
     Some(print::target(instruction, operand, address).cast_unsigned())
+}
+
+/// Returns the number that an instruction has where a linker inserts one.
+fn inserted_number(instruction: &Instruction, lowest_bit: u8) -> Option<i64> {
+    let mut operands = instruction.operands();
+    let operand = operands.find(|operand| print::inserted_bit(instruction, operand) == Some(lowest_bit))?;
+    let is_constant = matches!(operand.kind, Kind::Constant | Kind::ConstantSpaced);
+    Some(instruction.number(if is_constant { operand.offset } else { operand.value }))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "splits the word in halves")]
@@ -376,7 +420,8 @@ fn label_name(address: u64) -> ShortText {
     text
 }
 
-/// Prints the comment after an instruction: the target's name or relocated symbols, parameters, scheduling code.
+/// Prints the comment after an instruction: the target's name, inserted symbols that no operand shows, parameters, scheduling
+/// code.
 fn notes<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     address: u64,
@@ -385,14 +430,17 @@ fn notes<S: TokenSink + ?Sized>(
     sink: &mut S,
 ) {
     let mut separator = "  // ";
-    for symbol in context.relocated(address) {
+    let is_printed = |insertion: &Insertion<'_>| {
+        insertion.lowest_bit.is_some_and(|bit| inserted_number(instruction, bit).is_some())
+    };
+    for insertion in context.inserted(address).filter(|insertion| !is_printed(insertion)) {
         sink.put(TokenKind::Comment, separator);
         separator = ", ";
-        sink.put(TokenKind::Comment, symbol);
+        sink.put(TokenKind::Comment, insertion.text);
     }
     // Before it is relocated, the target of a branch means nothing.
     let target = instruction_target(instruction, address);
-    if let Some(target) = target.filter(|_| context.relocated(address).next().is_none()) {
+    if let Some(target) = target.filter(|_| context.inserted(address).next().is_none()) {
         sink.put(TokenKind::Comment, separator);
         separator = ", ";
         let found = context.symbols.binary_search_by_key(&target, |symbol| symbol.0).ok();
@@ -404,6 +452,10 @@ fn notes<S: TokenSink + ?Sized>(
     for operand in
         instruction.operands().filter(|operand| matches!(operand.kind, Kind::Constant | Kind::ConstantSpaced))
     {
+        let bit = print::inserted_bit(instruction, operand);
+        if context.inserted(address).any(|insertion| bit.is_some() && insertion.lowest_bit == bit) {
+            continue;
+        }
         let Ok(offset) = u64::try_from(instruction.number(operand.offset)) else { continue };
         let parameter = context.parameters.iter().find(|parameter| parameter.0.contains(&offset));
         if let (0, Some((range, name))) = (instruction.number(operand.bank), parameter) {

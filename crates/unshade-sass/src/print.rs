@@ -14,6 +14,17 @@ use crate::table::{Kind, NONE, Operand, Piece};
 
 /// Prints the instruction at an address, without a semicolon.
 pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
+    with_symbols(instruction, address, |_| None, sink);
+}
+
+/// Prints an instruction with symbols in place of the numbers that a linker inserts. `symbol` returns the text in place of
+/// the number whose lowest bit is the given one.
+pub(crate) fn with_symbols<'s, S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    address: u64,
+    symbol: impl Fn(u8) -> Option<&'s str>,
+    sink: &mut S,
+) {
     for piece in slice(instruction.isa.pieces, instruction.encoding.pieces) {
         match *piece {
             Piece::Mnemonic(text) => sink.put(TokenKind::Keyword, instruction.isa.text(text)),
@@ -25,12 +36,65 @@ pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u6
                 }
             }
             Piece::Operand(index) => {
-                if let Some(part) = instruction.isa.operands.get(usize::from(index)) {
-                    operand(instruction, part, address, sink);
+                let Some(part) = instruction.isa.operands.get(usize::from(index)) else { continue };
+                match inserted_bit(instruction, part).and_then(&symbol) {
+                    Some(text) => inserted(instruction, part, text, sink),
+                    None => operand(instruction, part, address, sink),
                 }
             }
         }
     }
+}
+
+/// Returns the lowest bit of the number that a linker can insert into an operand.
+pub(crate) fn inserted_bit(instruction: &Instruction, operand: &Operand) -> Option<u8> {
+    let part = match operand.kind {
+        Kind::Integer | Kind::Relative | Kind::Absolute => operand.value,
+        Kind::Constant | Kind::ConstantSpaced => operand.offset,
+        _ => return None,
+    };
+    instruction.field(part).map(|field| field.ranges[0].0)
+}
+
+/// Prints an operand with a symbol in place of its number.
+fn inserted<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, text: &str, sink: &mut S) {
+    match operand.kind {
+        Kind::Constant | Kind::ConstantSpaced => signed(instruction, operand, sink, |sink| {
+            sink.put(TokenKind::Punctuation, "c[");
+            sink.put(TokenKind::Variable, text);
+            sink.put(TokenKind::Punctuation, "]");
+        }),
+        Kind::Relative | Kind::Absolute => sink.put(TokenKind::Function, text),
+        _ => {
+            sink.put(TokenKind::Variable, text);
+            suffixes(instruction, operand, sink);
+        }
+    }
+}
+
+/// Returns the length and the addend of the expression in place of an inserted number that a text starts with:
+/// `32@lo((table + 0x10))`.
+pub(crate) fn inserted_expression(text: &str) -> Option<(usize, i64)> {
+    const STARTS: [&str; 4] = ["`(", "32@lo(", "32@hi(", "fun@fdesc("];
+    let start = STARTS.into_iter().find(|start| text.starts_with(start))?.len();
+    let mut depth = 1_u32;
+    let last = text.get(start..)?.find(|character| {
+        match character {
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let end = start.saturating_add(last).saturating_add(1);
+    let addend = text.get(..end)?.trim_end_matches(')').rsplit_once(" + ").map(|parts| parts.1);
+    Some((end, addend.and_then(signed_hex).unwrap_or(0)))
+}
+
+fn signed_hex(text: &str) -> Option<i64> {
+    let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
+    let value = i64::from_str_radix(digits.strip_prefix("0x")?, 16).ok()?;
+    Some(if negative { value.wrapping_neg() } else { value })
 }
 
 /// Returns the spelling of the value that a modifier field selects.

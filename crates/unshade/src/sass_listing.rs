@@ -12,10 +12,11 @@ use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::fatbin::{Entry, EntryKind, Flags};
 use unshade_nv::function::{Function, FunctionKind};
-use unshade_nv::relocation::Relocation;
+use unshade_nv::link;
+use unshade_nv::relocation::RelocationType;
 use unshade_nv::symbol::Symbol;
 use unshade_sass::isa;
-use unshade_sass::listing::{self, Context};
+use unshade_sass::listing::{self, Context, Insertion};
 use unshade_sass::table::Isa;
 
 /// How a listing is printed.
@@ -85,17 +86,19 @@ fn print_section<S: TokenSink>(
     } else {
         let names = symbols(inside);
         let parameters = parameters(cubin, inside);
-        let relocations = relocations(cubin, section, inside);
+        let relocations = relocations(cubin, section, inside, &function);
         let symbols: Vec<(u64, &str)> =
             names.iter().map(|(address, name)| (*address, name.as_str())).collect();
         let parameters: Vec<(Range<u64>, &str)> =
             parameters.iter().map(|(range, name)| (range.clone(), name.as_str())).collect();
-        let relocations: Vec<(u64, &str)> =
-            relocations.iter().map(|(address, name)| (*address, name.as_str())).collect();
+        let insertions: Vec<Insertion<'_>> = relocations
+            .iter()
+            .map(|(address, lowest_bit, text)| Insertion { address: *address, lowest_bit: *lowest_bit, text })
+            .collect();
         let context = Context {
             symbols: &symbols,
             parameters: &parameters,
-            relocations: &relocations,
+            insertions: &insertions,
             control: options.control,
         };
         sink.put(
@@ -118,41 +121,58 @@ fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
     symbols
 }
 
-/// Returns what relocations insert into the instructions of a section, by address: `free`, `lo(table+0x10)`. Targets within
-/// the section are final, so their relocations are left out.
-fn relocations(cubin: &Cubin<'_>, section: &Section<'_>, inside: &[&Function<'_>]) -> Vec<(u64, String)> {
+/// Returns what relocations insert into the instructions of a section: address, lowest bit and text, by address. Targets
+/// within the section are final, so their relocations are left out.
+fn relocations(
+    cubin: &Cubin<'_>,
+    section: &Section<'_>,
+    inside: &[&Function<'_>],
+    code: &listing::Function<'_>,
+) -> Vec<(u64, Option<u8>, String)> {
     let outer = inside.iter().find(|function| function.kind != FunctionKind::Inner);
     let all = outer.into_iter().flat_map(|function| function.relocations(cubin));
     let of_code = all.filter(|(of, _)| *of == section.index);
-    let mut found: Vec<(u64, String)> = of_code
+    let mut found: Vec<(u64, Option<u8>, String)> = of_code
         .filter_map(|(_, relocation)| {
             let symbol = cubin.elf().symbol(relocation.symbol)?;
             let is_final = u32::from(symbol.section) == section.index;
-            (!is_final).then(|| (relocation.offset, relocated_text(cubin, &relocation, &symbol)))
+            let bit = link::field(relocation.kind).and_then(|field| u8::try_from(field.lowest_bit()).ok());
+            let addend = if relocation.addend == 0 {
+                bit.and_then(|bit| code.addend(relocation.offset, bit)).unwrap_or(0)
+            } else {
+                relocation.addend
+            };
+            let text = || relocated_text(cubin, relocation.kind, &symbol, addend);
+            (!is_final).then(|| (relocation.offset, bit, text()))
         })
         .collect();
     found.sort();
     found
 }
 
-/// Returns the name of a relocation's symbol with its addend and the part of the address. A symbol of a section has the
-/// section's name.
-fn relocated_text(cubin: &Cubin<'_>, relocation: &Relocation, symbol: &Symbol<'_>) -> String {
-    let mut name = Escaped(symbol.name).to_string();
+/// Returns what a relocation inserts, as nvdisasm prints it: `` `(free) ``, `32@lo(table)`, `32@hi(fun@fdesc(free))`. A
+/// symbol of a section has the section's name.
+fn relocated_text(cubin: &Cubin<'_>, kind: RelocationType, symbol: &Symbol<'_>, addend: i64) -> String {
+    let mut text = Escaped(symbol.name).to_string();
     if symbol.name.is_empty()
         && let Ok(section) = cubin.elf().section(u32::from(symbol.section))
     {
-        name = Escaped(section.name).to_string();
+        text = Escaped(section.name).to_string();
     }
-    if relocation.addend != 0 {
-        let sign = if relocation.addend < 0 { '-' } else { '+' };
-        name.push_str(&format!("{sign}{:#x}", relocation.addend.unsigned_abs()));
+    if addend != 0 {
+        let sign = if addend < 0 { "-" } else { "" };
+        text = format!("({text} + {sign}{:#x})", addend.unsigned_abs());
     }
-    let kind = relocation.kind.to_string();
+    let kind = kind.to_string();
+    let is_descriptor = kind.contains("_FUNC_DESC");
+    if is_descriptor {
+        text = format!("fun@fdesc({text})");
+    }
     match () {
-        () if kind.contains("_LO_") => format!("lo({name})"),
-        () if kind.contains("_HI_") => format!("hi({name})"),
-        () => name,
+        () if kind.contains("_LO_") => format!("32@lo({text})"),
+        () if kind.contains("_HI_") => format!("32@hi({text})"),
+        () if is_descriptor => text,
+        () => format!("`({text})"),
     }
 }
 

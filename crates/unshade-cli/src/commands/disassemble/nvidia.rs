@@ -82,7 +82,9 @@ pub(super) fn program(
             Unit::Ptx(_) | Unit::Unread => (0, 0, String::new()),
         };
         if functions > 0 || selection.is_everything() {
-            texts.push((heading, functions, arch, text));
+            // As in cuobjdump, a cubin without code has a header and nothing else.
+            let has_header = has_headings && !text.is_empty();
+            texts.push((heading, functions.max(usize::from(has_header)), arch, text));
         }
     });
     report_unknown_chips(unknown, diagnostics);

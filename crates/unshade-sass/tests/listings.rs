@@ -1,0 +1,89 @@
+//! Listings of functions: columns as in cuobjdump 11.2, and symbols that a linker inserts.
+
+use unshade_sass::listing::{Context, Function, Insertion};
+use unshade_sass::{Instruction, assemble, isa};
+
+fn function(words: &[u64], address: u64) -> (Vec<u8>, u64) {
+    (words.iter().flat_map(|word| word.to_le_bytes()).collect(), address)
+}
+
+/// cuobjdump shifts the text where an address has five digits, and the words follow the longest line.
+#[test]
+fn columns_move_where_addresses_have_five_digits() {
+    let words = [0x8580_0000_0040_3c02, 0x7400_0000_0223_c016, 0x0800_0000_0000_0000, 0x1800_0000_001c_003c];
+    let (bytes, address) = function(&words, 0xfff0);
+    let isa = isa::by_architecture(35).unwrap();
+    let function = Function { name: "f", isa, bytes: &bytes, address, file_offset: 0 };
+    let mut text = String::new();
+    function.raw(&mut text);
+    assert_eq!(
+        text,
+        "        /*fff0*/               @P0 NOP.S;                /* 0x8580000000403c02 */
+        /*fff8*/              @!P0 MOV32I R5, 0x4;       /* 0x740000000223c016 */
+                                                         /* 0x0800000000000000 */
+        /*10008*/                   EXIT;                /* 0x18000000001c003c */
+"
+    );
+}
+
+#[test]
+fn operands_show_inserted_symbols() {
+    // A call, both halves of an address, a constant, a texture, and an insertion that no operand shows.
+    let words = [
+        0x0800_0000_0000_0000,
+        0x1100_0000_001c_0100,
+        0x7400_0000_001f_c00a,
+        0x7400_0000_081f_c00e,
+        0x64c0_3c00_021c_005e,
+        0x7000_0086_7f9c_100e,
+        0x1800_0000_001c_003c,
+    ];
+    let (bytes, address) = function(&words, 0);
+    let isa = isa::by_architecture(35).unwrap();
+    let function = Function { name: "f", isa, bytes: &bytes, address, file_offset: 0 };
+    let insertions = [
+        (0x08, Some(23), "`(callee)"),
+        (0x10, Some(23), "32@lo(fun@fdesc(callee))"),
+        (0x18, Some(23), "32@hi((table + 0x10))"),
+        (0x20, Some(23), "`((table + 0x10))"),
+        (0x28, Some(45), "`(image)"),
+        (0x30, None, "`(slot)"),
+    ];
+    let insertions = insertions.map(|(address, lowest_bit, text)| Insertion { address, lowest_bit, text });
+    let context = Context { symbols: &[(0, "f")], insertions: &insertions, ..Context::default() };
+    let mut text = String::new();
+    function.annotated(&context, &mut text);
+    assert_eq!(
+        text,
+        "f:
+        /*0008*/                   JCAL `(callee);
+        /*0010*/                   MOV32I R2, 32@lo(fun@fdesc(callee));
+        /*0018*/                   MOV32I R3, 32@hi((table + 0x10));
+        /*0020*/                   MOV R23, c[`((table + 0x10))];
+        /*0028*/                   TLD.LZ.P R3, R4, `(image), 2D, 0x1;
+        /*0030*/                   EXIT;  // `(slot)
+"
+    );
+    // Before a linker inserts numbers, only addends are there.
+    let assembled = assemble::listing(isa, &text).unwrap();
+    let assembled: Vec<u128> = assembled.iter().map(|line| line.word).collect();
+    assert_eq!(assembled[1..5], words[2..6].iter().map(|word| u128::from(*word)).collect::<Vec<u128>>());
+}
+
+/// With an offset of zero, a texture instruction is a load: linked code can't mean the texture.
+#[test]
+fn inserted_numbers_choose_the_encoding() {
+    let (isa, word) = (isa::by_architecture(35).unwrap(), 0x7000_0086_7f9c_100e);
+    assert_eq!(Instruction::decode(isa, word).unwrap().text(0), "LDG.E.CG.U8.P R3, [R4]");
+    let texture = Instruction::decode_before_linking(isa, word, 45).unwrap();
+    assert_eq!(texture.text(0), "TLD.LZ.P R3, R4, 0x0, 2D, 0x1");
+    assert!(Instruction::decode_before_linking(isa, word, 23).is_none());
+}
+
+#[test]
+fn unfinished_symbols_are_rejected() {
+    let isa = isa::by_architecture(35).unwrap();
+    for text in ["MOV32I R2, 32@lo(table", "MOV32I R2, 32@lo", "JCAL `", "JCAL `(a(b)"] {
+        assert!(assemble::instruction(isa, text, 0, 0).is_err(), "{text}");
+    }
+}
