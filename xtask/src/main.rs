@@ -16,6 +16,7 @@ mod fuzz;
 mod learn;
 mod licences;
 mod loader_files;
+mod nvdisasm;
 mod package;
 mod package_files;
 mod protocol;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use isa_gen::Isa;
 
 use super::row::{Choice, Float, FloatKind, Number, Row, SignBit};
-use super::text::{Attribute, Class, Text};
+use super::text::{Attribute, Class};
 
 /// Usual names of operands by their lowest bit, in instructions of 128 bits.
 const SLOTS: [(u32, &str); 8] =
@@ -218,9 +218,4 @@ fn runs(bits: impl IntoIterator<Item = u32>) -> Vec<(u32, u32)> {
         }
     }
     runs
-}
-
-/// Returns the mnemonic of a text for headings.
-pub(super) fn heading(text: &Text) -> &str {
-    &text.mnemonic
 }

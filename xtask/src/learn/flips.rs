@@ -16,6 +16,7 @@ use anyhow::Result;
 use super::questions::Line;
 use super::row::{Choice, Float, FloatKind, Hidden, Row, float_of, number_in, with_number};
 use super::text::{Attribute, Attributes, Class, Text};
+use crate::nvdisasm::Answer;
 
 /// Maximum number of times that flips show more.
 const MAX_STEPS: usize = 8;
@@ -65,7 +66,7 @@ impl<'a> Learner<'a> {
     fn read(&mut self, words: &[u128]) -> Result<Vec<Option<Reading>>> {
         self.words += words.len();
         let answers = self.line.read(words)?;
-        let reading = |answer: super::oracle::Answer| {
+        let reading = |answer: Answer| {
             let text = Text::parse(&answer.text?);
             Some(Reading { text, address: answer.address })
         };
@@ -275,8 +276,11 @@ impl<'a> Learner<'a> {
         let flip = |bits: &[u32]| bits.iter().fold(row.base, |word, bit| word ^ 1 << bit);
         let single: Vec<u128> = bits.iter().map(|bit| flip(&[*bit])).collect();
         let single = self.read(&single)?;
+        let before = row.text.attributes();
+        let single: Vec<Option<Change>> =
+            single.into_iter().map(|found| Some(Change::new(&before, &found?.text))).collect();
         // Two bits that change nothing are not expected to change something together.
-        let is_same = |place: usize| single[place].as_ref().is_some_and(|found| found.text == row.text);
+        let is_same = |place: usize| single[place].as_ref().is_some_and(|one| one.attributes.is_empty());
         let pairs = (0..bits.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
         let pairs: Vec<(usize, usize)> =
             pairs.filter(|&(first, second)| !(is_same(first) && is_same(second))).collect();
@@ -286,10 +290,11 @@ impl<'a> Learner<'a> {
         let mut group: Vec<usize> = (0..bits.len()).collect();
         for (&(first, second), found) in pairs.iter().zip(&both) {
             let expected = match (&single[first], &single[second]) {
-                (Some(one), Some(other)) => combined(&row.text, &one.text, &other.text),
+                (Some(one), Some(other)) => combined(&row.text, one, other),
                 _ => None,
             };
-            if expected != found.as_ref().map(|found| found.text.attributes()) {
+            let found = found.as_ref().map(|found| changes(&before, &found.text.attributes()));
+            if expected != found {
                 let (old, new) = (group[first], group[second]);
                 group.iter_mut().filter(|group| **group == old).for_each(|group| *group = new);
             }
@@ -335,17 +340,13 @@ impl<'a> Learner<'a> {
         });
         let values: Vec<(Attribute, bool)> =
             row.numbers.keys().flat_map(|attribute| [(*attribute, false), (*attribute, true)]).collect();
-        let words: Vec<u128> = values
-            .iter()
-            .map(|(attribute, is_ones)| {
-                let bits: Vec<u32> = row.numbers[attribute].weights.keys().copied().collect();
-                with_number(plain, &bits, if *is_ones { u128::MAX } else { 0 })
-            })
-            .collect();
-        let readings = self.read(&words)?;
-        let [Some(Reading { text: base, .. })] = self.read(&[plain])?.try_into().unwrap_or([None]) else {
-            return Ok(());
-        };
+        let special = values.iter().map(|(attribute, is_ones)| {
+            let bits: Vec<u32> = row.numbers[attribute].weights.keys().copied().collect();
+            with_number(plain, &bits, if *is_ones { u128::MAX } else { 0 })
+        });
+        let words: Vec<u128> = [plain].into_iter().chain(special).collect();
+        let mut readings = self.read(&words)?.into_iter();
+        let Some(Some(Reading { text: base, .. })) = readings.next() else { return Ok(()) };
         for ((attribute, is_ones), reading) in values.into_iter().zip(readings) {
             let what = if is_ones { "ones" } else { "zero" };
             let Some(Reading { text, .. }) = reading else {
@@ -399,24 +400,32 @@ fn changes(before: &Attributes, after: &Attributes) -> Attributes {
     new.map(|(name, value)| (*name, value.clone())).chain(gone.map(|name| (*name, String::new()))).collect()
 }
 
-/// Returns the attributes of a text with two independent changes; `None` if these concern the same attribute.
-fn combined(base: &Text, one: &Text, other: &Text) -> Option<Attributes> {
-    let before = base.attributes();
-    let first = changes(&before, &one.attributes());
-    let second = changes(&before, &other.attributes());
-    let is_shared = |name: &&Attribute| **name != Attribute::Suffixes && second.contains_key(*name);
-    if first.keys().any(|name| is_shared(&name)) {
+/// What a flip changes in a text.
+struct Change {
+    attributes: Attributes,
+    /// The suffixes after it.
+    suffixes: Vec<String>,
+}
+
+impl Change {
+    /// Returns the change from a text with some attributes.
+    fn new(before: &Attributes, after: &Text) -> Self {
+        Self { attributes: changes(before, &after.attributes()), suffixes: after.suffixes.clone() }
+    }
+}
+
+/// Returns what two independent changes of a text change together; `None` if these concern the same attribute.
+fn combined(base: &Text, one: &Change, other: &Change) -> Option<Attributes> {
+    let is_shared = |name: &Attribute| *name != Attribute::Suffixes && other.attributes.contains_key(name);
+    if one.attributes.keys().any(is_shared) {
         return None;
     }
-    let mut all = before;
-    for (name, value) in first.iter().chain(&second) {
-        all.insert(*name, value.clone());
+    let mut all: Attributes =
+        one.attributes.iter().chain(&other.attributes).map(|(name, value)| (*name, value.clone())).collect();
+    let suffixes = merged(&base.suffixes, &one.suffixes, &other.suffixes)?;
+    if suffixes != base.suffixes {
+        all.insert(Attribute::Suffixes, suffixes.concat());
     }
-    all.insert(Attribute::Suffixes, merged(&base.suffixes, &one.suffixes, &other.suffixes)?.concat());
-    // What is gone has no value.
-    let gone =
-        |name: &Attribute| !one.attributes().contains_key(name) || !other.attributes().contains_key(name);
-    all.retain(|name, value| !value.is_empty() || !gone(name));
     Some(all)
 }
 
@@ -484,9 +493,11 @@ mod tests {
     #[test]
     fn changes_of_different_attributes_are_independent() {
         let base = Text::parse("FADD.RM R1, R2, R3");
-        let both = combined(&base, &Text::parse("FADD.RM R1, -R2, R3"), &Text::parse("FADD R1, R2, R3"));
-        assert_eq!(both, Some(Text::parse("FADD R1, -R2, R3").attributes()));
-        let other = combined(&base, &Text::parse("FADD.RM R4, R2, R3"), &Text::parse("FADD.RM R5, R2, R3"));
+        let before = base.attributes();
+        let change = |text: &str| Change::new(&before, &Text::parse(text));
+        let both = combined(&base, &change("FADD.RM R1, -R2, R3"), &change("FADD R1, R2, R3"));
+        assert_eq!(both, Some(change("FADD R1, -R2, R3").attributes));
+        let other = combined(&base, &change("FADD.RM R4, R2, R3"), &change("FADD.RM R5, R2, R3"));
         assert_eq!(other, None);
     }
 }

@@ -7,7 +7,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`oracle`] | the texts of words, as nvdisasm prints them |
 //! | [`questions`] | one run of nvdisasm for the questions of all learners |
 //! | [`text`] | the structure of a text |
 //! | [`flips`] | the learner |
@@ -16,7 +15,6 @@
 
 mod draft;
 mod flips;
-mod oracle;
 mod questions;
 mod row;
 #[cfg(test)]
@@ -33,11 +31,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use flate2::read::GzDecoder;
 
+use crate::nvdisasm::{self, Answer, Oracle};
 use crate::{codegen, sh};
 use flips::Learner;
-use oracle::{Answer, Oracle};
 use row::{Row, is_same};
 use text::Text;
+use unshade_tests::mutate::Random;
 
 /// Maximum number of example words per opcode, and of each shape.
 const EXAMPLES: (usize, usize) = (64, 4);
@@ -75,7 +74,6 @@ fn parse_word(text: &str) -> Result<u128, std::num::ParseIntError> {
 }
 
 /// How the words of a family are built.
-#[derive(Clone)]
 struct Format {
     is_wide: bool,
     /// The bits of the opcode, whose values separate learners.
@@ -99,8 +97,7 @@ impl Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let program = args.nvdisasm.clone().or_else(|| sh::env_path("UNSHADE_NVDISASM"));
-    let program = program.or_else(|| sh::find("nvdisasm")).context("nvdisasm is not installed")?;
+    let program = args.nvdisasm.clone().or_else(nvdisasm::find).context("nvdisasm is not installed")?;
     let mut lists = args.words.clone();
     if lists.is_empty() {
         let corpus = sh::env_path("UNSHADE_CORPUS").context("neither --words nor UNSHADE_CORPUS is given")?;
@@ -118,12 +115,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if words.is_empty() {
         bail!("the lists have no such word");
     }
-    let oracle = Oracle::new(program, args.chip);
+    let oracle = Oracle::new(program, args.chip)?;
     let isa = codegen::load(sh::root())?;
     let mut drafts = String::new();
     let mut totals = [Count::default(), Count::default()];
     for opcode in learn(&|words| oracle.read(words), &format, &words, args.mutants)? {
-        let mnemonic = opcode.rows.first().map_or("?", |row| draft::heading(&row.text));
+        let mnemonic = opcode.rows.first().map_or("?", |row| row.text.mnemonic.as_str());
         let [listed, mutated] = &opcode.counts;
         let line = format!(
             "{:#05x} {mnemonic}: {} rows{}, words {listed}, mutants {mutated}",
@@ -240,16 +237,10 @@ fn examples(words: &[u128], answers: &[Answer]) -> Vec<u128> {
 /// Flips one to three bits of words, but none of the opcode.
 fn mutants_of(words: &[u128], count: usize, format: &Format) -> Vec<u128> {
     let bits: Vec<u32> = format.bits.clone().filter(|bit| !format.opcode.contains(bit)).collect();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 33) as usize % limit
-    };
+    let mut random = Random::new(1);
     let mutant = |_| {
-        let word = words[next(words.len())];
-        (0..=next(3)).fold(word, |word, _| word ^ 1 << bits[next(bits.len())])
+        let word = words[random.below(words.len())];
+        (0..=random.below(3)).fold(word, |word, _| word ^ 1 << bits[random.below(bits.len())])
     };
     (0..count).map(mutant).collect()
 }

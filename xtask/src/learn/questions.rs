@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 
-use super::oracle::Answer;
+use crate::nvdisasm::Answer;
 
 /// Maximum number of learners at a time.
 const LEARNERS: usize = 512;

@@ -148,7 +148,7 @@ impl Row {
             let Attribute::Value(operand, value) = hidden.attribute else { continue };
             if hidden.is_operand {
                 if text.operands.get(operand).is_some_and(|operand| !operand.signs.contains('!')) {
-                    text.remove(operand);
+                    text.operands.remove(operand);
                 }
             } else if let Some(operand) = text.operands.get_mut(operand) {
                 operand.remove_value(value);

@@ -2,8 +2,8 @@
 
 use unshade_sass::{Instruction, isa};
 
-use super::oracle::Answer;
 use super::{Format, learn};
+use crate::nvdisasm::Answer;
 
 /// Reads words with the tables of sm_35.
 fn read(words: &[u128]) -> anyhow::Result<Vec<Answer>> {
@@ -23,7 +23,7 @@ fn learned(words: &[u128]) -> Vec<(String, super::Count, super::Count)> {
     opcodes
         .iter()
         .map(|opcode| {
-            let name = opcode.rows.first().map_or("", |row| super::draft::heading(&row.text)).to_owned();
+            let name = opcode.rows.first().map_or("", |row| row.text.mnemonic.as_str()).to_owned();
             (name, opcode.counts[0], opcode.counts[1])
         })
         .collect()

@@ -195,13 +195,6 @@ impl Text {
             _ => {}
         }
     }
-
-    /// Removes an operand.
-    pub(super) fn remove(&mut self, operand: usize) {
-        if operand < self.operands.len() {
-            self.operands.remove(operand);
-        }
-    }
 }
 
 /// The signs of operands, in the order in which they are printed.

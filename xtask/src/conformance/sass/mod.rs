@@ -60,7 +60,7 @@ pub(super) fn run(sample: Option<usize>) -> Result<()> {
 
 /// Compares flips of `sample` words, and the words of a search in proportion, with nvdisasm 11.2.
 fn sm_35_oracle(corpus: &Path, sample: usize) -> Result<u64> {
-    let Some(oracle) = oracle::Oracle::find() else {
+    let Some(oracle) = oracle::Oracle::find()? else {
         println!("flips and search: skipped, nvdisasm is not installed");
         return Ok(0);
     };

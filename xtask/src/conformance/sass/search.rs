@@ -19,6 +19,7 @@ use unshade::sass::{Instruction, isa};
 
 use super::oracle::{Comparison, Oracle, is_scheduling};
 use super::words::ListedWord;
+use crate::conformance::sleigh::mixed;
 
 /// The bits that select a list of encodings in `sm_35.isa`.
 const OPCODE: u64 = 0xffc0_0000_0000_0003;
@@ -157,13 +158,8 @@ fn made(isa: &'static Isa, encoding: &'static Encoding, mut choose: impl FnMut(u
     let mut values: Vec<u64> = Vec::new();
     for field in fields(isa, encoding) {
         values.push(match isa.text(field.slot) {
-            "guard" => {
-                if field.width == 1 {
-                    0
-                } else {
-                    7
-                }
-            }
+            "guard" if field.width == 1 => 0,
+            "guard" => 7,
             _ => choose(field.width),
         });
     }
@@ -209,9 +205,7 @@ struct Random(u64);
 impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+        mixed(self.0)
     }
 
     /// Returns a number of so many bits.

@@ -12,44 +12,88 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
 
+use crate::sh;
+
 /// Minimum and maximum number of words in a run: to start nvdisasm takes as long as to read a few thousand.
 const BATCH: (usize, usize) = (4_000, 20_000);
 
-/// NOP in 64 bits, and in 128 bits with neutral scheduling information.
-const NOP: [u128; 2] = [0x50b0_0000_0007_0f00, 0x000f_c000_0000_0000_0000_0000_0000_7918];
+/// How instructions follow each other in code.
+struct Layout {
+    /// The first chip that has it.
+    from: u32,
+    word_bytes: usize,
+    /// The number of instructions in a bundle.
+    instructions: usize,
+    /// The neutral scheduling word before each bundle.
+    scheduling: Option<u128>,
+    /// An instruction that is valid anywhere; one of 128 bits has neutral scheduling information.
+    nop: u128,
+}
 
-/// The neutral scheduling word before three instructions of 64 bits.
-const SCHEDULING: u64 = 0x001f_fc00_ffe0_07ff;
+/// All layouts, the newest first.
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        from: 70,
+        word_bytes: 16,
+        instructions: 1,
+        scheduling: None,
+        nop: 0x000f_c000_0000_0000_0000_0000_0000_7918,
+    },
+    Layout {
+        from: 50,
+        word_bytes: 8,
+        instructions: 3,
+        scheduling: Some(0x001f_fc00_ffe0_07ff),
+        nop: 0x50b0_0000_0007_0f00,
+    },
+    Layout {
+        from: 32,
+        word_bytes: 8,
+        instructions: 7,
+        scheduling: Some(0x0800_0000_0000_0000),
+        nop: 0x8580_0000_001c_3c02,
+    },
+];
 
 /// The text of a word and the address it was read at. An invalid word has no text.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
-    pub text: Option<String>,
-    pub address: u64,
+pub(crate) struct Answer {
+    pub(crate) text: Option<String>,
+    pub(crate) address: u64,
+}
+
+/// Returns the nvdisasm of `UNSHADE_NVDISASM`, or the one on PATH.
+pub(crate) fn find() -> Option<PathBuf> {
+    sh::env_path("UNSHADE_NVDISASM").or_else(|| sh::find("nvdisasm"))
 }
 
 /// nvdisasm for one chip.
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     program: PathBuf,
     chip: String,
-    is_wide: bool,
+    layout: &'static Layout,
 }
 
 impl Oracle {
     /// Creates the oracle for a chip: 80 for `sm_80`.
-    pub(super) fn new(program: PathBuf, chip: u32) -> Self {
-        Self { program, chip: format!("SM{chip}"), is_wide: chip >= 70 }
+    ///
+    /// # Errors
+    ///
+    /// If the layout of its code is not known.
+    pub(crate) fn new(program: PathBuf, chip: u32) -> Result<Self> {
+        let layout = LAYOUTS.iter().find(|layout| layout.from <= chip);
+        let layout = layout.with_context(|| format!("the code of sm_{chip} is not known"))?;
+        Ok(Self { program, chip: format!("SM{chip}"), layout })
     }
 
     /// Reads words.
-    pub(super) fn read(&self, words: &[u128]) -> Result<Vec<Answer>> {
+    pub(crate) fn read(&self, words: &[u128]) -> Result<Vec<Answer>> {
         let size = words.len().div_ceil(rayon::current_num_threads()).clamp(BATCH.0, BATCH.1);
         let batches: Result<Vec<_>> = words.par_chunks(size).map(|batch| self.read_batch(batch)).collect();
         Ok(batches?.into_iter().flatten().collect())
     }
 
     fn read_batch(&self, words: &[u128]) -> Result<Vec<Answer>> {
-        let nop = NOP[usize::from(self.is_wide)];
         let mut left = words.to_vec();
         let mut is_valid = vec![true; words.len()];
         loop {
@@ -60,7 +104,7 @@ impl Oracle {
                 .collect();
             if !bad.is_empty() {
                 for index in bad {
-                    left[index] = nop;
+                    left[index] = self.layout.nop;
                     is_valid[index] = false;
                 }
                 continue;
@@ -101,36 +145,37 @@ impl Oracle {
 
     /// Returns code with the words. It begins with NOP, because an error at address 0 does not say so.
     fn bytes(&self, words: &[u128]) -> Vec<u8> {
-        if self.is_wide {
-            let nop = NOP[1];
-            return [nop].iter().chain(words).chain([&nop]).flat_map(|word| word.to_le_bytes()).collect();
-        }
-        let nops = [NOP[0]; 3];
-        let groups = [nops.as_slice()].into_iter().chain(words.chunks(3));
-        let bundle = |group: &[u128]| {
-            let words = (0..3).flat_map(|index| {
-                let word = group.get(index).copied().unwrap_or(NOP[0]);
-                word.to_le_bytes().into_iter().take(8)
-            });
-            SCHEDULING.to_le_bytes().into_iter().chain(words).collect::<Vec<u8>>()
+        let Layout { word_bytes, instructions, scheduling, nop, .. } = *self.layout;
+        let end = [[].as_slice()];
+        let bundles = end.into_iter().chain(words.chunks(instructions)).chain(end);
+        let bundle = |words: &[u128]| {
+            let padding = vec![nop; instructions - words.len()];
+            scheduling.into_iter().chain(words.to_vec()).chain(padding)
         };
-        groups.flat_map(bundle).collect()
+        let bytes = |word: u128| word.to_le_bytes().into_iter().take(word_bytes);
+        bundles.flat_map(bundle).flat_map(bytes).collect()
+    }
+
+    /// Returns the number of words before the instructions of a bundle, and of all words in it.
+    fn bundle(&self) -> (usize, usize) {
+        let before = usize::from(self.layout.scheduling.is_some());
+        (before, before + self.layout.instructions)
     }
 
     /// Returns the address of a word.
     fn address(&self, index: usize) -> u64 {
-        let index = index as u64;
-        if self.is_wide { 16 + index * 16 } else { 32 + index / 3 * 32 + 8 + index % 3 * 8 }
+        let (before, all) = self.bundle();
+        let bundle = index / self.layout.instructions + 1;
+        let slot = bundle * all + before + index % self.layout.instructions;
+        (slot * self.layout.word_bytes) as u64
     }
 
     /// Returns the index of the word at an address.
     fn index(&self, address: u64) -> Option<usize> {
-        let index = if self.is_wide {
-            (address / 16).checked_sub(1)?
-        } else {
-            (address / 32).checked_sub(1)? * 3 + (address % 32 / 8).checked_sub(1)?
-        };
-        usize::try_from(index).ok()
+        let (before, all) = self.bundle();
+        let slot = usize::try_from(address).ok()? / self.layout.word_bytes;
+        let bundle = (slot / all).checked_sub(1)?;
+        Some(bundle * self.layout.instructions + (slot % all).checked_sub(before)?)
     }
 
     /// Returns texts by index. Lines are `/*0010*/ FADD R1, R2, R3 ;`.
@@ -159,8 +204,8 @@ mod tests {
 
     #[test]
     fn addresses_and_indices_agree() {
-        for chip in [60, 80] {
-            let oracle = Oracle::new(PathBuf::new(), chip);
+        for chip in [35, 60, 80] {
+            let oracle = Oracle::new(PathBuf::new(), chip).unwrap();
             for index in 0..10 {
                 assert_eq!(oracle.index(oracle.address(index)), Some(index));
             }
@@ -170,7 +215,7 @@ mod tests {
 
     #[test]
     fn texts_and_errors_are_found() {
-        let oracle = Oracle::new(PathBuf::new(), 80);
+        let oracle = Oracle::new(PathBuf::new(), 80).unwrap();
         let output = "\t.section\n        /*0000*/                   NOP ;\n        /*0010*/    @P0 EXIT ;  /* 0x1 */\n";
         assert_eq!(oracle.texts(output), HashMap::from([(0, "@P0 EXIT")]));
         let errors = "error at address 0x00000010: a\nerror at address 0x20\n";
