@@ -9,8 +9,9 @@ fn main() {
         })
         .collect();
     let named: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let (operations, generations) = named.split_first().expect("operations.isa must come first");
-    match isa_gen::load(*operations, generations) {
+    let is_operations = |file: &&(&str, &str)| file.0.starts_with("operations");
+    let (operations, generations): (Vec<(&str, &str)>, Vec<_>) = named.iter().partition(is_operations);
+    match isa_gen::load(&operations, &generations) {
         Ok(isa) => println!("{} operations, {} generations", isa.operations.len(), isa.generations.len()),
         Err(errors) => {
             errors.iter().for_each(|error| println!("{error}"));

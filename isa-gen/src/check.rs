@@ -7,16 +7,13 @@ use crate::lex::error;
 use crate::lower::{self, Program};
 use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
 
-/// The file of operations, for error messages.
-const OPERATIONS_FILE: &str = "operations.isa";
-
 /// Lowers the semantics of every operation. Also returns the errors in them.
 pub fn programs(isa: &Isa) -> (Vec<Program>, Vec<Error>) {
     let mut errors = Vec::new();
     let mut lowered = |operation| match lower::program(isa, operation) {
         Ok(program) => program,
         Err(message) => {
-            errors.push(error(OPERATIONS_FILE, operation.line, format!("{}: {message}", operation.name)));
+            errors.push(error(&operation.file, operation.line, format!("{}: {message}", operation.name)));
             Program::default()
         }
     };
@@ -31,7 +28,7 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     for modifier in &isa.modifiers {
         if !seen.insert(modifier.name.as_str()) {
             errors.push(error(
-                OPERATIONS_FILE,
+                &modifier.file,
                 modifier.line,
                 format!("duplicate modifier '{}'", modifier.name),
             ));
@@ -39,7 +36,7 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     }
     seen.clear();
     for operation in &isa.operations {
-        let mut fail = |message: String| errors.push(error(OPERATIONS_FILE, operation.line, message));
+        let mut fail = |message: String| errors.push(error(&operation.file, operation.line, message));
         if !seen.insert(operation.name.as_str()) {
             fail(format!("duplicate operation '{}'", operation.name));
         }
@@ -80,7 +77,11 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     }
     for (index, first) in generation.encodings.iter().enumerate() {
         for second in &generation.encodings[index + 1..] {
-            if ambiguous(first, second) && !is_resolved_by_third(&generation.encodings, first, second) {
+            let has_order = first.is_first || second.is_first;
+            if !has_order
+                && ambiguous(first, second)
+                && !is_resolved_by_third(&generation.encodings, first, second)
+            {
                 let names = (&isa.operations[first.operation].name, &isa.operations[second.operation].name);
                 let message = format!(
                     "{} {} and {} {} (line {}) match the same words, and neither is more specific",
@@ -95,15 +96,17 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
 
 /// Checks that a word is decoded with this encoding, has valid modifier values, and is reproduced from its fields.
 fn check_example(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
-    let special = |other: &&Encoding| other.mask.count_ones();
-    let chosen =
-        generation.encodings.iter().filter(|other| word & other.mask == other.value).max_by_key(special);
-    if !chosen.is_some_and(|chosen| core::ptr::eq(chosen, encoding)) {
+    let mut matching: Vec<&Encoding> =
+        generation.encodings.iter().filter(|other| other.matches(word)).collect();
+    matching.sort_by_key(|other| other.precedence());
+    let chosen = matching.first();
+    if !chosen.is_some_and(|chosen| core::ptr::eq(*chosen, encoding)) {
         return Err("another encoding matches this example");
     }
     let orders = encoding.choices.iter().map(|choice| (&choice.bits, &choice.order));
-    let selects = encoding.operands.iter().filter_map(|operand| {
-        operand.select.as_ref().and_then(|select| Some((operand.part(Part::Select)?, &select.1)))
+    let selects = encoding.operands.iter().flat_map(|operand| {
+        let modifiers = operand.modifiers.iter();
+        modifiers.filter_map(|(part, modifier)| Some((operand.part(*part)?, &modifier.order)))
     });
     let none = |(bits, order): (&crate::model::Bits, &Vec<Option<usize>>)| {
         usize::try_from(bits.extract(word))
@@ -135,7 +138,7 @@ fn ambiguous(first: &Encoding, second: &Encoding) -> bool {
 /// Returns whether a third encoding matches exactly the words that match both.
 fn is_resolved_by_third(encodings: &[Encoding], first: &Encoding, second: &Encoding) -> bool {
     let (mask, value) = (first.mask | second.mask, first.value | second.value);
-    encodings.iter().any(|third| third.mask == mask && third.value == value)
+    first.mask != second.mask && encodings.iter().any(|third| third.mask == mask && third.value == value)
 }
 
 /// Returns errors for bits in two fields, and bits in no field.
@@ -211,7 +214,10 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
         let needed: &[Part] = match operand.kind {
             Kind::Constant | Kind::ConstantSpaced => &[Part::Bank, Part::Offset],
             Kind::ConstantIndexed | Kind::ConstantBranch => &[Part::Bank, Part::Base, Part::Offset],
+            Kind::ConstantUniform => &[Part::Bank, Part::Uniform, Part::Offset],
+            Kind::ConstantBindless | Kind::ConstantBindlessSpaced => &[Part::Uniform, Part::Offset],
             Kind::Memory => &[Part::Base],
+            Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => &[],
             _ => &[Part::Value],
         };
         for part in needed.iter().filter(|part| operand.part(**part).is_none()) {
@@ -219,7 +225,11 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
         }
     }
     for role in &operation.operands {
-        if named(&role.name) && encoding.operand(&role.name).is_none() && role.name != "guard" {
+        if named(&role.name)
+            && encoding.operand(&role.name).is_none()
+            && role.name != "guard"
+            && !role.is_optional
+        {
             messages.push(format!("the operand '{}' is not encoded", role.name));
         }
     }

@@ -11,7 +11,8 @@
 //! | [`semantics`] | the language for the semantics of operations |
 //! | [`lower`] | typed semantics as p-code, the input of both back ends |
 //! | [`check`] | bits in two fields or none, words that match two encodings, slots that no template uses |
-//! | [`rust_tables`] | the static tables of `unshade-sass` |
+//! | [`packed`] | the binary tables of `unshade-sass` |
+//! | [`rust_tables`] | lists of `unshade-sass` as Rust source |
 //! | [`rust_semantics`] | the semantics of operations for `unshade-sass` |
 //! | [`sleigh`] | the Ghidra processor module |
 //! | [`pages`] | reference pages with bit diagrams |
@@ -22,6 +23,7 @@ pub mod check;
 pub mod lex;
 pub mod lower;
 pub mod model;
+pub mod packed;
 pub mod pages;
 pub mod parse_generation;
 pub mod parse_operations;
@@ -54,22 +56,27 @@ impl std::error::Error for Error {}
 /// A result whose error has a line of a table.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Parses the operations and then each generation, and checks them.
+/// Parses the files of operations and then those of generations, each with its name, and checks them.
 ///
 /// # Errors
 ///
 /// All errors, in the order of the files.
-pub fn load(operations: (&str, &str), generations: &[(&str, &str)]) -> std::result::Result<Isa, Vec<Error>> {
-    let mut isa = parse_operations::parse(operations.0, operations.1).map_err(|error| vec![error])?;
+pub fn load(
+    operations: &[(&str, &str)],
+    generations: &[(&str, &str)],
+) -> std::result::Result<Isa, Vec<Error>> {
+    let mut isa = parse_operations::parse(operations).map_err(|error| vec![error])?;
     let mut errors = check::operations(&isa);
     let (programs, faults) = check::programs(&isa);
     isa.programs = programs;
     errors.extend(faults);
+    let mut parsed = Vec::new();
     for (file, text) in generations {
-        match parse_generation::parse(&isa, file, text) {
-            Ok(generation) => {
-                errors.extend(check::generation(&isa, &generation));
-                isa.generations.push(generation);
+        match parse_generation::parse(&isa, file, text, &parsed) {
+            Ok(one) => {
+                errors.extend(check::generation(&isa, &one.generation));
+                isa.generations.push(one.generation.clone());
+                parsed.push(one);
             }
             Err(error) => errors.push(error),
         }

@@ -74,6 +74,8 @@ pub struct Modifier {
     pub meaning: String,
     /// The values, in the usual order of their encoding.
     pub values: Vec<ModifierValue>,
+    /// The name of the file.
+    pub file: String,
     /// The line number.
     pub line: usize,
 }
@@ -106,6 +108,8 @@ pub struct Operation {
     pub semantics: Vec<Statement>,
     /// The source of the semantics.
     pub does: String,
+    /// The name of the file.
+    pub file: String,
     /// The line number.
     pub line: usize,
 }
@@ -147,6 +151,8 @@ pub struct Role {
     pub access: Access,
     /// The type: `b32`, `f64`, `pred`, `addr`, `label` …, or `?` and the slot of the modifier that determines it.
     pub ty: String,
+    /// Whether some encodings of a form that shows it do not have it.
+    pub is_optional: bool,
 }
 
 /// The access to an operand.
@@ -211,13 +217,31 @@ pub struct Generation {
     pub word_bits: u32,
     /// The bits that the decoder uses to look up candidates.
     pub index: Vec<(u32, u32)>,
+    /// The fields of scheduling information in each instruction; empty if it is in words of its own.
+    pub control: Vec<ControlField>,
     /// The position of scheduling words among instructions.
     pub schedule: Schedule,
+    /// Whether the semantics of all its operations are described.
+    pub has_semantics: bool,
     /// The encodings, in file order.
     pub encodings: Vec<Encoding>,
     /// The name of the file.
     pub file: String,
 }
+
+/// A field of scheduling information: lowest bit and count.
+#[derive(Clone, Debug)]
+pub struct ControlField {
+    /// `stall`, `yield`, `write`, `read`, `wait` or `reuse`.
+    pub name: String,
+    /// The lowest bit.
+    pub low: u32,
+    /// The number of bits.
+    pub count: u32,
+}
+
+/// The names of all fields of scheduling information.
+pub const CONTROL_FIELDS: [&str; 6] = ["stall", "yield", "write", "read", "wait", "reuse"];
 
 /// Scheduling words among the instructions.
 #[derive(Clone, Debug, Default)]
@@ -249,6 +273,10 @@ pub struct Encoding {
     pub value: u128,
     /// The mask of the bits that have no meaning but are preserved.
     pub ignored: u128,
+    /// If not zero, exactly one of these bits is set.
+    pub one_bit: u128,
+    /// Whether it takes precedence over encodings that fix more bits.
+    pub is_first: bool,
     /// The modifier slots.
     pub choices: Vec<Choice>,
     /// The operand slots.
@@ -265,6 +293,24 @@ impl Encoding {
     /// Returns the index of the operand in this slot.
     pub fn operand(&self, slot: &str) -> Option<usize> {
         self.operands.iter().position(|operand| operand.slot == slot)
+    }
+
+    /// Returns whether a word can have this encoding.
+    pub fn matches(&self, word: u128) -> bool {
+        word & self.mask == self.value && (self.one_bit == 0 || (word & self.one_bit).count_ones() == 1)
+    }
+
+    /// Returns the order in which the encodings that match a word are tried, lowest first: those that are marked, in file
+    /// order; then those that fix most bits.
+    pub fn precedence(&self) -> u32 {
+        if self.is_first { 0 } else { 129 - self.mask.count_ones() }
+    }
+
+    /// Returns the mask of the bits that are fixed or part of a slot.
+    pub fn claimed(&self) -> u128 {
+        let choices = self.choices.iter().map(|choice| &choice.bits);
+        let parts = self.operands.iter().flat_map(|operand| operand.parts.iter().map(|part| &part.1));
+        choices.chain(parts).fold(self.mask, |mask, bits| mask | bits.mask())
     }
 
     /// Returns the index of the modifier in this slot.
@@ -349,11 +395,25 @@ pub struct Operand {
     pub kind: Kind,
     /// The bits of its parts.
     pub parts: Vec<(Part, Bits)>,
-    /// For each number of [`Part::Select`], the value of the modifier.
-    pub select: Option<(usize, Vec<Option<usize>>)>,
+    /// The modifiers of [`Part::Select`] and [`Part::Suffix`].
+    pub modifiers: Vec<(Part, PartModifier)>,
+}
+
+/// The modifier of a part of an operand.
+#[derive(Clone, Debug)]
+pub struct PartModifier {
+    /// The modifier, as an index into [`Isa::modifiers`].
+    pub modifier: usize,
+    /// For each number in the bits, the value of the modifier; none if the number is invalid.
+    pub order: Vec<Option<usize>>,
 }
 
 impl Operand {
+    /// Returns the modifier of a part.
+    pub fn modifier(&self, part: Part) -> Option<&PartModifier> {
+        self.modifiers.iter().find(|entry| entry.0 == part).map(|entry| &entry.1)
+    }
+
     /// Returns the bits of a part.
     pub fn part(&self, part: Part) -> Option<&Bits> {
         self.parts.iter().find(|entry| entry.0 == part).map(|entry| &entry.1)
@@ -392,6 +452,10 @@ names! {
         Register = "gpr",
         /// A general register; if it is `RZ`, it is omitted with the preceding comma.
         OptionalRegister = "opt_gpr",
+        /// A general register; if it is `RZ`, it is omitted with the following comma.
+        LeadingRegister = "lead_gpr",
+        /// A uniform register; if it is `URZ`, it is omitted with the following comma.
+        LeadingUniformRegister = "lead_ugpr",
         /// The register after the encoded one.
         RegisterPlus1 = "gpr+1",
         /// The second register after the encoded one.
@@ -400,8 +464,34 @@ names! {
         Predicate = "pred",
         /// A predicate; if it is `PT`, it is omitted with the preceding comma.
         OptionalPredicate = "opt_pred",
+        /// A predicate; if it is `PT`, it is omitted with the following comma.
+        LeadingPredicate = "lead_pred",
+        /// A predicate; if it is `PT`, it is omitted with the preceding space.
+        TrailingPredicate = "trail_pred",
+        /// A predicate whose number is inverted; if it is `PT`, it is omitted with the preceding comma.
+        InversePredicate = "inverse_pred",
+        /// A uniform predicate whose number is inverted; if it is `UPT`, it is omitted with the preceding comma.
+        InverseUniformPredicate = "inverse_upred",
+        /// A uniform register; all ones is `URZ`.
+        UniformRegister = "ugpr",
+        /// A uniform predicate; all ones is `UPT`.
+        UniformPredicate = "upred",
+        /// A barrier for convergence: `B0`.
+        Barrier = "barrier",
+        /// A scoreboard: `SB0`.
+        Scoreboard = "sb",
+        /// The numbers of the bits that are set, `{3,1}`; if there is none, it is omitted with the preceding comma.
+        BitSet = "bit_set",
+        /// The numbers of the bits that are set, `{3,1}`; if there is none, it is omitted with the preceding space.
+        TrailingBitSet = "trail_bit_set",
+        /// A uniform predicate; if it is `UPT`, it is omitted with the following comma.
+        LeadingUniformPredicate = "lead_upred",
+        /// A uniform predicate; if it is `UPT`, it is omitted with the preceding comma.
+        OptionalUniformPredicate = "opt_upred",
         /// The guard `@P0` before the instruction.
         Guard = "guard",
+        /// The guard `@UP0` before an instruction of the uniform datapath.
+        UniformGuard = "uguard",
         /// `c[bank][offset]`.
         Constant = "const",
         /// `c[bank] [offset]`, as in some operations of Kepler.
@@ -410,8 +500,22 @@ names! {
         ConstantIndexed = "const_indexed",
         /// `c[bank][register+offset]`; `RZ` is written if there is no offset.
         ConstantBranch = "const_branch",
+        /// `c[bank][uniform register+offset]`.
+        ConstantUniform = "const_uniform",
+        /// `cx[uniform register][offset]`: a constant of a bank without a number.
+        ConstantBindless = "cx",
+        /// `cx[uniform register] [offset]`.
+        ConstantBindlessSpaced = "cx_spaced",
         /// `[register+offset]`.
         Memory = "mem",
+        /// `[register+uniform register+offset]`; terms that are zero are omitted.
+        Address = "addr",
+        /// An address whose base register is omitted only if it is `RZ` and has no factor.
+        ScaledAddress = "addr_scaled",
+        /// An address whose base register is never omitted.
+        BaseAddress = "addr_base",
+        /// The same, with its descriptor in the uniform register after the encoded one.
+        BaseAddressPlus1 = "addr_base+1",
         /// A hexadecimal number.
         Integer = "int",
         /// A hexadecimal number with a sign before it.
@@ -433,6 +537,13 @@ names! {
     }
 }
 
+impl Kind {
+    /// Returns whether this is a number in the instruction word.
+    pub fn is_immediate(self) -> bool {
+        matches!(self, Self::Integer | Self::Float16 | Self::Float32 | Self::Float64)
+    }
+}
+
 names! {
     /// A part of an operand.
     Part {
@@ -448,11 +559,19 @@ names! {
         Not = "not",
         /// The selected part of the register: `.H1`, `.B2`, `.0123`.
         Select = "sel",
+        /// A modifier after the operand, outside of the bars of an absolute value: `.H0_H0`.
+        Suffix = "suffix",
         /// The register of an address.
         Base = "base",
         /// The offset of an address.
         Offset = "offset",
         /// The bank of a constant.
         Bank = "bank",
+        /// The uniform register of an address or a constant.
+        Uniform = "uniform",
+        /// The uniform register of a descriptor before an address: `desc[UR4]`.
+        Descriptor = "desc",
+        /// Whether the register stays in the cache for the next instruction: `.reuse`.
+        Reuse = "reuse",
     }
 }

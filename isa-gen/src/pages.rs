@@ -90,13 +90,51 @@ fn page(isa: &Isa, name: &str) -> String {
         }
         operands(&mut out, operation);
         modifiers(&mut out, isa, operation);
-        for generation in &isa.generations {
-            for encoding in generation.encodings.iter().filter(|encoding| encoding.operation == index) {
-                diagram(&mut out, operation, generation, encoding);
-            }
+        for encoding in encodings(isa, index) {
+            let names = [encoding.generations.join(", ").as_str(), &encoding.form].join(" ");
+            let _ = write!(
+                out,
+                "\n## {}\n\n```text\n{}```\n{}",
+                names.trim_end(),
+                encoding.diagram,
+                encoding.examples
+            );
         }
     }
     out
+}
+
+/// An encoding, with the generations that share it.
+struct SharedEncoding<'a> {
+    generations: Vec<&'a str>,
+    /// The names of the form and the alternative.
+    form: String,
+    diagram: String,
+    examples: String,
+}
+
+/// Returns the encodings of an operation. Those of a generation that builds on another are mostly the same.
+fn encodings(isa: &Isa, operation: usize) -> Vec<SharedEncoding<'_>> {
+    let mut found: Vec<SharedEncoding<'_>> = Vec::new();
+    for generation in &isa.generations {
+        for encoding in generation.encodings.iter().filter(|encoding| encoding.operation == operation) {
+            let name = isa.operations[operation].forms[encoding.form].name.as_str();
+            let form = [name, &encoding.alternative].join(" ").trim().to_owned();
+            let diagram = diagram(generation, encoding);
+            let same = found.iter_mut().find(|other| other.form == form && other.diagram == diagram);
+            if let Some(same) = same {
+                same.generations.push(&generation.name);
+                continue;
+            }
+            let digits = generation.word_bits as usize / 4 + 2;
+            let mut examples = String::new();
+            for example in &encoding.examples {
+                let _ = write!(examples, "\n    {:#0digits$x}  {}\n", example.word, example.text);
+            }
+            found.push(SharedEncoding { generations: vec![&generation.name], form, diagram, examples });
+        }
+    }
+    found
 }
 
 fn syntax(out: &mut String, operation: &Operation) {
@@ -168,14 +206,9 @@ fn modifiers(out: &mut String, isa: &Isa, operation: &Operation) {
     }
 }
 
-/// Writes the bit diagram: the field of each bit, from the highest, 32 bits per row.
-fn diagram(out: &mut String, operation: &Operation, generation: &Generation, encoding: &Encoding) {
-    let names: Vec<&str> = [operation.forms[encoding.form].name.as_str(), &encoding.alternative]
-        .into_iter()
-        .filter(|name| !name.is_empty())
-        .collect();
-    let title = [&[generation.name.as_str()], names.as_slice()].concat().join(" ");
-    let _ = write!(out, "\n## {title}\n\n```text\n");
+/// Returns the bit diagram: the field of each bit, from the highest, 32 bits per row.
+fn diagram(generation: &Generation, encoding: &Encoding) -> String {
+    let mut out = String::new();
     let owners = owners(encoding, generation.word_bits);
     for row in (0..generation.word_bits / 32).rev() {
         let (low, high) = (row * 32, row * 32 + 31);
@@ -204,10 +237,7 @@ fn diagram(out: &mut String, operation: &Operation, generation: &Generation, enc
         }
         let _ = writeln!(out, "{}\n{}", numbers.trim_end(), texts.replace("||", "|"));
     }
-    out.push_str("```\n");
-    for example in &encoding.examples {
-        let _ = write!(out, "\n    {:#018x}  {}\n", example.word, example.text);
-    }
+    out
 }
 
 fn owners(encoding: &Encoding, word_bits: u32) -> Vec<String> {

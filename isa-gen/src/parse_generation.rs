@@ -14,44 +14,67 @@ use std::collections::HashMap;
 
 use crate::lex::{Block, Line, blocks, error, number};
 use crate::model::{
-    Bits, Choice, Encoding, Example, Generation, Isa, Kind, Operand, Part, Piece, Schedule, ones,
+    Bits, CONTROL_FIELDS, Choice, ControlField, Encoding, Example, Generation, Isa, Kind, Operand, Part,
+    PartModifier, Piece, Schedule, ones,
 };
 use crate::{Error, Result};
 
-/// Parses the file of a generation.
+/// A generation with what the files of later ones can refer to.
+#[derive(Clone)]
+pub struct Parsed {
+    /// The generation.
+    pub generation: Generation,
+    /// The highest bit of a pattern.
+    pattern_top: u32,
+    /// The bits of an opcode that is given as a number.
+    opcode: Bits,
+    /// Whether bits that no item claims have no meaning.
+    ignores_rest: bool,
+    /// Bits that rows may fix, but that have no meaning.
+    unused: u128,
+    layouts: HashMap<String, Vec<LayoutItem>>,
+    forms: HashMap<String, Vec<Alternative>>,
+}
+
+/// Parses the file of a generation. `earlier` are those that it can build on.
 ///
 /// # Errors
 ///
 /// The first line that violates the grammar or uses an unknown name.
-pub fn parse(isa: &Isa, file: &str, text: &str) -> Result<Generation> {
-    let mut parser = Parser {
-        isa,
-        file,
+pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Parsed> {
+    let parsed = Parsed {
         generation: Generation {
             name: String::new(),
             title: String::new(),
             architectures: Vec::new(),
             word_bits: 64,
             index: Vec::new(),
+            control: Vec::new(),
             schedule: Schedule::default(),
+            has_semantics: false,
             encodings: Vec::new(),
             file: file.to_owned(),
         },
         pattern_top: 63,
+        opcode: Bits::default(),
+        ignores_rest: false,
+        unused: 0,
         layouts: HashMap::new(),
         forms: HashMap::new(),
-        latency: String::new(),
     };
+    let mut parser = Parser { isa, file, parsed, latency: String::new() };
     for block in blocks(file, text)? {
         match block.head.split().0 {
-            "generation" => parser.generation(&block)?,
+            "generation" => parser.generation(&block, earlier)?,
             "layout" => parser.layout(&block)?,
             "forms" => parser.forms(&block)?,
+            "without" => parser.without(&block)?,
+            "unused" => parser.unused(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
             _ => parser.row(&block)?,
         }
     }
-    Ok(parser.generation)
+    Ok(parser.parsed)
 }
 
 /// An unresolved item of a layout or row: the kind of a slot depends on the operation.
@@ -71,43 +94,108 @@ struct Alternative {
 struct Parser<'a> {
     isa: &'a Isa,
     file: &'a str,
-    generation: Generation,
-    pattern_top: u32,
-    layouts: HashMap<String, Vec<LayoutItem>>,
-    forms: HashMap<String, Vec<Alternative>>,
+    parsed: Parsed,
     latency: String,
 }
 
 impl Parser<'_> {
-    fn generation(&mut self, block: &Block<'_>) -> Result<()> {
-        let words = block.head.words();
+    /// Parses `generation NAME [: EARLIER] "TITLE"`. It has all rows of the earlier one.
+    fn generation(&mut self, block: &Block<'_>, earlier: &[Parsed]) -> Result<()> {
+        let mut words = block.head.words();
+        if words.get(2) == Some(&":") {
+            let base = words.get(3).copied().unwrap_or("");
+            let found = earlier.iter().find(|parsed| parsed.generation.name == base);
+            let found =
+                found.ok_or_else(|| self.error(&block.head, format!("unknown generation '{base}'")))?;
+            self.parsed = found.clone();
+            self.file.clone_into(&mut self.parsed.generation.file);
+            for encoding in &mut self.parsed.generation.encodings {
+                encoding.examples.clear();
+            }
+            words.drain(2..4);
+        }
         let name = words.get(1).ok_or_else(|| self.error(&block.head, "a generation has a name"))?;
-        (*name).clone_into(&mut self.generation.name);
-        self.generation.title = words.get(2).map_or("", |word| word.trim_start_matches('"')).to_owned();
+        (*name).clone_into(&mut self.parsed.generation.name);
+        self.parsed.generation.title =
+            words.get(2).map_or("", |word| word.trim_start_matches('"')).to_owned();
         for line in &block.body {
             let (key, rest) = line.split();
             let one = || number(rest).and_then(|value| u32::try_from(value).ok());
             match key {
                 "architectures" => {
-                    self.generation.architectures =
+                    self.parsed.generation.architectures =
                         rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();
                 }
                 "word" => {
-                    self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?;
+                    self.parsed.generation.word_bits =
+                        one().ok_or_else(|| self.error(line, "how many bits?"))?;
                 }
                 "pattern" => {
-                    self.pattern_top =
+                    self.parsed.pattern_top =
                         one().ok_or_else(|| self.error(line, "missing number of the top bit"))?;
                 }
                 "index" => {
                     for word in rest.split_whitespace() {
-                        self.generation.index.extend(self.bits(line.number, word)?.ranges);
+                        self.parsed.generation.index.extend(self.bits(line.number, word)?.ranges);
                     }
                 }
-                "schedule" => self.generation.schedule = self.schedule(line, rest)?,
-                _ => return Err(self.error(line, "expected architectures, word, pattern, index or schedule")),
+                "opcode" => self.parsed.opcode = self.bits(line.number, rest)?,
+                "control" => self.parsed.generation.control = self.control(line, rest)?,
+                "rest" => self.parsed.ignores_rest = rest == "ignored",
+                "semantics" => self.parsed.generation.has_semantics = rest == "complete",
+                "schedule" => self.parsed.generation.schedule = self.schedule(line, rest)?,
+                _ => {
+                    let known =
+                        "architectures, word, pattern, opcode, index, control, rest, schedule or semantics";
+                    return Err(self.error(line, format!("expected {known}")));
+                }
             }
         }
+        Ok(())
+    }
+
+    /// Parses `stall@105..108 yield@109 …`.
+    fn control(&self, line: &Line<'_>, rest: &str) -> Result<Vec<ControlField>> {
+        let mut fields = Vec::new();
+        for item in rest.split_whitespace() {
+            let (name, bits) = item.split_once('@').unwrap_or((item, ""));
+            let &[(low, count)] = self.bits(line.number, bits)?.ranges.as_slice() else {
+                return Err(self.error(line, format!("'{item}': expected one range of bits")));
+            };
+            fields.push(ControlField { name: name.to_owned(), low, count });
+        }
+        let is_complete = fields.iter().map(|field| field.name.as_str()).eq(CONTROL_FIELDS);
+        if is_complete { Ok(fields) } else { Err(self.error(line, format!("expected {CONTROL_FIELDS:?}"))) }
+    }
+
+    /// Parses `without OPERATION[/FORM] …`: leaves out rows of the generation that this one builds on.
+    fn without(&mut self, block: &Block<'_>) -> Result<()> {
+        for &word in &block.head.words()[1..] {
+            let (name, form) = word.split_once('/').map_or((word, None), |(name, form)| (name, Some(form)));
+            let isa = self.isa;
+            let before = self.parsed.generation.encodings.len();
+            self.parsed.generation.encodings.retain(|encoding| {
+                let operation = &isa.operations[encoding.operation];
+                let is_form = form.is_none_or(|form| operation.forms[encoding.form].name == form);
+                operation.name != name || !is_form
+            });
+            if self.parsed.generation.encodings.len() == before {
+                return Err(self.error(&block.head, format!("no row of '{word}'")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses `unused BITS`: these bits have no meaning. Rows of the generation that this one builds on which need one of them
+    /// set are left out, the others ignore them.
+    fn unused(&mut self, block: &Block<'_>) -> Result<()> {
+        let mask = self.bits(block.head.number, block.head.split().1)?.mask();
+        self.parsed.generation.encodings.retain(|encoding| encoding.value & mask == 0);
+        for encoding in &mut self.parsed.generation.encodings {
+            encoding.ignored |= encoding.mask & mask;
+            encoding.mask &= !mask;
+        }
+        self.parsed.unused |= mask;
         Ok(())
     }
 
@@ -129,7 +217,7 @@ impl Parser<'_> {
         for line in &block.body {
             items.extend(items_of(line, line.text));
         }
-        self.layouts.insert(name, items);
+        self.parsed.layouts.insert(name, items);
         Ok(())
     }
 
@@ -147,7 +235,7 @@ impl Parser<'_> {
                 items,
             });
         }
-        self.forms.insert(name, alternatives);
+        self.parsed.forms.insert(name, alternatives);
         Ok(())
     }
 
@@ -157,6 +245,7 @@ impl Parser<'_> {
         let name = words.get(1).ok_or_else(|| self.error(line, "a layout has a name"))?;
         let items = match words.get(3) {
             Some(base) => self
+                .parsed
                 .layouts
                 .get(*base)
                 .ok_or_else(|| self.error(line, format!("unknown layout '{base}'")))?
@@ -190,9 +279,11 @@ impl Parser<'_> {
             }
         }
         let mut expanded = Vec::new();
-        if let Some(alternatives) = self.forms.get(layout) {
-            let patterns: HashMap<&str, &str> =
-                words[2..].chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).collect();
+        if let Some(alternatives) = self.parsed.forms.get(layout) {
+            let patterns: HashMap<&str, &str> = match words[2..] {
+                [pattern] => HashMap::from([("op", pattern)]),
+                ref pairs => pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+            };
             for alternative in alternatives {
                 if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
                     expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
@@ -200,6 +291,7 @@ impl Parser<'_> {
             }
         } else {
             let base = self
+                .parsed
                 .layouts
                 .get(layout)
                 .ok_or_else(|| self.error(&block.head, format!("unknown layout '{layout}'")))?;
@@ -213,6 +305,8 @@ impl Parser<'_> {
                 mask: 0,
                 value: 0,
                 ignored: 0,
+                one_bit: 0,
+                is_first: false,
                 choices: Vec::new(),
                 operands: Vec::new(),
                 latency: self.latency.clone(),
@@ -223,7 +317,14 @@ impl Parser<'_> {
             for item in base.iter().chain(&own) {
                 self.item(item, &mut encoding)?;
             }
-            self.generation.encodings.push(encoding);
+            if encoding.value & self.parsed.unused != 0 {
+                continue;
+            }
+            encoding.mask &= !self.parsed.unused;
+            if self.parsed.ignores_rest {
+                encoding.ignored = ones(self.parsed.generation.word_bits) & !encoding.claimed();
+            }
+            self.parsed.generation.encodings.push(encoding);
         }
         self.assign_examples(examples)
     }
@@ -231,9 +332,9 @@ impl Parser<'_> {
     /// Assigns each example to the most specific encoding that matches it.
     fn assign_examples(&mut self, examples: Vec<Example>) -> Result<()> {
         for example in examples {
-            let best = (self.generation.encodings.iter_mut())
-                .filter(|encoding| example.word & encoding.mask == encoding.value)
-                .max_by_key(|encoding| encoding.mask.count_ones());
+            let best = (self.parsed.generation.encodings.iter_mut())
+                .filter(|encoding| encoding.matches(example.word))
+                .min_by_key(|encoding| encoding.precedence());
             match best {
                 Some(encoding) => encoding.examples.push(example),
                 None => {
@@ -259,10 +360,16 @@ impl Parser<'_> {
         Ok(Example { address, word, text: text.trim().to_owned(), line: line.number })
     }
 
-    /// Parses opcode bits from the top down, with `.` for bits that are not part of the opcode.
+    /// Parses the opcode: a number, or its bits from the top down, with `.` for bits that are not part of it.
     fn pattern(&self, line: &Line<'_>, pattern: &str, encoding: &mut Encoding) -> Result<()> {
+        if pattern.starts_with("0x") {
+            let value = number(pattern).filter(|value| *value <= ones(self.parsed.opcode.width()));
+            let value = value.ok_or_else(|| self.error(line, "the opcode is no number of its bits"))?;
+            fix_bits(encoding, &self.parsed.opcode, value);
+            return Ok(());
+        }
         for (index, character) in pattern.chars().filter(|character| *character != '_').enumerate() {
-            let bit = self.pattern_top - u32::try_from(index).unwrap_or(0);
+            let bit = self.parsed.pattern_top - u32::try_from(index).unwrap_or(0);
             match character {
                 '.' => {}
                 '0' => fix(encoding, bit, 1, 0),
@@ -276,6 +383,10 @@ impl Parser<'_> {
     fn item(&self, item: &LayoutItem, encoding: &mut Encoding) -> Result<()> {
         let text = item.text.as_str();
         let fail = |message: String| Err(error(self.file, item.line, message));
+        if text == "first" {
+            encoding.is_first = true;
+            return Ok(());
+        }
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             let Some((bits, value)) = text.split_once('=') else {
                 return fail(format!("'{text}': missing value of fixed bits"));
@@ -284,11 +395,7 @@ impl Parser<'_> {
             let Some(value) = number(value).filter(|value| *value <= ones(bits.width())) else {
                 return fail(format!("'{text}': value does not fit"));
             };
-            let mut rest = value;
-            for &(low, count) in &bits.ranges {
-                fix(encoding, low, count, rest & ones(count));
-                rest >>= count;
-            }
+            fix_bits(encoding, &bits, value);
             return Ok(());
         }
         if let Some(slot) = text.strip_prefix('-') {
@@ -302,10 +409,16 @@ impl Parser<'_> {
         let Some((slot, bits)) = text.split_once('@') else {
             return fail(format!("'{text}': expected slot@bits, slot=kind@bits or bits=value"));
         };
-        if slot == "ignore" {
-            encoding.ignored |= self.bits(item.line, bits)?.mask();
-            return Ok(());
+        match slot {
+            "ignore" => encoding.ignored |= self.bits(item.line, bits)?.mask(),
+            "one_bit" => encoding.one_bit = self.bits(item.line, bits)?.mask(),
+            _ => return self.slot_bits(item, slot, bits, encoding),
         }
+        Ok(())
+    }
+
+    /// Parses `slot@bits` and `slot.part@bits`.
+    fn slot_bits(&self, item: &LayoutItem, slot: &str, bits: &str, encoding: &mut Encoding) -> Result<()> {
         match slot.split_once('.') {
             Some((slot, part)) => self.operand_part(item, slot, part, bits, encoding),
             None => self.choice(item, slot, bits, encoding),
@@ -318,7 +431,7 @@ impl Parser<'_> {
         let Some(kind) = Kind::by_name(&text[..end]) else {
             return Err(error(self.file, item.line, format!("unknown kind of operand '{}'", &text[..end])));
         };
-        let mut operand = Operand { slot: slot.to_owned(), kind, parts: Vec::new(), select: None };
+        let mut operand = Operand { slot: slot.to_owned(), kind, parts: Vec::new(), modifiers: Vec::new() };
         let rest = &text[end..];
         if let Some(bits) = rest.strip_prefix('@') {
             operand.parts.push((Part::Value, self.bits(item.line, bits)?));
@@ -336,7 +449,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses `slot.part@bits[:modifier]`.
+    /// Parses `slot.part@bits[:modifier][?]`: with a question mark, not for immediates.
     fn operand_part(
         &self,
         item: &LayoutItem,
@@ -345,21 +458,25 @@ impl Parser<'_> {
         bits: &str,
         encoding: &mut Encoding,
     ) -> Result<()> {
+        let (bits, unless_immediate) = bits.strip_suffix('?').map_or((bits, false), |bits| (bits, true));
+        let kind = encoding.operand(slot).map(|index| encoding.operands[index].kind);
+        if unless_immediate && kind.is_some_and(Kind::is_immediate) {
+            return Ok(());
+        }
         let (bits, set) = bits.split_once(':').unwrap_or((bits, ""));
         let bits = self.bits(item.line, bits)?;
         let (Some(part), Some(index)) = (Part::by_name(part), encoding.operand(slot)) else {
             return Err(error(self.file, item.line, format!("'{}': unknown operand or part", item.text)));
         };
-        let select = match part {
-            Part::Select => Some(self.order(item, set, None, &bits)?),
+        let modifier = match part {
+            Part::Select | Part::Suffix => Some(self.order(item, set, None, &bits)?),
             _ => None,
         };
         let operand = &mut encoding.operands[index];
         operand.parts.retain(|entry| entry.0 != part);
         operand.parts.push((part, bits));
-        if select.is_some() {
-            operand.select = select;
-        }
+        operand.modifiers.retain(|entry| entry.0 != part);
+        operand.modifiers.extend(modifier.map(|(modifier, order)| (part, PartModifier { modifier, order })));
         Ok(())
     }
 
@@ -456,6 +573,14 @@ impl Parser<'_> {
 
 fn items_of(line: &Line<'_>, text: &str) -> Vec<LayoutItem> {
     text.split_whitespace().map(|word| LayoutItem { text: word.to_owned(), line: line.number }).collect()
+}
+
+fn fix_bits(encoding: &mut Encoding, bits: &Bits, value: u128) {
+    let mut rest = value;
+    for &(low, count) in &bits.ranges {
+        fix(encoding, low, count, rest & ones(count));
+        rest >>= count;
+    }
 }
 
 fn fix(encoding: &mut Encoding, low: u32, count: u32, value: u128) {

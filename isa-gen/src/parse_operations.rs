@@ -1,4 +1,4 @@
-//! Parses `operations.isa`: modifiers, functions, macros and operations.
+//! Parses files of operations: modifiers, functions, macros and operations.
 
 use crate::lex::{Block, Line, blocks, error};
 use crate::model::{
@@ -6,26 +6,17 @@ use crate::model::{
 };
 use crate::{Result, semantics};
 
-/// Parses the file of operations.
+/// Parses the files of operations: names and texts. What a file defines is known in those after it.
 ///
 /// # Errors
 ///
 /// The first line that violates the grammar.
-pub fn parse(file: &str, text: &str) -> Result<Isa> {
-    let mut parser = Parser { file, isa: Isa::default(), common: Common::default() };
-    for block in blocks(file, text)? {
-        match block.head.split().0 {
-            "modifier" => parser.modifier(&block)?,
-            "common" => parser.common(&block)?,
-            "operation" => parser.operation(&block)?,
-            "pure" => parser.function(&block, true)?,
-            "function" => parser.function(&block, false)?,
-            "macro" => parser.shared_statements(&block)?,
-            other => {
-                let message =
-                    format!("expected modifier, pure, function, macro, common or operation, found '{other}'");
-                return Err(error(file, block.head.number, message));
-            }
+pub fn parse(files: &[(&str, &str)]) -> Result<Isa> {
+    let mut parser = Parser { file: "", isa: Isa::default(), common: Common::default() };
+    for &(file, text) in files {
+        parser.file = file;
+        for block in blocks(file, text)? {
+            parser.block(&block)?;
         }
     }
     Ok(parser.isa)
@@ -46,6 +37,21 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    fn block(&mut self, block: &Block<'_>) -> Result<()> {
+        match block.head.split().0 {
+            "modifier" => self.modifier(block),
+            "common" => self.common(block),
+            "operation" => self.operation(block),
+            "pure" => self.function(block, true),
+            "function" => self.function(block, false),
+            "macro" => self.shared_statements(block),
+            other => {
+                let expected = "modifier, pure, function, macro, common or operation";
+                Err(self.error(&block.head, format!("expected {expected}, found '{other}'")))
+            }
+        }
+    }
+
     fn modifier(&mut self, block: &Block<'_>) -> Result<()> {
         let words = block.head.words();
         let name = words.get(1).ok_or_else(|| self.error(&block.head, "modifier: missing name"))?;
@@ -57,11 +63,21 @@ impl Parser<'_> {
                 let &[name, spelling] = pair else {
                     return Err(self.error(line, "values are pairs of a name and a spelling"));
                 };
-                values.push(ModifierValue { name: name.to_owned(), spelling: unquoted(spelling).to_owned() });
+                let spelling = unquoted(spelling);
+                // `..8 .INVALID#` names the values up to number 7.
+                let end = name.strip_prefix("..").and_then(|end| end.parse::<usize>().ok());
+                for number in values.len()..end.unwrap_or_default() {
+                    let (name, spelling) = (format!("i{number}"), spelling.replace('#', &number.to_string()));
+                    values.push(ModifierValue { name, spelling });
+                }
+                if end.is_none() {
+                    values.push(ModifierValue { name: name.to_owned(), spelling: spelling.to_owned() });
+                }
             }
         }
         let (name, meaning) = ((*name).to_owned(), meaning.to_owned());
-        self.isa.modifiers.push(Modifier { name, meaning, values, line: block.head.number });
+        let (file, line) = (self.file.to_owned(), block.head.number);
+        self.isa.modifiers.push(Modifier { name, meaning, values, file, line });
         Ok(())
     }
 
@@ -126,6 +142,7 @@ impl Parser<'_> {
             flow: Flow::Next,
             semantics: Vec::new(),
             does: String::new(),
+            file: self.file.to_owned(),
             line: block.head.number,
         };
         let mut does = String::new();
@@ -202,7 +219,7 @@ impl Parser<'_> {
         Ok(pieces)
     }
 
-    /// Parses `name:access:type` ….
+    /// Parses `name:access:type[?]` ….
     fn roles(&self, line: &Line<'_>, rest: &str) -> Result<Vec<Role>> {
         rest.split_whitespace()
             .map(|word| {
@@ -216,7 +233,8 @@ impl Parser<'_> {
                     "inout" => Access::InOut,
                     _ => return Err(self.error(line, format!("'{word}': access must be in, out or inout"))),
                 };
-                Ok(Role { name: name.to_owned(), access, ty: ty.to_owned() })
+                let (ty, is_optional) = ty.strip_suffix('?').map_or((ty, false), |ty| (ty, true));
+                Ok(Role { name: name.to_owned(), access, ty: ty.to_owned(), is_optional })
             })
             .collect()
     }

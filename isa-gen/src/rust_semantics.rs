@@ -90,10 +90,11 @@ pub fn semantics(isa: &Isa) -> String {
     }
     let _ = writeln!(
         out,
-        "];\n\n/// What each operation does, in the order of the operations.\npub(crate) static PROGRAMS: [Program; {}] = [",
-        isa.programs.len()
+        "];\n\n/// What each operation with semantics does, in the order of the operations.\npub(crate) static PROGRAMS: [Program; {}] = [",
+        isa.operations.iter().filter(|operation| !operation.semantics.is_empty()).count()
     );
-    for (program, operation) in isa.programs.iter().zip(&isa.operations) {
+    let operations = isa.programs.iter().zip(&isa.operations);
+    for (program, operation) in operations.filter(|(_, operation)| !operation.semantics.is_empty()) {
         let program = with_consecutive_temporaries(program);
         let mut steps = Vec::new();
         for step in &program.steps {

@@ -25,7 +25,7 @@ layout all
 /// Returns the errors in a table with these rows.
 fn faults(rows: &str) -> Vec<String> {
     let text = format!("{HEAD}{rows}");
-    match isa_gen::load(("operations.isa", OPERATIONS), &[("test.isa", &text)]) {
+    match isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &text)]) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),
     }
@@ -74,7 +74,7 @@ fn slots() {
     found("SUB all 1010 |\n", "unknown operation 'SUB'");
     found("ADD none 1010 |\n", "unknown layout 'none'");
     let operations = OPERATIONS.replace("{a}", "{c}");
-    let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
+    let errors = isa_gen::load(&[("operations.isa", &operations)], &[]).unwrap_err();
     assert!(errors[0].to_string().contains("unknown slot 'c' in the template"));
 }
 
@@ -94,7 +94,7 @@ fn semantics() {
         ("d = load(heap, a, 32);", "unknown space 'heap'"),
     ] {
         let operations = OPERATIONS.replace("d = a + a;", does);
-        let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
+        let errors = isa_gen::load(&[("operations.isa", &operations)], &[]).unwrap_err();
         assert!(errors[0].to_string().contains(message), "{does}: {}", errors[0]);
     }
 }
@@ -104,4 +104,42 @@ fn examples() {
     let row = "ADD all 1010 | rnd@20..21 ignore@22..27\n";
     found(&format!("{row}  example 0x60102037 ADD R3, R2\n"), "no preceding encoding matches this word");
     found(&format!("{row}  example 0xa0202037 ADD R3, R2\n"), "invalid value of a modifier");
+}
+
+/// Returns the errors in a generation that builds on a valid one with a row of `ADD`.
+fn derived_faults(text: &str) -> Vec<String> {
+    let base = format!("{HEAD}ADD all 1010 | rnd@20 ignore@21..27\n");
+    match isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &base), ("next.isa", text)]) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn a_generation_that_builds_on_another() {
+    let head = "generation next : test \"Newer\"\n  architectures 2\n";
+    assert_eq!(derived_faults(head), [""; 0]);
+    assert_eq!(derived_faults(&format!("{head}without ADD\nADD all 1011 | rnd@20 ignore@21..27\n")), [""; 0]);
+    let twice = format!("{head}ADD all 1010 | rnd@21 ignore@20+22..27\n");
+    assert!(derived_faults(&twice)[0].contains("match the same words"), "{:?}", derived_faults(&twice));
+    let errors = derived_faults("generation next : other \"Newer\"\n");
+    assert_eq!(errors, ["next.isa:1: unknown generation 'other'"]);
+    assert_eq!(derived_faults(&format!("{head}without SUB\n")), ["next.isa:3: no row of 'SUB'"]);
+    assert_eq!(derived_faults(&format!("{head}without ADD/cc\n")), ["next.isa:3: no row of 'ADD/cc'"]);
+}
+
+#[test]
+fn bits_that_a_generation_does_not_use() {
+    // The row needs bit 31 set; without the bit, there is no such instruction.
+    let text = "generation next : test \"Newer\"\n  architectures 2\nunused 31\n";
+    let base = format!("{HEAD}ADD all 1010 | rnd@20 ignore@21..27\n");
+    let isa =
+        isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &base), ("next.isa", text)]).unwrap();
+    assert_eq!(isa.generations[0].encodings.len(), 1);
+    assert_eq!(isa.generations[1].encodings.len(), 0);
+    let text = text.replace("31", "30");
+    let isa = isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &base), ("next.isa", &text)])
+        .unwrap();
+    let encoding = &isa.generations[1].encodings[0];
+    assert!(encoding.matches(0xa010_2037) && encoding.matches(0xe010_2037));
 }

@@ -486,7 +486,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// Instruction words of both decompilable instruction sets as a kernel: the result is C or an error.
 pub fn decompile(data: &[u8]) {
     use unshade::decompiler::{Options, Source, decompile, sass};
-    for isa in unshade::sass::isa::ALL {
+    for isa in unshade::sass::isa::all() {
         let code = sass::Code {
             isa,
             bytes: data,
@@ -560,10 +560,10 @@ pub fn sass(data: &[u8]) {
     use unshade::sass::liveness::Liveness;
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
-    let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
+    let Some(isa) = isa::all().nth(usize::from(*choice) % isa::all().count()) else { return };
     for (index, word) in bytes.chunks_exact(isa.word_bytes).enumerate().take(64) {
         let word = isa.word(word).expect("enough bytes");
-        let address = 8 * index as u64;
+        let address = (isa.word_bytes * index) as u64;
         let Some(instruction) = Instruction::decode(isa, word) else { continue };
         assert_eq!(encode(isa, instruction.encoding, &instruction.values()), word);
         let text = instruction.text(address);
@@ -574,9 +574,10 @@ pub fn sass(data: &[u8]) {
     }
     let function = Function { name: "fuzz", isa, bytes, address: 0, file_offset: 0 };
     let (mut raw, mut read) = (String::new(), String::new());
-    function.raw(&mut raw);
+    function.raw(0, &mut raw);
     function.annotated(&Context { control: true, ..Context::default() }, &mut read);
-    assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // Each line shows 64 bits.
+    assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes * (isa.word_bytes / 8));
     // Blocks cover all words once, edges connect blocks, and there is liveness for every instruction.
     let flow = unshade::sass::control_flow::ControlFlow::new(&function, &[]);
     let blocks = flow.blocks();
@@ -599,7 +600,7 @@ pub fn sass(data: &[u8]) {
 pub fn sass_text(data: &[u8]) {
     use unshade::sass::{Instruction, assemble, isa};
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for isa in isa::ALL {
+    for isa in isa::all() {
         match assemble::listing(isa, text) {
             Ok(words) => {
                 for word in words.iter().take(64) {

@@ -66,7 +66,7 @@ struct Maker<'a> {
 /// Returns the encodings that may compute something, grouped by operation.
 pub fn encodings() -> Vec<&'static Encoding> {
     let Some(isa) = isa::by_architecture(35) else { return Vec::new() };
-    let operations = isa::operations();
+    let operations = isa.operations;
     let usable = |encoding: &&Encoding| {
         operations.get(usize::from(encoding.operation)).is_some_and(|operation| {
             // Approximations differ between machines.

@@ -17,8 +17,11 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// The tables of generations, oldest first.
-const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
+/// The files of operations.
+const OPERATIONS: [&str; 2] = ["operations", "operations-volta"];
+
+/// The tables of generations, each after the one that it builds on.
+const GENERATIONS: [&str; 7] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_75", "sm_70"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
@@ -32,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let files = generated_files(&root)?;
     let mut stale = Vec::new();
     for (path, text) in &files {
-        if fs::read_to_string(path).ok().as_deref() != Some(text) {
+        if fs::read(path).ok().as_ref() != Some(text) {
             stale.push(path);
             if !args.check {
                 fs::create_dir_all(path.parent().unwrap_or(&root))?;
@@ -57,13 +60,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Generates the path and text of every file.
-fn generated_files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+fn generated_files(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let isa = load(root)?;
-    let mut files =
-        vec![(root.join(GENERATED).join("operations.rs"), isa_gen::rust_tables::operations(&isa))];
+    let mut files = vec![
+        (root.join(GENERATED).join("names.rs"), isa_gen::rust_tables::names()),
+        (root.join(GENERATED).join("tables.rs"), isa_gen::rust_tables::tables(&isa)),
+    ];
     for generation in &isa.generations {
-        let path = root.join(GENERATED).join(format!("{}.rs", generation.name));
-        files.push((path, isa_gen::rust_tables::generation(&isa, generation)));
         let path = root.join(EXAMPLES).join(format!("{}.txt", generation.name));
         files.push((path, isa_gen::rust_tables::examples(generation)));
     }
@@ -77,7 +80,11 @@ fn generated_files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
     files.extend(package_files::made(root)?);
-    Ok(files)
+    let packed = isa.generations.iter().map(|generation| {
+        let path = root.join(GENERATED).join(format!("{}.bin", generation.name));
+        (path, isa_gen::packed::pack(&isa, generation))
+    });
+    Ok(files.into_iter().map(|(path, text)| (path, text.into_bytes())).chain(packed).collect())
 }
 
 /// Loads and checks the tables of this repository.
@@ -86,21 +93,22 @@ pub(crate) fn load(root: &Path) -> Result<isa_gen::Isa> {
         let path = root.join("isa/nvidia").join(name);
         Ok((name.to_owned(), fs::read_to_string(&path).with_context(|| path.display().to_string())?))
     };
-    let operations = read("operations.isa")?;
-    let generations = GENERATIONS
-        .iter()
-        .map(|name| read(&format!("{name}.isa")))
-        .collect::<Result<Vec<(String, String)>>>()?;
-    let named: Vec<(&str, &str)> =
-        generations.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    isa_gen::load((&operations.0, &operations.1), &named).map_err(|errors| {
+    let read_all = |names: &[&str]| -> Result<Vec<(String, String)>> {
+        names.iter().map(|name| read(&format!("{name}.isa"))).collect()
+    };
+    let (operations, generations) = (read_all(&OPERATIONS)?, read_all(&GENERATIONS)?);
+    isa_gen::load(&borrowed(&operations), &borrowed(&generations)).map_err(|errors| {
         errors.iter().for_each(|error| eprintln!("isa/nvidia/{error}"));
         anyhow::anyhow!("{} errors in the tables", errors.len())
     })
 }
 
+fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
+    files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+}
+
 /// Returns the files of a folder that are no longer generated.
-fn left_over(folder: &Path, files: &[(PathBuf, String)]) -> Vec<PathBuf> {
+fn left_over(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut left: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))

@@ -62,9 +62,22 @@ pub(crate) struct Answer {
     pub(crate) address: u64,
 }
 
-/// Returns the nvdisasm of `UNSHADE_NVDISASM`, or the one on PATH.
-pub(crate) fn find() -> Option<PathBuf> {
-    sh::env_path("UNSHADE_NVDISASM").or_else(|| sh::find("nvdisasm"))
+/// Returns the first nvdisasm of `UNSHADE_NVDISASM` that knows a chip, or the one on PATH.
+///
+/// # Errors
+///
+/// If the layout of the chip's code is not known, or a program can't be started.
+pub(crate) fn find_for(chip: u32) -> Result<Option<PathBuf>> {
+    let listed = std::env::var_os("UNSHADE_NVDISASM");
+    let listed = listed.iter().flat_map(std::env::split_paths);
+    for program in listed.chain(sh::find("nvdisasm")) {
+        let oracle = Oracle::new(program.clone(), chip)?;
+        let nop = oracle.layout.nop;
+        if oracle.read(&[nop])?.iter().all(|answer| answer.text.is_some()) {
+            return Ok(Some(program));
+        }
+    }
+    Ok(None)
 }
 
 /// nvdisasm for one chip.

@@ -116,7 +116,8 @@ impl Module {
     pub fn load(device: &mut Device, cubin: &[u8]) -> Result<Self, Error> {
         let cubin = Cubin::parse(cubin)?;
         let architecture = cubin.arch();
-        let isa = isa::by_architecture(architecture).ok_or_else(|| {
+        let isa = isa::by_architecture(architecture).filter(|isa| isa.has_semantics);
+        let isa = isa.ok_or_else(|| {
             Error::new(
                 ErrorKind::BadValue,
                 cubin.file().base(),
@@ -187,7 +188,7 @@ impl Module {
             surfaces: Vec::new(),
         };
         Some(Self {
-            isa: isa::by_architecture(architecture)?,
+            isa: isa::by_architecture(architecture).filter(|isa| isa.has_semantics)?,
             codes: vec![Code { section: 0, address: OTHER_CODE, bytes: code.to_vec() }],
             kernels: vec![kernel],
             constants: BTreeMap::new(),

@@ -1,4 +1,8 @@
-//! Scheduling words.
+//! Scheduling information.
+//!
+//! From Volta on, each instruction has fields of its own: cycles to wait before the next instruction, whether another warp may
+//! be preferred, the scoreboards that are released when operands were read and results were written, those to wait for, and
+//! source operands that stay in the cache. The layout is that of maxas and CuAssembler.
 //!
 //! On Kepler the first of every eight words controls how the other seven are issued, with an 8-bit code for each.
 //! The meaning of the codes comes from Mesa's code generators: `0x20 | n` waits n cycles before the next
@@ -44,6 +48,105 @@ impl Code {
         }
         text
     }
+}
+
+/// Returns the scheduling information of an instruction that has it in fields of its own: `stall 4, write SB0, wait 1 3`.
+pub fn describe(isa: &Isa, word: u128) -> Option<String> {
+    let control = isa.control?;
+    let field = |(low, count): (u8, u8)| {
+        let ones = 1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1);
+        word.wrapping_shr(u32::from(low)) & ones
+    };
+    let mut text = String::new();
+    let _ = write!(text, "stall {}", field(control.stall));
+    if field(control.r#yield) == 0 {
+        text.push_str(", yield");
+    }
+    for (name, bits) in [("write", control.write), ("read", control.read)] {
+        let none = 1_u128.wrapping_shl(u32::from(bits.1)).wrapping_sub(1);
+        if field(bits) != none {
+            let _ = write!(text, ", {name} SB{}", field(bits));
+        }
+    }
+    let waits = field(control.wait);
+    if waits != 0 {
+        text.push_str(", wait");
+        for bit in (0..control.wait.1).filter(|bit| waits.wrapping_shr(u32::from(*bit)) & 1 == 1) {
+            let _ = write!(text, " {bit}");
+        }
+    }
+    Some(text)
+}
+
+/// Returns the bits of scheduling information that [`describe`] printed, among other notes; `None` if there are none.
+///
+/// ```
+/// use unshade_sass::{control, isa};
+///
+/// let isa = isa::by_architecture(80).unwrap();
+/// let word = 0x000e_a200_0c1e_1900_0000_0008_0202_7981;
+/// assert_eq!(control::describe(isa, word).unwrap(), "stall 1, write SB2");
+/// let bits = control::read(isa, "param_1, stall 1, write SB2").unwrap();
+/// assert_eq!(bits, word >> 105 << 105);
+/// ```
+pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
+    let control = isa.control?;
+    let place = |(low, _): (u8, u8), number: u128| number.wrapping_shl(u32::from(low));
+    let mut bits = neutral(isa);
+    let mut has_any = false;
+    let mut is_yielding = false;
+    for note in notes.split(',') {
+        let (name, rest) = note.trim().split_once(' ').unwrap_or((note.trim(), ""));
+        let scoreboard = rest.strip_prefix("SB").and_then(|number| number.parse::<u128>().ok());
+        match (name, scoreboard) {
+            ("stall", _) => {
+                bits |= place(control.stall, rest.parse().ok()?);
+                has_any = true;
+            }
+            ("yield", _) => is_yielding = true,
+            ("write" | "read", Some(number)) => {
+                let field = if name == "write" { control.write } else { control.read };
+                let none = 1_u128.wrapping_shl(u32::from(field.1)).wrapping_sub(1);
+                bits = bits & !place(field, none) | place(field, number & none);
+            }
+            ("wait", _) => {
+                for number in rest.split_whitespace() {
+                    let bit = number.parse::<u32>().ok().filter(|bit| *bit < u32::from(control.wait.1))?;
+                    bits |= place(control.wait, 1_u128.wrapping_shl(bit));
+                }
+            }
+            _ => {}
+        }
+    }
+    bits |= place(control.r#yield, u128::from(!is_yielding));
+    has_any.then_some(bits)
+}
+
+/// Returns scheduling information that waits for nothing and releases no scoreboard.
+pub fn neutral(isa: &Isa) -> u128 {
+    let ones = |(low, count): (u8, u8)| {
+        1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1).wrapping_shl(u32::from(low))
+    };
+    isa.control.map_or(0, |control| ones(control.write) | ones(control.read))
+}
+
+/// Returns the mask of scheduling information other than reuse flags, which are part of operands.
+pub(crate) fn mask(isa: &Isa) -> u128 {
+    let ones = |(low, count): (u8, u8)| {
+        1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1).wrapping_shl(u32::from(low))
+    };
+    let fields = |control: crate::table::Control| {
+        [control.stall, control.r#yield, control.write, control.read, control.wait]
+    };
+    isa.control.map_or(0, |control| fields(control).into_iter().map(ones).fold(0, |all, one| all | one))
+}
+
+/// Sets the bit that registers need to be reused, if a word has such a register.
+pub(crate) fn with_reuse(isa: &Isa, word: u128) -> u128 {
+    let Some(control) = isa.control else { return word };
+    let (low, count) = control.reuse;
+    let reused = word.wrapping_shr(u32::from(low)) & 1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1);
+    if reused == 0 { word } else { word | 1_u128.wrapping_shl(u32::from(control.r#yield.0)) }
 }
 
 /// Returns whether the word at this index of a function is a scheduling word. The first word of a bundle may also

@@ -26,7 +26,7 @@ use unshade_core::graph::{Dominators, Graph, Loops};
 
 use crate::Instruction;
 use crate::listing::{Function, Word, instruction_target};
-use crate::table::{Flow, Kind};
+use crate::table::Flow;
 use stack::{EMPTY, Entry, Stacks};
 
 /// The maximum number of stacks that a block is walked with.
@@ -313,7 +313,7 @@ enum Condition {
 
 impl Condition {
     fn of(instruction: &Instruction) -> Self {
-        let guard = instruction.operands().find(|operand| operand.kind == Kind::Guard);
+        let guard = instruction.operands().find(|operand| operand.kind.is_guard());
         let guard = guard.map_or(Self::Always, |guard| {
             match (instruction.number(guard.value) >= 7, instruction.flag(guard.not)) {
                 (true, false) => Self::Always,

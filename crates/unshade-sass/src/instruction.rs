@@ -7,7 +7,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::isa;
 use crate::print;
 use crate::table::{Encoding, Field, INVALID, Isa, NONE, Operand, Operation};
 
@@ -61,10 +60,11 @@ impl Instruction {
             mnemonic: "",
             meaning: "",
             flow: crate::table::Flow::Next,
+            program: NONE,
             operands: &[],
             modifiers: &[],
         };
-        isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&UNKNOWN)
+        self.isa.operations.get(usize::from(self.encoding.operation)).unwrap_or(&UNKNOWN)
     }
 
     /// Returns the fields.
@@ -95,7 +95,7 @@ impl Instruction {
     /// Returns name and spelling of the value that a modifier field selects.
     #[inline]
     pub(crate) fn modifier_value(&self, field: &Field) -> Option<(&'static str, &'static str)> {
-        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        let modifier = self.isa.modifiers.get(usize::from(field.modifier))?;
         modifier.values.get(usize::from(self.choice(field)?)).copied()
     }
 
@@ -125,6 +125,13 @@ impl Instruction {
         part != NONE && self.number(part) != 0
     }
 
+    /// Returns whether an operand's register stays in the cache for the next instruction.
+    #[inline]
+    pub fn is_reused(&self, operand: &Operand) -> bool {
+        let is_enabled = |control: crate::table::Control| bits(self.word, control.r#yield.0, 1) == 1;
+        operand.reuse != NONE && self.flag(operand.reuse) && self.isa.control.is_some_and(is_enabled)
+    }
+
     /// Returns the values of all fields, from which [`encode`] restores the word.
     pub fn values(&self) -> Fields {
         Fields {
@@ -144,18 +151,12 @@ impl Instruction {
 /// Returns the encodings whose fixed bits match, from most to least specific.
 #[inline]
 fn encodings(isa: &'static Isa, word: u128) -> impl Iterator<Item = &'static Encoding> {
-    let mut bucket = 0_usize;
-    let mut at = 0_u32;
-    for &(low, count) in isa.index {
-        bucket |= usize::try_from(bits(word, low, count)).unwrap_or(0).wrapping_shl(at);
-        at = at.wrapping_add(u32::from(count));
-    }
-    let start = isa.buckets.get(bucket).map_or(usize::MAX, |start| usize::from(*start));
+    let start = isa.buckets.get(isa.bucket(word)).map_or(usize::MAX, |start| usize::from(*start));
     // An index out of range ends the list.
     let candidates = isa.candidates.get(start..).unwrap_or_default().iter();
     candidates
         .map_while(|candidate| isa.encodings.get(usize::from(*candidate)))
-        .filter(move |encoding| word & encoding.mask == encoding.value)
+        .filter(move |encoding| encoding.matches(word))
 }
 
 /// Returns the fields of an encoding.
@@ -173,6 +174,18 @@ pub fn encode(isa: &'static Isa, encoding: &Encoding, values: &Fields) -> u128 {
 }
 
 impl Isa {
+    /// Returns the number in the index bits of a word.
+    #[inline]
+    pub(crate) fn bucket(&self, word: u128) -> usize {
+        let mut bucket = 0_usize;
+        let mut at = 0_u32;
+        for &(low, count) in self.index {
+            bucket |= usize::try_from(bits(word, low, count)).unwrap_or(0).wrapping_shl(at);
+            at = at.wrapping_add(u32::from(count));
+        }
+        bucket
+    }
+
     /// Returns a string of the tables.
     pub fn text(&self, index: u16) -> &'static str {
         self.texts.get(usize::from(index)).copied().unwrap_or("")

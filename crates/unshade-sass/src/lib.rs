@@ -1,12 +1,13 @@
 //! NVIDIA machine code (SASS): decoding, encoding, printing, assembling, semantics.
 //!
-//! The instruction sets are described in tables, `isa/nvidia/*.isa`, from which `isa-gen` generates the constants
-//! that this crate uses. Only [`control_flow`] and [`liveness`] know operations by name: those with a stack of
+//! The instruction sets are described in tables, `isa/nvidia/*.isa`, which `isa-gen` packs into the binary tables that
+//! this crate reads. Only [`control_flow`] and [`liveness`] know operations by name: those with a stack of
 //! addresses, and texture instructions.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`table`] | the types of the generated tables |
+//! | [`table`] | the types of the tables |
+//! | `packed` | tables in their binary form |
 //! | [`isa`] | the list of instruction sets |
 //! | [`instruction`] | decoded words: operation, operands, modifiers; and encoding |
 //! | [`semantics`] | what an instruction does, as p-code, with a small interpreter |
@@ -44,6 +45,7 @@ pub mod isa;
 pub mod listing;
 pub mod liveness;
 mod number;
+mod packed;
 pub mod print;
 #[cfg(feature = "reference")]
 pub mod reference;

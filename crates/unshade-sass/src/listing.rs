@@ -158,19 +158,26 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Prints the lines of the function as `cuobjdump -sass` does, with all words in one column of comments.
-    pub fn raw<S: TokenSink + ?Sized>(&self, sink: &mut S) {
-        // The column depends on the longest instruction, so all texts are buffered.
+    /// Prints the lines of the function as `cuobjdump -sass` does, with all words in one column of comments. The column
+    /// depends on the longest instruction, but is at least `least_column`.
+    pub fn raw<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
+        // All texts are buffered until the column is known.
         if sink.is_plain_text() {
-            self.raw_text(sink);
+            self.raw_text(least_column, sink);
         } else {
-            self.raw_tokens(sink);
+            self.raw_tokens(least_column, sink);
         }
     }
 
-    fn raw_tokens<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+    /// Returns the column of the words in a raw listing of this function alone. cuobjdump uses that of the longest instruction
+    /// of all functions of a file; of chips with scheduling words, it does so for each function.
+    pub fn word_column(&self) -> usize {
+        self.record(&mut Counter(0), |_| 0)
+    }
+
+    fn raw_tokens<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
         let mut record = Record::default();
-        let column = self.record(&mut record, Record::guard);
+        let column = self.record(&mut record, Record::guard).max(least_column);
         for ((address, word), line) in self.words().zip(record.lines()) {
             self.source(address, sink);
             self.raw_line(address, &word, line.guard, line.width, column, sink, |sink| line.replay(sink));
@@ -178,9 +185,9 @@ impl<'a> Function<'a> {
     }
 
     /// Prints to a sink that ignores kinds and links of tokens, in large chunks.
-    fn raw_text<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+    fn raw_text<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
         let mut record = TextRecord::default();
-        let column = self.record(&mut record, TextRecord::guard);
+        let column = self.record(&mut record, TextRecord::guard).max(least_column);
         let mut start = 0;
         let mut out = String::new();
         for ((address, word), &(guard, end)) in self.words().zip(&record.lines) {
@@ -196,15 +203,38 @@ impl<'a> Function<'a> {
         sink.put(TokenKind::Text, &out);
     }
 
+    /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
+    /// prints a space before the semicolon of all instructions before it; of chips with scheduling words, it does not.
+    fn padding(&self) -> Option<u64> {
+        self.isa.control?;
+        let mut start = None;
+        let mut end = self.address;
+        for (address, word) in self.words() {
+            end = address.wrapping_add(self.isa.word_bytes as u64);
+            let Word::Instruction(instruction) = word else {
+                start = None;
+                continue;
+            };
+            if instruction_target(&instruction, address) == Some(address) {
+                start = Some(address);
+            } else if instruction.operation().mnemonic != "NOP" {
+                start = None;
+            }
+        }
+        Some(start.unwrap_or(end))
+    }
+
     /// Records the text of all instructions, and returns the column of the words after them.
     fn record<R: TokenSink + Lines>(&self, record: &mut R, guard_of: impl Fn(&R) -> usize) -> usize {
         let mut widest = 0;
+        let padding = self.padding();
         for (address, word) in self.words() {
             let guard = match word {
                 Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
                     print::instruction(&instruction, address, record);
-                    record.put(TokenKind::Punctuation, ";");
+                    let is_code = padding.is_some_and(|padding| address < padding);
+                    record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
                 }
                 Word::Unknown(bits) => {
@@ -238,8 +268,14 @@ impl<'a> Function<'a> {
             }
         };
         spaces(column.saturating_sub(used), sink);
-        self.word_comment(word.bits(), sink);
+        let [low, high] = halves(word.bits());
+        word_comment(low, sink);
         sink.put(TokenKind::Space, "\n");
+        if self.isa.word_bytes > 8 {
+            spaces(column, sink);
+            word_comment(high, sink);
+            sink.put(TokenKind::Space, "\n");
+        }
     }
 
     /// Prints an annotated listing: labels at branch targets, names of parameters and of relocated symbols.
@@ -274,8 +310,9 @@ impl<'a> Function<'a> {
                     };
                     print::with_symbols(&instruction, address, symbol, sink);
                     sink.put(TokenKind::Punctuation, ";");
-                    let code = codes.get(slot).copied().flatten().filter(|_| context.control);
-                    notes(&instruction, address, code, context, sink);
+                    let code = codes.get(slot).copied().flatten().map(Code::describe);
+                    let code = code.or_else(|| control::describe(self.isa, instruction.word));
+                    notes(&instruction, address, code.filter(|_| context.control), context, sink);
                 }
                 Word::Unknown(bits) => {
                     self.put_address(address, MNEMONIC_COLUMN, sink);
@@ -324,22 +361,19 @@ impl<'a> Function<'a> {
         let used = text.as_str().len().saturating_add(8);
         spaces(start.saturating_sub(used), sink);
     }
+}
 
-    fn word_comment<S: TokenSink + ?Sized>(&self, word: u128, sink: &mut S) {
-        let mut text = ShortText::new();
-        for byte in *b"/* 0x" {
-            text.push(byte);
-        }
-        let [low, high] = halves(word);
-        if self.isa.word_bytes > 8 {
-            text.push_digits(high, 16);
-        }
-        text.push_digits(low, 16);
-        for byte in *b" */" {
-            text.push(byte);
-        }
-        sink.put(TokenKind::Comment, text.as_str());
+/// Prints a word in a comment.
+fn word_comment<S: TokenSink + ?Sized>(word: u64, sink: &mut S) {
+    let mut text = ShortText::new();
+    for byte in *b"/* 0x" {
+        text.push(byte);
     }
+    text.push_digits(word, 16);
+    for byte in *b" */" {
+        text.push(byte);
+    }
+    sink.put(TokenKind::Comment, text.as_str());
 }
 
 /// Returns the address that an instruction branches to or pushes; `None` if it is not a direct one.
@@ -365,7 +399,7 @@ fn halves(word: u128) -> [u64; 2] {
 /// Returns the width of an instruction's guard, including the space after it.
 fn guard_width(instruction: &Instruction) -> usize {
     let mut counter = Counter(0);
-    if let Some(guard) = instruction.operands().find(|operand| operand.kind == Kind::Guard) {
+    if let Some(guard) = instruction.operands().find(|operand| operand.kind.is_guard()) {
         print::operand(instruction, guard, 0, &mut counter);
     }
     counter.0
@@ -425,7 +459,7 @@ fn label_name(address: u64) -> ShortText {
 fn notes<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     address: u64,
-    code: Option<Code>,
+    code: Option<String>,
     context: &Context<'_>,
     sink: &mut S,
 ) {
@@ -471,7 +505,7 @@ fn notes<S: TokenSink + ?Sized>(
     }
     if let Some(code) = code {
         sink.put(TokenKind::Comment, separator);
-        sink.put(TokenKind::Comment, &code.describe());
+        sink.put(TokenKind::Comment, &code);
     }
 }
 
@@ -617,6 +651,12 @@ impl TokenSink for Record {
 
     fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         write(self);
+    }
+}
+
+impl Lines for Counter {
+    fn end_line(&mut self, _guard: usize) -> usize {
+        core::mem::take(&mut self.0)
     }
 }
 

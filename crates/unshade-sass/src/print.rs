@@ -4,12 +4,14 @@
 //! follows nvdisasm 11.2, including its oddities (a space after `+INF`, or between the brackets of some constants), so
 //! that listings can be compared.
 
+use core::fmt::Write as _;
+
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-use crate::generated::operations::{REGISTERS, SMALL_NUMBERS};
+use crate::generated::names::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
-use crate::number::{float, half, hex};
+use crate::number::{ShortText, float, half, hex};
 use crate::table::{Kind, NONE, Operand, Piece};
 
 /// Prints the instruction at an address, without a semicolon.
@@ -121,16 +123,50 @@ pub fn operand<S: TokenSink + ?Sized>(
                 register(instruction, operand.value, 0, sink);
             }
         }
+        Kind::LeadingRegister => {
+            if !is_zero_register(instruction, operand.value) {
+                register(instruction, operand.value, 0, sink);
+                sink.put(TokenKind::Punctuation, ", ");
+            }
+        }
+        Kind::LeadingUniformRegister => {
+            if !is_zero_register(instruction, operand.value) {
+                uniform_register(instruction, operand.value, 0, sink);
+                sink.put(TokenKind::Punctuation, ", ");
+            }
+        }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
-        Kind::Predicate => predicate(instruction, operand, sink),
-        Kind::OptionalPredicate => {
-            if predicate_name(instruction.number(operand.value)) != "PT" {
+        Kind::UniformRegister => signed(instruction, operand, sink, |sink| {
+            uniform_register(instruction, operand.value, 0, sink);
+        }),
+        Kind::Predicate | Kind::UniformPredicate => predicate(instruction, operand, sink),
+        Kind::OptionalPredicate
+        | Kind::OptionalUniformPredicate
+        | Kind::InversePredicate
+        | Kind::InverseUniformPredicate => {
+            if !is_plain_true(instruction, operand) {
                 sink.put(TokenKind::Punctuation, ", ");
                 predicate(instruction, operand, sink);
             }
         }
-        Kind::Guard => guard(instruction, operand, sink),
+        Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
+            if !is_plain_true(instruction, operand) {
+                predicate(instruction, operand, sink);
+                sink.put(TokenKind::Punctuation, ", ");
+            }
+        }
+        Kind::TrailingPredicate => {
+            if !is_plain_true(instruction, operand) {
+                sink.put(TokenKind::Punctuation, " ");
+                predicate(instruction, operand, sink);
+            }
+        }
+        Kind::BitSet => bit_set(instruction.number(operand.value), ", {", sink),
+        Kind::TrailingBitSet => bit_set(instruction.number(operand.value), " {", sink),
+        Kind::Barrier => numbered("B", instruction.number(operand.value), sink),
+        Kind::Scoreboard => numbered("SB", instruction.number(operand.value), sink),
+        Kind::Guard | Kind::UniformGuard => guard(instruction, operand, sink),
         Kind::Constant => {
             signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink));
         }
@@ -138,7 +174,19 @@ pub fn operand<S: TokenSink + ?Sized>(
             signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink));
         }
         Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
+        Kind::ConstantUniform => signed(instruction, operand, sink, |sink| {
+            constant_uniform(instruction, operand, sink);
+        }),
+        Kind::ConstantBindless => signed(instruction, operand, sink, |sink| {
+            constant_bindless(instruction, operand, "][", sink);
+        }),
+        Kind::ConstantBindlessSpaced => signed(instruction, operand, sink, |sink| {
+            constant_bindless(instruction, operand, "] [", sink);
+        }),
         Kind::Memory => memory(instruction, operand, sink),
+        Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => {
+            address_terms(instruction, operand, sink);
+        }
         Kind::Integer => {
             put_number(instruction.number(operand.value), sink);
             suffixes(instruction, operand, sink);
@@ -189,21 +237,33 @@ pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "the field is no wider")]
     match operand.kind {
         Kind::Float64 => f64::from_bits(bits),
+        Kind::Float16
+            if instruction.isa.control.is_some() && bits & 0x7e00 == 0x7c00 && bits & 0x1ff != 0 =>
+        {
+            nan(bits >> 15 & 1, false)
+        }
         Kind::Float16 => half(bits as u16),
-        _ => widened(bits as u32),
+        _ if instruction.isa.control.is_some() => widened(bits as u32, bits >> 22 & 1 == 1),
+        _ => widened(bits as u32, true),
     }
 }
 
-/// Widens a single to a double. NaNs become quiet as in nvdisasm; `f64::from` need not do that.
-fn widened(bits: u32) -> f64 {
+/// Widens a single to a double. `f64::from` may make any NaN quiet; nvdisasm 11.2 does so for Kepler.
+fn widened(bits: u32, is_quiet: bool) -> f64 {
     let single = f32::from_bits(bits);
     if single.is_nan() {
-        return f64::from_bits(u64::from(bits >> 31) << 63 | 0x7ff8 << 48);
+        return nan(u64::from(bits >> 31), is_quiet);
     }
     f64::from(single)
 }
 
-/// Prints the signs around an operand, `-~|x|`, and the selected part, `.H1`.
+/// Returns a NaN with a sign bit.
+fn nan(sign: u64, is_quiet: bool) -> f64 {
+    let magnitude: u64 = if is_quiet { 0x7ff8 << 48 } else { 0x7ff4 << 48 };
+    f64::from_bits(sign.wrapping_shl(63) | magnitude)
+}
+
+/// Prints the signs around an operand, `-~|x|`, and what follows it: `.H1`, `.reuse`.
 #[inline]
 fn signed<S: TokenSink + ?Sized>(
     instruction: &Instruction,
@@ -228,6 +288,12 @@ fn signed<S: TokenSink + ?Sized>(
     if absolute {
         sink.put(TokenKind::Punctuation, "|");
     }
+    if instruction.is_reused(operand) {
+        sink.put(TokenKind::Attribute, ".reuse");
+    }
+    if operand.suffix != NONE {
+        sink.put(TokenKind::Attribute, spelling(instruction, operand.suffix));
+    }
 }
 
 /// Prints the signs of an immediate, which follow it as suffixes.
@@ -251,6 +317,23 @@ fn register<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, plus: u
     register_number(number, zero, sink);
 }
 
+/// Prints a uniform register.
+fn uniform_register<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, plus: u64, sink: &mut S) {
+    let Some(field) = instruction.field(part) else { return };
+    let number = field.raw(instruction.word).wrapping_add(plus);
+    if number == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1) {
+        return sink.put(TokenKind::Register, "URZ");
+    }
+    numbered("UR", number.cast_signed(), sink);
+}
+
+/// Prints a register with a prefix.
+fn numbered<S: TokenSink + ?Sized>(prefix: &str, number: i64, sink: &mut S) {
+    let mut text = ShortText::new();
+    let _ = write!(text, "{prefix}{number}");
+    sink.put(TokenKind::Register, text.as_str());
+}
+
 fn register_number<S: TokenSink + ?Sized>(number: u64, zero: u64, sink: &mut S) {
     let link = Some(Link::Reference(number));
     if number == zero {
@@ -270,22 +353,51 @@ fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
 }
 
 const PREDICATES: [&str; 8] = ["P0", "P1", "P2", "P3", "P4", "P5", "P6", "PT"];
+const UNIFORM_PREDICATES: [&str; 8] = ["UP0", "UP1", "UP2", "UP3", "UP4", "UP5", "UP6", "UPT"];
 
-fn predicate_name(number: i64) -> &'static str {
-    usize::try_from(number).ok().and_then(|number| PREDICATES.get(number)).copied().unwrap_or("PT")
+fn predicate_name(kind: Kind, number: i64) -> &'static str {
+    let names = if kind.is_uniform_predicate() { UNIFORM_PREDICATES } else { PREDICATES };
+    usize::try_from(number).ok().and_then(|number| names.get(number)).copied().unwrap_or(names[7])
+}
+
+/// Returns the number of a predicate.
+fn predicate_number(instruction: &Instruction, operand: &Operand) -> i64 {
+    let number = instruction.number(operand.value);
+    if operand.kind.is_inverse() { number ^ 7 } else { number }
+}
+
+/// Returns whether a predicate is `PT`, which is not printed where a predicate is optional; `!PT` is.
+fn is_plain_true(instruction: &Instruction, operand: &Operand) -> bool {
+    predicate_number(instruction, operand) == 7 && !instruction.flag(operand.not)
+}
+
+/// Prints the numbers of the bits that are set, highest first: `{3,1}`.
+fn bit_set<S: TokenSink + ?Sized>(bits: i64, start: &str, sink: &mut S) {
+    let mut separator = start;
+    for bit in (0..64_u32).rev().filter(|bit| bits.wrapping_shr(*bit) & 1 == 1) {
+        sink.put(TokenKind::Punctuation, separator);
+        let mut text = ShortText::new();
+        let _ = write!(text, "{bit}");
+        sink.put(TokenKind::Number, text.as_str());
+        separator = ",";
+    }
+    if bits != 0 {
+        sink.put(TokenKind::Punctuation, "}");
+    }
 }
 
 fn predicate<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     if instruction.flag(operand.not) {
         sink.put(TokenKind::Punctuation, "!");
     }
-    sink.put(TokenKind::Register, predicate_name(instruction.number(operand.value)));
+    sink.put(TokenKind::Register, predicate_name(operand.kind, predicate_number(instruction, operand)));
 }
 
 fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
-    let name = predicate_name(instruction.number(operand.value));
+    let number = instruction.number(operand.value);
     let not = instruction.flag(operand.not);
-    if name != "PT" || not {
+    if number != 7 || not {
+        let name = predicate_name(operand.kind, number);
         sink.put(TokenKind::Punctuation, if not { "@!" } else { "@" });
         sink.put(TokenKind::Register, name);
         sink.put(TokenKind::Space, " ");
@@ -320,20 +432,87 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "]");
 }
 
+/// Prints `c[0x0][UR4+0x10]`.
+fn constant_uniform<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    sink.put(TokenKind::Punctuation, "c[");
+    put_number(instruction.number(operand.bank), sink);
+    sink.put(TokenKind::Punctuation, "][");
+    uniform_register(instruction, operand.uniform, 0, sink);
+    plus_offset(instruction.number(operand.offset), sink);
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `cx[UR4][0x10]`.
+fn constant_bindless<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    separator: &str,
+    sink: &mut S,
+) {
+    sink.put(TokenKind::Punctuation, "cx[");
+    uniform_register(instruction, operand.uniform, 0, sink);
+    sink.put(TokenKind::Punctuation, separator);
+    put_number(instruction.number(operand.offset), sink);
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `[R2.X4+0x10]`, or only the offset, which is unsigned then, if the base register is `RZ`.
 fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "[");
     let offset = instruction.number(operand.offset);
-    if is_zero_register(instruction, operand.base) && offset != 0 {
-        // Without a base register, the offset is an unsigned address.
+    if !is_zero_register(instruction, operand.base) {
+        register(instruction, operand.base, 0, sink);
+        scale(instruction, operand, sink);
+        plus_offset(offset, sink);
+    } else if offset == 0 {
+        register(instruction, operand.base, 0, sink);
+    } else {
         let unsigned = instruction
             .field(operand.offset)
             .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));
         put_number(unsigned.cast_signed(), sink);
-    } else {
-        register(instruction, operand.base, 0, sink);
-        plus_offset(offset, sink);
     }
     sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `desc[UR4][R2.64+UR6+0x10]`, without a base register that is `RZ` if its kind allows that.
+fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    if operand.descriptor != NONE {
+        sink.put(TokenKind::Punctuation, "desc[");
+        let plus = u64::from(operand.kind == Kind::BaseAddressPlus1);
+        uniform_register(instruction, operand.descriptor, plus, sink);
+        sink.put(TokenKind::Punctuation, "]");
+    }
+    sink.put(TokenKind::Punctuation, "[");
+    let offset = instruction.number(operand.offset);
+    let has_uniform = operand.uniform != NONE;
+    let shows_zero = match operand.kind {
+        Kind::BaseAddress | Kind::BaseAddressPlus1 => true,
+        Kind::ScaledAddress => operand.select != NONE && !spelling(instruction, operand.select).is_empty(),
+        _ => !has_uniform && offset == 0,
+    };
+    let shows_base = shows_zero || !is_zero_register(instruction, operand.base);
+    if shows_base {
+        register(instruction, operand.base, 0, sink);
+        scale(instruction, operand, sink);
+    }
+    if has_uniform {
+        sink.put(TokenKind::Punctuation, if shows_base { "+" } else { "" });
+        uniform_register(instruction, operand.uniform, 0, sink);
+    }
+    if shows_base || has_uniform {
+        plus_offset(offset, sink);
+    } else {
+        put_number(offset, sink);
+    }
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints what follows a base register: `.64`, `.X4`.
+fn scale<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    if operand.select != NONE {
+        sink.put(TokenKind::Attribute, spelling(instruction, operand.select));
+    }
 }
 
 fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {

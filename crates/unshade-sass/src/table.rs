@@ -1,4 +1,4 @@
-//! The types of the generated tables.
+//! The types of the tables.
 //!
 //! Everything is an index into a flat array, so that an instruction set takes a few dozen kilobytes of constants:
 //! an [`Encoding`] has ranges of [`Piece`]s (its text), of [`Field`]s (its bits) and of [`Operand`]s. `isa-gen`
@@ -42,8 +42,33 @@ pub struct Isa {
     /// The slots that semantics refer to, in the same order in every instruction set; then the strings of
     /// [`Piece::Text`], other slots, alternatives and latency classes.
     pub texts: &'static [&'static str],
+    /// The operations.
+    pub operations: &'static [Operation],
+    /// The modifiers.
+    pub modifiers: &'static [Modifier],
+    /// The fields of scheduling information in each instruction; `None` if it is in words of its own.
+    pub control: Option<Control>,
     /// The format of scheduling words.
     pub schedule: Schedule,
+    /// Whether the semantics of all its operations are known.
+    pub has_semantics: bool,
+}
+
+/// Fields of scheduling information in an instruction: lowest bit and count of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// Cycles to wait before the next instruction.
+    pub stall: (u8, u8),
+    /// 0 if another warp may be preferred. If it is 0, no register is reused.
+    pub r#yield: (u8, u8),
+    /// The scoreboard that is released when the results are written; all ones is none.
+    pub write: (u8, u8),
+    /// The scoreboard that is released when the operands are read; all ones is none.
+    pub read: (u8, u8),
+    /// The scoreboards to wait for, one bit each.
+    pub wait: (u8, u8),
+    /// The source operands that stay in the cache, one bit each.
+    pub reuse: (u8, u8),
 }
 
 /// The format and position of scheduling words.
@@ -72,9 +97,11 @@ pub struct Operation {
     pub meaning: &'static str,
     /// The kind of control flow.
     pub flow: Flow,
+    /// The number of its semantics, or [`NONE`].
+    pub program: u16,
     /// How it uses its operands.
     pub operands: &'static [Role],
-    /// Its modifiers: slot, and index into the table of modifiers.
+    /// Its modifiers: slot, and index into [`Isa::modifiers`].
     pub modifiers: &'static [(&'static str, u16)],
 }
 
@@ -134,7 +161,11 @@ pub struct Encoding {
     pub value: u128,
     /// Bits without a meaning, which are preserved.
     pub ignored: u128,
-    /// The operation's index in the table of operations.
+    /// If not zero, exactly one of these bits is set.
+    pub one_bit: u128,
+    /// Whether it takes precedence over encodings that fix more bits.
+    pub is_first: bool,
+    /// The operation, an index into [`Isa::operations`].
     pub operation: u16,
     /// The form of the operation, an index into [`Isa::texts`]; empty for the usual one.
     pub form: u16,
@@ -150,6 +181,20 @@ pub struct Encoding {
     pub operands: (u16, u16),
     /// Whether a modifier has [`INVALID`] values, so that decoding must check them.
     pub checked: bool,
+}
+
+impl Encoding {
+    /// Returns whether a word can have this encoding.
+    #[inline]
+    pub fn matches(&self, word: u128) -> bool {
+        word & self.mask == self.value && (self.one_bit == 0 || (word & self.one_bit).count_ones() == 1)
+    }
+
+    /// Returns the order in which the encodings that match a word are tried, lowest first: those that are marked, in the
+    /// order of the table; then those that fix most bits.
+    pub fn precedence(&self) -> u32 {
+        if self.is_first { 0 } else { 129_u32.saturating_sub(self.mask.count_ones()) }
+    }
 }
 
 /// A piece of an instruction's text.
@@ -180,7 +225,7 @@ pub struct Field {
     pub view: bool,
     /// The slot, an index into [`Isa::texts`].
     pub slot: u16,
-    /// The index of the modifier, or [`NONE`].
+    /// The modifier, an index into [`Isa::modifiers`], or [`NONE`].
     pub modifier: u16,
     /// The start of its values in [`Isa::orders`].
     pub order: u16,
@@ -205,12 +250,20 @@ pub struct Operand {
     pub not: u16,
     /// The modifier that selects a part of the register.
     pub select: u16,
+    /// A modifier after the operand, outside of the bars of an absolute value.
+    pub suffix: u16,
     /// The base register of an address.
     pub base: u16,
     /// The offset of an address.
     pub offset: u16,
     /// The bank of a constant.
     pub bank: u16,
+    /// The uniform register of an address or a constant.
+    pub uniform: u16,
+    /// The bit `.reuse`: the register stays in the cache for the next instruction.
+    pub reuse: u16,
+    /// The uniform register of a descriptor before an address.
+    pub descriptor: u16,
 }
 
 /// The kind of an operand.
@@ -220,6 +273,10 @@ pub enum Kind {
     Register,
     /// A general register, omitted together with its comma if it is `RZ`.
     OptionalRegister,
+    /// A general register, omitted together with the comma after it if it is `RZ`.
+    LeadingRegister,
+    /// A uniform register, omitted together with the comma after it if it is `URZ`.
+    LeadingUniformRegister,
     /// The register after the one that is encoded.
     RegisterPlus1,
     /// The register two after the one that is encoded.
@@ -228,8 +285,34 @@ pub enum Kind {
     Predicate,
     /// A predicate, omitted together with its comma if it is `PT`.
     OptionalPredicate,
+    /// A predicate, omitted together with the comma after it if it is `PT`.
+    LeadingPredicate,
+    /// A predicate, omitted together with the space before it if it is `PT`.
+    TrailingPredicate,
+    /// A predicate whose number is inverted, omitted together with its comma if it is `PT`.
+    InversePredicate,
+    /// A uniform predicate whose number is inverted, omitted together with its comma if it is `UPT`.
+    InverseUniformPredicate,
+    /// A uniform register; all ones is `URZ`.
+    UniformRegister,
+    /// A uniform predicate; all ones is `UPT`.
+    UniformPredicate,
+    /// A barrier for convergence: `B0`.
+    Barrier,
+    /// A scoreboard: `SB0`.
+    Scoreboard,
+    /// The numbers of the bits that are set, omitted together with its comma if there is none.
+    BitSet,
+    /// The numbers of the bits that are set, omitted together with the space before it if there is none.
+    TrailingBitSet,
+    /// A uniform predicate, omitted together with the comma after it if it is `UPT`.
+    LeadingUniformPredicate,
+    /// A uniform predicate, omitted together with its comma if it is `UPT`.
+    OptionalUniformPredicate,
     /// `@P0` before the instruction.
     Guard,
+    /// `@UP0` before the instruction.
+    UniformGuard,
     /// `c[bank][offset]`.
     Constant,
     /// `c[bank] [offset]`, as nvdisasm prints it for some Kepler operations.
@@ -238,8 +321,22 @@ pub enum Kind {
     ConstantIndexed,
     /// `c[bank][register+offset]`, with `RZ` printed if there is no offset.
     ConstantBranch,
+    /// `c[bank][uniform register+offset]`.
+    ConstantUniform,
+    /// `cx[uniform register][offset]`.
+    ConstantBindless,
+    /// `cx[uniform register] [offset]`.
+    ConstantBindlessSpaced,
     /// `[register+offset]`.
     Memory,
+    /// `[register+uniform register+offset]`; terms that are zero are omitted.
+    Address,
+    /// An address whose base register is omitted only if it is `RZ` and has no factor.
+    ScaledAddress,
+    /// An address whose base register is never omitted.
+    BaseAddress,
+    /// The same, with its descriptor in the uniform register after the encoded one.
+    BaseAddressPlus1,
     /// A hexadecimal number.
     Integer,
     /// A hexadecimal number with a separate sign bit.
@@ -258,4 +355,75 @@ pub enum Kind {
     Relative,
     /// An absolute branch target.
     Absolute,
+}
+
+impl Kind {
+    /// Returns whether this is a uniform predicate.
+    pub(crate) fn is_uniform_predicate(self) -> bool {
+        matches!(
+            self,
+            Self::UniformPredicate
+                | Self::LeadingUniformPredicate
+                | Self::OptionalUniformPredicate
+                | Self::InverseUniformPredicate
+                | Self::UniformGuard
+        )
+    }
+
+    /// Returns whether this is a predicate whose number is inverted.
+    pub(crate) fn is_inverse(self) -> bool {
+        matches!(self, Self::InversePredicate | Self::InverseUniformPredicate)
+    }
+
+    /// Returns whether this is the predicate before an instruction.
+    pub fn is_guard(self) -> bool {
+        matches!(self, Self::Guard | Self::UniformGuard)
+    }
+
+    /// The names of all kinds in the tables.
+    pub const NAMES: [(&'static str, Self); 43] = [
+        ("gpr", Self::Register),
+        ("opt_gpr", Self::OptionalRegister),
+        ("lead_gpr", Self::LeadingRegister),
+        ("lead_ugpr", Self::LeadingUniformRegister),
+        ("addr_scaled", Self::ScaledAddress),
+        ("addr_base", Self::BaseAddress),
+        ("addr_base+1", Self::BaseAddressPlus1),
+        ("gpr+1", Self::RegisterPlus1),
+        ("gpr+2", Self::RegisterPlus2),
+        ("pred", Self::Predicate),
+        ("opt_pred", Self::OptionalPredicate),
+        ("lead_pred", Self::LeadingPredicate),
+        ("trail_pred", Self::TrailingPredicate),
+        ("inverse_pred", Self::InversePredicate),
+        ("inverse_upred", Self::InverseUniformPredicate),
+        ("ugpr", Self::UniformRegister),
+        ("upred", Self::UniformPredicate),
+        ("barrier", Self::Barrier),
+        ("sb", Self::Scoreboard),
+        ("bit_set", Self::BitSet),
+        ("trail_bit_set", Self::TrailingBitSet),
+        ("lead_upred", Self::LeadingUniformPredicate),
+        ("opt_upred", Self::OptionalUniformPredicate),
+        ("cx_spaced", Self::ConstantBindlessSpaced),
+        ("guard", Self::Guard),
+        ("uguard", Self::UniformGuard),
+        ("const", Self::Constant),
+        ("const_spaced", Self::ConstantSpaced),
+        ("const_indexed", Self::ConstantIndexed),
+        ("const_branch", Self::ConstantBranch),
+        ("const_uniform", Self::ConstantUniform),
+        ("cx", Self::ConstantBindless),
+        ("mem", Self::Memory),
+        ("addr", Self::Address),
+        ("int", Self::Integer),
+        ("int_neg", Self::NegatedInteger),
+        ("opt_int", Self::OptionalInteger),
+        ("trail_int", Self::TrailingInteger),
+        ("f32", Self::Float32),
+        ("f64", Self::Float64),
+        ("f16", Self::Float16),
+        ("rel", Self::Relative),
+        ("abs", Self::Absolute),
+    ];
 }

@@ -15,7 +15,7 @@ fn columns_move_where_addresses_have_five_digits() {
     let isa = isa::by_architecture(35).unwrap();
     let function = Function { name: "f", isa, bytes: &bytes, address, file_offset: 0 };
     let mut text = String::new();
-    function.raw(&mut text);
+    function.raw(0, &mut text);
     assert_eq!(
         text,
         "        /*fff0*/               @P0 NOP.S;                /* 0x8580000000403c02 */

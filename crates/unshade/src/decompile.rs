@@ -75,6 +75,10 @@ pub fn cubin_with(
         crate::nv_units::report_unknown_chips(vec![cubin.arch()], diagnostics);
         return 0;
     };
+    if !isa.has_semantics {
+        crate::nv_units::report_unknown_semantics(cubin, diagnostics);
+        return 0;
+    }
     let symbols = CubinSymbols::new(cubin);
     let names = SourceNames::new(cubin, !options.without_source, header, diagnostics);
     let file = InputFile { cubin, isa, symbols: &symbols, names: &names };

@@ -196,6 +196,15 @@ pub fn each_known_cubin(
     diagnostics.append(faults);
 }
 
+/// Reports that a cubin can't be decompiled or run, because the semantics of its chip's instructions are not known.
+pub fn report_unknown_semantics(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
+    let message = format!("sm_{}: the semantics of this chip's instructions are not known", cubin.arch());
+    let error = Error::new(ErrorKind::Unsupported, cubin.file().base(), message);
+    let known = isa::all().filter(|isa| isa.has_semantics).flat_map(|isa| isa.architectures);
+    let known: Vec<String> = known.map(|chip| format!("sm_{chip}")).collect();
+    diagnostics.warning("sass-semantics", error.expected(known.join(", ")));
+}
+
 /// Reports chips with an unknown instruction set, in one warning.
 pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) {
     if chips.is_empty() {
@@ -204,7 +213,8 @@ pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) 
     chips.sort_unstable();
     chips.dedup();
     let names = |chips: &[u32]| chips.iter().map(|chip| format!("sm_{chip}")).collect::<Vec<_>>().join(", ");
-    let known: Vec<u32> = isa::ALL.iter().flat_map(|isa| isa.architectures).copied().collect();
+    let mut known: Vec<u32> = isa::architectures().collect();
+    known.sort_unstable();
     let message = format!(
         "{}: the encoding of {} is not known",
         names(&chips),

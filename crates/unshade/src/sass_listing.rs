@@ -50,6 +50,7 @@ pub fn cubin<S: TokenSink>(
     if options.raw {
         sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
     }
+    let least_column = if options.raw { word_column(cubin, isa) } else { 0 };
     for section in cubin.code_sections() {
         let inside: Vec<&Function<'_>> =
             functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
@@ -58,7 +59,7 @@ pub fn cubin<S: TokenSink>(
         }
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
         count += 1;
-        print_section(cubin, isa, &section, &inside, bytes, options, diagnostics, sink);
+        print_section(cubin, isa, &section, &inside, bytes, (options, least_column), diagnostics, sink);
     }
     count
 }
@@ -70,7 +71,7 @@ fn print_section<S: TokenSink>(
     section: &Section<'_>,
     inside: &[&Function<'_>],
     bytes: Reader<'_>,
-    options: SassOptions,
+    (options, least_column): (SassOptions, usize),
     diagnostics: &mut Diagnostics,
     sink: &mut S,
 ) {
@@ -81,7 +82,7 @@ fn print_section<S: TokenSink>(
         sink.put(TokenKind::Text, "\t\tFunction : ");
         sink.put(TokenKind::Function, &name);
         sink.put(TokenKind::Text, &headerflags(cubin));
-        function.raw(sink);
+        function.raw(least_column, sink);
         sink.put(TokenKind::Text, "\t\t..........\n\n\n");
     } else {
         let names = symbols(inside);
@@ -108,6 +109,16 @@ fn print_section<S: TokenSink>(
         function.annotated(&context, sink);
     }
     report_undecoded(&function, diagnostics);
+}
+
+/// Returns the column that the words of all functions share in a raw listing; 0 if each function has its own.
+fn word_column(cubin: &Cubin<'_>, isa: &'static Isa) -> usize {
+    if isa.control.is_none() {
+        return 0;
+    }
+    let function = |bytes| listing::Function { name: "", isa, bytes, address: 0, file_offset: 0 };
+    let code = cubin.code_sections().filter_map(|section| cubin.elf().bytes(&section).ok());
+    code.map(|bytes| function(bytes.data()).word_column()).max().unwrap_or(0)
 }
 
 /// Returns the address and name of a section's functions, by address.
@@ -195,6 +206,16 @@ fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, S
 /// one.
 fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
+    if instruction_set(cubin).is_some_and(|isa| isa.control.is_some()) {
+        let flags = cubin.elf().header().flags;
+        let named = [(0x100, "EF_CUDA_TEXMODE_UNIFIED "), (0x400, "EF_CUDA_64BIT_ADDRESS ")];
+        let named = named.into_iter().filter(|(flag, _)| flags & flag != 0 && !cubin.is_abi_8());
+        let names: String = named.map(|(_, name)| name).collect();
+        let virtual_arch = cubin.virtual_arch().unwrap_or(arch);
+        return format!(
+            "\n\t.headerflags\t@\"{names}EF_CUDA_SM{arch} EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{virtual_arch})\"\n"
+        );
+    }
     format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
 }
 

@@ -47,6 +47,29 @@ impl Writer<'_> {
             Kind::NegatedInteger => self.negated(operand),
             Kind::OptionalInteger => self.optional_integer(operand, ", "),
             Kind::TrailingInteger => self.optional_integer(operand, " "),
+            // No chip with a language of its own has these.
+            Kind::LeadingPredicate
+            | Kind::TrailingPredicate
+            | Kind::InversePredicate
+            | Kind::LeadingRegister
+            | Kind::LeadingUniformRegister
+            | Kind::ScaledAddress
+            | Kind::BaseAddress
+            | Kind::BaseAddressPlus1
+            | Kind::InverseUniformPredicate
+            | Kind::BitSet
+            | Kind::TrailingBitSet
+            | Kind::LeadingUniformPredicate
+            | Kind::OptionalUniformPredicate
+            | Kind::ConstantBindlessSpaced
+            | Kind::UniformRegister
+            | Kind::UniformPredicate
+            | Kind::UniformGuard
+            | Kind::Barrier
+            | Kind::Scoreboard
+            | Kind::ConstantUniform
+            | Kind::ConstantBindless
+            | Kind::Address => String::new(),
         };
         self.table('o', &body)
     }
@@ -92,8 +115,8 @@ impl Writer<'_> {
         let select = operand
             .part(Part::Select)
             .cloned()
-            .zip(operand.select.clone())
-            .map(|(bits, (modifier, order))| self.spellings(&bits, modifier, &order));
+            .zip(operand.modifier(Part::Select))
+            .map(|(bits, entry)| self.spellings(&bits, entry.modifier, &entry.order));
         let behind = texts[0].starts_with('.');
         let mut body = String::new();
         for choice in 0..1_u32 << present.len() {

@@ -76,8 +76,8 @@ impl Writer<'_> {
             if let Some(sign) = SIGNS.iter().find(|sign| test.values.iter().any(|value| value == sign.0)) {
                 return operand.part(sign.1).map(|bits| (bits.clone(), vec![1], vec![0, 1])).ok_or(false);
             }
-            return match (operand.part(Part::Select), &operand.select) {
-                (Some(bits), Some((modifier, order))) => Ok(by_name(bits, *modifier, order)),
+            return match (operand.part(Part::Select), operand.modifier(Part::Select)) {
+                (Some(bits), Some(entry)) => Ok(by_name(bits, entry.modifier, &entry.order)),
                 _ => Err(false),
             };
         }

@@ -6,8 +6,8 @@
 
 use std::fmt::Write as _;
 
+use unshade::sass::Instruction;
 use unshade::sass::table::{Field, NONE, Operand, Piece};
-use unshade::sass::{Instruction, isa};
 
 /// Slots of modifiers that change speed, caching or reconvergence, but no value.
 const SILENT: [&str; 10] =
@@ -77,8 +77,11 @@ fn signs(instruction: &Instruction, operand: &Operand) -> String {
 
 /// Returns the spelling of a modifier's value, without the separators that surround it in a listing.
 fn spelling(instruction: &Instruction, field: &Field) -> String {
-    let values =
-        isa::modifiers().get(usize::from(field.modifier)).map_or(&[][..], |modifier| modifier.values);
+    let values = instruction
+        .isa
+        .modifiers
+        .get(usize::from(field.modifier))
+        .map_or(&[][..], |modifier| modifier.values);
     let choice = instruction.choice(field).map_or(usize::MAX, usize::from);
     let text = values.get(choice).map_or("", |value| value.1).trim_matches([',', ' ']);
     if text.is_empty() || text.starts_with('.') { text.to_owned() } else { format!(" {text}") }

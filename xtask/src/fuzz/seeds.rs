@@ -164,13 +164,13 @@ fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>)
 
 /// Returns the words, after a byte that selects the instruction set.
 fn machine_words(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
-    let choice = isa::ALL.iter().position(|candidate| candidate.name == isa.name).unwrap_or_default();
+    let choice = isa::all().position(|candidate| candidate.name == isa.name).unwrap_or_default();
     [&[choice as u8], bytes].concat()
 }
 
 /// Returns the listing of the words.
 fn listing(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
     let mut text = String::new();
-    Function { name: "seed", isa, bytes, address: 0, file_offset: 0 }.raw(&mut text);
+    Function { name: "seed", isa, bytes, address: 0, file_offset: 0 }.raw(0, &mut text);
     text.into_bytes()
 }

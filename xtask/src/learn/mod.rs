@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// [default: those of the corpus].
     #[arg(long, value_name = "FILE")]
     words: Vec<PathBuf>,
-    /// The nvdisasm that knows the chip [default: UNSHADE_NVDISASM, or the one on PATH].
+    /// The nvdisasm that knows the chip [default: the first of UNSHADE_NVDISASM and PATH that does].
     #[arg(long, value_name = "PROGRAM")]
     nvdisasm: Option<PathBuf>,
     /// Learn only this opcode, in hexadecimal.
@@ -97,7 +97,8 @@ impl Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let program = args.nvdisasm.clone().or_else(nvdisasm::find).context("nvdisasm is not installed")?;
+    let found = || nvdisasm::find_for(args.chip)?.context("no nvdisasm that knows the chip is installed");
+    let program = args.nvdisasm.clone().map_or_else(found, Ok)?;
     let mut lists = args.words.clone();
     if lists.is_empty() {
         let corpus = sh::env_path("UNSHADE_CORPUS").context("neither --words nor UNSHADE_CORPUS is given")?;

@@ -6,13 +6,15 @@ use crate::output::Stdout;
 use crate::paint::{self, name};
 use anyhow::Result;
 use std::io::Write;
+use unshade_sass::table::Operation;
 use unshade_sass::{isa, reference};
 
 pub(crate) fn run(mnemonic: Option<&str>, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager);
     let Some(mnemonic) = mnemonic else {
+        let operations: Vec<&Operation> = isa::all().flat_map(|isa| isa.operations).collect();
         for known in reference::mnemonics() {
-            let operation = isa::operations().iter().find(|operation| operation.mnemonic == known);
+            let operation = operations.iter().find(|operation| operation.mnemonic == known);
             writeln!(
                 stdout,
                 "{} {}",

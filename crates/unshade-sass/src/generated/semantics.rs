@@ -164,7 +164,7 @@ pub(crate) static FUNCTIONS: [Function; 145] = [
     Function { name: "trigger", pure: false, inputs: &[], output: 0, meaning: "Raises a trigger." },
 ];
 
-/// What each operation does, in the order of the operations.
+/// What each operation with semantics does, in the order of the operations.
 pub(crate) static PROGRAMS: [Program; 161] = [
     // FADD
     Program { temporaries: &[32, 32, 32, 1, 1, 1, 1], steps: &[Do(Code::Copy, Some(Temporary(0)), &[Operand(0, 32, 0, Class::Float)]), When(31, &["ftz"], 1), Do(Code::Function(0), Some(Temporary(0)), &[Temporary(0)]), Do(Code::Copy, Some(Temporary(1)), &[Operand(3, 32, 0, Class::Float)]), When(31, &["ftz"], 1), Do(Code::Function(0), Some(Temporary(1)), &[Temporary(1)]), When(61, &["rm", "rp", "rz"], 2), Do(Code::Function(3), Some(Temporary(2)), &[Temporary(0), Temporary(1), Choice(61)]), Otherwise(1), Do(Code::FloatAdd, Some(Temporary(2)), &[Temporary(0), Temporary(1)]), When(31, &["ftz"], 1), Do(Code::Function(0), Some(Temporary(2)), &[Temporary(2)]), When(68, &["sat"], 1), Do(Code::Function(1), Some(Temporary(2)), &[Temporary(2)]), Do(Code::Copy, Some(Operand(20, 32, 0, Class::Raw)), &[Temporary(2)]), When(13, &["cc"], 8), Do(Code::FloatEqual, Some(Temporary(3)), &[Temporary(2), Number(0x0, 32)]), Do(Code::FloatNan, Some(Temporary(4)), &[Temporary(2)]), Do(Code::BoolOr, Some(Flag(1)), &[Temporary(3), Temporary(4)]), Do(Code::FloatLess, Some(Temporary(5)), &[Temporary(2), Number(0x0, 32)]), Do(Code::FloatNan, Some(Temporary(6)), &[Temporary(2)]), Do(Code::BoolOr, Some(Flag(2)), &[Temporary(5), Temporary(6)]), Do(Code::Copy, Some(Flag(0)), &[Number(0x0, 1)]), Do(Code::Copy, Some(Flag(3)), &[Number(0x0, 1)])] },

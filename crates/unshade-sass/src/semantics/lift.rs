@@ -6,7 +6,6 @@ use super::table::{Class, Code, FIRST_PREDICATE, Program, Step, Value};
 use super::{Op, Space, Varnode};
 use crate::generated::semantics::{FORM, JOIN, PROGRAMS};
 use crate::instruction::Instruction;
-use crate::isa;
 use crate::print::target;
 use crate::table::{Field, Kind, NONE, Operand};
 
@@ -44,7 +43,7 @@ impl Lifted {
         self.ops.clear();
         self.inputs.clear();
         self.pending.clear();
-        let Some(program) = PROGRAMS.get(usize::from(instruction.encoding.operation)) else { return };
+        let Some(program) = PROGRAMS.get(usize::from(instruction.operation().program)) else { return };
         self.temporaries = program.temporaries.len() as u64;
         let mut lifting = Lifting { out: self, instruction, address, program, last_test: None };
         let guarded = lifting.guard();
@@ -192,7 +191,7 @@ impl Lifting<'_> {
     fn declared(&self, slot: u16) -> Option<&'static crate::table::Modifier> {
         let name = self.instruction.isa.text(slot);
         let entry = self.instruction.operation().modifiers.iter().find(|entry| entry.0 == name)?;
-        isa::modifiers().get(usize::from(entry.1))
+        self.instruction.isa.modifiers.get(usize::from(entry.1))
     }
 
     /// Returns the index of a modifier's value, in the modifier that the operation declares.
@@ -202,7 +201,7 @@ impl Lifting<'_> {
             return self.default_of(slot).map_or(0, |entry| entry.0 as u64);
         };
         let (Some(bound), Some(number)) =
-            (isa::modifiers().get(usize::from(field.modifier)), self.instruction.choice(field))
+            (self.instruction.isa.modifiers.get(usize::from(field.modifier)), self.instruction.choice(field))
         else {
             return 0;
         };
@@ -421,7 +420,7 @@ mod tests {
     #[test]
     fn slots_are_the_same_in_all_instruction_sets() {
         assert_eq!([SLOTS[usize::from(FORM)], SLOTS[usize::from(JOIN)]], ["form", "join"]);
-        for isa in isa::ALL {
+        for isa in isa::all() {
             assert_eq!(isa.texts.get(..SLOTS.len()), Some(&SLOTS[..]), "{}", isa.name);
         }
     }

@@ -74,7 +74,7 @@ pub fn programs<'a>(
     wanted: &dyn Fn(&Function<'_>) -> bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<ImportProgram<'a>> {
-    let Some(isa) = instruction_set(cubin) else {
+    let Some(isa) = instruction_set(cubin).filter(|isa| isa.has_semantics) else {
         let message = format!("sm_{}: the Ghidra module does not know this chip", cubin.arch());
         diagnostics.warning("sass-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
         return Vec::new();

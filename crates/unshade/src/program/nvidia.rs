@@ -172,11 +172,13 @@ impl NvidiaProgram<'_> {
     /// Returns the listings of a function. Nested functions are decompiled where they are called.
     fn panes_of(&self, row: &KernelRow) -> &'static [&'static str] {
         let chip = row.target.strip_prefix("sm_").and_then(|chip| chip.parse().ok());
-        let is_known = chip.is_some_and(|chip| isa::by_architecture(chip).is_some());
+        let isa = chip.and_then(isa::by_architecture);
+        let is_known = isa.is_some();
+        let is_lifted = isa.is_some_and(|isa| isa.has_semantics);
         match row.kind.as_str() {
             _ if matches!(self.program, Nvidia::Ptx(_)) => piece::PTX,
             "PTX" => piece::PTX,
-            "kernel" | "device" if is_known => piece::DECOMPILED,
+            "kernel" | "device" if is_lifted => piece::DECOMPILED,
             _ if is_known => piece::CODE,
             _ => &[],
         }

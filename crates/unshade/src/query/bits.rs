@@ -9,7 +9,7 @@ use unshade_core::Diagnostics;
 use unshade_nv::Cubin;
 use unshade_sass::listing::{Function, Word};
 use unshade_sass::table::NONE;
-use unshade_sass::{Instruction, control, isa};
+use unshade_sass::{Instruction, control};
 
 impl Session {
     pub(super) fn bits(&mut self, request: &Bits) -> Answer<BitsAnswer> {
@@ -85,27 +85,31 @@ fn instruction_fields(instruction: &Instruction, address: u64, answer: &mut Bits
             })
             .collect();
         let bits = ranges.into_iter().rev().collect::<Vec<_>>().join(" ");
-        let (value, meaning) =
-            match isa::modifiers().get(usize::from(field.modifier)).filter(|_| field.modifier != NONE) {
-                Some(modifier) => {
-                    let choice =
-                        instruction.choice(field).and_then(|choice| modifier.values.get(usize::from(choice)));
-                    let (name, meaning) = choice.copied().unwrap_or(("", ""));
-                    let said = if meaning.is_empty() { modifier.meaning } else { meaning };
-                    (
-                        if name.is_empty() {
-                            format!("{:#x}", field.raw(instruction.word))
-                        } else {
-                            name.to_owned()
-                        },
-                        said,
-                    )
-                }
-                None => {
-                    let role = operation.operands.iter().find(|role| role.slot == slot);
-                    (field.value(instruction.word).to_string(), role.map_or("", |role| role.ty))
-                }
-            };
+        let (value, meaning) = match instruction
+            .isa
+            .modifiers
+            .get(usize::from(field.modifier))
+            .filter(|_| field.modifier != NONE)
+        {
+            Some(modifier) => {
+                let choice =
+                    instruction.choice(field).and_then(|choice| modifier.values.get(usize::from(choice)));
+                let (name, meaning) = choice.copied().unwrap_or(("", ""));
+                let said = if meaning.is_empty() { modifier.meaning } else { meaning };
+                (
+                    if name.is_empty() {
+                        format!("{:#x}", field.raw(instruction.word))
+                    } else {
+                        name.to_owned()
+                    },
+                    said,
+                )
+            }
+            None => {
+                let role = operation.operands.iter().find(|role| role.slot == slot);
+                (field.value(instruction.word).to_string(), role.map_or("", |role| role.ty))
+            }
+        };
         answer.fields.push(BitField { bits, name: slot.to_owned(), value, meaning: meaning.to_owned() });
     }
 }

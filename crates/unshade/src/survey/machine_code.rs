@@ -7,8 +7,8 @@ use std::ops::Range;
 use unshade_core::outline::UNKNOWN;
 use unshade_core::{Field, OutlineSink, Value};
 use unshade_sass::listing::Word;
-use unshade_sass::table::{Kind, NONE};
-use unshade_sass::{Instruction, control, isa};
+use unshade_sass::table::NONE;
+use unshade_sass::{Instruction, control};
 
 /// Emits the words of functions.
 pub(super) fn outline(functions: &[FunctionCode<'_>], sink: &mut dyn OutlineSink) {
@@ -45,7 +45,7 @@ fn emit(instruction: &Instruction, range: Range<u64>, sink: &mut dyn OutlineSink
     let mut text = |name: &'static str, value: &'static str| {
         sink.leaf(Field::new(name, Value::Text(value.as_bytes()), at.clone()));
     };
-    let guard = instruction.operands().find(|operand| operand.kind == Kind::Guard);
+    let guard = instruction.operands().find(|operand| operand.kind.is_guard());
     if guard.is_some_and(|guard| instruction.number(guard.value) < 7 || instruction.flag(guard.not)) {
         text("guard", "yes");
     }
@@ -54,7 +54,7 @@ fn emit(instruction: &Instruction, range: Range<u64>, sink: &mut dyn OutlineSink
         text("form", form);
     }
     for field in instruction.fields().filter(|field| field.modifier != NONE) {
-        let modifier = isa::modifiers().get(usize::from(field.modifier));
+        let modifier = instruction.isa.modifiers.get(usize::from(field.modifier));
         let choice = instruction.choice(field).map(usize::from);
         if let Some((value, _)) = modifier.zip(choice).and_then(|(modifier, at)| modifier.values.get(at)) {
             text(instruction.isa.text(field.slot), value);

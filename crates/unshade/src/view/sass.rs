@@ -9,7 +9,7 @@ use unshade_sass::control::{self, Code};
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::liveness::{Effect, LiveRow, Pressure, Set};
 use unshade_sass::table::{Kind, NONE, Operand, Role};
-use unshade_sass::{Instruction, isa, print};
+use unshade_sass::{Instruction, print};
 
 /// A function of a cubin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -237,7 +237,7 @@ impl InstructionView {
         self.operation = Some(instruction.operation().mnemonic);
         self.target = instruction_target(instruction, self.address);
         for operand in instruction.operands() {
-            if operand.kind == Kind::Guard {
+            if operand.kind.is_guard() {
                 let mut text = String::new();
                 print::operand(instruction, operand, self.address, &mut text);
                 self.guard =
@@ -247,7 +247,7 @@ impl InstructionView {
             }
         }
         for field in instruction.fields().filter(|field| field.modifier != NONE) {
-            let modifier = isa::modifiers().get(usize::from(field.modifier));
+            let modifier = instruction.isa.modifiers.get(usize::from(field.modifier));
             let choice = instruction.choice(field).map(usize::from);
             if let (Some(modifier), Some(choice)) = (modifier, choice)
                 && let Some((value, text)) = modifier.values.get(choice)
@@ -281,7 +281,11 @@ impl OperandView {
             Some(field.raw(instruction.word)).filter(|register| *register < zero)
         };
         match operand.kind {
-            Kind::Register | Kind::OptionalRegister | Kind::RegisterPlus1 | Kind::RegisterPlus2 => {
+            Kind::Register
+            | Kind::OptionalRegister
+            | Kind::LeadingRegister
+            | Kind::RegisterPlus1
+            | Kind::RegisterPlus2 => {
                 view.kind = "register";
                 let plus = match operand.kind {
                     Kind::RegisterPlus1 => 1,
@@ -290,16 +294,49 @@ impl OperandView {
                 };
                 view.register = register(operand.value).map(|number| number + plus);
             }
-            Kind::Predicate | Kind::OptionalPredicate | Kind::Guard => {
+            Kind::UniformRegister | Kind::LeadingUniformRegister => {
+                view.kind = "uniform register";
+                view.register = register(operand.value);
+            }
+            Kind::Predicate
+            | Kind::OptionalPredicate
+            | Kind::LeadingPredicate
+            | Kind::TrailingPredicate
+            | Kind::Guard => {
                 view.kind = "predicate";
                 view.register = register(operand.value);
+            }
+            Kind::InversePredicate | Kind::InverseUniformPredicate => {
+                view.kind =
+                    if operand.kind == Kind::InversePredicate { "predicate" } else { "uniform predicate" };
+                let number = number(operand.value).and_then(|number| u64::try_from(number ^ 7).ok());
+                view.register = number.filter(|number| *number < 7);
+            }
+            Kind::UniformPredicate
+            | Kind::LeadingUniformPredicate
+            | Kind::OptionalUniformPredicate
+            | Kind::UniformGuard => {
+                view.kind = "uniform predicate";
+                view.register = register(operand.value);
+            }
+            Kind::Barrier | Kind::Scoreboard | Kind::BitSet | Kind::TrailingBitSet => {
+                view.kind = "barrier";
+                view.value = number(operand.value);
+            }
+            Kind::ConstantUniform | Kind::ConstantBindless | Kind::ConstantBindlessSpaced => {
+                view.kind = "constant";
+                (view.bank, view.offset) = (number(operand.bank), number(operand.offset));
             }
             Kind::Constant | Kind::ConstantSpaced | Kind::ConstantIndexed | Kind::ConstantBranch => {
                 view.kind = "constant";
                 (view.bank, view.offset) = (number(operand.bank), number(operand.offset));
                 view.register = register(operand.base);
             }
-            Kind::Memory => {
+            Kind::Memory
+            | Kind::Address
+            | Kind::ScaledAddress
+            | Kind::BaseAddress
+            | Kind::BaseAddressPlus1 => {
                 view.kind = "memory";
                 view.offset = number(operand.offset);
                 view.register = register(operand.base);

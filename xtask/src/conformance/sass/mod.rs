@@ -1,9 +1,11 @@
 //! `cargo xtask conformance sass`: compares every available word and listing with the output of other tools.
 //!
 //! Real files come from `$UNSHADE_CORPUS/cuda`: word lists (`words/*.tsv.gz`), and cubins with listings of cuobjdump.
-//! If nvdisasm 11.2 is on the `PATH` or in `UNSHADE_NVDISASM`, single-bit flips of words are compared as well, and the words
-//! of a systematic search for rows that are wrong.
+//! If an nvdisasm that knows the chip is on the `PATH` or in `UNSHADE_NVDISASM`, single-bit flips of words are compared as well,
+//! and the words of a systematic search for rows that are wrong. `UNSHADE_NVDISASM` can name several programs, separated by
+//! colons: 13.5 for chips from Turing on, 11.2 for Kepler.
 
+mod chips;
 mod envydis;
 mod flips;
 mod listings;
@@ -52,6 +54,7 @@ pub(super) fn run(sample: Option<usize>) -> Result<()> {
     wrong += envydis::sm_30(&corpus)?;
     wrong += listings::run(&corpus)?;
     wrong += sm_35_oracle(&corpus, sample.unwrap_or(2_000))?;
+    wrong += chips::run(&corpus, sample.unwrap_or(2_000) * 100)?;
     if wrong > 0 {
         bail!("{wrong} differences");
     }

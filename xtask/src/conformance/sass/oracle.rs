@@ -41,7 +41,7 @@ pub(super) fn is_scheduling(word: u64) -> bool {
 impl Oracle {
     /// Finds nvdisasm; `None` if it is not installed.
     pub(super) fn find() -> Result<Option<Self>> {
-        nvdisasm::find().map(|program| Ok(Self(nvdisasm::Oracle::new(program, 35)?))).transpose()
+        nvdisasm::find_for(35)?.map(|program| Ok(Self(nvdisasm::Oracle::new(program, 35)?))).transpose()
     }
 
     /// Compares our reading of words with nvdisasm's. Calls `seen` with each word that nvdisasm reads, and its text.

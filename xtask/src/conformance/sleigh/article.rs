@@ -108,7 +108,7 @@ mod tests {
     /// Checks the committed text with our own tables: the same instructions, with the same effect on random states.
     #[test]
     fn the_files_are_right_by_our_own_semantics() {
-        let isa = isa::ALL.iter().find(|isa| isa.name == ISA).unwrap();
+        let isa = isa::all().find(|isa| isa.name == ISA).unwrap();
         for kernel in KERNELS {
             let expected = read(kernel).unwrap();
             assert_eq!(write(&expected), std::fs::read_to_string(path(kernel, "pcode")).unwrap(), "{kernel}");
@@ -135,7 +135,7 @@ mod tests {
         };
         let folder = std::env::temp_dir().join(format!("unshade-article-{}", std::process::id()));
         let ldefs = compiled(&python, &folder).unwrap().join("nvidia.ldefs");
-        let isa = isa::ALL.iter().find(|isa| isa.name == ISA).unwrap();
+        let isa = isa::all().find(|isa| isa.name == ISA).unwrap();
         let faults = compare(&Reader { python: &python, folder: &folder, ldefs, isa });
         let _ = std::fs::remove_dir_all(&folder);
         assert_eq!(faults.unwrap(), 0);

@@ -1,7 +1,7 @@
 //! Our text in Ghidra's form: the guard is part of the mnemonic, floating-point immediates are shown as bits.
 
 use unshade::sass::table::{Kind, Piece};
-use unshade::sass::{Instruction, isa, print};
+use unshade::sass::{Instruction, print};
 
 /// Returns an instruction at an address.
 pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
@@ -13,7 +13,7 @@ pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
             Piece::Mnemonic(index) | Piece::Text(index) => text.push_str(isa.text(index)),
             Piece::Modifier(index) => {
                 let field = &isa.fields[usize::from(index)];
-                let modifier = &isa::modifiers()[usize::from(field.modifier)];
+                let modifier = &instruction.isa.modifiers[usize::from(field.modifier)];
                 text.push_str(
                     instruction.choice(field).map_or("", |value| modifier.values[usize::from(value)].1),
                 );

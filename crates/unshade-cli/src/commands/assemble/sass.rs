@@ -21,12 +21,17 @@ use unshade::sass::isa;
 use unshade::sass::table::Isa;
 
 pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
-    let isa = instruction_set(args, text)?;
+    let into = args.into.as_ref().map(Input::open).transpose()?;
+    let cubin = into.as_ref().map(|input| Cubin::read(Reader::new(input.bytes()))).transpose()?;
+    let isa = instruction_set(args, text, cubin.as_ref())?;
     let name = if args.listing == "-" { "standard input".to_owned() } else { shown(&args.listing) };
     let mut functions = Vec::new();
     let mut faults = 0_u64;
     for part in parts(text) {
-        match assemble::listing(isa, part.text) {
+        let code = cubin.as_ref().and_then(|cubin| code_of(cubin, part.name).ok());
+        let code = code.zip(into.as_ref()).and_then(|(code, input)| input.bytes().get(code));
+        let old = |address: u64| isa.word(code?.get(usize::try_from(address).ok()?..)?);
+        match assemble::listing_over(isa, part.text, &old) {
             Ok(words) => functions.push((part.name, words)),
             Err(errors) => {
                 faults += errors.len() as u64;
@@ -44,9 +49,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     if functions.iter().all(|(_, words)| words.is_empty()) {
         bail!(NothingFound(format!("{name}: no instruction in it")));
     }
-    let data = match &args.into {
-        Some(cubin) => patched(isa, Input::open(cubin)?.bytes(), &functions)?,
-        None => functions
+    let data = match (&into, &cubin) {
+        (Some(input), Some(cubin)) => patched(isa, input.bytes(), cubin, &functions)?,
+        _ => functions
             .iter()
             .flat_map(|function| &function.1)
             .flat_map(|word| word.word.to_le_bytes().into_iter().take(isa.word_bytes))
@@ -58,10 +63,10 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the chip of the option, or of cuobjdump's heading.
-fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
-    let said = || text.lines().find_map(|line| line.trim().strip_prefix("code for sm_")?.parse().ok());
-    let Some(sm) = args.sm.or_else(said) else {
+/// Returns the chip of the option, of the listing's heading, or of the cubin.
+fn instruction_set(args: &AssembleArgs, text: &str, cubin: Option<&Cubin<'_>>) -> Result<&'static Isa> {
+    let said = || text.lines().find_map(|line| heading(line)?.1);
+    let Some(sm) = args.sm.or_else(said).or_else(|| cubin.map(Cubin::arch)) else {
         bail!("which chip? give it with --sm, 35 for sm_35");
     };
     isa::by_architecture(sm).with_context(|| format!("sm_{sm}: the encoding of this chip is not known"))
@@ -75,15 +80,29 @@ struct Part<'a> {
     first_line: usize,
 }
 
+/// Returns the function and the chip that a heading names: `Function : NAME`, `code for sm_35` or `// NAME, sm_35, 64 bytes`.
+fn heading(line: &str) -> Option<(Option<&str>, Option<u32>)> {
+    let line = line.trim();
+    if let Some(name) = line.strip_prefix("Function :") {
+        return Some((Some(name.trim()), None));
+    }
+    if let Some(chip) = line.strip_prefix("code for sm_") {
+        return Some((None, chip.parse().ok()));
+    }
+    let (name, rest) = line.strip_prefix("// ")?.split_once(", sm_")?;
+    let chip = rest.strip_suffix(" bytes")?.split_once(',')?.0.parse().ok()?;
+    Some((Some(name), Some(chip)))
+}
+
 /// Returns the functions of a listing. Lines before the first heading are a function without a name.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut first_line, mut name) = (0, 0, None);
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        if let Some(found) = line.trim().strip_prefix("Function :") {
+        if let Some((Some(found), _)) = heading(line) {
             parts.push(Part { name, text: &text[start..at], first_line });
-            (start, first_line, name) = (at, number, Some(found.trim()));
+            (start, first_line, name) = (at, number, Some(found));
         }
         at += line.len();
     }
@@ -100,14 +119,18 @@ fn print(isa: &Isa, functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<()> 
 }
 
 /// Returns a copy of a cubin with other words.
-fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<Vec<u8>> {
-    let read = Cubin::read(Reader::new(cubin))?;
+fn patched(
+    isa: &Isa,
+    bytes: &[u8],
+    read: &Cubin<'_>,
+    functions: &[(Option<&str>, Vec<Assembled>)],
+) -> Result<Vec<u8>> {
     if !isa.architectures.contains(&read.arch()) {
         bail!("the cubin is of sm_{}, the listing of {}", read.arch(), isa.name);
     }
-    let mut copy = cubin.to_vec();
+    let mut copy = bytes.to_vec();
     for (name, words) in functions.iter().filter(|function| !function.1.is_empty()) {
-        let code = code_of(&read, *name)?;
+        let code = code_of(read, *name)?;
         for word in words {
             let start =
                 usize::try_from(word.address).ok().and_then(|address| code.start.checked_add(address));

@@ -13,6 +13,7 @@ use std::fmt::Write;
 use unshade::core::Diagnostics;
 use unshade::nv::function::Function;
 use unshade::nv_units::Nvidia;
+use unshade::nv_units::report_unknown_semantics;
 use unshade::sass::listing::Word;
 use unshade::sass::liveness::{LiveRow, Pressure, Set};
 use unshade::sass_code::{FunctionCode, lives};
@@ -36,6 +37,10 @@ pub(super) fn program(
 ) -> Result<()> {
     each_machine_code(program, diagnostics, |code, diagnostics| {
         let arch = code.cubin().arch();
+        if !code.isa().has_semantics {
+            report_unknown_semantics(code.cubin(), diagnostics);
+            return Ok(());
+        }
         let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
         let mut text = String::new();
         let mut count = 0;

@@ -21,8 +21,9 @@ use unshade::select::Selection;
 pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     let sm = args.sm.unwrap_or(0);
     let Some(isa) = isa::by_architecture(sm) else {
-        let known: Vec<String> =
-            isa::ALL.iter().flat_map(|isa| isa.architectures).map(ToString::to_string).collect();
+        let mut known: Vec<u32> = isa::architectures().collect();
+        known.sort_unstable();
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
         bail!("sm_{sm}: the encoding of this chip is not known; known are {}", known.join(", "));
     };
     let bytes: Vec<u8> =
@@ -30,7 +31,7 @@ pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     let function = listing::Function { name: "words", isa, bytes: &bytes, address: 0, file_offset: 0 };
     let print = |sink: &mut dyn TokenSink| {
         if args.raw {
-            function.raw(sink);
+            function.raw(0, sink);
         } else {
             function.annotated(&Context { control: args.control, ..Context::default() }, sink);
         }

@@ -1,0 +1,133 @@
+//! Words of chips from Volta on, compared with nvdisasm: text, validity, and the way back from fields and from text.
+//!
+//! The lists `words-modern/sm_80.tsv.gz` have a word, its text and, if the text depends on it, its address. With an
+//! nvdisasm that knows the chip, mutants of the words are compared as well: single bits, pairs of bits within modifiers, one to
+//! three bits anywhere. Their scheduling information is neutral, because nvdisasm checks it by the class of operation.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use flate2::read::GzDecoder;
+use unshade::sass::instruction::encode;
+use unshade::sass::table::Isa;
+use unshade::sass::{Instruction, assemble, isa};
+use unshade_tests::mutate::Random;
+
+use super::Tally;
+use crate::nvdisasm::{self, Oracle};
+
+/// The lowest bit of scheduling information, and its neutral value: no scoreboard is released or waited for.
+const CONTROL: u32 = 105;
+const NEUTRAL: u128 = 0x7e0 << CONTROL;
+
+/// The bits of modifiers and predicates.
+const MODIFIERS: std::ops::Range<usize> = 72..105;
+
+/// The number of mutants read at once.
+const BATCH: usize = 200_000;
+
+/// A word with its text and address.
+struct Listed {
+    word: u128,
+    text: String,
+    address: u64,
+}
+
+/// Compares all chips that have a list and a table. `sample` is a number of mutants per chip.
+pub(super) fn run(corpus: &Path, sample: usize) -> Result<u64> {
+    let mut wrong = 0;
+    for chip in isa::architectures().filter(|chip| *chip >= 70) {
+        let path = corpus.join(format!("words-modern/sm_{chip}.tsv.gz"));
+        let table = isa::by_architecture(chip).context("a table in the list can be read")?;
+        if !path.is_file() {
+            println!("sm_{chip}: no list of words");
+            continue;
+        }
+        let words = listed(&path)?;
+        wrong += compare_listed(table, chip, &words);
+        let Some(program) = nvdisasm::find_for(chip)? else {
+            println!("sm_{chip} mutants: skipped, no nvdisasm knows the chip");
+            continue;
+        };
+        wrong += compare_mutants(table, chip, &words, &Oracle::new(program, chip)?, sample)?;
+    }
+    Ok(wrong)
+}
+
+fn listed(path: &Path) -> Result<Vec<Listed>> {
+    let file = std::fs::File::open(path).with_context(|| path.display().to_string())?;
+    let mut words = Vec::new();
+    for line in BufReader::new(GzDecoder::new(file)).lines() {
+        let line = line?;
+        let mut columns = line.split('\t');
+        let (Some(word), Some(text)) = (columns.next(), columns.next()) else { continue };
+        let address = columns.next().map_or("0", |address| address.trim_start_matches("0x"));
+        words.push(Listed {
+            word: u128::from_str_radix(word, 16)?,
+            text: text.trim_end().to_owned(),
+            address: u64::from_str_radix(address, 16)?,
+        });
+    }
+    Ok(words)
+}
+
+fn compare_listed(isa: &'static Isa, chip: u32, words: &[Listed]) -> u64 {
+    let (mut texts, mut fields, mut assembled) = (Tally::default(), Tally::default(), Tally::default());
+    for Listed { word, text: theirs, address } in words {
+        let instruction = Instruction::decode(isa, *word);
+        let ours = instruction.map(|instruction| instruction.text(*address)).unwrap_or_default();
+        texts.count(ours.trim_end() == theirs, || format!("{word:032x} {ours} | {theirs}"));
+        let made = instruction.map(|instruction| encode(isa, instruction.encoding, &instruction.values()));
+        fields.count(made == Some(*word), || format!("{word:032x} {made:x?}"));
+        let made = assemble::instruction(isa, &ours, *address, *word);
+        assembled.count(made.as_ref() == Ok(word), || format!("{word:032x} {ours}: {made:x?}"));
+    }
+    texts.report(&format!("sm_{chip} words, text equal to nvdisasm"))
+        + fields.report(&format!("sm_{chip} words encoded from their fields"))
+        + assembled.report(&format!("sm_{chip} words assembled from their text"))
+}
+
+fn compare_mutants(
+    isa: &'static Isa,
+    chip: u32,
+    words: &[Listed],
+    oracle: &Oracle,
+    count: usize,
+) -> Result<u64> {
+    let (mut texts, mut valid, mut fields) = (Tally::default(), Tally::default(), Tally::default());
+    let mut random = Random::new(u64::from(chip));
+    let mut left = count;
+    while left > 0 {
+        let mutants: Vec<u128> = (0..left.min(BATCH)).map(|_| mutant(words, &mut random)).collect();
+        left -= mutants.len();
+        for (word, answer) in mutants.iter().zip(oracle.read(&mutants)?) {
+            let instruction = Instruction::decode(isa, *word);
+            let ours = instruction.map(|instruction| instruction.text(answer.address));
+            let theirs = answer.text;
+            valid.count(ours.is_some() == theirs.is_some(), || format!("{word:032x} {ours:?} | {theirs:?}"));
+            if let (Some(ours), Some(theirs)) = (&ours, &theirs) {
+                texts.count(ours.trim_end() == theirs, || format!("{word:032x} {ours} | {theirs}"));
+            }
+            if let Some(instruction) = instruction {
+                let made = encode(isa, instruction.encoding, &instruction.values());
+                fields.count(made == *word, || format!("{word:032x} {made:x?}"));
+            }
+        }
+    }
+    Ok(texts.report(&format!("sm_{chip} mutants, text equal to nvdisasm"))
+        + valid.report(&format!("sm_{chip} mutants, validity equal to nvdisasm"))
+        + fields.report(&format!("sm_{chip} mutants encoded from their fields")))
+}
+
+/// Changes a word in one of three ways.
+fn mutant(words: &[Listed], random: &mut Random) -> u128 {
+    let word = words[random.below(words.len())].word;
+    let anywhere = |word: u128, random: &mut Random| word ^ 1 << random.below(CONTROL as usize);
+    let mutated = match random.below(3) {
+        0 => anywhere(word, random),
+        1 => (0..2).fold(word, |word, _| word ^ 1 << (MODIFIERS.start + random.below(MODIFIERS.len()))),
+        _ => (0..=random.below(3)).fold(word, |word, _| anywhere(word, random)),
+    };
+    mutated & ((1 << CONTROL) - 1) | NEUTRAL
+}
