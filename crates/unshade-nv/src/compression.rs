@@ -6,13 +6,11 @@
 //! | 0x8000 | Zstandard, a frame |
 //!
 //! The output must have exactly the size that the entry states. A false size can't exhaust memory: LZ4's ratio is at most
-//! 255 to 1, which bounds the allocation, and Zstandard is decompressed in steps.
+//! 255 to 1, and a maximum ratio for Zstandard does the same. Memory that is reserved is not touched before it is needed.
 
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use ruzstd::decoding::errors::FrameDecoderError;
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// The maximum decompressed size of an entry; real entries have a few dozen megabytes.
@@ -26,12 +24,6 @@ const ZSTD_RATIO: u64 = 250;
 
 /// The decompressed size up to which any ratio is accepted.
 const RATIO_FREE: u64 = 16 << 20;
-
-/// The number of bytes to decompress before the decoder's buffer is drained.
-const STEP: usize = 1 << 20;
-
-/// The maximum window size; the decoder keeps the window in memory.
-const MAX_WINDOW: u64 = 128 << 20;
 
 /// The compression of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,47 +92,16 @@ fn lz4(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
 }
 
 fn zstd(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
-    let damaged = |error: FrameDecoderError| {
-        let message = format!("damaged Zstandard data: {}", zstd_message(&error));
-        Error::new(ErrorKind::BadValue, packed.offset(), message)
-    };
     let most = (packed.remaining() as u64).saturating_mul(ZSTD_RATIO).max(RATIO_FREE);
     if size > most {
         return Err(Error::new(ErrorKind::Limit, packed.offset(), "compression ratio is too high")
             .expected(format!("at most {most} bytes"))
             .found(format!("{size}")));
     }
-    let mut rest = packed.rest();
-    let mut decoder = FrameDecoder::new();
-    decoder.set_max_window_size(MAX_WINDOW);
-    decoder.init(&mut rest).map_err(damaged)?;
-    let mut unpacked = Vec::new();
-    while !decoder.is_finished() {
-        decoder.decode_blocks(&mut rest, BlockDecodingStrategy::UptoBytes(STEP)).map_err(damaged)?;
-        unpacked.extend(decoder.collect().unwrap_or_default());
-        if unpacked.len() as u64 > size {
-            break;
-        }
-    }
-    Ok(unpacked)
-}
-
-/// Describes an error of the decoder, whose own `Display` prints Rust debug text for most of them.
-fn zstd_message(error: &FrameDecoderError) -> &'static str {
-    match error {
-        FrameDecoderError::ReadFrameHeaderError(_) => {
-            "the frame header is truncated or has a wrong magic number"
-        }
-        FrameDecoderError::FrameHeaderError(_) => "the frame header is invalid",
-        FrameDecoderError::WindowSizeTooBig { .. } => "the window is too large",
-        FrameDecoderError::DictionaryDecodeError(_) | FrameDecoderError::DictNotProvided { .. } => {
-            "the frame needs a dictionary"
-        }
-        FrameDecoderError::FailedToReadBlockHeader(_) => "a block header is truncated or invalid",
-        FrameDecoderError::FailedToReadBlockBody(_) => "a block is truncated or can't be decoded",
-        FrameDecoderError::FailedToReadChecksum(_) => "the checksum is truncated",
-        _ => "the frame can't be decoded",
-    }
+    crate::zstd::decode(packed.rest(), usize::try_from(size).unwrap_or(usize::MAX)).map_err(|fault| {
+        let message = format!("damaged Zstandard data: {}", fault.message());
+        Error::new(ErrorKind::BadValue, packed.offset(), message)
+    })
 }
 
 #[cfg(test)]
