@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use unshade::nv_units::Nvidia;
+use unshade::program::InOrder;
 use unshade::view::nvidia::{NvidiaView, kernel_rows, kernels};
 use unshade_core::escape::is_plain;
 use unshade_core::outline::Coverage;
@@ -115,9 +116,9 @@ fn functions(cubin: &Cubin<'_>) {
 /// Creates the views of a program.
 fn views(program: &Nvidia<'_>) {
     let mut diagnostics = Diagnostics::new();
-    let _ = NvidiaView::new(program, &mut diagnostics);
+    let _ = NvidiaView::new(program, &InOrder, &mut diagnostics);
     let mut rows = 0;
-    kernel_rows(program, true, &mut diagnostics, &|_, _| true, &mut |row| {
+    kernel_rows(program, true, &InOrder, &mut diagnostics, &|_, _| true, &mut |row| {
         assert!(row.name.chars().all(is_plain), "not escaped: {:?}", row.name);
         rows += 1;
     });

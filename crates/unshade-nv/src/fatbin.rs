@@ -8,7 +8,7 @@
 //!
 //! | offset | type | header of an entry |
 //! |---|---|---|
-//! | 0, 2 | u16, u16 | kind: 1 PTX, 2 ELF; version, 0x0101 |
+//! | 0, 2 | u16, u16 | kind: 1 PTX, 2 ELF, 8 NVVM; version, 0x0101 |
 //! | 4 | u32 | size of the header, including what follows these 64 bytes |
 //! | 8 | u64 | size of the payload, padded to a multiple of 8 |
 //! | 16 | u32 | compressed size of the payload, or 0 if it is not compressed |
@@ -17,7 +17,7 @@
 //! | 28 | u32 | chip, as a decimal number: 35, 120 |
 //! | 32, 36 | u32, u32 | offset and size of the name, or 0 |
 //! | 40 | u64 | flags, see [`Flags`] |
-//! | 48 | u64 | 0 |
+//! | 48 | u64 | 0; a number that differs from entry to entry with [`Flags::SCRAMBLED`] |
 //! | 56 | u64 | uncompressed size, or 0 if it is not compressed |
 //!
 //! The options field points at a u32 offset and a u32 size, which locate the ptxas options as text. With
@@ -56,6 +56,8 @@ unshade_core::open_enum! {
     pub struct EntryKind(u16) {
         PTX = 1 => "PTX",
         ELF = 2 => "cubin",
+        /// NVVM IR, from which the linker makes code (LTO). fatbinary 13.5 writes it for `kind=nvvm`.
+        NVVM = 8 => "NVVM",
     }
 }
 
@@ -82,6 +84,9 @@ impl Flags {
     pub const LZ4: u64 = 0x2000;
     /// Compressed with Zstandard.
     pub const ZSTD: u64 = 0x8000;
+    /// The payload is scrambled in a way that isn't known: it is not in the form that the other flags state. Libraries
+    /// for the linker have NVVM IR so.
+    pub const SCRAMBLED: u64 = 0x1_0000;
     /// Uses features of one chip only: the `a` of `sm_90a`.
     pub const CHIP_SPECIFIC: u64 = 0x10_0000;
     /// Uses features of the chip's family: the `f` of `sm_100f`.
@@ -100,6 +105,7 @@ impl Flags {
         (Self::WINDOWS, "Windows"),
         (Self::LZ4, "LZ4"),
         (Self::ZSTD, "Zstandard"),
+        (Self::SCRAMBLED, "scrambled"),
         (Self::CHIP_SPECIFIC, "chip-specific"),
         (Self::FAMILY_SPECIFIC, "family-specific"),
         (Self::COMPATIBILITY, "compatibility records"),
@@ -395,13 +401,18 @@ impl<'a> Entry<'a> {
     /// Returns the payload, decompressed if necessary. Trailing NULs of PTX are dropped.
     ///
     /// # Errors
-    /// If it is truncated, damaged, or decompresses to another size than the header states.
+    /// If it is truncated, damaged, scrambled, or decompresses to another size than the header states.
     pub fn data(&self) -> Result<Cow<'a, [u8]>> {
         if (self.payload.data().len() as u64) < self.padded_size {
             return Err(Error::new(ErrorKind::Truncated, self.payload.base(), "payload is truncated")
                 .expected(format!("{} bytes", self.padded_size))
                 .found(format!("{}", self.payload.data().len()))
                 .within(self.label()));
+        }
+        if self.flags.has(Flags::SCRAMBLED) {
+            let message = "payload is scrambled, in a way that is not known";
+            let error = Error::new(ErrorKind::Unsupported, self.payload.base(), message);
+            return Err(error.within(self.label()));
         }
         let data = match self.compression() {
             Compression::None => Cow::Borrowed(self.payload.data()),

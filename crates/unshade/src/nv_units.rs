@@ -1,5 +1,6 @@
 //! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
+use crate::program::{Runner, map};
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 use unshade_nv::compression::Compression;
 use unshade_nv::fatbin::{Entry, EntryKind};
@@ -66,6 +67,70 @@ pub fn each_unit<'a>(
             }
         }
     }
+}
+
+/// The unpacked size of the entries that [`map_units`] has in memory at once, unless one alone is larger.
+const AT_ONCE: u64 = 256 << 20;
+
+/// The number of entries that [`map_units`] visits at once.
+const ENTRIES_AT_ONCE: usize = 1024;
+
+/// Calls `make` for each unit of a program as [`each_unit`] does, but on the threads of `runner`, and `take` with the
+/// results in order. Decompression takes most of the time that it takes to read a fat binary. Functions are numbered
+/// within their unit.
+pub fn map_units<'a, T: Send>(
+    program: &Nvidia<'a>,
+    unpack_ptx: bool,
+    runner: &dyn Runner,
+    diagnostics: &mut Diagnostics,
+    make: &(dyn Fn(Option<&Entry<'a>>, &Unit<'_>) -> T + Sync),
+    take: &mut dyn FnMut(T),
+) {
+    let Nvidia::Fatbin(fatbin) = program else {
+        return each_unit(program, unpack_ptx, diagnostics, &mut |entry, unit| take(make(entry, unit)));
+    };
+    let make = |entry: &Entry<'a>| {
+        let (mut faults, mut made) = (Diagnostics::new(), None);
+        each_entry(entry, unpack_ptx, 0, &mut faults, &mut |entry, unit| made = Some(make(entry, unit)));
+        (faults, made)
+    };
+    each_batch(fatbin, diagnostics, &mut |entries, diagnostics| {
+        let made = map(runner, "unpacking", entries.len(), |index| entries.get(index).map(make));
+        for (faults, made) in made.into_iter().flatten() {
+            diagnostics.append(faults);
+            made.into_iter().for_each(&mut *take);
+        }
+    });
+}
+
+/// Calls `visit` with the entries of a fat binary, as many at once as may be unpacked at once.
+pub fn each_batch<'a>(
+    fatbin: &Fatbin<'a>,
+    diagnostics: &mut Diagnostics,
+    visit: &mut dyn FnMut(&[Entry<'a>], &mut Diagnostics),
+) {
+    let mut batch = Vec::new();
+    let mut size = 0_u64;
+    for entry in fatbin.entries() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                // It is the last one; findings are in file order.
+                visit(&core::mem::take(&mut batch), diagnostics);
+                diagnostics.error("nv-entry-header", error);
+                continue;
+            }
+        };
+        let more = if is_packed(Some(&entry)) { entry.unpacked_size } else { 0 };
+        let is_full = size.saturating_add(more) > AT_ONCE || batch.len() >= ENTRIES_AT_ONCE;
+        if is_full {
+            visit(&core::mem::take(&mut batch), diagnostics);
+            size = 0;
+        }
+        size = size.saturating_add(more);
+        batch.push(entry);
+    }
+    visit(&batch, diagnostics);
 }
 
 /// Where a function of a program is.

@@ -49,6 +49,17 @@ pub const RULES: &[(&str, &str)] = &[
 
 /// Checks a fat binary and everything in it.
 pub fn fatbin(fatbin: &Fatbin<'_>) -> Diagnostics {
+    let mut diagnostics = container(fatbin);
+    for found in fatbin.entries() {
+        if let Some(found) = diagnostics.take("nv-entry-header", found) {
+            diagnostics.append(entry(&found));
+        }
+    }
+    diagnostics
+}
+
+/// Checks the container of a fat binary, without its entries.
+pub fn container(fatbin: &Fatbin<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let base = fatbin.file().base();
     if (fatbin.version, fatbin.header_size) != (1, HEADER_SIZE) {
@@ -71,11 +82,13 @@ pub fn fatbin(fatbin: &Fatbin<'_>) -> Diagnostics {
                 .within("header");
         diagnostics.error("nv-fatbin-size", error);
     }
-    for entry in fatbin.entries() {
-        if let Some(entry) = diagnostics.take("nv-entry-header", entry) {
-            check_entry(&entry, &mut diagnostics);
-        }
-    }
+    diagnostics
+}
+
+/// Checks an entry of a fat binary, and what is in it.
+pub fn entry(entry: &Entry<'_>) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    check_entry(entry, &mut diagnostics);
     diagnostics
 }
 
@@ -88,11 +101,12 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
         diagnostics.warning(
             "nv-entry-header",
             error(ErrorKind::BadValue, 0, "unknown kind or header version")
-                .expected("kind 1 or 2, version 0x101")
+                .expected("kind 1, 2 or 8, version 0x101")
                 .found(format!("kind {}, version {:#x}", entry.kind.0, entry.version)),
         );
     }
-    if entry.reserved != 0 {
+    let is_scrambled = entry.flags.has(Flags::SCRAMBLED);
+    if entry.reserved != 0 && !is_scrambled {
         diagnostics.note(
             "nv-entry-header",
             error(ErrorKind::BadValue, 48, "reserved field is not 0")
@@ -119,6 +133,11 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
     } else {
         "nv-entry-data"
     };
+    // What is scrambled can't be checked; that is no fault of the file.
+    let is_complete = entry.payload.data().len() as u64 >= entry.padded_size;
+    if is_scrambled && is_complete {
+        return;
+    }
     let data = match entry.data() {
         Ok(data) => data,
         Err(error) => {

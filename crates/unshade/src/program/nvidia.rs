@@ -8,11 +8,13 @@ use super::{
 };
 use crate::carve::{self, Find};
 use crate::demangle;
-use crate::nv_units::{Nvidia, Unit, each_unit, with_unit};
+use crate::nv_units::{Nvidia, Unit, each_batch, each_unit, with_unit};
 use crate::quantity::{counted, dimensions, grouped};
 use crate::sass_listing::instruction_set;
 use crate::select::Selection;
-use crate::view::nvidia::{KernelRow, KernelView, NvidiaView, UnitView, kernel_at, kernel_rows, kernels};
+use crate::view::nvidia::{
+    KernelRow, KernelView, NvidiaView, UnitView, kernel_at, kernel_names, kernel_rows, kernels,
+};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -21,7 +23,7 @@ use unshade_nv::fatbin::EntryKind;
 use unshade_nv::{Cubin, Fatbin, Ptx, verify};
 use unshade_sass::isa;
 
-const KINDS: &[&str] = &["kernel", "device", "inner", "PTX"];
+const KINDS: &[&str] = &["kernel", "device", "inner", "PTX", "NVVM"];
 const NO_RULES: &str = "no rules are known for where NVIDIA programs load";
 const NO_YAML: &str =
     "NVIDIA programs have no YAML; `unshade dis` and `unshade asm` write and read their code";
@@ -144,8 +146,8 @@ struct KernelsJson<K> {
 }
 
 impl NvidiaProgram<'_> {
-    fn view(&self, diagnostics: &mut Diagnostics) -> NvidiaView {
-        NvidiaView::new(&self.program, diagnostics)
+    fn view(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> NvidiaView {
+        NvidiaView::new(&self.program, runner, diagnostics)
     }
 
     fn section(&self, view: &NvidiaView) -> Section {
@@ -159,7 +161,7 @@ impl NvidiaProgram<'_> {
         let mut entries = HashSet::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
         let mut take = |row: KernelRow| entries.extend(row.entry.filter(|_| is_wanted(selection, &row.kind)));
-        kernel_rows(&self.program, false, &mut Diagnostics::new(), &wanted, &mut take);
+        kernel_rows(&self.program, false, &InOrder, &mut Diagnostics::new(), &wanted, &mut take);
         each_unit(&self.program, true, &mut Diagnostics::new(), &mut |entry, unit| {
             let Unit::Ptx(ptx) = unit else { return };
             if ptx.functions().any(|one| selection.matches_name(u32::MAX, one.name)) {
@@ -193,24 +195,24 @@ fn is_wanted(selection: &Selection, kind: &str) -> bool {
 impl Program for NvidiaProgram<'_> {
     #[cfg(not(target_family = "wasm"))]
     fn brief(&self) -> Brief {
-        let view = self.view(&mut Diagnostics::new());
+        let view = self.view(&InOrder, &mut Diagnostics::new());
         let (target, functions) = target(&view);
         Brief { target, functions, summary: summary(&view) }
     }
 
     #[cfg(not(target_family = "wasm"))]
-    fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
-        let view = self.view(diagnostics);
+    fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        let view = self.view(runner, diagnostics);
         Info { sections: vec![self.section(&view)], json: super::json(view) }
     }
 
     fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
-        vec![self.section(&self.view(diagnostics))]
+        vec![self.section(&self.view(&InOrder, diagnostics))]
     }
 
     fn tables(&self, diagnostics: &mut Diagnostics) -> Vec<Table> {
         let Nvidia::Fatbin(_) = &self.program else { return Vec::new() };
-        let view = self.view(diagnostics);
+        let view = self.view(&InOrder, diagnostics);
         let entries: Vec<_> =
             view.units.iter().filter_map(|unit| Some((unit, unit.entry.as_ref()?))).collect();
         let table = Table::of("entries", ENTRIES, &entries, |(unit, entry)| {
@@ -232,7 +234,8 @@ impl Program for NvidiaProgram<'_> {
     fn pieces(&self) -> Pieces {
         let mut kernels = Vec::new();
         let mut diagnostics = Diagnostics::new();
-        kernel_rows(&self.program, false, &mut diagnostics, &|_, _| true, &mut |row| kernels.push(row));
+        let mut take = |row| kernels.push(row);
+        kernel_rows(&self.program, false, &InOrder, &mut diagnostics, &|_, _| true, &mut take);
         demangle_all(&mut kernels, &InOrder);
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let piece = |view: &KernelRow| {
@@ -283,14 +286,9 @@ impl Program for NvidiaProgram<'_> {
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>) -> ControlFlow<()>) {
-        // Read only the names, not the rows.
-        let mut note = |index: u32, name: &[u8]| {
+        kernel_names(&self.program, &mut |index, name| {
             let _ = visit(ItemName { index, name, kind: None, has_source: false });
-            false
-        };
-        let note = std::cell::RefCell::new(&mut note);
-        let wanted = |index: u32, name: &[u8]| (note.borrow_mut())(index, name);
-        kernel_rows(&self.program, false, &mut Diagnostics::new(), &wanted, &mut |_| ());
+        });
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -303,7 +301,7 @@ impl Program for NvidiaProgram<'_> {
     ) -> Items {
         let mut kernels = Vec::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
-        kernel_rows(&self.program, false, diagnostics, &wanted, &mut |row| {
+        kernel_rows(&self.program, false, runner, diagnostics, &wanted, &mut |row| {
             if is_wanted(selection, &row.kind) && !selection.has_source {
                 kernels.push(row);
             }
@@ -366,10 +364,10 @@ impl Program for NvidiaProgram<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+    fn verify(&self, runner: &dyn Runner) -> Verdict {
         let diagnostics = match &self.program {
             // Findings in unpacked entries have offsets of their own, and stay with their entry.
-            Nvidia::Fatbin(fatbin) => verify::fatbin(fatbin),
+            Nvidia::Fatbin(fatbin) => verify_fatbin(fatbin, runner),
             Nvidia::Cubin(cubin) => sorted(verify::cubin(cubin)),
             Nvidia::Ptx(ptx) => sorted(verify::ptx(ptx)),
         };
@@ -379,6 +377,16 @@ impl Program for NvidiaProgram<'_> {
     fn outline(&self, sink: &mut dyn OutlineSink) {
         self.program.outline(sink);
     }
+}
+
+/// Checks a fat binary as [`verify::fatbin`] does, but its entries on the threads of `runner`.
+fn verify_fatbin(fatbin: &Fatbin<'_>, runner: &dyn Runner) -> Diagnostics {
+    let mut diagnostics = verify::container(fatbin);
+    each_batch(fatbin, &mut diagnostics, &mut |entries, diagnostics| {
+        let found = map(runner, "verifying", entries.len(), |index| entries.get(index).map(verify::entry));
+        found.into_iter().flatten().for_each(|found| diagnostics.append(found));
+    });
+    diagnostics
 }
 
 fn sorted(mut diagnostics: Diagnostics) -> Diagnostics {

@@ -2,7 +2,8 @@
 
 use super::{FindingView, shown};
 use crate::demangle;
-use crate::nv_units::{Nvidia, Unit, each_unit};
+use crate::nv_units::{Nvidia, Unit, each_unit, map_units};
+use crate::program::Runner;
 use serde::Serialize;
 use unshade_core::{Diagnostics, Severity};
 use unshade_nv::compression::Compression;
@@ -335,12 +336,10 @@ fn version(number: u32) -> String {
 }
 
 impl NvidiaView {
-    /// Describes an NVIDIA program.
-    pub fn new(program: &Nvidia<'_>, diagnostics: &mut Diagnostics) -> Self {
+    /// Describes an NVIDIA program. Entries are unpacked on the threads of `runner`.
+    pub fn new(program: &Nvidia<'_>, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Self {
         let mut view = Self::default();
-        each_unit(program, true, diagnostics, &mut |entry, unit| {
-            view.units.push(UnitView::new(entry, unit));
-        });
+        map_units(program, true, runner, diagnostics, &UnitView::new, &mut |unit| view.units.push(unit));
         view
     }
 }
@@ -452,22 +451,43 @@ impl PtxView {
 }
 
 /// Calls `visit` with a row for each function whose index and mangled name `wanted` accepts. Names are not demangled
-/// yet.
+/// yet. Entries are unpacked on the threads of `runner`.
 /// PTX in a fat binary is one row, unless `unpack_ptx` is set.
 pub fn kernel_rows(
     program: &Nvidia<'_>,
     unpack_ptx: bool,
+    runner: &dyn Runner,
     diagnostics: &mut Diagnostics,
     wanted: &dyn Fn(u32, &[u8]) -> bool,
     visit: &mut dyn FnMut(KernelRow),
 ) {
-    let mut index = 0_u32;
-    each_unit(program, unpack_ptx, diagnostics, &mut |entry, unit| {
-        each_function(entry, unit, &mut index, &mut |row_index, one| {
-            if wanted(row_index, one.name()) {
-                visit(one.row(row_index, entry));
-            }
+    let make = |entry: Option<&Entry<'_>>, unit: &Unit<'_>| {
+        let mut rows = Vec::new();
+        each_function(entry, unit, &mut 0, &mut |row_index, one| {
+            let row = one.row(row_index, entry);
+            // A name that isn't text is shown in another form.
+            let name = (row.name.as_bytes() != one.name()).then(|| one.name().to_vec());
+            rows.push((row, name));
         });
+        rows
+    };
+    let mut index = 0_u32;
+    map_units(program, unpack_ptx, runner, diagnostics, &make, &mut |rows| {
+        for (mut row, name) in rows {
+            row.index = index;
+            index = index.saturating_add(1);
+            if wanted(row.index, name.as_deref().unwrap_or(row.name.as_bytes())) {
+                visit(row);
+            }
+        }
+    });
+}
+
+/// Calls `visit` with the index and mangled name of each function. PTX in a fat binary is one function.
+pub fn kernel_names(program: &Nvidia<'_>, visit: &mut dyn FnMut(u32, &[u8])) {
+    let mut index = 0_u32;
+    each_unit(program, false, &mut Diagnostics::new(), &mut |entry, unit| {
+        each_function(entry, unit, &mut index, &mut |index, one| visit(index, one.name()));
     });
 }
 
