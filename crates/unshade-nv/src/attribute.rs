@@ -1,7 +1,8 @@
 //! The attributes of `.nv.info`: their names, and the format of their values.
 //!
-//! Names are those that cuobjdump prints, without its prefix `EIATTR_`: those of version 13.5, and of 12.3 for the
-//! four that 13.5 no longer knows (0x2a, 0x30, 0x35, 0x47). Unnamed attributes keep their number.
+//! Names are those that cuobjdump prints, without its prefix `EIATTR_`: those of version 13.5, and of earlier ones for
+//! those that 13.5 does not print: 12.3 for 0x2a, 0x30, 0x35 and 0x47, 12.8 for 0x5a, 13.0 for 0x5f. Unnamed attributes
+//! keep their number.
 
 unshade_core::open_enum! {
     /// The meaning of a record of `.nv.info`.
@@ -95,10 +96,12 @@ unshade_core::open_enum! {
         STACK_CANARY_TRAP_OFFSETS = 0x57 => "STACK_CANARY_TRAP_OFFSETS",
         STUB_FUNCTION_KIND = 0x58 => "STUB_FUNCTION_KIND",
         LOCAL_CTA_ASYNC_STORE_OFFSETS = 0x59 => "LOCAL_CTA_ASYNC_STORE_OFFSETS",
+        MERCURY_FINALIZER_OPTIONS = 0x5a => "MERCURY_FINALIZER_OPTIONS",
         BLOCKS_ARE_CLUSTERS = 0x5b => "BLOCKS_ARE_CLUSTERS",
         SANITIZE = 0x5c => "SANITIZE",
         SYSCALLS_FALLBACK = 0x5d => "SYSCALLS_FALLBACK",
         CUDA_REQ = 0x5e => "CUDA_REQ",
+        MERCURY_ISA_VERSION = 0x5f => "MERCURY_ISA_VERSION",
         RTCORE_ENTRY = 0x61 => "RTCORE_ENTRY",
         CLUSTER_LAUNCH_CONTROL_USED = 0x62 => "CLUSTER_LAUNCH_CONTROL_USED",
         MIN_PER_CTA_MEMORY_SIZE = 0x64 => "MIN_PER_CTA_MEMORY_SIZE",
@@ -125,6 +128,11 @@ pub enum Shape {
     Symbols,
     /// Instruction offsets from the start of the code.
     CodeOffsets,
+    /// Groups of four numbers: the offset of an instruction on a memory barrier, the register and the displacement of
+    /// its address, and a number of which bits 0–7 are the kind of instruction and 16–23 the uniform register.
+    MemoryBarriers,
+    /// Pairs: the offset of a load, and a mask of the bytes that the code uses of what it loads.
+    LoadedBytes,
     /// Up to three numbers: x, y and z.
     Dimensions,
     /// A kernel parameter.
@@ -155,10 +163,10 @@ const SHAPES: &[(Attribute, Shape)] = &[
     (Attribute::REGCOUNT, Shape::SymbolNumber),
     (Attribute::INT_WARP_WIDE_INSTR_OFFSETS, Shape::CodeOffsets),
     (Attribute::INDIRECT_BRANCH_TARGETS, Shape::BranchTargets),
-    (Attribute::MBARRIER_INSTR_OFFSETS, Shape::CodeOffsets),
+    (Attribute::MBARRIER_INSTR_OFFSETS, Shape::MemoryBarriers),
     (Attribute::SAM_REGION_STACK_SIZE, Shape::SymbolNumber),
     (Attribute::CTA_PER_CLUSTER, Shape::Dimensions),
-    (Attribute::UNUSED_LOAD_BYTE_OFFSET, Shape::CodeOffsets),
+    (Attribute::UNUSED_LOAD_BYTE_OFFSET, Shape::LoadedBytes),
     (Attribute::KPARAM_INFO_V2, Shape::Parameter),
     (Attribute::SYSCALL_OFFSETS, Shape::CodeOffsets),
     (Attribute::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS, Shape::CodeOffsets),

@@ -30,7 +30,10 @@ pub const MACHINE: u16 = 190;
 pub const MAX_NAME: usize = 1 << 16;
 
 unshade_core::open_enum! {
-    /// The type of a section (`sh_type`). From `0x70000000` on, names are those that cuobjdump 13.5 prints.
+    /// The type of a section (`sh_type`). From `0x70000000` on, names are those that cuobjdump prints: 13.5, and 12.8
+    /// for the sections of capsule Mercury, the form of a program from which the driver can make code for later
+    /// chips. The names of `CUDA_MERCURY_RELA`, `_INFO`, `_SYMTAB` and `_CALLGRAPH` are ours: 12.8 prints those of
+    /// the sections of which they are copies, and does not know the last.
     pub struct SectionType(u32) {
         NULL = 0 => "NULL",
         PROGBITS = 1 => "PROGBITS",
@@ -53,12 +56,15 @@ unshade_core::open_enum! {
         CUDA_LOCAL = 0x7000_0009 => "CUDA_LOCAL",
         CUDA_SHARED = 0x7000_000a => "CUDA_SHARED",
         CUDA_RELOCINFO = 0x7000_000b => "CUDA_RELOCINFO",
+        CUDA_MERCURY = 0x7000_000c => "CUDA_MERCURY",
+        CUDA_MERCURY_SASS_MAP = 0x7000_000d => "CUDA_MERCURY_SASS_MAP",
         CUDA_UFT = 0x7000_000e => "CUDA_UFT",
         CUDA_UIDX = 0x7000_0010 => "CUDA_UIDX",
         CUDA_UFT_ENTRY = 0x7000_0011 => "CUDA_UFT_ENTRY",
         CUDA_UDT = 0x7000_0012 => "CUDA_UDT",
         CUDA_UDT_ENTRY = 0x7000_0014 => "CUDA_UDT_ENTRY",
         CUDA_RESERVED_SHARED = 0x7000_0015 => "CUDA_RESERVED_SHARED",
+        CUDA_CAPMERC = 0x7000_0016 => "CUDA_CAPMERC",
         CUDA_CONSTANT_B0 = 0x7000_0064 => "CUDA_CONSTANT_B0",
         CUDA_CONSTANT_B1 = 0x7000_0065 => "CUDA_CONSTANT_B1",
         CUDA_CONSTANT_B2 = 0x7000_0066 => "CUDA_CONSTANT_B2",
@@ -67,9 +73,21 @@ unshade_core::open_enum! {
         CUDA_CONSTANT_B5 = 0x7000_0069 => "CUDA_CONSTANT_B5",
         CUDA_CONSTANT_B6 = 0x7000_006a => "CUDA_CONSTANT_B6",
         CUDA_CONSTANT_B7 = 0x7000_006b => "CUDA_CONSTANT_B7",
+        CUDA_MERCURY_CONSTANT_PARAMS = 0x7000_0078 => "CUDA_MERCURY_CONSTANT_PARAMS",
+        CUDA_MERCURY_CONSTANT_IMGHDR = 0x7000_0079 => "CUDA_MERCURY_CONSTANT_IMGHDR",
+        CUDA_MERCURY_CONSTANT_DRIVER = 0x7000_007a => "CUDA_MERCURY_CONSTANT_DRIVER",
+        CUDA_MERCURY_CONSTANT_OPT = 0x7000_007b => "CUDA_MERCURY_CONSTANT_OPT",
+        CUDA_MERCURY_CONSTANT_USER = 0x7000_007c => "CUDA_MERCURY_CONSTANT_USER",
+        CUDA_MERCURY_CONSTANT_PIC = 0x7000_007d => "CUDA_MERCURY_CONSTANT_PIC",
+        CUDA_MERCURY_CONSTANT_TOOLS = 0x7000_007e => "CUDA_MERCURY_CONSTANT_TOOLS",
+        CUDA_MERCURY_RELA = 0x7000_0082 => "CUDA_MERCURY_RELA",
+        CUDA_MERCURY_INFO = 0x7000_0083 => "CUDA_MERCURY_INFO",
+        CUDA_MERCURY_CONSTANT_OPT_2 = 0x7000_0084 => "CUDA_MERCURY_CONSTANT_OPT",
+        CUDA_MERCURY_SYMTAB = 0x7000_0085 => "CUDA_MERCURY_SYMTAB",
         CUDA_COMPAT_INFO = 0x7000_0086 => "CUDA_COMPAT_INFO",
         CUDA_EMBEDDED_HOST = 0x7000_0087 => "CUDA_EMBEDDED_HOST",
         CUDA_METADATA_TRACE_MARK = 0x7000_0089 => "CUDA_METADATA_TRACE_MARK",
+        CUDA_MERCURY_CALLGRAPH = 0x7000_008a => "CUDA_MERCURY_CALLGRAPH",
     }
 }
 
@@ -481,6 +499,13 @@ impl<'a> Elf<'a> {
     /// Returns the symbol table: the first section of that type, because `sh_link` of other sections can be stale.
     pub fn symbols(&self) -> Option<Symbols<'a>> {
         Some(Symbols::new(self, &self.symbol_section()?))
+    }
+
+    /// Returns the symbol table of capsule Mercury: the first section of that type, because `sh_link` can be stale
+    /// there, too.
+    pub fn mercury_symbols(&self) -> Option<Symbols<'a>> {
+        let section = self.headers().find(|section| section.kind == SectionType::CUDA_MERCURY_SYMTAB)?;
+        Some(Symbols::new(self, &section))
     }
 
     /// Returns the symbol with this index.

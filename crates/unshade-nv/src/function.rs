@@ -200,10 +200,8 @@ impl<'a> Function<'a> {
     pub fn resources(&self, cubin: &Cubin<'a>) -> Resources {
         let number = |attribute| cubin.number_of(self.symbol.index, attribute);
         let section = self.section.as_ref();
-        let in_header = section
-            .filter(|_| !cubin.is_abi_8())
-            .map(|section| section.info >> 24)
-            .filter(|count| *count > 0);
+        // Those of ABI 8 that were assembled by other means than ptxas have it there, too, and no record.
+        let in_header = section.map(|section| section.info >> 24).filter(|count| *count > 0);
         let mut resources = Resources {
             registers: number(Attribute::REGCOUNT).or(in_header),
             stack: number(Attribute::MIN_STACK_SIZE).or_else(|| number(Attribute::FRAME_SIZE)),

@@ -30,10 +30,16 @@ unshade_core::open_enum! {
 }
 
 unshade_core::open_enum! {
-    /// The attribute of a `.nv.compat` record. Names are those of cuobjdump 13.5, without `EICOMPAT_ATTR_`.
+    /// The attribute of a `.nv.compat` record. Names are those of cuobjdump 13.5, without `EICOMPAT_ATTR_`, and of
+    /// 12.8 for those that 13.5 does not print.
     pub struct Compatibility(u8) {
+        ERROR = 0x00 => "ERROR",
+        PAD = 0x01 => "PAD",
         ISA_CLASS = 0x02 => "ISA_CLASS",
         INST_TENSORMAP_V1 = 0x03 => "INST_TENSORMAP_V1",
+        INST_TCGEN05_MMA_DEPRECATED = 0x04 => "INST_TCGEN05_MMA_DEPRECATED",
+        INST_TCGEN05_MMA = 0x05 => "INST_TCGEN05_MMA",
+        ENABLE_OPPORTUNISTIC_FINALIZATION = 0x06 => "ENABLE_OPPORTUNISTIC_FINALIZATION",
         CUDA_ACCELERATOR_TARGET = 0x09 => "CUDA_ACCELERATOR_TARGET",
         CAN_FASTPATH_FINALIZE = 0x0b => "CAN_FASTPATH_FINALIZE",
         CUDA_INTERNAL_TARGET = 0x0c => "CUDA_INTERNAL_TARGET",

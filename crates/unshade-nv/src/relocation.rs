@@ -166,7 +166,7 @@ impl<'a> Relocations<'a> {
     pub fn of(elf: &Elf<'a>, section: &Section<'_>) -> Result<Option<Self>> {
         let with_addend = match section.kind {
             SectionType::REL => false,
-            SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => true,
+            SectionType::RELA | SectionType::CUDA_RESOLVED_RELA | SectionType::CUDA_MERCURY_RELA => true,
             _ => return Ok(None),
         };
         Ok(Some(Self { table: elf.bytes(section)?, class: elf.class(), with_addend }))

@@ -163,8 +163,10 @@ pub(super) fn section(
     let field = Field::group(name.into_owned(), data.range()).meaning(meaning);
     match section.kind {
         SectionType::STRTAB => in_group(field, sink, |sink| strings(data, sink)),
-        SectionType::SYMTAB => in_group(field, sink, |sink| symbols(elf, section, data, sink)),
-        SectionType::CUDA_INFO => {
+        SectionType::SYMTAB | SectionType::CUDA_MERCURY_SYMTAB => {
+            in_group(field, sink, |sink| symbols(elf, section, data, sink));
+        }
+        SectionType::CUDA_INFO | SectionType::CUDA_MERCURY_INFO => {
             in_group(field, sink, |sink| records(info::records(data), data, AttributeNames::Info, sink));
         }
         SectionType::CUDA_COMPAT_INFO => {
@@ -173,8 +175,10 @@ pub(super) fn section(
             });
         }
         SectionType::NOTE => in_group(field, sink, |sink| notes(data, sink)),
-        SectionType::CUDA_CALLGRAPH => in_group(field, sink, |sink| call_graph(data, sink)),
-        _ if section.is_relocations() => {
+        SectionType::CUDA_CALLGRAPH | SectionType::CUDA_MERCURY_CALLGRAPH => {
+            in_group(field, sink, |sink| call_graph(data, sink));
+        }
+        _ if section.is_relocations() || section.kind == SectionType::CUDA_MERCURY_RELA => {
             in_group(field, sink, |sink| relocations(elf, section, data, sink));
         }
         _ => sink.leaf(Field { value: Value::Bytes(data.data()), ..field }),
@@ -233,7 +237,8 @@ fn relocations(elf: &Elf<'_>, section: &Section<'_>, data: Reader<'_>, sink: &mu
     let Ok(Some(table)) = Relocations::of(elf, section) else {
         return unknown(data, data.range(), "truncated relocations", sink);
     };
-    let symbols = elf.symbols();
+    let is_mercury = section.kind == SectionType::CUDA_MERCURY_RELA;
+    let symbols = if is_mercury { elf.mercury_symbols() } else { elf.symbols() };
     let word = elf.class().word();
     let mut at = data.base();
     for (index, relocation) in table.iter().enumerate() {

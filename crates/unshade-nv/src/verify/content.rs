@@ -4,7 +4,7 @@ use super::{is_inside, no_bytes, sections::label, unreadable_name};
 use crate::attribute::{Attribute, Shape};
 use crate::cubin::{Cubin, INDEX_MASK};
 use crate::debug::DebugInfo;
-use crate::elf::FileType;
+use crate::elf::{FileType, SectionType};
 use crate::function::{Details, Function, FunctionKind};
 use crate::info::{Record, records};
 use crate::line_table::LineTable;
@@ -44,7 +44,9 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
         }
     }
     check_relocations(cubin, count, diagnostics);
+    check_mercury_relocations(cubin, diagnostics);
     let mut unknown = Vec::new();
+    check_other_records(cubin, &mut unknown, diagnostics);
     if let Some(section) = cubin.common_info() {
         let bytes = elf.bytes(&section).unwrap_or(no_bytes());
         for record in records(bytes) {
@@ -152,6 +154,42 @@ fn check_relocations(cubin: &Cubin<'_>, symbols: u32, diagnostics: &mut Diagnost
     }
 }
 
+/// Checks the relocations of capsule Mercury. They refer to a symbol table of their own, and their offsets to code that
+/// is packed, so that it isn't known how long it is.
+fn check_mercury_relocations(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
+    let elf = cubin.elf();
+    let symbols = elf.mercury_symbols().map_or(0, |symbols| symbols.count());
+    for section in elf.headers().filter(|section| section.kind == SectionType::CUDA_MERCURY_RELA) {
+        let Ok(Some(table)) = Relocations::of(elf, &section) else { continue };
+        let bad = table.iter().find(|relocation| relocation.symbol >= symbols);
+        if let (Some(bad), Ok(section)) = (bad, elf.section(section.index)) {
+            let message = "relocation refers to a symbol that does not exist";
+            let error = Error::new(ErrorKind::OutOfRange, bad.range.0, message)
+                .expected(format!("below {symbols}"))
+                .found(format!("{}", bad.symbol))
+                .within(label(&section));
+            diagnostics.error("nv-relocation", error);
+        }
+    }
+}
+
+/// Checks that the records of `.nv.compat` and of capsule Mercury can be read. What the latter refer to is in packed
+/// code.
+fn check_other_records(cubin: &Cubin<'_>, unknown: &mut Vec<Attribute>, diagnostics: &mut Diagnostics) {
+    let elf = cubin.elf();
+    let kinds = [SectionType::CUDA_COMPAT_INFO, SectionType::CUDA_MERCURY_INFO];
+    for section in elf.sections().filter(|section| kinds.contains(&section.kind)) {
+        let bytes = elf.bytes(&section).unwrap_or(no_bytes());
+        for record in records(bytes) {
+            let record = record.map_err(|error| error.within(label(&section)));
+            let Some(record) = diagnostics.take("nv-info", record) else { continue };
+            if section.kind == SectionType::CUDA_MERCURY_INFO {
+                note_unknown(&record, unknown, diagnostics);
+            }
+        }
+    }
+}
+
 /// Returns the size of an instruction in bytes.
 fn instruction_size(arch: u32) -> u64 {
     if arch >= 70 { 16 } else { 8 }
@@ -234,6 +272,15 @@ fn check_record(
         Shape::CodeOffsets => {
             let Some(size) = code_size else { return };
             if let Some(bad) = record.numbers().find(|offset| u64::from(*offset) >= size) {
+                report("record refers to an instruction outside the code", size, u64::from(bad));
+            }
+        }
+        shape @ (Shape::LoadedBytes | Shape::MemoryBarriers) => {
+            let Some(size) = code_size else { return };
+            // The other numbers of a group are no offsets, and can be larger than the code: a mask of 16 bytes, or
+            // registers.
+            let group = if shape == Shape::LoadedBytes { 2 } else { 4 };
+            if let Some(bad) = record.numbers().step_by(group).find(|offset| u64::from(*offset) >= size) {
                 report("record refers to an instruction outside the code", size, u64::from(bad));
             }
         }
@@ -326,5 +373,33 @@ fn check_lines(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
                 break;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unshade_core::Reader;
+
+    /// Returns the number of findings about a record with these numbers, in code of 0x400 bytes.
+    fn findings(attribute: Attribute, numbers: &[u32]) -> usize {
+        let mut bytes = Vec::from([4, attribute.0, numbers.len() as u8 * 4, 0]);
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        let record = records(Reader::new(&bytes)).next().unwrap().unwrap();
+        let mut diagnostics = Diagnostics::new();
+        check_record(&record, 3, Some(0x400), "function", &mut diagnostics);
+        diagnostics.iter().count()
+    }
+
+    #[test]
+    fn numbers_that_are_no_offsets_are_not_compared_with_the_code() {
+        let loads = Attribute::UNUSED_LOAD_BYTE_OFFSET;
+        assert_eq!(findings(loads, &[0x3f0, 0xfff0, 0x10, 0xf0ff]), 0);
+        assert_eq!(findings(loads, &[0x3f0, 0xfff0, 0x400, 0x7]), 1);
+        let barriers = Attribute::MBARRIER_INSTR_OFFSETS;
+        assert_eq!(findings(barriers, &[0x3c0, 0xff, 0x800, 0xf_0100, 0x3d0, 0xff, 0, 0x9_0100]), 0);
+        assert_eq!(findings(barriers, &[0x3c0, 0xff, 0, 0xf_0100, 0x4000, 0xff, 0, 0x9_0100]), 1);
+        let exits = Attribute::EXIT_INSTR_OFFSETS;
+        assert_eq!((findings(exits, &[0, 0x3f0]), findings(exits, &[0, 0x400])), (0, 1));
     }
 }

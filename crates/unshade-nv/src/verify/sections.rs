@@ -65,7 +65,10 @@ fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mu
         let error = Error::new(ErrorKind::OutOfRange, header, message).expected(expected).found(found);
         diagnostics.error("nv-section-link", error.within(String::from(label)));
     };
-    if section.link >= elf.section_count() {
+    // Only symbol tables are read by their link, which is the section of their names. Toolkit 12 leaves stale links in
+    // others, so that a cubin without code has a call graph for a symbol table that is not there.
+    let has_names = matches!(section.kind, SectionType::SYMTAB | SectionType::CUDA_MERCURY_SYMTAB);
+    if has_names && section.link >= elf.section_count() {
         report(
             "section links to a section that does not exist",
             format!("below {}", elf.section_count()),
