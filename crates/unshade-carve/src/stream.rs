@@ -5,14 +5,12 @@
 //! *states* only keeps the last step from overshooting. Bytes unpacked before a fault are kept and searched.
 //!
 //! `miniz_oxide` unpacks deflate, without unsafe code. `zlib-rs` was a third faster on a wheel of 140 MB, and is the
-//! one to change to if speed matters more. bzip2 and Zstandard are in Rust as well.
+//! one to change to if speed matters more. bzip2 is in Rust as well, and Zstandard in `unshade-zstd`.
 
 use crate::carver::Carver;
 use crate::limits::Limit;
 use bzip2::Status as Bzip2Status;
 use flate2::{FlushDecompress, Status as ZlibStatus};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use std::io::Read;
 
 /// Cost of a stream from the budget for unpacked bytes, if it isn't a member of its own, whose number has a limit. It
 /// bounds the time for millions of empty streams in a row.
@@ -31,7 +29,12 @@ pub(crate) struct Step {
 
 /// A decoder of one stream.
 pub(crate) trait Decoder {
-    /// Unpacks from the beginning of `input` into the spare capacity of `output`, which is at least one byte.
+    /// Returns the spare capacity that a step needs, in bytes.
+    fn room(&self) -> usize {
+        1
+    }
+
+    /// Unpacks from the beginning of `input` into the spare capacity of `output`, which is at least [`Decoder::room`].
     ///
     /// # Errors
     /// A description of the fault in the stream.
@@ -99,7 +102,10 @@ impl Carver<'_> {
                 self.report_limit(limit);
                 break End::Limit;
             }
-            if output.len() == output.capacity() && !grow(output, input.len(), stated, ceiling) {
+            let room = decoder.room();
+            if output.capacity().saturating_sub(output.len()) < room
+                && !grow(output, room, input.len(), stated, ceiling)
+            {
                 self.report_limit(Limit::Memory);
                 break End::Limit;
             }
@@ -130,8 +136,8 @@ impl Carver<'_> {
     }
 }
 
-/// Reserves memory for more output.
-fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
+/// Reserves memory for more output, at least `room` bytes.
+fn grow(output: &mut Vec<u8>, room: usize, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
     /// Room after the last byte, so that a decoder can detect the end, and output can exceed a limit.
     const MARGIN: usize = 64;
     let mut more = output.len().max(packed.saturating_mul(4).clamp(512, FIRST_CHUNK));
@@ -141,7 +147,7 @@ fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) 
     {
         more = more.min(stated);
     }
-    more = more.min(left(ceiling)).saturating_add(MARGIN);
+    more = more.min(left(ceiling)).saturating_add(room.max(MARGIN));
     output.try_reserve_exact(more).is_ok()
 }
 
@@ -203,48 +209,25 @@ impl Decoder for Bunzip2 {
     }
 }
 
-/// One frame of Zstandard.
-pub(crate) struct Unzstd {
-    decoder: FrameDecoder,
-    begun: bool,
-}
+/// One frame of Zstandard. What is unpacked is its window.
+pub(crate) struct Unzstd(unshade_zstd::Decoder);
 
 impl Unzstd {
     /// Creates a decoder for one frame.
     pub(crate) fn new() -> Self {
-        Self { decoder: FrameDecoder::new(), begun: false }
+        Self(unshade_zstd::Decoder::new())
     }
 }
 
 impl Decoder for Unzstd {
+    fn room(&self) -> usize {
+        unshade_zstd::Decoder::ROOM
+    }
+
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
-        let mut rest = input;
-        if !self.begun {
-            self.decoder.reset(&mut rest).map_err(|fault| fault.to_string())?;
-            self.begun = true;
-        } else if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-            self.decoder
-                .decode_blocks(&mut rest, BlockDecodingStrategy::UptoBlocks(1))
-                .map_err(|fault| fault.to_string())?;
+        match self.0.step(input, output) {
+            Ok(step) => Ok(Step { consumed: step.consumed, finished: step.is_finished }),
+            Err(fault) => Err(format!("the Zstandard data is damaged: {fault}")),
         }
-        // The decoder keeps its window until the frame is done.
-        let mut drained = [0; 32 << 10];
-        loop {
-            let room = output.capacity().saturating_sub(output.len()).min(drained.len());
-            let buffer = drained.get_mut(..room).unwrap_or_default();
-            let size = self.decoder.read(buffer).map_err(|fault| fault.to_string())?;
-            output.extend_from_slice(buffer.get(..size).unwrap_or_default());
-            if size == 0 {
-                break;
-            }
-        }
-        let finished = self.decoder.is_finished() && self.decoder.can_collect() == 0;
-        if finished
-            && let Some(stated) = self.decoder.get_checksum_from_data()
-            && self.decoder.get_calculated_checksum() != Some(stated)
-        {
-            return Err("the checksum of a Zstandard frame does not match".into());
-        }
-        Ok(Step { consumed: input.len().saturating_sub(rest.len()), finished })
     }
 }

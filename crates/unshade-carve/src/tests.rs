@@ -288,6 +288,22 @@ fn concatenated_streams_are_one() {
 }
 
 #[test]
+fn blocks_before_a_fault_are_searched() {
+    let library = samples::metallib();
+    let noise: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
+    let packed = samples::zstd(&[&library[..], &noise].concat());
+    let mut wrong = packed.clone();
+    *wrong.last_mut().unwrap() ^= 1;
+    let cut_off = &packed[..packed.len() / 2];
+    for (file, fault) in [(&wrong[..], "the checksum does not match"), (cut_off, "a block is truncated")] {
+        let (found, diagnostics) = carve_with(file, "x.zst", &Limits::default());
+        assert_eq!(found[0].text, "x.zst!x@0x0");
+        let text = diagnostics.iter().map(|found| found.error.to_string()).collect::<String>();
+        assert!(text.contains(&format!("the Zstandard data is damaged: {fault}")), "{text}");
+    }
+}
+
+#[test]
 fn gputrace_folder_and_bare_store() {
     let library = samples::metallib();
     let zeros = vec![0; 5_000];
@@ -487,9 +503,8 @@ fn each_limit() {
     }
 
     let huge = [&vec![0; 20 << 20][..], &library].concat();
-    for file in
-        [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zip(&[("m", Packing::Deflate, &huge)])]
-    {
+    let zipped = samples::zip(&[("m", Packing::Deflate, &huge)]);
+    for file in [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zstd(&huge), zipped] {
         let (found, diagnostics) = carve_with(&file, "f", &Limits::default());
         assert_eq!((found.len(), hint(&diagnostics).as_str()), (0, "raise --max-ratio"));
     }

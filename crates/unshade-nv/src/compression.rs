@@ -98,9 +98,12 @@ fn zstd(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
             .expected(format!("at most {most} bytes"))
             .found(format!("{size}")));
     }
-    crate::zstd::decode(packed.rest(), usize::try_from(size).unwrap_or(usize::MAX)).map_err(|fault| {
-        let message = format!("damaged Zstandard data: {}", fault.message());
-        Error::new(ErrorKind::BadValue, packed.offset(), message)
+    unshade_zstd::decode(packed.rest(), usize::try_from(size).unwrap_or(usize::MAX)).map_err(|error| {
+        if error == unshade_zstd::Error::Memory {
+            let message = "there is not enough memory to decompress the entry";
+            return Error::new(ErrorKind::Limit, packed.offset(), message);
+        }
+        Error::new(ErrorKind::BadValue, packed.offset(), format!("damaged Zstandard data: {error}"))
     })
 }
 

@@ -66,7 +66,6 @@ pub mod ptx;
 pub mod relocation;
 pub mod symbol;
 pub mod verify;
-mod zstd;
 
 pub use cubin::Cubin;
 pub use fatbin::Fatbin;

@@ -1,8 +1,8 @@
 //! Huffman codes of literals.
 
-use super::Fault;
-use super::bits::Backward;
-use super::fse::{Meaning, Probabilities, Table};
+use crate::Error;
+use crate::bits::Backward;
+use crate::fse::{Meaning, Probabilities, Table};
 
 /// The maximum length of a code.
 const MAX_BITS: u32 = 11;
@@ -14,7 +14,7 @@ const WEIGHTS_ACCURACY: u32 = 6;
 const WEIGHTS: usize = 13;
 
 /// A table that decodes: one entry for each value of the next bits.
-pub(super) struct Codes {
+pub(crate) struct Codes {
     /// The symbol in the low byte, the length of its code in the high byte.
     entries: [u16; 1 << MAX_BITS],
     /// The number of bits that select an entry; 0 before the first table was read.
@@ -22,28 +22,28 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { entries: [0; 1 << MAX_BITS], bits: 0 }
     }
 
     /// Returns whether a table was read.
-    pub(super) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.bits > 0
     }
 
     /// Reads the description of a table. Returns its size in bytes.
-    pub(super) fn read(&mut self, data: &[u8]) -> Result<usize, Fault> {
-        let (head, rest) = data.split_first().ok_or(Fault::Huffman)?;
+    pub(crate) fn read(&mut self, data: &[u8]) -> Result<usize, Error> {
+        let (head, rest) = data.split_first().ok_or(Error::Huffman)?;
         let mut weights = [0_u8; 256];
         let (count, size) = match usize::from(*head) {
             packed @ 0..128 => {
-                let packed_weights = rest.get(..packed).ok_or(Fault::Huffman)?;
+                let packed_weights = rest.get(..packed).ok_or(Error::Huffman)?;
                 (unpack_weights(packed_weights, &mut weights)?, packed)
             }
             direct => {
                 let count = direct.wrapping_sub(127);
                 let size = count.div_ceil(2);
-                let nibbles = rest.get(..size).ok_or(Fault::Huffman)?.iter().flat_map(|b| [b >> 4, b & 15]);
+                let nibbles = rest.get(..size).ok_or(Error::Huffman)?.iter().flat_map(|b| [b >> 4, b & 15]);
                 weights.iter_mut().zip(nibbles.take(count)).for_each(|(to, from)| *to = from);
                 (count, size)
             }
@@ -53,22 +53,22 @@ impl Codes {
     }
 
     /// Makes the table of `count` weights. The weight of one more symbol follows from them.
-    fn set(&mut self, weights: &mut [u8; 256], count: usize) -> Result<(), Fault> {
+    fn set(&mut self, weights: &mut [u8; 256], count: usize) -> Result<(), Error> {
         let mut sum = 0_u32;
         for weight in weights.iter().filter(|weight| **weight > 0) {
             let weight = u32::from(*weight).wrapping_sub(1);
             if weight >= MAX_BITS {
-                return Err(Fault::Huffman);
+                return Err(Error::Huffman);
             }
             sum = sum.wrapping_add(1 << weight);
         }
-        let bits = sum.checked_ilog2().ok_or(Fault::Huffman)?.wrapping_add(1);
+        let bits = sum.checked_ilog2().ok_or(Error::Huffman)?.wrapping_add(1);
         let left = (1_u32 << bits).wrapping_sub(sum);
         if bits > MAX_BITS || !left.is_power_of_two() {
-            return Err(Fault::Huffman);
+            return Err(Error::Huffman);
         }
-        let last = weights.get_mut(count).ok_or(Fault::Huffman)?;
-        *last = u8::try_from(left.ilog2().wrapping_add(1)).map_err(|_| Fault::Huffman)?;
+        let last = weights.get_mut(count).ok_or(Error::Huffman)?;
+        *last = u8::try_from(left.ilog2().wrapping_add(1)).map_err(|_| Error::Huffman)?;
         // Symbols of equal weight are in order; those of low weight, which have long codes, come first.
         let mut starts = [0_usize; WEIGHTS];
         let mut next = 0_usize;
@@ -78,10 +78,10 @@ impl Codes {
             next = next.wrapping_add(symbols << weight.wrapping_sub(1));
         }
         for (symbol, weight) in (0_u16..).zip(weights.iter()).filter(|(_, weight)| **weight > 0) {
-            let start = starts.get_mut(usize::from(*weight)).ok_or(Fault::Huffman)?;
+            let start = starts.get_mut(usize::from(*weight)).ok_or(Error::Huffman)?;
             let end = start.wrapping_add(1 << weight.wrapping_sub(1));
             let length = (bits.wrapping_add(1).wrapping_sub(u32::from(*weight)) & 15) as u16;
-            self.entries.get_mut(*start..end).ok_or(Fault::Huffman)?.fill(symbol | length << 8);
+            self.entries.get_mut(*start..end).ok_or(Error::Huffman)?.fill(symbol | length << 8);
             *start = end;
         }
         self.bits = bits;
@@ -89,7 +89,7 @@ impl Codes {
     }
 
     /// Decodes one stream, which must have exactly as many symbols as `output`.
-    pub(super) fn decode_one(&self, data: &[u8], output: &mut [u8]) -> Result<(), Fault> {
+    pub(crate) fn decode_one(&self, data: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let mut stream = Backward::new(data)?;
         let bits = self.bits;
         let mut fives = output.chunks_exact_mut(5);
@@ -99,32 +99,32 @@ impl Codes {
         }
         stream.refill();
         fives.into_remainder().iter_mut().for_each(|symbol| *symbol = self.next(&mut stream, bits));
-        if stream.left() == 0 { Ok(()) } else { Err(Fault::Huffman) }
+        if stream.left() == 0 { Ok(()) } else { Err(Error::Huffman) }
     }
 
     /// Decodes four streams after their sizes, each of which has a quarter of the symbols. They are decoded in
     /// turn, because the codes of one stream depend on each other.
-    pub(super) fn decode_four(&self, data: &[u8], output: &mut [u8]) -> Result<(), Fault> {
-        let (sizes, rest) = data.split_first_chunk::<6>().ok_or(Fault::Huffman)?;
+    pub(crate) fn decode_four(&self, data: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        let (sizes, rest) = data.split_first_chunk::<6>().ok_or(Error::Huffman)?;
         let [a, b, c, d, e, f] = *sizes;
         let size = |bytes| usize::from(u16::from_le_bytes(bytes));
-        let (first, rest) = rest.split_at_checked(size([a, b])).ok_or(Fault::Huffman)?;
-        let (second, rest) = rest.split_at_checked(size([c, d])).ok_or(Fault::Huffman)?;
-        let (third, fourth) = rest.split_at_checked(size([e, f])).ok_or(Fault::Huffman)?;
+        let (first, rest) = rest.split_at_checked(size([a, b])).ok_or(Error::Huffman)?;
+        let (second, rest) = rest.split_at_checked(size([c, d])).ok_or(Error::Huffman)?;
+        let (third, fourth) = rest.split_at_checked(size([e, f])).ok_or(Error::Huffman)?;
         let quarter = output.len().div_ceil(4);
-        let (output_1, rest) = output.split_at_mut_checked(quarter).ok_or(Fault::Huffman)?;
-        let (output_2, rest) = rest.split_at_mut_checked(quarter).ok_or(Fault::Huffman)?;
-        let (output_3, output_4) = rest.split_at_mut_checked(quarter).ok_or(Fault::Huffman)?;
+        let (output_1, rest) = output.split_at_mut_checked(quarter).ok_or(Error::Huffman)?;
+        let (output_2, rest) = rest.split_at_mut_checked(quarter).ok_or(Error::Huffman)?;
+        let (output_3, output_4) = rest.split_at_mut_checked(quarter).ok_or(Error::Huffman)?;
         let (mut one, mut two) = (Backward::new(first)?, Backward::new(second)?);
         let (mut three, mut four) = (Backward::new(third)?, Backward::new(fourth)?);
         let bits = self.bits;
         // Five codes of at most 11 bits are available after a refill.
         let fives = output_4.len() / 5;
         let together = fives.wrapping_mul(5);
-        let (head_1, tail_1) = output_1.split_at_mut_checked(together).ok_or(Fault::Huffman)?;
-        let (head_2, tail_2) = output_2.split_at_mut_checked(together).ok_or(Fault::Huffman)?;
-        let (head_3, tail_3) = output_3.split_at_mut_checked(together).ok_or(Fault::Huffman)?;
-        let (head_4, tail_4) = output_4.split_at_mut_checked(together).ok_or(Fault::Huffman)?;
+        let (head_1, tail_1) = output_1.split_at_mut_checked(together).ok_or(Error::Huffman)?;
+        let (head_2, tail_2) = output_2.split_at_mut_checked(together).ok_or(Error::Huffman)?;
+        let (head_3, tail_3) = output_3.split_at_mut_checked(together).ok_or(Error::Huffman)?;
+        let (head_4, tail_4) = output_4.split_at_mut_checked(together).ok_or(Error::Huffman)?;
         let chunks = head_1
             .chunks_exact_mut(5)
             .zip(head_2.chunks_exact_mut(5))
@@ -150,7 +150,7 @@ impl Codes {
                 *symbol = self.next(&mut stream, bits);
             }
             if stream.left() != 0 {
-                return Err(Fault::Huffman);
+                return Err(Error::Huffman);
             }
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Codes {
 }
 
 /// Unpacks weights, which two states of one table give in turn until the bits end. Returns their number.
-fn unpack_weights(data: &[u8], weights: &mut [u8; 256]) -> Result<usize, Fault> {
+fn unpack_weights(data: &[u8], weights: &mut [u8; 256]) -> Result<usize, Error> {
     let (probabilities, size) = Probabilities::read(data, WEIGHTS_ACCURACY, WEIGHTS)?;
     let mut table = Table::new();
     let mut meanings = [Meaning::default(); WEIGHTS];
@@ -178,13 +178,13 @@ fn unpack_weights(data: &[u8], weights: &mut [u8; 256]) -> Result<usize, Fault> 
     let mut count = 0_usize;
     // The weight of the last symbol isn't stated.
     let mut slots = weights.iter_mut().take(255);
-    let mut put = |state: super::fse::State| -> Result<(), Fault> {
-        *slots.next().ok_or(Fault::Huffman)? = u8::try_from(state.base()).map_err(|_| Fault::Huffman)?;
+    let mut put = |state: crate::fse::State| -> Result<(), Error> {
+        *slots.next().ok_or(Error::Huffman)? = u8::try_from(state.base()).map_err(|_| Error::Huffman)?;
         count = count.wrapping_add(1);
         Ok(())
     };
     if bits.left() < 0 {
-        return Err(Fault::Huffman);
+        return Err(Error::Huffman);
     }
     loop {
         put(state)?;

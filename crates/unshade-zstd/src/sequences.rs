@@ -1,8 +1,8 @@
 //! Sequences: literals to copy from the block, then a match to copy from what was decoded before.
 
-use super::bits::Backward;
-use super::fse::{Meaning, Probabilities, Table};
-use super::{Fault, SLACK};
+use crate::bits::Backward;
+use crate::fse::{Meaning, Probabilities, Table};
+use crate::{Error, SLACK};
 use alloc::vec::Vec;
 
 /// The number of bytes that a copy writes at once. It may write up to 15 bytes too many, for which there is
@@ -46,11 +46,11 @@ fn lengths(first: u32, plain: usize, extra: &[u8]) -> Vec<Meaning> {
     plain.chain(extra).map(meaning).collect()
 }
 
-pub(super) fn literal_lengths() -> Vec<Meaning> {
+pub(crate) fn literal_lengths() -> Vec<Meaning> {
     lengths(0, 16, &LITERAL_EXTRA)
 }
 
-pub(super) fn match_lengths() -> Vec<Meaning> {
+pub(crate) fn match_lengths() -> Vec<Meaning> {
     lengths(3, 32, &MATCH_EXTRA)
 }
 
@@ -73,12 +73,12 @@ impl Kind {
     }
 
     /// Reads how the numbers of a block are coded, from the start of `data`, and drops that from it.
-    fn read(&mut self, mode: u8, data: &mut &[u8]) -> Result<(), Fault> {
+    fn read(&mut self, mode: u8, data: &mut &[u8]) -> Result<(), Error> {
         match mode & 3 {
             0 => self.table.set(&self.defined, &self.meanings)?,
             1 => {
-                let (symbol, rest) = data.split_first().ok_or(Fault::Sequences)?;
-                self.table.set_single(*self.meanings.get(usize::from(*symbol)).ok_or(Fault::Sequences)?);
+                let (symbol, rest) = data.split_first().ok_or(Error::Sequences)?;
+                self.table.set_single(*self.meanings.get(usize::from(*symbol)).ok_or(Error::Sequences)?);
                 *data = rest;
             }
             2 => {
@@ -88,7 +88,7 @@ impl Kind {
                 *data = data.get(size..).unwrap_or_default();
             }
             _ if self.is_set => {}
-            _ => return Err(Fault::Sequences),
+            _ => return Err(Error::Sequences),
         }
         self.is_set = true;
         Ok(())
@@ -104,7 +104,7 @@ struct Sequence {
 }
 
 /// What sequences take from earlier blocks.
-pub(super) struct Sequences {
+pub(crate) struct Sequences {
     literal_lengths: Kind,
     offsets: Kind,
     match_lengths: Kind,
@@ -113,7 +113,7 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             literal_lengths: Kind::new(9, Probabilities::defined(6, &LITERAL_LENGTHS), literal_lengths()),
             offsets: Kind::new(8, Probabilities::defined(5, &OFFSETS), offsets()),
@@ -124,22 +124,22 @@ impl Sequences {
 
     /// Decodes the sequences of a block to `output` from `start` on. Returns where they end. `literals` has
     /// `literal_count` bytes and [`SLACK`]; `output` has [`SLACK`], too.
-    pub(super) fn decode(
+    pub(crate) fn decode(
         &mut self,
         data: &[u8],
         literals: &[u8],
         literal_count: usize,
         output: &mut [u8],
         start: usize,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, Error> {
         let (count, mut data) = count(data)?;
         let (mut literal, mut at) = (0_usize, start);
         // No copy begins after this; one that ends after it is refused.
-        let end = output.len().checked_sub(SLACK).ok_or(Fault::Size)?;
+        let end = output.len().checked_sub(SLACK).ok_or(Error::Size)?;
         if count > 0 {
-            let (modes, rest) = data.split_first().ok_or(Fault::Sequences)?;
+            let (modes, rest) = data.split_first().ok_or(Error::Sequences)?;
             if modes & 3 != 0 {
-                return Err(Fault::Sequences);
+                return Err(Error::Sequences);
             }
             data = rest;
             self.literal_lengths.read(modes >> 6, &mut data)?;
@@ -192,46 +192,46 @@ impl Sequences {
                     let match_start = at.wrapping_add(sequence.literals as usize);
                     let match_end = match_start.wrapping_add(length);
                     if literal_end > literal_count || offset == 0 || offset > match_start {
-                        return Err(Fault::Sequences);
+                        return Err(Error::Sequences);
                     }
                     if match_end > end {
-                        return Err(Fault::Size);
+                        return Err(Error::Size);
                     }
                     copy_literals(literals, literal, sequence.literals as usize, output, at)
-                        .ok_or(Fault::Sequences)?;
+                        .ok_or(Error::Sequences)?;
                     let from = match_start.wrapping_sub(offset);
-                    copy_match(output, from, match_start, length).ok_or(Fault::Sequences)?;
+                    copy_match(output, from, match_start, length).ok_or(Error::Sequences)?;
                     literal = literal_end;
                     at = match_end;
                 }
             }
             self.recent = recent;
             if bits.left() != 0 {
-                return Err(Fault::Sequences);
+                return Err(Error::Sequences);
             }
         } else if !data.is_empty() {
-            return Err(Fault::Sequences);
+            return Err(Error::Sequences);
         }
-        let rest = literals.get(literal..literal_count).ok_or(Fault::Sequences)?;
+        let rest = literals.get(literal..literal_count).ok_or(Error::Sequences)?;
         let rest_end = at.wrapping_add(rest.len());
         if rest_end > end {
-            return Err(Fault::Size);
+            return Err(Error::Size);
         }
-        output.get_mut(at..rest_end).ok_or(Fault::Size)?.copy_from_slice(rest);
+        output.get_mut(at..rest_end).ok_or(Error::Size)?.copy_from_slice(rest);
         Ok(rest_end)
     }
 }
 
 /// Reads the number of sequences.
-fn count(data: &[u8]) -> Result<(u32, &[u8]), Fault> {
-    let (first, rest) = data.split_first().ok_or(Fault::Sequences)?;
+fn count(data: &[u8]) -> Result<(u32, &[u8]), Error> {
+    let (first, rest) = data.split_first().ok_or(Error::Sequences)?;
     Ok(match (*first, rest) {
         (0..128, _) => (u32::from(*first), rest),
         (128..255, [second, rest @ ..]) => ((u32::from(*first) & 0x7f) << 8 | u32::from(*second), rest),
         (255, [second, third, rest @ ..]) => {
             (u32::from(u16::from_le_bytes([*second, *third])).wrapping_add(0x7f00), rest)
         }
-        _ => return Err(Fault::Sequences),
+        _ => return Err(Error::Sequences),
     })
 }
 
