@@ -248,6 +248,32 @@ fn with_section(code: &[u8; 4], section: &[u8]) -> Vec<u8> {
     out.finish().0
 }
 
+/// A Zstandard frame: decompressing it as a whole and in steps gives the same, within the memory that each may take.
+pub fn zstd(data: &[u8]) {
+    use unshade_zstd::{Decoder, Error, decode};
+    const MOST: usize = 1 << 20;
+    let (mut decoder, mut output, mut consumed) = (Decoder::new(), Vec::new(), 0);
+    let stepped = loop {
+        output.reserve_exact(Decoder::ROOM);
+        let capacity = output.capacity();
+        let step = decoder.step(&data[consumed..], &mut output);
+        assert_eq!(output.capacity(), capacity, "a step allocates memory for its output");
+        match step {
+            _ if output.len() > MOST => break Err(Error::Size),
+            Ok(step) => consumed += step.consumed,
+            Err(error) => break Err(error),
+        }
+        if step.is_ok_and(|step| step.is_finished) {
+            break Ok(output);
+        }
+    };
+    match (decode(data, MOST), stepped) {
+        (Ok(whole), Ok(stepped)) => assert!(whole == stepped, "steps decompress something else"),
+        (Err(_), Err(_)) => {}
+        (whole, stepped) => panic!("{:?} as a whole, {:?} in steps", whole.err(), stepped.err()),
+    }
+}
+
 /// Any file: carves the programs in it, within limits that keep the run short.
 pub fn carve(data: &[u8]) {
     let mut limits = Limits::default();
@@ -681,6 +707,7 @@ pub const ALL: &[Target] = &[
     ("reflection", reflection),
     ("sources", sources),
     ("carve", carve),
+    ("zstd", zstd),
     ("bitcode", bitcode),
     ("bitcode_file", bitcode_file),
     ("dxcontainer", dxcontainer),

@@ -1,6 +1,8 @@
 //! A short run of each fuzz target in `cargo test`, with the same mutations of the fixtures on every machine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use unshade::nv::Fatbin;
+use unshade::nv::compression::Compression;
 use unshade_tests::fuzz_targets::{ALL, Target};
 use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
@@ -95,9 +97,19 @@ fn seeds(target: &str) -> Vec<Seed> {
         "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "types_header" => vec![(TYPES_HEADER.to_vec(), Vec::new())],
         "ir_text" => ir_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
+        "zstd" => zstd_frames().into_iter().map(words).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// The frames of a fat binary.
+fn zstd_frames() -> Vec<Vec<u8>> {
+    let fixtures = nvidia::all("fatbin");
+    let fatbins = fixtures.iter().filter_map(|fixture| Fatbin::parse(&fixture.data).ok());
+    let entries = fatbins.flat_map(|fatbin| fatbin.entries().filter_map(Result::ok).collect::<Vec<_>>());
+    let packed = entries.filter(|entry| entry.compression() == Compression::Zstd);
+    packed.map(|entry| entry.packed().data().to_vec()).collect()
 }
 
 /// A header for the decompiler.
