@@ -5,6 +5,7 @@
 
 use crate::{Error, ErrorKind, FourCc, Result};
 use alloc::format;
+use core::ffi::CStr;
 use core::fmt;
 use core::ops::Range;
 
@@ -244,13 +245,15 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`ErrorKind::Truncated`] if there is no NUL.
     pub fn c_string(&mut self) -> Result<&'a [u8]> {
-        let rest = self.rest();
-        match rest.iter().position(|&byte| byte == 0) {
-            Some(length) => {
-                self.position = self.position.saturating_add(length).saturating_add(1);
-                Ok(rest.get(..length).unwrap_or_default())
+        // This search reads words, not bytes.
+        match CStr::from_bytes_until_nul(self.rest()) {
+            Ok(string) => {
+                self.position = self.position.saturating_add(string.count_bytes()).saturating_add(1);
+                Ok(string.to_bytes())
             }
-            None => Err(Error::new(ErrorKind::Truncated, self.offset(), "string without a terminating NUL")),
+            Err(_) => {
+                Err(Error::new(ErrorKind::Truncated, self.offset(), "string without a terminating NUL"))
+            }
         }
     }
 
