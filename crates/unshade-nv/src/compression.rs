@@ -6,10 +6,9 @@
 //! | 0x8000 | Zstandard, a frame |
 //!
 //! The output must have exactly the size that the entry states. A false size can't exhaust memory: LZ4's ratio is at most
-//! 255 to 1, and a maximum ratio for Zstandard does the same. Memory that is reserved is not touched before it is needed.
+//! 255 to 1, and a maximum ratio for Zstandard does the same.
 
 use alloc::format;
-use alloc::vec;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
@@ -46,12 +45,18 @@ impl core::fmt::Display for Compression {
     }
 }
 
-/// Decompresses data that must have exactly `size` bytes afterwards.
+/// Decompresses data that must have exactly `size` bytes afterwards. The result is in `buffer`, or in `packed` if that is
+/// not compressed. A buffer that was used before is faster than a new one.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] if `size` is larger than [`MAX_UNPACKED`] or implausible for the compressed size;
-/// [`ErrorKind::BadValue`] if the data is damaged or decompresses to another size.
-pub fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
+/// [`ErrorKind::Limit`] if `size` is larger than [`MAX_UNPACKED`] or implausible for the compressed size, or there is too
+/// little memory; [`ErrorKind::BadValue`] if the data is damaged or decompresses to another size.
+pub fn unpack<'b>(
+    compression: Compression,
+    packed: Reader<'b>,
+    size: u64,
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8]> {
     let error = |kind, message: &'static str| Error::new(kind, packed.offset(), message);
     if size > MAX_UNPACKED {
         return Err(error(ErrorKind::Limit, "stated decompressed size is too large")
@@ -59,9 +64,9 @@ pub fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result
             .found(format!("{size}")));
     }
     let unpacked = match compression {
-        Compression::None => packed.rest().to_vec(),
-        Compression::Lz4 => lz4(packed, size)?,
-        Compression::Zstd => zstd(packed, size)?,
+        Compression::None => packed.rest(),
+        Compression::Lz4 => lz4(packed, size, buffer)?,
+        Compression::Zstd => zstd(packed, size, buffer)?,
     };
     if unpacked.len() as u64 != size {
         return Err(error(ErrorKind::BadValue, "decompressed size differs from the stated size")
@@ -71,7 +76,7 @@ pub fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result
     Ok(unpacked)
 }
 
-fn lz4(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
+fn lz4<'b>(packed: Reader<'_>, size: u64, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
     let bytes = packed.rest();
     let most = (bytes.len() as u64).saturating_mul(LZ4_RATIO);
     if size > most {
@@ -83,34 +88,48 @@ fn lz4(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
         .expected(format!("at most {most} bytes"))
         .found(format!("{size}")));
     }
-    let mut unpacked = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
-    let written = lz4_flex::block::decompress_into(bytes, &mut unpacked).map_err(|error| {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let more = size.saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| no_memory(packed))?;
+    buffer.resize(buffer.len().max(size), 0);
+    let unpacked = buffer.get_mut(..size).unwrap_or_default();
+    let written = lz4_flex::block::decompress_into(bytes, unpacked).map_err(|error| {
         Error::new(ErrorKind::BadValue, packed.offset(), format!("damaged LZ4 data: {error}"))
     })?;
-    unpacked.truncate(written);
-    Ok(unpacked)
+    Ok(unpacked.get(..written).unwrap_or_default())
 }
 
-fn zstd(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
+fn zstd<'b>(packed: Reader<'_>, size: u64, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
     let most = (packed.remaining() as u64).saturating_mul(ZSTD_RATIO).max(RATIO_FREE);
     if size > most {
         return Err(Error::new(ErrorKind::Limit, packed.offset(), "compression ratio is too high")
             .expected(format!("at most {most} bytes"))
             .found(format!("{size}")));
     }
-    unshade_zstd::decode(packed.rest(), usize::try_from(size).unwrap_or(usize::MAX)).map_err(|error| {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let written = unshade_zstd::decode_into(packed.rest(), size, buffer).map_err(|error| {
         if error == unshade_zstd::Error::Memory {
-            let message = "there is not enough memory to decompress the entry";
-            return Error::new(ErrorKind::Limit, packed.offset(), message);
+            return no_memory(packed);
         }
         Error::new(ErrorKind::BadValue, packed.offset(), format!("damaged Zstandard data: {error}"))
-    })
+    })?;
+    Ok(buffer.get(..written).unwrap_or_default())
+}
+
+#[cold]
+fn no_memory(packed: Reader<'_>) -> Error {
+    Error::new(ErrorKind::Limit, packed.offset(), "there is not enough memory to decompress the entry")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    /// Unpacks into a new buffer.
+    fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
+        super::unpack(compression, packed, size, &mut Vec::new()).map(<[u8]>::to_vec)
+    }
 
     /// Five literals, and a match of 4 + 15 + 255 + 1 bytes.
     const BLOCK: &[u8] = &[0x5f, b'a', b'b', b'c', b'd', b'e', 1, 0, 255, 1, 0x50, 1, 2, 3, 4, 5];
@@ -140,6 +159,20 @@ mod tests {
             assert!(unpack(Compression::Zstd, reader, wrong).is_err(), "{wrong}");
         }
         assert!(unpack(Compression::Zstd, Reader::new(&frame[..9]), 1_000).is_err());
+    }
+
+    #[test]
+    fn buffers_are_used_again() {
+        let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0x43, 0x1f, 0, b'x'];
+        let mut buffer = Vec::new();
+        let large = super::unpack(Compression::Zstd, Reader::new(&frame), 1_000, &mut buffer).unwrap();
+        assert_eq!(large, [b'x'; 1_000]);
+        let place = buffer.as_ptr();
+        let small = super::unpack(Compression::Lz4, Reader::new(BLOCK), 285, &mut buffer).unwrap();
+        assert_eq!((small.as_ptr(), small.len()), (place, 285));
+        assert!(small.ends_with(&[1, 2, 3, 4, 5]));
+        let again = super::unpack(Compression::Zstd, Reader::new(&frame), 1_000, &mut buffer).unwrap();
+        assert_eq!((again.as_ptr(), again), (place, &[b'x'; 1_000][..]));
     }
 
     /// Every truncation and every single-byte change of a frame with a compressed block: messages are plain English.

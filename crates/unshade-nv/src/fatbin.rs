@@ -36,6 +36,7 @@ use crate::ptx::Ptx;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
@@ -403,6 +404,24 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// If it is truncated, damaged, scrambled, or decompresses to another size than the header states.
     pub fn data(&self) -> Result<Cow<'a, [u8]>> {
+        let mut buffer = Vec::new();
+        let size = self.data_in(&mut buffer)?.len();
+        if self.compression() == Compression::None {
+            return Ok(Cow::Borrowed(self.payload.data().get(..size).unwrap_or_default()));
+        }
+        buffer.truncate(size);
+        Ok(Cow::Owned(buffer))
+    }
+
+    /// Returns the payload as [`Entry::data`] does. If it is compressed, it is in `buffer` then: one for many entries is
+    /// faster than new memory for each.
+    ///
+    /// # Errors
+    /// Same as [`Entry::data`].
+    pub fn data_in<'b>(&self, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]>
+    where
+        'a: 'b,
+    {
         if (self.payload.data().len() as u64) < self.padded_size {
             return Err(Error::new(ErrorKind::Truncated, self.payload.base(), "payload is truncated")
                 .expected(format!("{} bytes", self.padded_size))
@@ -415,23 +434,12 @@ impl<'a> Entry<'a> {
             return Err(error.within(self.label()));
         }
         let data = match self.compression() {
-            Compression::None => Cow::Borrowed(self.payload.data()),
-            compression => {
-                let unpacked = unpack(compression, self.packed(), self.unpacked_size);
-                Cow::Owned(unpacked.map_err(|error| error.within(self.label()))?)
-            }
+            Compression::None => self.payload.data(),
+            compression => unpack(compression, self.packed(), self.unpacked_size, buffer)
+                .map_err(|error| error.within(self.label()))?,
         };
-        if self.kind != EntryKind::PTX {
-            return Ok(data);
-        }
-        let size = crate::ptx::text_size(&data);
-        Ok(match data {
-            Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(..size).unwrap_or(bytes)),
-            Cow::Owned(mut bytes) => {
-                bytes.truncate(size);
-                Cow::Owned(bytes)
-            }
-        })
+        let size = if self.kind == EntryKind::PTX { crate::ptx::text_size(data) } else { data.len() };
+        Ok(data.get(..size).unwrap_or(data))
     }
 
     /// Returns the name that messages use.

@@ -6,7 +6,7 @@
 //!
 //! | function | for |
 //! |---|---|
-//! | [`decode`] | a frame whose decompressed size is known |
+//! | [`decode`], [`decode_into`] | a frame whose decompressed size is known |
 //! | [`Decoder::step`] | a frame of unknown size, in memory that grows with the output |
 //!
 //! Frames are treated as hostile: nothing panics, and there is never more memory than the caller permits, apart from
@@ -66,9 +66,22 @@ const SLACK: usize = 32;
 /// The frame is damaged, needs a dictionary or decompresses to more than `size` bytes.
 pub fn decode(data: &[u8], size: usize) -> Result<Vec<u8>, Error> {
     let mut output = Vec::new();
-    output.try_reserve_exact(size.saturating_add(SLACK)).map_err(|_| Error::Memory)?;
-    Decoder::new().blocks(data, &mut output, size, usize::MAX)?;
+    let size = decode_into(data, size, &mut output)?;
+    output.truncate(size);
     Ok(output)
+}
+
+/// Decompresses as [`decode`] does into memory that earlier frames have used, which is faster than new memory. Returns
+/// the number of bytes; what follows them in `buffer` has no meaning.
+///
+/// # Errors
+/// Same as [`decode`].
+pub fn decode_into(data: &[u8], size: usize, buffer: &mut Vec<u8>) -> Result<usize, Error> {
+    let more = size.saturating_add(SLACK).saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| Error::Memory)?;
+    let mut at = 0;
+    Decoder::new().blocks(data, buffer, &mut at, size, usize::MAX)?;
+    Ok(at)
 }
 
 /// What a step of a decoder did.
@@ -121,41 +134,48 @@ impl Decoder {
     /// The frame is damaged, cut off, or needs a dictionary. The blocks before the fault are in `output`.
     pub fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, Error> {
         let capacity = output.capacity();
-        match capacity.checked_sub(Self::ROOM) {
-            Some(last) => self.blocks(input, output, capacity.saturating_sub(SLACK), last),
-            None => Ok(Step { consumed: 0, is_finished: false }),
-        }
+        let Some(last) = capacity.checked_sub(Self::ROOM) else {
+            return Ok(Step { consumed: 0, is_finished: false });
+        };
+        let mut at = output.len();
+        let step = self.blocks(input, output, &mut at, capacity.saturating_sub(SLACK), last);
+        output.truncate(at);
+        step
     }
 
-    /// Decompresses blocks that start at most at `last` in `output` and end at most at `end`.
-    fn blocks(&mut self, input: &[u8], output: &mut Vec<u8>, end: usize, last: usize) -> Result<Step, Error> {
+    /// Decompresses blocks to `output` at `at`, and moves that on. They start at most at `last` and end at most at `end`.
+    fn blocks(
+        &mut self,
+        input: &[u8],
+        output: &mut Vec<u8>,
+        at: &mut usize,
+        end: usize,
+        last: usize,
+    ) -> Result<Step, Error> {
         let mut rest = input;
-        let mut at = output.len();
         let header = match self.header {
             Some(header) => header,
             None => {
                 let header = Header::read(&mut rest)?;
-                self.start = at;
+                self.start = *at;
                 self.header = Some(header);
                 header
             }
         };
         let stated_end = header.content.map(|content| self.start.saturating_add(content));
         let end = stated_end.map_or(end, |stated| stated.min(end));
-        let mut result = Ok(false);
-        while matches!(result, Ok(false)) && at <= last {
+        let mut is_finished = false;
+        while !is_finished && *at <= last {
             let block_end = at.saturating_add(header.max_block).min(end);
-            result = self.block(&mut rest, output, &mut at, block_end);
+            is_finished = self.block(&mut rest, output, at, block_end)?;
         }
-        output.truncate(at);
-        let is_finished = result?;
         if is_finished {
-            if stated_end.is_some_and(|stated| stated != at) {
+            if stated_end.is_some_and(|stated| stated != *at) {
                 return Err(Error::Content);
             }
             if header.has_checksum {
                 let (stated, after) = rest.split_first_chunk().ok_or(Error::Checksum)?;
-                let content = output.get(self.start..).unwrap_or_default();
+                let content = output.get(self.start..*at).unwrap_or_default();
                 if checksum::checksum(content) != u32::from_le_bytes(*stated) {
                     return Err(Error::Mismatch);
                 }
@@ -199,8 +219,9 @@ impl Decoder {
             2 => {
                 let (count, sequences) = self.read_literals(block)?;
                 // Only what the block can fill, so that it is still in the processor's cache then.
-                output.resize(end.saturating_add(SLACK), 0);
-                let frame = output.get_mut(self.start..).ok_or(Error::Size)?;
+                let end = end.saturating_add(SLACK);
+                output.resize(output.len().max(end), 0);
+                let frame = output.get_mut(self.start..end).ok_or(Error::Size)?;
                 let frame_at = at.saturating_sub(self.start);
                 let size = self.sequences.decode(sequences, &self.literals, count, frame, frame_at)?;
                 *at = self.start.saturating_add(size);

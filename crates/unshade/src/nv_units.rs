@@ -1,6 +1,7 @@
 //! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
 use crate::program::{Runner, map};
+use std::sync::{Mutex, PoisonError};
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 use unshade_nv::compression::Compression;
 use unshade_nv::fatbin::{Entry, EntryKind};
@@ -55,10 +56,11 @@ pub fn each_unit<'a>(
         Nvidia::Ptx(ptx) => visit(None, &Unit::Ptx(*ptx)),
         Nvidia::Fatbin(fatbin) => {
             let mut first = 0_u32;
+            let mut buffer = Vec::new();
             for entry in fatbin.entries() {
                 let Some(entry) = diagnostics.take("nv-entry-header", entry) else { continue };
                 let next = first;
-                each_entry(&entry, unpack_ptx, next, diagnostics, &mut |entry, unit| {
+                each_entry(&entry, unpack_ptx, next, &mut buffer, diagnostics, &mut |entry, unit| {
                     // PTX, and what can't be read, counts as one function.
                     let count = if let Unit::Cubin(cubin) = unit { cubin.function_count() } else { 1 };
                     first = first.saturating_add(count);
@@ -75,6 +77,9 @@ const AT_ONCE: u64 = 256 << 20;
 /// The number of entries that [`map_units`] visits at once.
 const ENTRIES_AT_ONCE: usize = 1024;
 
+/// The maximum size of a buffer that [`map_units`] keeps for other entries: each thread has one.
+const MAX_KEPT: usize = 16 << 20;
+
 /// Calls `make` for each unit of a program as [`each_unit`] does, but on the threads of `runner`, and `take` with the
 /// results in order. Decompression takes most of the time that it takes to read a fat binary. Functions are numbered
 /// within their unit.
@@ -89,9 +94,16 @@ pub fn map_units<'a, T: Send>(
     let Nvidia::Fatbin(fatbin) = program else {
         return each_unit(program, unpack_ptx, diagnostics, &mut |entry, unit| take(make(entry, unit)));
     };
+    let buffers = Mutex::new(Vec::new());
+    let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |entry: &Entry<'a>| {
         let (mut faults, mut made) = (Diagnostics::new(), None);
-        each_entry(entry, unpack_ptx, 0, &mut faults, &mut |entry, unit| made = Some(make(entry, unit)));
+        let mut buffer = buffers().pop().unwrap_or_default();
+        let mut visit = |entry: Option<&Entry<'a>>, unit: &Unit<'_>| made = Some(make(entry, unit));
+        each_entry(entry, unpack_ptx, 0, &mut buffer, &mut faults, &mut visit);
+        if buffer.capacity() <= MAX_KEPT {
+            buffers().push(buffer);
+        }
         (faults, made)
     };
     each_batch(fatbin, diagnostics, &mut |entries, diagnostics| {
@@ -178,7 +190,7 @@ pub fn with_unit_of(
         (Nvidia::Fatbin(fatbin), Some(index)) => {
             let mut entries = fatbin.entries().filter_map(Result::ok);
             if let Some(entry) = entries.find(|entry| entry.index == index) {
-                each_entry(&entry, true, 0, diagnostics, &mut take);
+                each_entry(&entry, true, 0, &mut Vec::new(), diagnostics, &mut take);
             }
         }
         _ => each_unit(program, true, diagnostics, &mut take),
@@ -189,6 +201,7 @@ fn each_entry<'a>(
     entry: &Entry<'a>,
     unpack_ptx: bool,
     first_function: u32,
+    buffer: &mut Vec<u8>,
     diagnostics: &mut Diagnostics,
     visit: &mut dyn FnMut(Option<&Entry<'a>>, &Unit<'_>),
 ) {
@@ -200,13 +213,13 @@ fn each_entry<'a>(
     if !is_wanted {
         return visit(Some(entry), &Unit::Unread);
     }
-    let Some(data) = diagnostics.take("nv-entry-data", entry.data()) else {
+    let Some(data) = diagnostics.take("nv-entry-data", entry.data_in(buffer)) else {
         return visit(Some(entry), &Unit::Unread);
     };
     if entry.kind == EntryKind::PTX {
-        return visit(Some(entry), &Unit::Ptx(entry.ptx(&data)));
+        return visit(Some(entry), &Unit::Ptx(entry.ptx(data)));
     }
-    match diagnostics.take("nv-elf-header", entry.cubin(&data)) {
+    match diagnostics.take("nv-elf-header", entry.cubin(data)) {
         Some(cubin) => visit(Some(entry), &Unit::Cubin(cubin.numbered_from(first_function))),
         None => visit(Some(entry), &Unit::Unread),
     }
