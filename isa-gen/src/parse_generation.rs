@@ -170,7 +170,8 @@ impl Parser<'_> {
 
     /// Parses `without OPERATION[/FORM] …`: leaves out rows of the generation that this one builds on.
     fn without(&mut self, block: &Block<'_>) -> Result<()> {
-        for &word in &block.head.words()[1..] {
+        let more = block.body.iter().flat_map(|line| line.words());
+        for word in block.head.words().into_iter().skip(1).chain(more) {
             let (name, form) = word.split_once('/').map_or((word, None), |(name, form)| (name, Some(form)));
             let isa = self.isa;
             let before = self.parsed.generation.encodings.len();

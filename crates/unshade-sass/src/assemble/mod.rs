@@ -8,9 +8,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`attempt`] | the match of a text with one encoding |
-//! | [`operand`] | operands |
-//! | [`float`] | floating-point numbers |
+//! | `attempt` | the match of a text with one encoding |
+//! | `operand` | operands |
+//! | `float` | floating-point numbers |
 
 mod attempt;
 mod float;
