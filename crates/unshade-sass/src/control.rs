@@ -50,21 +50,22 @@ impl Code {
     }
 }
 
+/// Returns the mask of a field: lowest bit and count.
+fn placed_ones((low, count): (u8, u8)) -> u128 {
+    1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1).wrapping_shl(u32::from(low))
+}
+
 /// Returns the scheduling information of an instruction that has it in fields of its own: `stall 4, write SB0, wait 1 3`.
 pub fn describe(isa: &Isa, word: u128) -> Option<String> {
     let control = isa.control?;
-    let field = |(low, count): (u8, u8)| {
-        let ones = 1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1);
-        word.wrapping_shr(u32::from(low)) & ones
-    };
+    let field = |bits: (u8, u8)| (word & placed_ones(bits)).wrapping_shr(u32::from(bits.0));
     let mut text = String::new();
     let _ = write!(text, "stall {}", field(control.stall));
     if field(control.r#yield) == 0 {
         text.push_str(", yield");
     }
     for (name, bits) in [("write", control.write), ("read", control.read)] {
-        let none = 1_u128.wrapping_shl(u32::from(bits.1)).wrapping_sub(1);
-        if field(bits) != none {
+        if word & placed_ones(bits) != placed_ones(bits) {
             let _ = write!(text, ", {name} SB{}", field(bits));
         }
     }
@@ -106,8 +107,7 @@ pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
             ("yield", _) => is_yielding = true,
             ("write" | "read", Some(number)) => {
                 let field = if name == "write" { control.write } else { control.read };
-                let none = 1_u128.wrapping_shl(u32::from(field.1)).wrapping_sub(1);
-                bits = bits & !place(field, none) | place(field, number & none);
+                bits = bits & !placed_ones(field) | place(field, number) & placed_ones(field);
             }
             ("wait", _) => {
                 for number in rest.split_whitespace() {
@@ -124,29 +124,23 @@ pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
 
 /// Returns scheduling information that waits for nothing and releases no scoreboard.
 pub fn neutral(isa: &Isa) -> u128 {
-    let ones = |(low, count): (u8, u8)| {
-        1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1).wrapping_shl(u32::from(low))
-    };
-    isa.control.map_or(0, |control| ones(control.write) | ones(control.read))
+    isa.control.map_or(0, |control| placed_ones(control.write) | placed_ones(control.read))
 }
 
 /// Returns the mask of scheduling information other than reuse flags, which are part of operands.
 pub(crate) fn mask(isa: &Isa) -> u128 {
-    let ones = |(low, count): (u8, u8)| {
-        1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1).wrapping_shl(u32::from(low))
-    };
     let fields = |control: crate::table::Control| {
         [control.stall, control.r#yield, control.write, control.read, control.wait]
     };
-    isa.control.map_or(0, |control| fields(control).into_iter().map(ones).fold(0, |all, one| all | one))
+    isa.control
+        .map_or(0, |control| fields(control).into_iter().map(placed_ones).fold(0, |all, one| all | one))
 }
 
 /// Sets the bit that registers need to be reused, if a word has such a register.
 pub(crate) fn with_reuse(isa: &Isa, word: u128) -> u128 {
     let Some(control) = isa.control else { return word };
-    let (low, count) = control.reuse;
-    let reused = word.wrapping_shr(u32::from(low)) & 1_u128.wrapping_shl(u32::from(count)).wrapping_sub(1);
-    if reused == 0 { word } else { word | 1_u128.wrapping_shl(u32::from(control.r#yield.0)) }
+    let is_reused = word & placed_ones(control.reuse) != 0;
+    if is_reused { word | placed_ones(control.r#yield) } else { word }
 }
 
 /// Returns whether the word at this index of a function is a scheduling word. The first word of a bundle may also

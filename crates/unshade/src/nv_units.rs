@@ -291,8 +291,7 @@ pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) 
     chips.sort_unstable();
     chips.dedup();
     let names = |chips: &[u32]| chips.iter().map(|chip| format!("sm_{chip}")).collect::<Vec<_>>().join(", ");
-    let mut known: Vec<u32> = isa::architectures().collect();
-    known.sort_unstable();
+    let known: Vec<u32> = isa::architectures().collect();
     let message = format!(
         "{}: the encoding of {} is not known",
         names(&chips),

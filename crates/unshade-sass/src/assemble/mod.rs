@@ -4,7 +4,6 @@
 //! trying longer spellings of a modifier first. Every part that matches fixes some bits; parts that share bits must
 //! agree. If no encoding fits, the error reports what was expected at the furthest position that any of them
 //! reached.
-
 //!
 //! | module | contents |
 //! |---|---|

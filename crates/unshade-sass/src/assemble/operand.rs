@@ -42,28 +42,18 @@ impl Attempt<'_> {
                     _ => self.uniform_register(operand.value, start, 0, bits),
                 };
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
-                if let Some((next, with)) = read
-                    && let Some(found) = follow(self, next, with)
-                {
-                    return Some(found);
-                }
-                (at, self.no_predicate(operand, bits)?)
+                return self.present_or_absent(operand, read, at, bits, follow);
             }
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
                 let read = self.predicate(operand, self.skip(at), bits);
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
-                if let Some((next, with)) = read
-                    && let Some(found) = follow(self, next, with)
-                {
-                    return Some(found);
-                }
-                (at, self.no_predicate(operand, bits)?)
+                return self.present_or_absent(operand, read, at, bits, follow);
             }
             Kind::TrailingPredicate => match self.predicate(operand, self.skip(at), bits) {
                 Some(read) => read,
-                None => (at, self.no_predicate(operand, bits)?),
+                None => (at, self.absent(operand, bits)?),
             },
             Kind::BitSet => self.bit_set(operand, ", {", at, bits)?,
             Kind::TrailingBitSet => self.bit_set(operand, " {", at, bits)?,
@@ -76,12 +66,7 @@ impl Attempt<'_> {
                     Kind::OptionalRegister => self.register(operand.value, position, 0, bits),
                     _ => self.predicate(operand, position, bits),
                 });
-                if let Some((next, with)) = read
-                    && let Some(found) = follow(self, next, with)
-                {
-                    return Some(found);
-                }
-                (at, self.no_predicate(operand, bits)?)
+                return self.present_or_absent(operand, read, at, bits, follow);
             }
             Kind::Predicate | Kind::UniformPredicate => self.predicate(operand, self.skip(at), bits)?,
             Kind::Barrier => self.numbered("B", operand.value, self.skip(at), bits)?,
@@ -129,8 +114,26 @@ impl Attempt<'_> {
         follow(self, next, bits)
     }
 
+    /// Matches the rest after an operand that was read, or else without it.
+    fn present_or_absent(
+        &mut self,
+        operand: &Operand,
+        read: Option<(usize, Bits)>,
+        at: usize,
+        bits: Bits,
+        mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
+    ) -> Option<Bits> {
+        if let Some((next, with)) = read
+            && let Some(found) = follow(self, next, with)
+        {
+            return Some(found);
+        }
+        let bits = self.absent(operand, bits)?;
+        follow(self, at, bits)
+    }
+
     /// Sets an operand that is not in the text: `PT` or `RZ`.
-    fn no_predicate(&mut self, operand: &Operand, bits: Bits) -> Option<Bits> {
+    fn absent(&mut self, operand: &Operand, bits: Bits) -> Option<Bits> {
         let number = if operand.kind.is_inverse() { 0 } else { u64::MAX };
         let bits = bits.with(self.field(operand.value)?, number)?;
         self.flag(operand.not, false, bits)
@@ -255,9 +258,13 @@ impl Attempt<'_> {
             self.furthest.expected(at, &format!("{prefix} and a number"));
             return None;
         };
-        let rest = self.rest(position);
+        self.decimal(position)
+    }
+
+    fn decimal(&self, at: usize) -> Option<(usize, u64)> {
+        let rest = self.rest(at);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        Some((position.saturating_add(digits), rest.get(..digits)?.parse().ok()?))
+        Some((at.saturating_add(digits), rest.get(..digits)?.parse().ok()?))
     }
 
     fn register(&mut self, part: u16, at: usize, plus: u64, bits: Bits) -> Option<(usize, Bits)> {
@@ -270,14 +277,12 @@ impl Attempt<'_> {
         if let Some(position) = self.strip("Z", position) {
             return Some((position, bits.with(field, zero)?));
         }
-        let rest = self.rest(position);
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let number: u64 = rest.get(..digits)?.parse().ok()?;
+        let (end, number) = self.decimal(position)?;
         if number.checked_sub(plus)? >= zero {
             self.furthest.expected(at, &format!("a register up to R{}", zero.wrapping_sub(1)));
             return None;
         }
-        Some((position.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
+        Some((end, bits.with(field, number.wrapping_sub(plus))?))
     }
 
     /// Sets a field to a number, whose sign may be a separate bit.

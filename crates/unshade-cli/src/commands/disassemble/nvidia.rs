@@ -21,9 +21,7 @@ use unshade::select::Selection;
 pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     let sm = args.sm.unwrap_or(0);
     let Some(isa) = isa::by_architecture(sm) else {
-        let mut known: Vec<u32> = isa::architectures().collect();
-        known.sort_unstable();
-        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        let known: Vec<String> = isa::architectures().map(|chip| chip.to_string()).collect();
         bail!("sm_{sm}: the encoding of this chip is not known; known are {}", known.join(", "));
     };
     let bytes: Vec<u8> =
