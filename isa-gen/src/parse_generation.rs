@@ -19,6 +19,9 @@ use crate::model::{
 };
 use crate::{Error, Result};
 
+/// The number of bits of a uniform register in the first generations that have them.
+const NARROW_UNIFORM: u32 = 6;
+
 /// A generation with what the files of later ones can refer to.
 #[derive(Clone)]
 pub struct Parsed {
@@ -32,6 +35,8 @@ pub struct Parsed {
     ignores_rest: bool,
     /// Bits that rows may fix, but that have no meaning.
     unused: u128,
+    /// The number of bits of a uniform register, where a layout gives six.
+    uniform_bits: u32,
     layouts: HashMap<String, Vec<LayoutItem>>,
     forms: HashMap<String, Vec<Alternative>>,
 }
@@ -59,6 +64,7 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
         opcode: Bits::default(),
         ignores_rest: false,
         unused: 0,
+        uniform_bits: NARROW_UNIFORM,
         layouts: HashMap::new(),
         forms: HashMap::new(),
     };
@@ -70,6 +76,7 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "forms" => parser.forms(&block)?,
             "without" => parser.without(&block)?,
             "unused" => parser.unused(&block)?,
+            "uniform" => parser.uniform(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
             _ => parser.row(&block)?,
         }
@@ -197,6 +204,23 @@ impl Parser<'_> {
             encoding.mask &= !mask;
         }
         self.parsed.unused |= mask;
+        Ok(())
+    }
+
+    /// Parses `uniform BITS`: uniform registers, which have six bits in the generation that this one builds on, have more.
+    fn uniform(&mut self, block: &Block<'_>) -> Result<()> {
+        let bits = number(block.head.split().1).and_then(|bits| u32::try_from(bits).ok());
+        self.parsed.uniform_bits = bits.ok_or_else(|| self.error(&block.head, "how many bits?"))?;
+        let bits = self.parsed.uniform_bits;
+        for operand in self.parsed.generation.encodings.iter_mut().flat_map(|encoding| &mut encoding.operands) {
+            widen(operand, bits);
+        }
+        if self.parsed.ignores_rest {
+            let word = ones(self.parsed.generation.word_bits);
+            for encoding in &mut self.parsed.generation.encodings {
+                encoding.ignored = word & !encoding.claimed();
+            }
+        }
         Ok(())
     }
 
@@ -445,6 +469,7 @@ impl Parser<'_> {
                 operand.parts.push((part, self.bits(item.line, bits)?));
             }
         }
+        widen(&mut operand, self.parsed.uniform_bits);
         encoding.operands.retain(|old| old.slot != slot);
         encoding.operands.push(operand);
         Ok(())
@@ -569,6 +594,19 @@ impl Parser<'_> {
 
     fn error(&self, line: &Line<'_>, message: impl Into<String>) -> Error {
         error(self.file, line.number, message)
+    }
+}
+
+/// Gives uniform registers of six bits the number of bits that this generation has.
+fn widen(operand: &mut Operand, uniform_bits: u32) {
+    let is_register = matches!(operand.kind, Kind::UniformRegister | Kind::LeadingUniformRegister);
+    for (part, bits) in &mut operand.parts {
+        let is_uniform = matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;
+        if let [(_, count @ NARROW_UNIFORM)] = bits.ranges.as_mut_slice()
+            && is_uniform
+        {
+            *count = uniform_bits;
+        }
     }
 }
 
