@@ -456,6 +456,10 @@ names! {
         LeadingRegister = "lead_gpr",
         /// A uniform register; if it is `URZ`, it is omitted with the following comma.
         LeadingUniformRegister = "lead_ugpr",
+        /// A uniform register; if it is `URZ`, it is omitted with the preceding comma.
+        OptionalUniformRegister = "opt_ugpr",
+        /// The uniform register after the encoded one; `URZ` if that is `URZ`.
+        UniformRegisterPlus1 = "ugpr+1",
         /// The register after the encoded one.
         RegisterPlus1 = "gpr+1",
         /// The second register after the encoded one.
@@ -500,7 +504,7 @@ names! {
         ConstantIndexed = "const_indexed",
         /// `c[bank][register+offset]`; `RZ` is written if there is no offset.
         ConstantBranch = "const_branch",
-        /// `c[bank][uniform register+offset]`.
+        /// `c[bank][uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
         ConstantUniform = "const_uniform",
         /// `cx[uniform register][offset]`: a constant of a bank without a number.
         ConstantBindless = "cx",
@@ -516,6 +520,8 @@ names! {
         BaseAddress = "addr_base",
         /// The same, with its descriptor in the uniform register after the encoded one.
         BaseAddressPlus1 = "addr_base+1",
+        /// `[uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
+        UniformAddress = "addr_uniform",
         /// A hexadecimal number.
         Integer = "int",
         /// A hexadecimal number with a sign before it.

@@ -35,6 +35,8 @@ pub struct Parsed {
     ignores_rest: bool,
     /// Bits that rows may fix, but that have no meaning.
     unused: u128,
+    /// The names of alternatives that no row has.
+    lacking: Vec<String>,
     /// The number of bits of a uniform register, where a layout gives six.
     uniform_bits: u32,
     layouts: HashMap<String, Vec<LayoutItem>>,
@@ -64,6 +66,7 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
         opcode: Bits::default(),
         ignores_rest: false,
         unused: 0,
+        lacking: Vec::new(),
         uniform_bits: NARROW_UNIFORM,
         layouts: HashMap::new(),
         forms: HashMap::new(),
@@ -76,6 +79,7 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "forms" => parser.forms(&block)?,
             "without" => parser.without(&block)?,
             "unused" => parser.unused(&block)?,
+            "lacks" => parser.lacks(&block),
             "uniform" => parser.uniform(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
             _ => parser.row(&block)?,
@@ -207,6 +211,14 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Parses `lacks ALTERNATIVE …`: rows have no alternatives of these names.
+    fn lacks(&mut self, block: &Block<'_>) {
+        let names = block.head.words().into_iter().skip(1).map(str::to_owned);
+        self.parsed.lacking.extend(names);
+        let lacking = &self.parsed.lacking;
+        self.parsed.generation.encodings.retain(|encoding| !lacking.contains(&encoding.alternative));
+    }
+
     /// Parses `uniform BITS`: uniform registers, which have six bits in the generation that this one builds on, have more.
     fn uniform(&mut self, block: &Block<'_>) -> Result<()> {
         let bits = number(block.head.split().1).and_then(|bits| u32::try_from(bits).ok());
@@ -309,7 +321,8 @@ impl Parser<'_> {
                 [pattern] => HashMap::from([("op", pattern)]),
                 ref pairs => pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             };
-            for alternative in alternatives {
+            let lacking = &self.parsed.lacking;
+            for alternative in alternatives.iter().filter(|alternative| !lacking.contains(&alternative.name)) {
                 if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
                     expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
                 }
@@ -599,7 +612,13 @@ impl Parser<'_> {
 
 /// Gives uniform registers of six bits the number of bits that this generation has.
 fn widen(operand: &mut Operand, uniform_bits: u32) {
-    let is_register = matches!(operand.kind, Kind::UniformRegister | Kind::LeadingUniformRegister);
+    let is_register = matches!(
+        operand.kind,
+        Kind::UniformRegister
+            | Kind::LeadingUniformRegister
+            | Kind::OptionalUniformRegister
+            | Kind::UniformRegisterPlus1
+    );
     for (part, bits) in &mut operand.parts {
         let is_uniform = matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;
         if let [(_, count @ NARROW_UNIFORM)] = bits.ranges.as_mut_slice()

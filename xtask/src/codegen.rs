@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 /// The files of operations.
-const OPERATIONS: [&str; 2] = ["operations", "operations-volta"];
+const OPERATIONS: [&str; 3] = ["operations", "operations-volta", "operations-blackwell"];
 
 /// The tables of generations, each after the one that it builds on.
 const GENERATIONS: [&str; 7] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_75", "sm_70"];

@@ -135,6 +135,16 @@ pub fn operand<S: TokenSink + ?Sized>(
                 sink.put(TokenKind::Punctuation, ", ");
             }
         }
+        Kind::OptionalUniformRegister => {
+            if !is_zero_register(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                uniform_register(instruction, operand.value, 0, sink);
+            }
+        }
+        Kind::UniformRegisterPlus1 => {
+            let plus = u64::from(!is_zero_register(instruction, operand.value));
+            uniform_register(instruction, operand.value, plus, sink);
+        }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
         Kind::UniformRegister => signed(instruction, operand, sink, |sink| {
@@ -184,6 +194,7 @@ pub fn operand<S: TokenSink + ?Sized>(
             constant_bindless(instruction, operand, "] [", sink);
         }),
         Kind::Memory => memory(instruction, operand, sink),
+        Kind::UniformAddress => uniform_address(instruction, operand, sink),
         Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => {
             address_terms(instruction, operand, sink);
         }
@@ -432,13 +443,12 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "]");
 }
 
-/// Prints `c[0x0][UR4+0x10]`.
+/// Prints `c[0x0][UR4+0x10]`, `c[0x0][URZ]` or `c[0x0][0x10]`.
 fn constant_uniform<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
-    uniform_register(instruction, operand.uniform, 0, sink);
-    plus_offset(instruction.number(operand.offset), sink);
+    uniform_terms(instruction, operand, sink);
     sink.put(TokenKind::Punctuation, "]");
 }
 
@@ -473,6 +483,23 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
         put_number(unsigned.cast_signed(), sink);
     }
     sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `[UR4+0x10]`, `[URZ]` or `[0x10]`.
+fn uniform_address<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    sink.put(TokenKind::Punctuation, "[");
+    uniform_terms(instruction, operand, sink);
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `UR4+0x10`, without a register that is `URZ` if there is an offset.
+fn uniform_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    let offset = instruction.number(operand.offset);
+    if offset != 0 && is_zero_register(instruction, operand.uniform) {
+        return put_number(offset, sink);
+    }
+    uniform_register(instruction, operand.uniform, 0, sink);
+    plus_offset(offset, sink);
 }
 
 /// Prints `desc[UR4][R2.64+UR6+0x10]`, without a base register that is `RZ` if its kind allows that.

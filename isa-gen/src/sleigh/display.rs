@@ -53,6 +53,9 @@ impl Writer<'_> {
             | Kind::InversePredicate
             | Kind::LeadingRegister
             | Kind::LeadingUniformRegister
+            | Kind::OptionalUniformRegister
+            | Kind::UniformRegisterPlus1
+            | Kind::UniformAddress
             | Kind::ScaledAddress
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1

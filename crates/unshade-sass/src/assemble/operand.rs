@@ -44,6 +44,8 @@ impl Attempt<'_> {
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
+            Kind::UniformRegisterPlus1 => self.next_uniform_register(operand.value, self.skip(at), bits)?,
+            Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
@@ -58,12 +60,14 @@ impl Attempt<'_> {
             Kind::BitSet => self.bit_set(operand, ", {", at, bits)?,
             Kind::TrailingBitSet => self.bit_set(operand, " {", at, bits)?,
             Kind::OptionalRegister
+            | Kind::OptionalUniformRegister
             | Kind::OptionalPredicate
             | Kind::OptionalUniformPredicate
             | Kind::InversePredicate
             | Kind::InverseUniformPredicate => {
                 let read = self.literal(", ", at).and_then(|position| match operand.kind {
                     Kind::OptionalRegister => self.register(operand.value, position, 0, bits),
+                    Kind::OptionalUniformRegister => self.uniform_register(operand.value, position, 0, bits),
                     _ => self.predicate(operand, position, bits),
                 });
                 return self.present_or_absent(operand, read, at, bits, follow);
@@ -246,6 +250,30 @@ impl Attempt<'_> {
         Some((position, bits.with(field, number.wrapping_sub(plus))?))
     }
 
+    /// Matches the register after the encoded one, or `URZ`.
+    fn next_uniform_register(&mut self, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        let plus = u64::from(self.strip("URZ", at).is_none());
+        self.uniform_register(part, at, plus, bits)
+    }
+
+    /// Matches `[UR4+0x10]`, `[URZ]` or `[0x10]`.
+    fn uniform_address(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        let start = self.literal("[", at)?;
+        let (position, bits) = self.uniform_terms(operand, start, bits)?;
+        Some((self.literal("]", position)?, bits))
+    }
+
+    /// Matches `UR4+0x10`, or an offset without a register.
+    fn uniform_terms(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        if self.rest(at).starts_with('U') {
+            let (position, bits) = self.uniform_register(operand.uniform, at, 0, bits)?;
+            return self.plus_offset(operand, position, bits);
+        }
+        let (position, offset) = self.integer(at)?;
+        let bits = bits.with(self.field(operand.uniform)?, u64::MAX)?;
+        Some((position, self.put(operand.offset, offset, at, bits)?))
+    }
+
     /// Matches a register with a prefix.
     fn numbered(&mut self, prefix: &str, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let (position, number) = self.number_after(prefix, at)?;
@@ -350,8 +378,7 @@ impl Attempt<'_> {
         let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
         let position = self.literal("][", position)?;
-        let (position, bits) = self.uniform_register(operand.uniform, position, 0, bits)?;
-        let (position, bits) = self.plus_offset(operand, position, bits)?;
+        let (position, bits) = self.uniform_terms(operand, position, bits)?;
         Some((self.literal("]", position)?, bits))
     }
 

@@ -294,9 +294,13 @@ impl OperandView {
                 };
                 view.register = register(operand.value).map(|number| number + plus);
             }
-            Kind::UniformRegister | Kind::LeadingUniformRegister => {
+            Kind::UniformRegister
+            | Kind::LeadingUniformRegister
+            | Kind::OptionalUniformRegister
+            | Kind::UniformRegisterPlus1 => {
                 view.kind = "uniform register";
-                view.register = register(operand.value);
+                let plus = u64::from(operand.kind == Kind::UniformRegisterPlus1);
+                view.register = register(operand.value).map(|number| number + plus);
             }
             Kind::Predicate
             | Kind::OptionalPredicate
@@ -334,6 +338,7 @@ impl OperandView {
             }
             Kind::Memory
             | Kind::Address
+            | Kind::UniformAddress
             | Kind::ScaledAddress
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1 => {
