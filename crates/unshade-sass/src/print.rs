@@ -199,7 +199,13 @@ pub fn operand<S: TokenSink + ?Sized>(
             address_terms(instruction, operand, sink);
         }
         Kind::Integer => {
-            put_number(instruction.number(operand.value), sink);
+            let value = instruction.number(operand.value);
+            let is_signed = instruction.field(operand.value).is_some_and(|field| field.signed);
+            if value < 0 && !is_signed {
+                put_unsigned(value.cast_unsigned(), sink);
+            } else {
+                put_number(value, sink);
+            }
             suffixes(instruction, operand, sink);
         }
         Kind::NegatedInteger => {
@@ -361,6 +367,13 @@ fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
         Some(text) => sink.put(TokenKind::Number, text),
         None => sink.put(TokenKind::Number, hex(value).as_str()),
     }
+}
+
+/// Prints a hexadecimal number of 64 bits.
+fn put_unsigned<S: TokenSink + ?Sized>(value: u64, sink: &mut S) {
+    let mut text = ShortText::new();
+    let _ = write!(text, "{value:#x}");
+    sink.put(TokenKind::Number, text.as_str());
 }
 
 const PREDICATES: [&str; 8] = ["P0", "P1", "P2", "P3", "P4", "P5", "P6", "PT"];
