@@ -528,6 +528,8 @@ names! {
         NegatedInteger = "int_neg",
         /// A hexadecimal number; if it is zero, it is omitted with the preceding comma.
         OptionalInteger = "opt_int",
+        /// A mask; if all of its bits are set, it is omitted with the preceding comma.
+        OptionalMask = "opt_mask",
         /// A hexadecimal number; if it is zero, it is omitted with the preceding space.
         TrailingInteger = "trail_int",
         /// A single-precision number, of which only the high bits are encoded.

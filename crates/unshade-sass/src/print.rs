@@ -118,31 +118,31 @@ pub fn operand<S: TokenSink + ?Sized>(
             signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink));
         }
         Kind::OptionalRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
                 register(instruction, operand.value, 0, sink);
             }
         }
         Kind::LeadingRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 register(instruction, operand.value, 0, sink);
                 sink.put(TokenKind::Punctuation, ", ");
             }
         }
         Kind::LeadingUniformRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 uniform_register(instruction, operand.value, 0, sink);
                 sink.put(TokenKind::Punctuation, ", ");
             }
         }
         Kind::OptionalUniformRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
                 uniform_register(instruction, operand.value, 0, sink);
             }
         }
         Kind::UniformRegisterPlus1 => {
-            let plus = u64::from(!is_zero_register(instruction, operand.value));
+            let plus = u64::from(!is_all_ones(instruction, operand.value));
             uniform_register(instruction, operand.value, plus, sink);
         }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
@@ -221,6 +221,12 @@ pub fn operand<S: TokenSink + ?Sized>(
                     if operand.kind == Kind::OptionalInteger { ", " } else { " " },
                 );
                 put_number(value, sink);
+            }
+        }
+        Kind::OptionalMask => {
+            if !is_all_ones(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                put_number(instruction.number(operand.value), sink);
             }
         }
         Kind::Float32 | Kind::Float64 | Kind::Float16 => {
@@ -447,7 +453,7 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "][");
     let offset = instruction.number(operand.offset);
     let prints_zero_register = operand.kind == Kind::ConstantBranch && offset == 0;
-    if is_zero_register(instruction, operand.base) && !prints_zero_register {
+    if is_all_ones(instruction, operand.base) && !prints_zero_register {
         put_number(offset, sink);
     } else {
         register(instruction, operand.base, 0, sink);
@@ -483,7 +489,7 @@ fn constant_bindless<S: TokenSink + ?Sized>(
 fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "[");
     let offset = instruction.number(operand.offset);
-    if !is_zero_register(instruction, operand.base) {
+    if !is_all_ones(instruction, operand.base) {
         register(instruction, operand.base, 0, sink);
         scale(instruction, operand, sink);
         plus_offset(offset, sink);
@@ -508,7 +514,7 @@ fn uniform_address<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &O
 /// Prints `UR4+0x10`, without a register that is `URZ` if there is an offset.
 fn uniform_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     let offset = instruction.number(operand.offset);
-    if offset != 0 && is_zero_register(instruction, operand.uniform) {
+    if offset != 0 && is_all_ones(instruction, operand.uniform) {
         return put_number(offset, sink);
     }
     uniform_register(instruction, operand.uniform, 0, sink);
@@ -531,7 +537,7 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
         Kind::ScaledAddress => operand.select != NONE && !spelling(instruction, operand.select).is_empty(),
         _ => !has_uniform && offset == 0,
     };
-    let shows_base = shows_zero || !is_zero_register(instruction, operand.base);
+    let shows_base = shows_zero || !is_all_ones(instruction, operand.base);
     if shows_base {
         register(instruction, operand.base, 0, sink);
         scale(instruction, operand, sink);
@@ -562,7 +568,8 @@ fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {
     }
 }
 
-fn is_zero_register(instruction: &Instruction, part: u16) -> bool {
+/// Returns whether all bits of a field are set, as in `RZ`.
+fn is_all_ones(instruction: &Instruction, part: u16) -> bool {
     instruction.field(part).is_some_and(|field| {
         field.raw(instruction.word) == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1)
     })

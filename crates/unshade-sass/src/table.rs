@@ -349,6 +349,8 @@ pub enum Kind {
     NegatedInteger,
     /// A hexadecimal number, omitted together with its comma if it is zero.
     OptionalInteger,
+    /// A mask, omitted together with its comma if all of its bits are set.
+    OptionalMask,
     /// A hexadecimal number, omitted together with its space if it is zero.
     TrailingInteger,
     /// A single-precision number.
@@ -387,7 +389,7 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 46] = [
+    pub const NAMES: [(&'static str, Self); 47] = [
         ("gpr", Self::Register),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
@@ -428,6 +430,7 @@ impl Kind {
         ("int", Self::Integer),
         ("int_neg", Self::NegatedInteger),
         ("opt_int", Self::OptionalInteger),
+        ("opt_mask", Self::OptionalMask),
         ("trail_int", Self::TrailingInteger),
         ("f32", Self::Float32),
         ("f64", Self::Float64),

@@ -53,6 +53,7 @@ impl Writer<'_> {
             | Kind::InversePredicate
             | Kind::LeadingRegister
             | Kind::LeadingUniformRegister
+            | Kind::OptionalMask
             | Kind::OptionalUniformRegister
             | Kind::UniformRegisterPlus1
             | Kind::UniformAddress

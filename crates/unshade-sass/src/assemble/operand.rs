@@ -97,6 +97,14 @@ impl Attempt<'_> {
                     None => (at, self.put(operand.value, 0, at, bits)?),
                 }
             }
+            Kind::OptionalMask => {
+                let read = self.literal(", ", at).and_then(|position| self.integer(position));
+                let read = match read {
+                    Some((position, value)) => Some((position, self.put(operand.value, value, at, bits)?)),
+                    None => None,
+                };
+                return self.present_or_absent(operand, read, at, bits, follow);
+            }
             Kind::Float32 | Kind::Float64 | Kind::Float16 => {
                 let (position, number) = self.float(operand, self.skip(at))?;
                 let number = self.with_payload(operand, number);

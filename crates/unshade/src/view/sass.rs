@@ -346,7 +346,11 @@ impl OperandView {
                 view.offset = number(operand.offset);
                 view.register = register(operand.base);
             }
-            Kind::Integer | Kind::NegatedInteger | Kind::OptionalInteger | Kind::TrailingInteger => {
+            Kind::Integer
+            | Kind::NegatedInteger
+            | Kind::OptionalInteger
+            | Kind::OptionalMask
+            | Kind::TrailingInteger => {
                 view.kind = "integer";
                 view.value = number(operand.value);
             }
