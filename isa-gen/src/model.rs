@@ -460,6 +460,8 @@ names! {
         OptionalUniformRegister = "opt_ugpr",
         /// The uniform register after the encoded one; `URZ` if that is `URZ`.
         UniformRegisterPlus1 = "ugpr+1",
+        /// The second uniform register after the encoded one; `URZ` if that is `URZ`.
+        UniformRegisterPlus2 = "ugpr+2",
         /// The register after the encoded one.
         RegisterPlus1 = "gpr+1",
         /// The second register after the encoded one.

@@ -618,6 +618,7 @@ fn widen(operand: &mut Operand, uniform_bits: u32) {
             | Kind::LeadingUniformRegister
             | Kind::OptionalUniformRegister
             | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2
     );
     for (part, bits) in &mut operand.parts {
         let is_uniform = matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;

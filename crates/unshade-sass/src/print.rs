@@ -141,8 +141,12 @@ pub fn operand<S: TokenSink + ?Sized>(
                 uniform_register(instruction, operand.value, 0, sink);
             }
         }
-        Kind::UniformRegisterPlus1 => {
-            let plus = u64::from(!is_all_ones(instruction, operand.value));
+        Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
+            let plus = match operand.kind {
+                _ if is_all_ones(instruction, operand.value) => 0,
+                Kind::UniformRegisterPlus1 => 1,
+                _ => 2,
+            };
             uniform_register(instruction, operand.value, plus, sink);
         }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),

@@ -281,6 +281,8 @@ pub enum Kind {
     OptionalUniformRegister,
     /// The uniform register after the one that is encoded; `URZ` if that is `URZ`.
     UniformRegisterPlus1,
+    /// The second uniform register after the one that is encoded; `URZ` if that is `URZ`.
+    UniformRegisterPlus2,
     /// The register after the one that is encoded.
     RegisterPlus1,
     /// The register two after the one that is encoded.
@@ -389,13 +391,14 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 47] = [
+    pub const NAMES: [(&'static str, Self); 48] = [
         ("gpr", Self::Register),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
         ("lead_ugpr", Self::LeadingUniformRegister),
         ("opt_ugpr", Self::OptionalUniformRegister),
         ("ugpr+1", Self::UniformRegisterPlus1),
+        ("ugpr+2", Self::UniformRegisterPlus2),
         ("addr_uniform", Self::UniformAddress),
         ("addr_scaled", Self::ScaledAddress),
         ("addr_base", Self::BaseAddress),

@@ -56,6 +56,7 @@ impl Writer<'_> {
             | Kind::OptionalMask
             | Kind::OptionalUniformRegister
             | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2
             | Kind::UniformAddress
             | Kind::ScaledAddress
             | Kind::BaseAddress

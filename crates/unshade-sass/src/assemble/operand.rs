@@ -44,7 +44,15 @@ impl Attempt<'_> {
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
-            Kind::UniformRegisterPlus1 => self.next_uniform_register(operand.value, self.skip(at), bits)?,
+            Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
+                let start = self.skip(at);
+                let plus = match operand.kind {
+                    _ if self.strip("URZ", start).is_some() => 0,
+                    Kind::UniformRegisterPlus1 => 1,
+                    _ => 2,
+                };
+                self.uniform_register(operand.value, start, plus, bits)?
+            }
             Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
@@ -256,12 +264,6 @@ impl Attempt<'_> {
             return None;
         }
         Some((position, bits.with(field, number.wrapping_sub(plus))?))
-    }
-
-    /// Matches the register after the encoded one, or `URZ`.
-    fn next_uniform_register(&mut self, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let plus = u64::from(self.strip("URZ", at).is_none());
-        self.uniform_register(part, at, plus, bits)
     }
 
     /// Matches `[UR4+0x10]`, `[URZ]` or `[0x10]`.

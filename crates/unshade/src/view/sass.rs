@@ -297,9 +297,14 @@ impl OperandView {
             Kind::UniformRegister
             | Kind::LeadingUniformRegister
             | Kind::OptionalUniformRegister
-            | Kind::UniformRegisterPlus1 => {
+            | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2 => {
                 view.kind = "uniform register";
-                let plus = u64::from(operand.kind == Kind::UniformRegisterPlus1);
+                let plus = match operand.kind {
+                    Kind::UniformRegisterPlus1 => 1,
+                    Kind::UniformRegisterPlus2 => 2,
+                    _ => 0,
+                };
                 view.register = register(operand.value).map(|number| number + plus);
             }
             Kind::Predicate
