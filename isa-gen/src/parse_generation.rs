@@ -198,16 +198,25 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses `unused BITS`: these bits have no meaning. Rows of the generation that this one builds on which need one of them
-    /// set are left out, the others ignore them.
+    /// Parses `unused BITS [OPERATION …]`: these bits have no meaning, in all operations or in those. Rows of the generation that
+    /// this one builds on which need one of them set are left out, the others ignore them.
     fn unused(&mut self, block: &Block<'_>) -> Result<()> {
-        let mask = self.bits(block.head.number, block.head.split().1)?.mask();
-        self.parsed.generation.encodings.retain(|encoding| encoding.value & mask == 0);
-        for encoding in &mut self.parsed.generation.encodings {
+        let words = block.head.words();
+        let mask = self.bits(block.head.number, words.get(1).copied().unwrap_or(""))?.mask();
+        let names = words.get(2..).unwrap_or(&[]);
+        let isa = self.isa;
+        let is_meant = |encoding: &Encoding| {
+            names.is_empty() || names.contains(&isa.operations[encoding.operation].name.as_str())
+        };
+        let encodings = &mut self.parsed.generation.encodings;
+        encodings.retain(|encoding| !is_meant(encoding) || encoding.value & mask == 0);
+        for encoding in encodings.iter_mut().filter(|encoding| is_meant(encoding)) {
             encoding.ignored |= encoding.mask & mask;
             encoding.mask &= !mask;
         }
-        self.parsed.unused |= mask;
+        if names.is_empty() {
+            self.parsed.unused |= mask;
+        }
         Ok(())
     }
 

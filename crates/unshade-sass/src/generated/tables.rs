@@ -5,7 +5,7 @@ use once_cell::race::OnceBox;
 use crate::isa::Table;
 
 /// The tables of all instruction sets, oldest first.
-pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 7 } else { 1 }] = [
+pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 8 } else { 1 }] = [
     #[cfg(feature = "all-chips")]
     Table { architectures: &[30], bytes: include_bytes!("sm_30.bin"), isa: OnceBox::new() },
     Table { architectures: &[32, 35, 37], bytes: include_bytes!("sm_35.bin"), isa: OnceBox::new() },
@@ -19,4 +19,6 @@ pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 7 } else { 1 
     Table { architectures: &[86, 87, 88], bytes: include_bytes!("sm_86.bin"), isa: OnceBox::new() },
     #[cfg(feature = "all-chips")]
     Table { architectures: &[89], bytes: include_bytes!("sm_89.bin"), isa: OnceBox::new() },
+    #[cfg(feature = "all-chips")]
+    Table { architectures: &[90], bytes: include_bytes!("sm_90.bin"), isa: OnceBox::new() },
 ];
