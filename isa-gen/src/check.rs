@@ -217,6 +217,7 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
             Kind::ConstantUniform => &[Part::Bank, Part::Uniform, Part::Offset],
             Kind::ConstantBindless | Kind::ConstantBindlessSpaced => &[Part::Uniform, Part::Offset],
             Kind::Memory => &[Part::Base],
+            Kind::UniformAddress => &[Part::Uniform, Part::Offset],
             Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => &[],
             _ => &[Part::Value],
         };

@@ -456,6 +456,12 @@ names! {
         LeadingRegister = "lead_gpr",
         /// A uniform register; if it is `URZ`, it is omitted with the following comma.
         LeadingUniformRegister = "lead_ugpr",
+        /// A uniform register; if it is `URZ`, it is omitted with the preceding comma.
+        OptionalUniformRegister = "opt_ugpr",
+        /// The uniform register after the encoded one; `URZ` if that is `URZ`.
+        UniformRegisterPlus1 = "ugpr+1",
+        /// The second uniform register after the encoded one; `URZ` if that is `URZ`.
+        UniformRegisterPlus2 = "ugpr+2",
         /// The register after the encoded one.
         RegisterPlus1 = "gpr+1",
         /// The second register after the encoded one.
@@ -500,7 +506,7 @@ names! {
         ConstantIndexed = "const_indexed",
         /// `c[bank][register+offset]`; `RZ` is written if there is no offset.
         ConstantBranch = "const_branch",
-        /// `c[bank][uniform register+offset]`.
+        /// `c[bank][uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
         ConstantUniform = "const_uniform",
         /// `cx[uniform register][offset]`: a constant of a bank without a number.
         ConstantBindless = "cx",
@@ -516,12 +522,16 @@ names! {
         BaseAddress = "addr_base",
         /// The same, with its descriptor in the uniform register after the encoded one.
         BaseAddressPlus1 = "addr_base+1",
+        /// `[uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
+        UniformAddress = "addr_uniform",
         /// A hexadecimal number.
         Integer = "int",
         /// A hexadecimal number with a sign before it.
         NegatedInteger = "int_neg",
         /// A hexadecimal number; if it is zero, it is omitted with the preceding comma.
         OptionalInteger = "opt_int",
+        /// A mask; if all of its bits are set, it is omitted with the preceding comma.
+        OptionalMask = "opt_mask",
         /// A hexadecimal number; if it is zero, it is omitted with the preceding space.
         TrailingInteger = "trail_int",
         /// A single-precision number, of which only the high bits are encoded.

@@ -19,6 +19,9 @@ use crate::model::{
 };
 use crate::{Error, Result};
 
+/// The number of bits of a uniform register in the first generations that have them.
+const NARROW_UNIFORM: u32 = 6;
+
 /// A generation with what the files of later ones can refer to.
 #[derive(Clone)]
 pub struct Parsed {
@@ -32,6 +35,10 @@ pub struct Parsed {
     ignores_rest: bool,
     /// Bits that rows may fix, but that have no meaning.
     unused: u128,
+    /// The names of alternatives that no row has.
+    lacking: Vec<String>,
+    /// The number of bits of a uniform register, where a layout gives six.
+    uniform_bits: u32,
     layouts: HashMap<String, Vec<LayoutItem>>,
     forms: HashMap<String, Vec<Alternative>>,
 }
@@ -59,6 +66,8 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
         opcode: Bits::default(),
         ignores_rest: false,
         unused: 0,
+        lacking: Vec::new(),
+        uniform_bits: NARROW_UNIFORM,
         layouts: HashMap::new(),
         forms: HashMap::new(),
     };
@@ -70,6 +79,8 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "forms" => parser.forms(&block)?,
             "without" => parser.without(&block)?,
             "unused" => parser.unused(&block)?,
+            "lacks" => parser.lacks(&block),
+            "uniform" => parser.uniform(&block)?,
             "respell" => parser.respell(&block)?,
             "fix" => parser.fix(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
@@ -240,16 +251,50 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses `unused BITS`: these bits have no meaning. Rows of the generation that this one builds on which need one of them
-    /// set are left out, the others ignore them.
+    /// Parses `unused BITS [OPERATION …]`: these bits have no meaning, in all operations or in those. Rows of the generation that
+    /// this one builds on which need one of them set are left out, the others ignore them.
     fn unused(&mut self, block: &Block<'_>) -> Result<()> {
-        let mask = self.bits(block.head.number, block.head.split().1)?.mask();
-        self.parsed.generation.encodings.retain(|encoding| encoding.value & mask == 0);
-        for encoding in &mut self.parsed.generation.encodings {
+        let words = block.head.words();
+        let mask = self.bits(block.head.number, words.get(1).copied().unwrap_or(""))?.mask();
+        let names = words.get(2..).unwrap_or(&[]);
+        let isa = self.isa;
+        let is_meant = |encoding: &Encoding| {
+            names.is_empty() || names.contains(&isa.operations[encoding.operation].name.as_str())
+        };
+        let encodings = &mut self.parsed.generation.encodings;
+        encodings.retain(|encoding| !is_meant(encoding) || encoding.value & mask == 0);
+        for encoding in encodings.iter_mut().filter(|encoding| is_meant(encoding)) {
             encoding.ignored |= encoding.mask & mask;
             encoding.mask &= !mask;
         }
-        self.parsed.unused |= mask;
+        if names.is_empty() {
+            self.parsed.unused |= mask;
+        }
+        Ok(())
+    }
+
+    /// Parses `lacks ALTERNATIVE …`: rows have no alternatives of these names.
+    fn lacks(&mut self, block: &Block<'_>) {
+        let names = block.head.words().into_iter().skip(1).map(str::to_owned);
+        self.parsed.lacking.extend(names);
+        let lacking = &self.parsed.lacking;
+        self.parsed.generation.encodings.retain(|encoding| !lacking.contains(&encoding.alternative));
+    }
+
+    /// Parses `uniform BITS`: uniform registers, which have six bits in the generation that this one builds on, have more.
+    fn uniform(&mut self, block: &Block<'_>) -> Result<()> {
+        let bits = number(block.head.split().1).and_then(|bits| u32::try_from(bits).ok());
+        self.parsed.uniform_bits = bits.ok_or_else(|| self.error(&block.head, "how many bits?"))?;
+        let bits = self.parsed.uniform_bits;
+        for operand in self.parsed.generation.encodings.iter_mut().flat_map(|encoding| &mut encoding.operands) {
+            widen(operand, bits);
+        }
+        if self.parsed.ignores_rest {
+            let word = ones(self.parsed.generation.word_bits);
+            for encoding in &mut self.parsed.generation.encodings {
+                encoding.ignored = word & !encoding.claimed();
+            }
+        }
         Ok(())
     }
 
@@ -338,7 +383,8 @@ impl Parser<'_> {
                 [pattern] => HashMap::from([("op", pattern)]),
                 ref pairs => pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             };
-            for alternative in alternatives {
+            let lacking = &self.parsed.lacking;
+            for alternative in alternatives.iter().filter(|alternative| !lacking.contains(&alternative.name)) {
                 if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
                     expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
                 }
@@ -498,6 +544,7 @@ impl Parser<'_> {
                 operand.parts.push((part, self.bits(item.line, bits)?));
             }
         }
+        widen(&mut operand, self.parsed.uniform_bits);
         encoding.operands.retain(|old| old.slot != slot);
         encoding.operands.push(operand);
         Ok(())
@@ -622,6 +669,26 @@ impl Parser<'_> {
 
     fn error(&self, line: &Line<'_>, message: impl Into<String>) -> Error {
         error(self.file, line.number, message)
+    }
+}
+
+/// Gives uniform registers of six bits the number of bits that this generation has.
+fn widen(operand: &mut Operand, uniform_bits: u32) {
+    let is_register = matches!(
+        operand.kind,
+        Kind::UniformRegister
+            | Kind::LeadingUniformRegister
+            | Kind::OptionalUniformRegister
+            | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2
+    );
+    for (part, bits) in &mut operand.parts {
+        let is_uniform = matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;
+        if let [(_, count @ NARROW_UNIFORM)] = bits.ranges.as_mut_slice()
+            && is_uniform
+        {
+            *count = uniform_bits;
+        }
     }
 }
 

@@ -55,8 +55,15 @@ impl Parser<'_> {
     fn modifier(&mut self, block: &Block<'_>) -> Result<()> {
         let words = block.head.words();
         let name = words.get(1).ok_or_else(|| self.error(&block.head, "modifier: missing name"))?;
-        let meaning = words.get(2).map_or("", |word| unquoted(word));
-        let mut values = Vec::new();
+        let base = words.get(3).filter(|_| words.get(2) == Some(&":"));
+        let mut values = match base {
+            Some(base) => {
+                let base = self.isa.modifier(base).ok_or_else(|| self.error(&block.head, "unknown modifier"))?;
+                self.isa.modifiers[base].values.clone()
+            }
+            None => Vec::new(),
+        };
+        let meaning = words.get(if base.is_some() { 4 } else { 2 }).map_or("", |word| unquoted(word));
         for line in &block.body {
             let words = line.words();
             for pair in words.chunks(2) {
@@ -70,7 +77,10 @@ impl Parser<'_> {
                     let (name, spelling) = (format!("i{number}"), spelling.replace('#', &number.to_string()));
                     values.push(ModifierValue { name, spelling });
                 }
-                if end.is_none() {
+                let replaced = values.iter_mut().find(|value| base.is_some() && value.name == name);
+                if let Some(value) = replaced {
+                    spelling.clone_into(&mut value.spelling);
+                } else if end.is_none() {
                     values.push(ModifierValue { name: name.to_owned(), spelling: spelling.to_owned() });
                 }
             }

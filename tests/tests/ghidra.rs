@@ -79,7 +79,7 @@ fn programs_are_well_formed() {
         ("calls_sm_35.cubin", 1),
         ("texture_sm_37.cubin", 3),
         ("two_relocatable_sm_35.cubin", 2),
-        ("add_sm_90.cubin", 0),
+        ("switches_sm_50.cubin", 0),
     ] {
         let made = made(&fixture(name));
         assert_eq!(made.len(), count, "{name}");

@@ -18,10 +18,13 @@ pub(crate) struct Args {
 }
 
 /// The files of operations.
-const OPERATIONS: [&str; 3] = ["operations", "operations-volta", "operations-hopper"];
+const OPERATIONS: [&str; 4] = ["operations", "operations-volta", "operations-hopper", "operations-blackwell"];
 
 /// The tables of generations, each after the one that it builds on.
-const GENERATIONS: [&str; 8] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_90", "sm_75", "sm_70"];
+const GENERATIONS: [&str; 13] = [
+    "sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120", "sm_75",
+    "sm_70",
+];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";

@@ -118,22 +118,36 @@ pub fn operand<S: TokenSink + ?Sized>(
             signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink));
         }
         Kind::OptionalRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
                 register(instruction, operand.value, 0, sink);
             }
         }
         Kind::LeadingRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 register(instruction, operand.value, 0, sink);
                 sink.put(TokenKind::Punctuation, ", ");
             }
         }
         Kind::LeadingUniformRegister => {
-            if !is_zero_register(instruction, operand.value) {
+            if !is_all_ones(instruction, operand.value) {
                 uniform_register(instruction, operand.value, 0, sink);
                 sink.put(TokenKind::Punctuation, ", ");
             }
+        }
+        Kind::OptionalUniformRegister => {
+            if !is_all_ones(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                uniform_register(instruction, operand.value, 0, sink);
+            }
+        }
+        Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
+            let plus = match operand.kind {
+                _ if is_all_ones(instruction, operand.value) => 0,
+                Kind::UniformRegisterPlus1 => 1,
+                _ => 2,
+            };
+            uniform_register(instruction, operand.value, plus, sink);
         }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
@@ -184,11 +198,18 @@ pub fn operand<S: TokenSink + ?Sized>(
             constant_bindless(instruction, operand, "] [", sink);
         }),
         Kind::Memory => memory(instruction, operand, sink),
+        Kind::UniformAddress => uniform_address(instruction, operand, sink),
         Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => {
             address_terms(instruction, operand, sink);
         }
         Kind::Integer => {
-            put_number(instruction.number(operand.value), sink);
+            let value = instruction.number(operand.value);
+            let is_signed = instruction.field(operand.value).is_some_and(|field| field.signed);
+            if value < 0 && !is_signed {
+                put_unsigned(value.cast_unsigned(), sink);
+            } else {
+                put_number(value, sink);
+            }
             suffixes(instruction, operand, sink);
         }
         Kind::NegatedInteger => {
@@ -204,6 +225,12 @@ pub fn operand<S: TokenSink + ?Sized>(
                     if operand.kind == Kind::OptionalInteger { ", " } else { " " },
                 );
                 put_number(value, sink);
+            }
+        }
+        Kind::OptionalMask => {
+            if !is_all_ones(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                put_number(instruction.number(operand.value), sink);
             }
         }
         Kind::Float32 | Kind::Float64 | Kind::Float16 => {
@@ -352,6 +379,13 @@ fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
     }
 }
 
+/// Prints a hexadecimal number of 64 bits.
+fn put_unsigned<S: TokenSink + ?Sized>(value: u64, sink: &mut S) {
+    let mut text = ShortText::new();
+    let _ = write!(text, "{value:#x}");
+    sink.put(TokenKind::Number, text.as_str());
+}
+
 const PREDICATES: [&str; 8] = ["P0", "P1", "P2", "P3", "P4", "P5", "P6", "PT"];
 const UNIFORM_PREDICATES: [&str; 8] = ["UP0", "UP1", "UP2", "UP3", "UP4", "UP5", "UP6", "UPT"];
 
@@ -423,7 +457,7 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "][");
     let offset = instruction.number(operand.offset);
     let prints_zero_register = operand.kind == Kind::ConstantBranch && offset == 0;
-    if is_zero_register(instruction, operand.base) && !prints_zero_register {
+    if is_all_ones(instruction, operand.base) && !prints_zero_register {
         put_number(offset, sink);
     } else {
         register(instruction, operand.base, 0, sink);
@@ -432,13 +466,12 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "]");
 }
 
-/// Prints `c[0x0][UR4+0x10]`.
+/// Prints `c[0x0][UR4+0x10]`, `c[0x0][URZ]` or `c[0x0][0x10]`.
 fn constant_uniform<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
-    uniform_register(instruction, operand.uniform, 0, sink);
-    plus_offset(instruction.number(operand.offset), sink);
+    uniform_terms(instruction, operand, sink);
     sink.put(TokenKind::Punctuation, "]");
 }
 
@@ -460,7 +493,7 @@ fn constant_bindless<S: TokenSink + ?Sized>(
 fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "[");
     let offset = instruction.number(operand.offset);
-    if !is_zero_register(instruction, operand.base) {
+    if !is_all_ones(instruction, operand.base) {
         register(instruction, operand.base, 0, sink);
         scale(instruction, operand, sink);
         plus_offset(offset, sink);
@@ -473,6 +506,23 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
         put_number(unsigned.cast_signed(), sink);
     }
     sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `[UR4+0x10]`, `[URZ]` or `[0x10]`.
+fn uniform_address<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    sink.put(TokenKind::Punctuation, "[");
+    uniform_terms(instruction, operand, sink);
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `UR4+0x10`, without a register that is `URZ` if there is an offset.
+fn uniform_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    let offset = instruction.number(operand.offset);
+    if offset != 0 && is_all_ones(instruction, operand.uniform) {
+        return put_number(offset, sink);
+    }
+    uniform_register(instruction, operand.uniform, 0, sink);
+    plus_offset(offset, sink);
 }
 
 /// Prints `desc[UR4][R2.64+UR6+0x10]`, without a base register that is `RZ` if its kind allows that.
@@ -491,7 +541,7 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
         Kind::ScaledAddress => operand.select != NONE && !spelling(instruction, operand.select).is_empty(),
         _ => !has_uniform && offset == 0,
     };
-    let shows_base = operand.base != NONE && (shows_zero || !is_zero_register(instruction, operand.base));
+    let shows_base = operand.base != NONE && (shows_zero || !is_all_ones(instruction, operand.base));
     if shows_base {
         register(instruction, operand.base, 0, sink);
         scale(instruction, operand, sink);
@@ -522,7 +572,8 @@ fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {
     }
 }
 
-fn is_zero_register(instruction: &Instruction, part: u16) -> bool {
+/// Returns whether all bits of a field are set, as in `RZ`.
+fn is_all_ones(instruction: &Instruction, part: u16) -> bool {
     instruction.field(part).is_some_and(|field| {
         field.raw(instruction.word) == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1)
     })

@@ -277,6 +277,12 @@ pub enum Kind {
     LeadingRegister,
     /// A uniform register, omitted together with the comma after it if it is `URZ`.
     LeadingUniformRegister,
+    /// A uniform register, omitted together with the comma before it if it is `URZ`.
+    OptionalUniformRegister,
+    /// The uniform register after the one that is encoded; `URZ` if that is `URZ`.
+    UniformRegisterPlus1,
+    /// The second uniform register after the one that is encoded; `URZ` if that is `URZ`.
+    UniformRegisterPlus2,
     /// The register after the one that is encoded.
     RegisterPlus1,
     /// The register two after the one that is encoded.
@@ -321,7 +327,7 @@ pub enum Kind {
     ConstantIndexed,
     /// `c[bank][register+offset]`, with `RZ` printed if there is no offset.
     ConstantBranch,
-    /// `c[bank][uniform register+offset]`.
+    /// `c[bank][uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
     ConstantUniform,
     /// `cx[uniform register][offset]`.
     ConstantBindless,
@@ -337,12 +343,16 @@ pub enum Kind {
     BaseAddress,
     /// The same, with its descriptor in the uniform register after the encoded one.
     BaseAddressPlus1,
+    /// `[uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
+    UniformAddress,
     /// A hexadecimal number.
     Integer,
     /// A hexadecimal number with a separate sign bit.
     NegatedInteger,
     /// A hexadecimal number, omitted together with its comma if it is zero.
     OptionalInteger,
+    /// A mask, omitted together with its comma if all of its bits are set.
+    OptionalMask,
     /// A hexadecimal number, omitted together with its space if it is zero.
     TrailingInteger,
     /// A single-precision number.
@@ -381,11 +391,15 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 43] = [
+    pub const NAMES: [(&'static str, Self); 48] = [
         ("gpr", Self::Register),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
         ("lead_ugpr", Self::LeadingUniformRegister),
+        ("opt_ugpr", Self::OptionalUniformRegister),
+        ("ugpr+1", Self::UniformRegisterPlus1),
+        ("ugpr+2", Self::UniformRegisterPlus2),
+        ("addr_uniform", Self::UniformAddress),
         ("addr_scaled", Self::ScaledAddress),
         ("addr_base", Self::BaseAddress),
         ("addr_base+1", Self::BaseAddressPlus1),
@@ -419,6 +433,7 @@ impl Kind {
         ("int", Self::Integer),
         ("int_neg", Self::NegatedInteger),
         ("opt_int", Self::OptionalInteger),
+        ("opt_mask", Self::OptionalMask),
         ("trail_int", Self::TrailingInteger),
         ("f32", Self::Float32),
         ("f64", Self::Float64),

@@ -3,7 +3,7 @@
 use unshade_sass::instruction::encode;
 use unshade_sass::{Instruction, assemble, isa};
 
-const TABLES: [(u32, &str); 8] = [
+const TABLES: [(u32, &str); 13] = [
     (30, include_str!("examples/sm_30.txt")),
     (35, include_str!("examples/sm_35.txt")),
     (70, include_str!("examples/sm_70.txt")),
@@ -12,6 +12,11 @@ const TABLES: [(u32, &str); 8] = [
     (86, include_str!("examples/sm_86.txt")),
     (89, include_str!("examples/sm_89.txt")),
     (90, include_str!("examples/sm_90.txt")),
+    (100, include_str!("examples/sm_100.txt")),
+    (103, include_str!("examples/sm_103.txt")),
+    (107, include_str!("examples/sm_107.txt")),
+    (110, include_str!("examples/sm_110.txt")),
+    (120, include_str!("examples/sm_120.txt")),
 ];
 
 fn examples() -> impl Iterator<Item = (u32, u128, u64, &'static str)> {

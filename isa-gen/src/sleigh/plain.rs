@@ -17,9 +17,16 @@ impl Writer<'_> {
             Kind::Relative | Kind::Absolute => return self.target(operand),
             Kind::Guard => self.guard(operand, 'p'),
             Kind::UniformGuard => self.guard(operand, 'q'),
-            Kind::Register | Kind::RegisterPlus1 | Kind::RegisterPlus2 | Kind::UniformRegister => {
+            Kind::Register
+            | Kind::RegisterPlus1
+            | Kind::RegisterPlus2
+            | Kind::UniformRegister
+            | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2 => {
                 let (set, lane) = match operand.kind {
                     Kind::UniformRegister => ('u', 0),
+                    Kind::UniformRegisterPlus1 => ('u', 1),
+                    Kind::UniformRegisterPlus2 => ('u', 2),
                     Kind::RegisterPlus1 => ('g', 1),
                     Kind::RegisterPlus2 => ('g', 2),
                     _ => ('g', 0),
@@ -44,7 +51,9 @@ impl Writer<'_> {
             Kind::NegatedInteger => self.negated(operand),
             Kind::OptionalInteger => self.optional_integer(operand, ", "),
             Kind::TrailingInteger => self.optional_integer(operand, " "),
+            Kind::OptionalMask => self.optional_mask(&value),
             Kind::OptionalRegister => self.omitted(&value, all, 'g', "\", \"^", ""),
+            Kind::OptionalUniformRegister => self.omitted(&value, all, 'u', "\", \"^", ""),
             Kind::LeadingRegister => self.omitted(&value, all, 'g', "", "^\", \""),
             Kind::LeadingUniformRegister => self.omitted(&value, all, 'u', "", "^\", \""),
             Kind::Barrier => self.plain_register(&value, 'b'),
@@ -65,6 +74,7 @@ impl Writer<'_> {
             | Kind::ScaledAddress
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1 => self.address_text(operand),
+            Kind::UniformAddress => self.uniform_terms(operand, "\"[\"", "", ""),
         };
         self.table('o', &body)
     }
@@ -131,19 +141,43 @@ impl Writer<'_> {
         let part = |part| operand.part(part).cloned().unwrap_or_default();
         let (uniform, offset) = (part(Part::Uniform), part(Part::Offset));
         let register = self.register_field(&uniform, 'u', 0);
-        let (number, fields) = self.number(&offset);
-        let fields = fields.join(" & ");
         if operand.kind != Kind::ConstantUniform {
+            let (number, fields) = self.number(&offset);
+            let fields = fields.join(" & ");
             let between = if operand.kind == Kind::ConstantBindless { "][" } else { "] [" };
             return format!(
                 "@: \"cx[\"^{register}^\"{between}\"^offset^\"]\" is {register} & {fields} [ offset = {number}; ] {{ export 0:1; }}\n"
             );
         }
         let (bank, banks) = self.number(&part(Part::Bank));
-        let (banks, none) = (banks.join(" & "), self.equals(&offset, 0));
+        let (banks, bank) = (format!("{} & ", banks.join(" & ")), format!("bank = {bank}; "));
+        self.uniform_terms(operand, "\"c[\"^bank^\"][\"", &banks, &bank)
+    }
+
+    /// `[UR4+0x10]`, without a register that is `URZ` if there is an offset.
+    fn uniform_terms(&mut self, operand: &Operand, open: &str, fields: &str, actions: &str) -> String {
+        let part = |part| operand.part(part).cloned().unwrap_or_default();
+        let (uniform, offset) = (part(Part::Uniform), part(Part::Offset));
+        let register = self.register_field(&uniform, 'u', 0);
+        let (number, offsets) = self.number(&offset);
+        let (offsets, no_offset) = (offsets.join(" & "), self.equals(&offset, 0));
+        let no_register = self.equals(&uniform, ones(uniform.width()));
+        let only = if actions.is_empty() { String::new() } else { format!("[ {actions}] ") };
         format!(
-            "@: \"c[\"^bank^\"][\"^{register}^\"+\"^offset^\"]\" is {banks} & {register} & {fields} [ bank = {bank}; offset = {number}; ] \
-             {{ export 0:1; }}\n@: \"c[\"^bank^\"][\"^{register}^\"]\" is {banks} & {register} & {none} [ bank = {bank}; ] {{ export 0:1; }}\n"
+            "@: {open}^{register}^\"+\"^offset^\"]\" is {fields}{register} & {offsets} [ {actions}offset = {number}; ] {{ export 0:1; }}\n\
+             @: {open}^{register}^\"]\" is {fields}{register} & {no_offset} {only}{{ export 0:1; }}\n\
+             @: {open}^offset^\"]\" is {fields}{no_register} & {offsets} [ {actions}offset = {number}; ] {{ export 0:1; }}\n\
+             @: {open}^{register}^\"]\" is {fields}{register} & {no_register} & {no_offset} {only}{{ export 0:1; }}\n"
+        )
+    }
+
+    /// A mask that is omitted if all of its bits are set.
+    fn optional_mask(&mut self, value: &Bits) -> String {
+        let (number, fields) = self.number(value);
+        let all = self.equals(value, ones(value.width()));
+        format!(
+            "@: is {all} {{ export 0:1; }}\n@: \", \"^value is {} [ value = {number}; ] {{ export 0:1; }}\n",
+            fields.join(" & ")
         )
     }
 

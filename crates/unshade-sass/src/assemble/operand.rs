@@ -44,6 +44,16 @@ impl Attempt<'_> {
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
+            Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
+                let start = self.skip(at);
+                let plus = match operand.kind {
+                    _ if self.strip("URZ", start).is_some() => 0,
+                    Kind::UniformRegisterPlus1 => 1,
+                    _ => 2,
+                };
+                self.uniform_register(operand.value, start, plus, bits)?
+            }
+            Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
@@ -58,12 +68,14 @@ impl Attempt<'_> {
             Kind::BitSet => self.bit_set(operand, ", {", at, bits)?,
             Kind::TrailingBitSet => self.bit_set(operand, " {", at, bits)?,
             Kind::OptionalRegister
+            | Kind::OptionalUniformRegister
             | Kind::OptionalPredicate
             | Kind::OptionalUniformPredicate
             | Kind::InversePredicate
             | Kind::InverseUniformPredicate => {
                 let read = self.literal(", ", at).and_then(|position| match operand.kind {
                     Kind::OptionalRegister => self.register(operand.value, position, 0, bits),
+                    Kind::OptionalUniformRegister => self.uniform_register(operand.value, position, 0, bits),
                     _ => self.predicate(operand, position, bits),
                 });
                 return self.present_or_absent(operand, read, at, bits, follow);
@@ -92,6 +104,14 @@ impl Attempt<'_> {
                     Some((position, value)) => (position, self.put(operand.value, value, at, bits)?),
                     None => (at, self.put(operand.value, 0, at, bits)?),
                 }
+            }
+            Kind::OptionalMask => {
+                let read = self.literal(", ", at).and_then(|position| self.integer(position));
+                let read = match read {
+                    Some((position, value)) => Some((position, self.put(operand.value, value, at, bits)?)),
+                    None => None,
+                };
+                return self.present_or_absent(operand, read, at, bits, follow);
             }
             Kind::Float32 | Kind::Float64 | Kind::Float16 => {
                 let (position, number) = self.float(operand, self.skip(at))?;
@@ -246,6 +266,24 @@ impl Attempt<'_> {
         Some((position, bits.with(field, number.wrapping_sub(plus))?))
     }
 
+    /// Matches `[UR4+0x10]`, `[URZ]` or `[0x10]`.
+    fn uniform_address(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        let start = self.literal("[", at)?;
+        let (position, bits) = self.uniform_terms(operand, start, bits)?;
+        Some((self.literal("]", position)?, bits))
+    }
+
+    /// Matches `UR4+0x10`, or an offset without a register.
+    fn uniform_terms(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        if self.rest(at).starts_with('U') {
+            let (position, bits) = self.uniform_register(operand.uniform, at, 0, bits)?;
+            return self.plus_offset(operand, position, bits);
+        }
+        let (position, offset) = self.integer(at)?;
+        let bits = bits.with(self.field(operand.uniform)?, u64::MAX)?;
+        Some((position, self.put(operand.offset, offset, at, bits)?))
+    }
+
     /// Matches a register with a prefix.
     fn numbered(&mut self, prefix: &str, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let (position, number) = self.number_after(prefix, at)?;
@@ -350,8 +388,7 @@ impl Attempt<'_> {
         let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
         let position = self.literal("][", position)?;
-        let (position, bits) = self.uniform_register(operand.uniform, position, 0, bits)?;
-        let (position, bits) = self.plus_offset(operand, position, bits)?;
+        let (position, bits) = self.uniform_terms(operand, position, bits)?;
         Some((self.literal("]", position)?, bits))
     }
 

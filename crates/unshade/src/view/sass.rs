@@ -294,9 +294,18 @@ impl OperandView {
                 };
                 view.register = register(operand.value).map(|number| number + plus);
             }
-            Kind::UniformRegister | Kind::LeadingUniformRegister => {
+            Kind::UniformRegister
+            | Kind::LeadingUniformRegister
+            | Kind::OptionalUniformRegister
+            | Kind::UniformRegisterPlus1
+            | Kind::UniformRegisterPlus2 => {
                 view.kind = "uniform register";
-                view.register = register(operand.value);
+                let plus = match operand.kind {
+                    Kind::UniformRegisterPlus1 => 1,
+                    Kind::UniformRegisterPlus2 => 2,
+                    _ => 0,
+                };
+                view.register = register(operand.value).map(|number| number + plus);
             }
             Kind::Predicate
             | Kind::OptionalPredicate
@@ -334,6 +343,7 @@ impl OperandView {
             }
             Kind::Memory
             | Kind::Address
+            | Kind::UniformAddress
             | Kind::ScaledAddress
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1 => {
@@ -341,7 +351,11 @@ impl OperandView {
                 view.offset = number(operand.offset);
                 view.register = register(operand.base);
             }
-            Kind::Integer | Kind::NegatedInteger | Kind::OptionalInteger | Kind::TrailingInteger => {
+            Kind::Integer
+            | Kind::NegatedInteger
+            | Kind::OptionalInteger
+            | Kind::OptionalMask
+            | Kind::TrailingInteger => {
                 view.kind = "integer";
                 view.value = number(operand.value);
             }
