@@ -18,10 +18,11 @@ pub(crate) struct Args {
 }
 
 /// The files of operations.
-const OPERATIONS: [&str; 2] = ["operations", "operations-volta"];
+const OPERATIONS: [&str; 3] = ["operations", "operations-volta", "operations-maxwell"];
 
 /// The tables of generations, each after the one that it builds on.
-const GENERATIONS: [&str; 7] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_75", "sm_70"];
+const GENERATIONS: [&str; 11] =
+    ["sm_30", "sm_35", "sm_50", "sm_52", "sm_60", "sm_61", "sm_80", "sm_86", "sm_89", "sm_75", "sm_70"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
