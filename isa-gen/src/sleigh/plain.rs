@@ -65,6 +65,8 @@ impl Writer<'_> {
             Kind::OptionalPredicate => self.plain_predicate(operand, 'p', Some(("\", \"^", ""))),
             Kind::OptionalUniformPredicate => self.plain_predicate(operand, 'q', Some(("\", \"^", ""))),
             Kind::InversePredicate => self.plain_predicate(operand, 'i', Some(("\", \"^", ""))),
+            Kind::FullInversePredicate => self.plain_predicate(operand, 'i', None),
+            Kind::LeadingInversePredicate => self.plain_predicate(operand, 'i', Some(("", "^\", \""))),
             Kind::InverseUniformPredicate => self.plain_predicate(operand, 'k', Some(("\", \"^", ""))),
             Kind::LeadingPredicate => self.plain_predicate(operand, 'p', Some(("", "^\", \""))),
             Kind::LeadingUniformPredicate => self.plain_predicate(operand, 'q', Some(("", "^\", \""))),
