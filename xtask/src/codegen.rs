@@ -80,9 +80,10 @@ fn generated_files(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
     files.extend(package_files::made(root)?);
-    let packed = isa.generations.iter().map(|generation| {
-        let path = root.join(GENERATED).join(format!("{}.bin", generation.name));
-        (path, isa_gen::packed::pack(&isa, generation))
+    let families = isa_gen::packed::Family::all(&isa);
+    let packed = families.iter().map(|family| {
+        let path = root.join(GENERATED).join(format!("{}.bin", family.name()));
+        (path, family.pack(&isa))
     });
     Ok(files.into_iter().map(|(path, text)| (path, text.into_bytes())).chain(packed).collect())
 }
