@@ -34,7 +34,7 @@ impl<'a> SourceLines<'a> {
             LineInfo::Source | LineInfo::Inlined => LineTable::of(cubin),
             LineInfo::Ptx => LineTable::of_ptx(cubin),
         };
-        let table = diagnostics.take("line-table", table).flatten().unwrap_or_default();
+        let table = diagnostics.take("nv-line-table", table).flatten().unwrap_or_default();
         let section = (info == LineInfo::Ptx).then(|| cubin.elf().section_named(PTX)).flatten();
         let text = section.and_then(|section| cubin.elf().bytes(&section).ok());
         // ptxas stores each line as a string of its own.
