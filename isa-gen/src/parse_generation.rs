@@ -70,6 +70,8 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "forms" => parser.forms(&block)?,
             "without" => parser.without(&block)?,
             "unused" => parser.unused(&block)?,
+            "respell" => parser.respell(&block)?,
+            "fix" => parser.fix(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
             _ => parser.row(&block)?,
         }
@@ -182,6 +184,57 @@ impl Parser<'_> {
             });
             if self.parsed.generation.encodings.len() == before {
                 return Err(self.error(&block.head, format!("no row of '{word}'")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses `respell OLD NEW`: the rows so far have the values of the modifier `NEW` in the place of those of `OLD`, which are
+    /// as many.
+    fn respell(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let modifier = |at: usize| words.get(at).and_then(|name| self.isa.modifier(name));
+        let (Some(old), Some(new)) = (modifier(1), modifier(2)) else {
+            return Err(self.error(&block.head, "expected respell OLD NEW, which are names of modifiers"));
+        };
+        let count = |index: usize| self.isa.modifiers[index].values.len();
+        if count(old) != count(new) {
+            let message = format!("{} values respelled as {}", count(old), count(new));
+            return Err(self.error(&block.head, message));
+        }
+        let mut is_used = false;
+        for encoding in &mut self.parsed.generation.encodings {
+            let choices = encoding.choices.iter_mut().map(|choice| &mut choice.modifier);
+            let parts = encoding.operands.iter_mut().flat_map(|operand| &mut operand.modifiers);
+            for modifier in choices.chain(parts.map(|(_, part)| &mut part.modifier)) {
+                if *modifier == old {
+                    *modifier = new;
+                    is_used = true;
+                }
+            }
+        }
+        if is_used { Ok(()) } else { Err(self.error(&block.head, format!("no row has '{}'", words[1]))) }
+    }
+
+    /// Parses `fix BITS=VALUE OPERATION …`: the rows of these operations so far fix more bits.
+    fn fix(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let fixed = words.get(1).and_then(|word| word.split_once('='));
+        let Some((bits, value)) = fixed.and_then(|(bits, value)| Some((bits, number(value)?))) else {
+            return Err(self.error(&block.head, "expected fix BITS=VALUE OPERATION …"));
+        };
+        let bits = self.bits(block.head.number, bits)?;
+        for name in &words[2..] {
+            let mut is_used = false;
+            for encoding in &mut self.parsed.generation.encodings {
+                if self.isa.operations[encoding.operation].name == *name {
+                    fix_bits(encoding, &bits, value);
+                    encoding.ignored &= !bits.mask();
+                    is_used = true;
+                }
+            }
+            if !is_used {
+                return Err(self.error(&block.head, format!("no row of '{name}'")));
             }
         }
         Ok(())

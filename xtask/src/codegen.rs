@@ -18,10 +18,10 @@ pub(crate) struct Args {
 }
 
 /// The files of operations.
-const OPERATIONS: [&str; 2] = ["operations", "operations-volta"];
+const OPERATIONS: [&str; 3] = ["operations", "operations-volta", "operations-hopper"];
 
 /// The tables of generations, each after the one that it builds on.
-const GENERATIONS: [&str; 7] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_75", "sm_70"];
+const GENERATIONS: [&str; 8] = ["sm_30", "sm_35", "sm_80", "sm_86", "sm_89", "sm_90", "sm_75", "sm_70"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
         }
     }
-    let left: Vec<PathBuf> = left_over(&root.join(PAGES), &files);
+    let mut left = left_over(&root.join(PAGES), "md", &files);
+    left.extend(left_over(&root.join(GENERATED), "bin", &files));
     if args.check {
         for path in stale.iter().copied().chain(&left) {
             eprintln!("out of date: {}", path.strip_prefix(&root).unwrap_or(path).display());
@@ -108,11 +109,12 @@ fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
     files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
 }
 
-/// Returns the files of a folder that are no longer generated.
-fn left_over(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Vec<PathBuf> {
+/// Returns the files of a folder with this extension that are no longer generated.
+fn left_over(folder: &Path, extension: &str, files: &[(PathBuf, Vec<u8>)]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut left: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|of_path| of_path == extension))
         .filter(|path| !files.iter().any(|file| &file.0 == path))
         .collect();
     left.sort();

@@ -491,7 +491,7 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
         Kind::ScaledAddress => operand.select != NONE && !spelling(instruction, operand.select).is_empty(),
         _ => !has_uniform && offset == 0,
     };
-    let shows_base = shows_zero || !is_zero_register(instruction, operand.base);
+    let shows_base = operand.base != NONE && (shows_zero || !is_zero_register(instruction, operand.base));
     if shows_base {
         register(instruction, operand.base, 0, sink);
         scale(instruction, operand, sink);

@@ -3,7 +3,7 @@
 use unshade_sass::instruction::encode;
 use unshade_sass::{Instruction, assemble, isa};
 
-const TABLES: [(u32, &str); 7] = [
+const TABLES: [(u32, &str); 8] = [
     (30, include_str!("examples/sm_30.txt")),
     (35, include_str!("examples/sm_35.txt")),
     (70, include_str!("examples/sm_70.txt")),
@@ -11,6 +11,7 @@ const TABLES: [(u32, &str); 7] = [
     (80, include_str!("examples/sm_80.txt")),
     (86, include_str!("examples/sm_86.txt")),
     (89, include_str!("examples/sm_89.txt")),
+    (90, include_str!("examples/sm_90.txt")),
 ];
 
 fn examples() -> impl Iterator<Item = (u32, u128, u64, &'static str)> {

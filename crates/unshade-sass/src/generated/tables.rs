@@ -9,7 +9,7 @@ pub(crate) static FAMILIES: [Family; 2] = [
 ];
 
 /// The tables of all instruction sets.
-pub(crate) static TABLES: [Table; 7] = [
+pub(crate) static TABLES: [Table; 8] = [
     Table::new(0, 0, &[30], true),
     Table::new(0, 1, &[32, 35, 37], true),
     Table::new(1, 0, &[70, 72], false),
@@ -17,4 +17,5 @@ pub(crate) static TABLES: [Table; 7] = [
     Table::new(1, 2, &[80], false),
     Table::new(1, 3, &[86, 87, 88], false),
     Table::new(1, 4, &[89], false),
+    Table::new(1, 5, &[90], false),
 ];
