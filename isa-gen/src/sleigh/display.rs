@@ -51,6 +51,8 @@ impl Writer<'_> {
             Kind::LeadingPredicate
             | Kind::TrailingPredicate
             | Kind::InversePredicate
+            | Kind::NonzeroRegister
+            | Kind::NonzeroUniformRegister
             | Kind::LeadingRegister
             | Kind::LeadingUniformRegister
             | Kind::ScaledAddress

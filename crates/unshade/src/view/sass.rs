@@ -282,6 +282,7 @@ impl OperandView {
         };
         match operand.kind {
             Kind::Register
+            | Kind::NonzeroRegister
             | Kind::OptionalRegister
             | Kind::LeadingRegister
             | Kind::RegisterPlus1
@@ -294,7 +295,7 @@ impl OperandView {
                 };
                 view.register = register(operand.value).map(|number| number + plus);
             }
-            Kind::UniformRegister | Kind::LeadingUniformRegister => {
+            Kind::UniformRegister | Kind::NonzeroUniformRegister | Kind::LeadingUniformRegister => {
                 view.kind = "uniform register";
                 view.register = register(operand.value);
             }
