@@ -457,6 +457,10 @@ names! {
     Kind {
         /// A general register; all ones is `RZ`.
         Register = "gpr",
+        /// A general register other than `RZ`, which is printed as `???255`.
+        NonzeroRegister = "gpr_nonzero",
+        /// A uniform register other than `URZ`, which is printed as `???63`.
+        NonzeroUniformRegister = "ugpr_nonzero",
         /// A general register; if it is `RZ`, it is omitted with the preceding comma.
         OptionalRegister = "opt_gpr",
         /// A general register; if it is `RZ`, it is omitted with the following comma.

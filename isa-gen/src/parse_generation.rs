@@ -83,6 +83,10 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "uniform" => parser.uniform(&block)?,
             "respell" => parser.respell(&block)?,
             "fix" => parser.fix(&block)?,
+            "unchecked" => parser.checked(&block, false)?,
+            "checked" => parser.checked(&block, true)?,
+            "defined" => parser.defined(&block)?,
+            "reuse" => parser.reuse(&block)?,
             "latency" => block.head.split().1.clone_into(&mut parser.latency),
             _ => parser.row(&block)?,
         }
@@ -296,6 +300,120 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Parses `checked BITS OPERATION[/FORM] …`: rows of these operations that ignore the bits need them to be zero; and
+    /// `unchecked …`, which is the inverse.
+    fn checked(&mut self, block: &Block<'_>, needed: bool) -> Result<()> {
+        let more = block.body.iter().flat_map(|line| line.words());
+        let words: Vec<_> = block.head.words().into_iter().skip(1).chain(more).collect();
+        let (bits, operations) = words.split_first().map_or(("", &[][..]), |(bits, rest)| (*bits, rest));
+        let mask = self.bits(block.head.number, bits)?.mask();
+        for word in operations {
+            let mut found = false;
+            for encoding in self.rows_of(word) {
+                let now = if needed { encoding.ignored } else { encoding.mask & !encoding.value };
+                if now & mask == mask {
+                    encoding.ignored ^= mask;
+                    encoding.mask ^= mask;
+                    found = true;
+                }
+            }
+            if !found {
+                return Err(self.error(&block.head, format!("no row of '{word}' is changed")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses `defined MODIFIER …`: rows of the generation that this one builds on refuse the values of these modifiers that
+    /// have no meaning, which are spelled `???`.
+    fn defined(&mut self, block: &Block<'_>) -> Result<()> {
+        let more = block.body.iter().flat_map(|line| line.words());
+        for name in block.head.words().into_iter().skip(1).chain(more) {
+            let Some(index) = self.isa.modifiers.iter().position(|modifier| modifier.name == name) else {
+                return Err(self.error(&block.head, format!("unknown modifier '{name}'")));
+            };
+            let values = &self.isa.modifiers[index].values;
+            let refuse = |order: &mut Vec<Option<usize>>| {
+                for number in order {
+                    *number = number.filter(|value| !values[*value].spelling.contains("???"));
+                }
+            };
+            for encoding in &mut self.parsed.generation.encodings {
+                for choice in encoding.choices.iter_mut().filter(|choice| choice.modifier == index) {
+                    refuse(&mut choice.order);
+                }
+                for operand in &mut encoding.operands {
+                    for (_, part) in operand.modifiers.iter_mut().filter(|(_, part)| part.modifier == index) {
+                        refuse(&mut part.order);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses `reuse none OPERATION[/FORM] …`: registers of these operations are never marked as reused; or
+    /// `reuse either BIT BIT`: where only one of these bits belongs to a register, the other means the same.
+    fn reuse(&mut self, block: &Block<'_>) -> Result<()> {
+        let more = block.body.iter().flat_map(|line| line.words());
+        let words: Vec<_> = block.head.words().into_iter().skip(1).chain(more).collect();
+        match *words {
+            ["none", ref operations @ ..] => {
+                for word in operations {
+                    let mut found = false;
+                    for encoding in self.rows_of(word) {
+                        for operand in &mut encoding.operands {
+                            let parts = operand.parts.iter().filter(|(part, _)| *part == Part::Reuse);
+                            let mask = parts.fold(0, |mask, (_, bits)| mask | bits.mask());
+                            operand.parts.retain(|(part, _)| *part != Part::Reuse);
+                            encoding.ignored |= mask;
+                            found |= mask != 0;
+                        }
+                    }
+                    if !found {
+                        return Err(
+                            self.error(&block.head, format!("no row of '{word}' has reused registers"))
+                        );
+                    }
+                }
+            }
+            ["either", first, second] => {
+                let bits = [first, second].map(|bit| self.bits(block.head.number, bit));
+                let [first, second] = bits;
+                let (first, second) = (first?.ranges, second?.ranges);
+                for encoding in &mut self.parsed.generation.encodings {
+                    let has = |ranges: &Vec<(u32, u32)>| {
+                        let mut parts = encoding.operands.iter().flat_map(|operand| &operand.parts);
+                        parts.any(|(part, bits)| *part == Part::Reuse && bits.ranges == *ranges)
+                    };
+                    let (own, other) = match (has(&first), has(&second)) {
+                        (true, false) => (&first, &second),
+                        (false, true) => (&second, &first),
+                        _ => continue,
+                    };
+                    for (part, bits) in encoding.operands.iter_mut().flat_map(|operand| &mut operand.parts) {
+                        if *part == Part::Reuse && bits.ranges == *own {
+                            bits.ranges.extend(other);
+                            encoding.ignored &= !bits.mask();
+                        }
+                    }
+                }
+            }
+            _ => return Err(self.error(&block.head, "expected 'none OPERATION …' or 'either BIT BIT'")),
+        }
+        Ok(())
+    }
+
+    /// Returns the rows of `OPERATION[/FORM]`.
+    fn rows_of(&mut self, word: &str) -> impl Iterator<Item = &mut Encoding> {
+        let (name, form) = word.split_once('/').map_or((word, None), |(name, form)| (name, Some(form)));
+        let isa = self.isa;
+        self.parsed.generation.encodings.iter_mut().filter(move |encoding| {
+            let operation = &isa.operations[encoding.operation];
+            operation.name == name && form.is_none_or(|form| operation.forms[encoding.form].name == form)
+        })
     }
 
     /// Parses `every 8 mask M value V codes FIRST WIDTH`.

@@ -143,3 +143,52 @@ fn bits_that_a_generation_does_not_use() {
     let encoding = &isa.generations[1].encodings[0];
     assert!(encoding.matches(0xa010_2037) && encoding.matches(0xe010_2037));
 }
+
+#[test]
+fn bits_that_some_operations_do_not_check() {
+    let parent = format!("{HEAD}ADD all 1010 | rnd@20 21=0 ignore@22..27\n");
+    let load = |text: &str| {
+        let text = format!("generation next : test \"Newer\"\n  architectures 2\n{text}");
+        isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &parent), ("next.isa", &text)])
+    };
+    let mask = |text: &str| load(text).unwrap().generations[1].encodings[0].mask;
+    assert_eq!(mask("") >> 21 & 3, 1);
+    assert_eq!(mask("unchecked 21 ADD\n") >> 21 & 3, 0);
+    assert_eq!(mask("checked 22 ADD\n") >> 21 & 3, 3);
+    let errors = load("unchecked 22 ADD\n").unwrap_err();
+    assert_eq!(errors[0].to_string(), "next.isa:3: no row of 'ADD' is changed");
+}
+
+#[test]
+fn values_without_a_meaning() {
+    let operations = OPERATIONS.replace("rz .RZ", "i1 .???1");
+    let parent = format!("{HEAD}ADD all 1010 | rnd@20 ignore@21..27\n");
+    let load = |text: &str| {
+        let text = format!("generation next : test \"Newer\"\n  architectures 2\n{text}");
+        isa_gen::load(&[("operations.isa", &operations)], &[("test.isa", &parent), ("next.isa", &text)])
+    };
+    let order = |text: &str| load(text).unwrap().generations[1].encodings[0].choices[0].order.clone();
+    assert_eq!(order(""), [Some(0), Some(1)]);
+    assert_eq!(order("defined rnd\n"), [Some(0), None]);
+    assert_eq!(load("defined x\n").unwrap_err()[0].to_string(), "next.isa:3: unknown modifier 'x'");
+}
+
+#[test]
+fn bits_of_reused_registers() {
+    let head = HEAD.replace("a=gpr@12..19", "a=gpr@12..19 a.reuse@20");
+    let parent = format!("{head}ADD all 1010 | rnd@22 ignore@21+23..27\n");
+    let load = |text: &str| {
+        let text = format!("generation next : test \"Newer\"\n  architectures 2\n{text}");
+        isa_gen::load(&[("operations.isa", OPERATIONS)], &[("test.isa", &parent), ("next.isa", &text)])
+    };
+    let bits = |text: &str| {
+        let model = load(text).unwrap();
+        let operand = model.generations[1].encodings[0].operands.iter().find(|operand| operand.slot == "a");
+        operand.and_then(|operand| operand.part(isa_gen::model::Part::Reuse)).map(isa_gen::model::Bits::mask)
+    };
+    assert_eq!(bits(""), Some(1 << 20));
+    assert_eq!(bits("reuse none ADD\n"), None);
+    assert_eq!(bits("reuse either 20 21\n"), Some(3 << 20));
+    let errors = load("reuse ADD\n").unwrap_err();
+    assert_eq!(errors[0].to_string(), "next.isa:3: expected 'none OPERATION …' or 'either BIT BIT'");
+}

@@ -12,7 +12,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use crate::generated::names::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
 use crate::number::{ShortText, float, half, hex};
-use crate::table::{Kind, NONE, Operand, Piece};
+use crate::table::{Isa, Kind, NONE, Operand, Piece};
 
 /// Prints the instruction at an address, without a semicolon.
 pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
@@ -106,6 +106,11 @@ pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
     value.map_or("", |value| value.1)
 }
 
+/// What nvdisasm prints for `RZ` where it is not valid.
+pub(crate) const ZERO_REFUSED: &str = "???255";
+/// What nvdisasm prints for `URZ` where it is not valid.
+pub(crate) const UNIFORM_ZERO_REFUSED: &str = "???63";
+
 /// Prints an operand.
 pub fn operand<S: TokenSink + ?Sized>(
     instruction: &Instruction,
@@ -116,6 +121,20 @@ pub fn operand<S: TokenSink + ?Sized>(
     match operand.kind {
         Kind::Register => {
             signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink));
+        }
+        Kind::NonzeroRegister => {
+            if is_all_ones(instruction, operand.value) {
+                sink.put(TokenKind::Register, ZERO_REFUSED);
+            } else {
+                register(instruction, operand.value, 0, sink);
+            }
+        }
+        Kind::NonzeroUniformRegister => {
+            if is_all_ones(instruction, operand.value) {
+                sink.put(TokenKind::Register, UNIFORM_ZERO_REFUSED);
+            } else {
+                uniform_register(instruction, operand.value, 0, sink);
+            }
         }
         Kind::OptionalRegister => {
             if !is_all_ones(instruction, operand.value) {
@@ -267,17 +286,23 @@ pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
     match operand.kind {
         Kind::Float64 => f64::from_bits(bits),
         Kind::Float16
-            if instruction.isa.schedule.every == 0 && bits & 0x7e00 == 0x7c00 && bits & 0x1ff != 0 =>
+            if shows_signaling_nans(instruction.isa) && bits & 0x7e00 == 0x7c00 && bits & 0x1ff != 0 =>
         {
             nan(bits >> 15 & 1, false)
         }
         Kind::Float16 => half(bits as u16),
-        _ if instruction.isa.schedule.every == 0 => widened(bits as u32, bits >> 22 & 1 == 1),
+        _ if shows_signaling_nans(instruction.isa) => widened(bits as u32, bits >> 22 & 1 == 1),
         _ => widened(bits as u32, true),
     }
 }
 
-/// Widens a single to a double. `f64::from` may make any NaN quiet; nvdisasm does so for chips before Volta.
+/// Returns whether NaNs are printed as quiet or signaling ones. nvdisasm 12.8, the last version that knows the chips before
+/// `sm_75`, makes all of them quiet.
+fn shows_signaling_nans(isa: &Isa) -> bool {
+    isa.control.is_some() && isa.architectures.iter().all(|architecture| *architecture >= 75)
+}
+
+/// Widens a single to a double. `f64::from` may make any NaN quiet; nvdisasm 11.2 does so for Kepler.
 fn widened(bits: u32, is_quiet: bool) -> f64 {
     let single = f32::from_bits(bits);
     if single.is_nan() {
@@ -457,14 +482,7 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
-    let offset = instruction.number(operand.offset);
-    let prints_zero_register = operand.kind == Kind::ConstantBranch && offset == 0;
-    if is_all_ones(instruction, operand.base) && !prints_zero_register {
-        put_number(offset, sink);
-    } else {
-        register(instruction, operand.base, 0, sink);
-        plus_offset(offset, sink);
-    }
+    base_and_offset(instruction, operand, sink);
     sink.put(TokenKind::Punctuation, "]");
 }
 
@@ -477,7 +495,7 @@ fn constant_uniform<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Punctuation, "]");
 }
 
-/// Prints `cx[UR4][0x10]`.
+/// Prints `cx[UR4][0x10]`, `cx[UR4][R2+0x10]`.
 fn constant_bindless<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     operand: &Operand,
@@ -487,8 +505,21 @@ fn constant_bindless<S: TokenSink + ?Sized>(
     sink.put(TokenKind::Punctuation, "cx[");
     uniform_register(instruction, operand.uniform, 0, sink);
     sink.put(TokenKind::Punctuation, separator);
-    put_number(instruction.number(operand.offset), sink);
+    base_and_offset(instruction, operand, sink);
     sink.put(TokenKind::Punctuation, "]");
+}
+
+/// Prints `R2+0x10`, or only the offset without a base register.
+fn base_and_offset<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    let offset = instruction.number(operand.offset);
+    let prints_zero_register = operand.kind == Kind::ConstantBranch && offset == 0;
+    if operand.base == NONE || is_all_ones(instruction, operand.base) && !prints_zero_register {
+        let is_bindless = operand.base != NONE && operand.kind == Kind::ConstantBindless;
+        put_number(if is_bindless { unsigned_offset(instruction, operand) } else { offset }, sink);
+    } else {
+        register(instruction, operand.base, 0, sink);
+        plus_offset(offset, sink);
+    }
 }
 
 /// Prints `[R2.X4+0x10]`, or only the offset, which is unsigned then, if the base register is `RZ`.
@@ -502,10 +533,7 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
     } else if offset == 0 {
         register(instruction, operand.base, 0, sink);
     } else {
-        let unsigned = instruction
-            .field(operand.offset)
-            .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));
-        put_number(unsigned.cast_signed(), sink);
+        put_number(unsigned_offset(instruction, operand), sink);
     }
     sink.put(TokenKind::Punctuation, "]");
 }
@@ -525,6 +553,12 @@ fn uniform_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
     }
     uniform_register(instruction, operand.uniform, 0, sink);
     plus_offset(offset, sink);
+}
+
+/// Returns the offset of an address without a base register.
+fn unsigned_offset(instruction: &Instruction, operand: &Operand) -> i64 {
+    let field = instruction.field(operand.offset);
+    field.map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)).cast_signed())
 }
 
 /// Prints `desc[UR4][R2.64+UR6+0x10]`, without a base register that is `RZ` if its kind allows that.

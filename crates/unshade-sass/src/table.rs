@@ -273,6 +273,10 @@ pub struct Operand {
 pub enum Kind {
     /// A general register; all ones is `RZ`.
     Register,
+    /// A general register other than `RZ`, which is printed as `???255`.
+    NonzeroRegister,
+    /// A uniform register other than `URZ`, which is printed as `???63`.
+    NonzeroUniformRegister,
     /// A general register, omitted together with its comma if it is `RZ`.
     OptionalRegister,
     /// A general register, omitted together with the comma after it if it is `RZ`.
@@ -403,8 +407,10 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 50] = [
+    pub const NAMES: [(&'static str, Self); 52] = [
         ("gpr", Self::Register),
+        ("gpr_nonzero", Self::NonzeroRegister),
+        ("ugpr_nonzero", Self::NonzeroUniformRegister),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
         ("lead_ugpr", Self::LeadingUniformRegister),

@@ -18,13 +18,15 @@ impl Writer<'_> {
             Kind::Guard => self.guard(operand, 'p'),
             Kind::UniformGuard => self.guard(operand, 'q'),
             Kind::Register
+            | Kind::NonzeroRegister
+            | Kind::NonzeroUniformRegister
             | Kind::RegisterPlus1
             | Kind::RegisterPlus2
             | Kind::UniformRegister
             | Kind::UniformRegisterPlus1
             | Kind::UniformRegisterPlus2 => {
                 let (set, lane) = match operand.kind {
-                    Kind::UniformRegister => ('u', 0),
+                    Kind::UniformRegister | Kind::NonzeroUniformRegister => ('u', 0),
                     Kind::UniformRegisterPlus1 => ('u', 1),
                     Kind::UniformRegisterPlus2 => ('u', 2),
                     Kind::RegisterPlus1 => ('g', 1),

@@ -3,6 +3,7 @@
 use alloc::format;
 
 use super::attempt::{Attempt, Bits};
+use crate::print::{UNIFORM_ZERO_REFUSED, ZERO_REFUSED};
 use crate::table::{Kind, NONE, Operand};
 
 impl Attempt<'_> {
@@ -54,6 +55,14 @@ impl Attempt<'_> {
                 self.uniform_register(operand.value, start, plus, bits)?
             }
             Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
+            Kind::NonzeroRegister => match self.strip(ZERO_REFUSED, self.skip(at)) {
+                Some(end) => (end, bits.with(self.field(operand.value)?, u64::MAX)?),
+                None => self.register(operand.value, self.skip(at), 0, bits)?,
+            },
+            Kind::NonzeroUniformRegister => match self.strip(UNIFORM_ZERO_REFUSED, self.skip(at)) {
+                Some(end) => (end, bits.with(self.field(operand.value)?, u64::MAX)?),
+                None => self.uniform_register(operand.value, self.skip(at), 0, bits)?,
+            },
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::LeadingPredicate | Kind::LeadingInversePredicate | Kind::LeadingUniformPredicate => {
@@ -394,13 +403,18 @@ impl Attempt<'_> {
         Some((self.literal("]", position)?, bits))
     }
 
-    /// Matches `cx[UR4][0x10]`.
+    /// Matches `cx[UR4][0x10]`, `cx[UR4][R2+0x10]`.
     fn constant_bindless(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let position = self.literal("cx[", at)?;
         let (position, bits) = self.uniform_register(operand.uniform, position, 0, bits)?;
         let position = self.literal("] [", position)?;
-        let (end, offset) = self.integer(position)?;
-        let bits = self.put(operand.offset, offset, position, bits)?;
+        let (end, bits) = match operand.base {
+            NONE => {
+                let (end, offset) = self.integer(position)?;
+                (end, self.put(operand.offset, offset, position, bits)?)
+            }
+            _ => self.base_and_offset(operand, position, bits)?,
+        };
         Some((self.literal("]", end)?, bits))
     }
 
@@ -463,12 +477,14 @@ impl Attempt<'_> {
     fn base_and_offset(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         if self.rest(at).starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
             let (position, offset) = self.integer(at)?;
-            let base = self.field(operand.base)?;
-            let bits = bits.with(base, u64::MAX)?;
+            let bits = match self.field(operand.base) {
+                Some(base) => bits.with(base, u64::MAX)?,
+                None => bits,
+            };
             // Without a base register, the offset is an unsigned address.
             let field = self.field(operand.offset)?;
             let unused = 64_u32.saturating_sub(u32::from(field.width)).saturating_sub(u32::from(field.shift));
-            let offset = if field.signed && operand.kind == Kind::Memory {
+            let offset = if field.signed && matches!(operand.kind, Kind::Memory | Kind::ConstantBindless) {
                 offset.wrapping_shl(unused).wrapping_shr(unused)
             } else {
                 offset

@@ -306,7 +306,7 @@ impl Lifting<'_> {
         let lane = u64::from(lane);
         let none = Varnode::number(0, width);
         match operand.kind {
-            Kind::Register | Kind::OptionalRegister => {
+            Kind::Register | Kind::NonzeroRegister | Kind::OptionalRegister => {
                 self.register(operand.value, lane, width).unwrap_or(none)
             }
             Kind::RegisterPlus1 => self.register(operand.value, lane.wrapping_add(1), width).unwrap_or(none),

@@ -283,6 +283,7 @@ impl OperandView {
         };
         match operand.kind {
             Kind::Register
+            | Kind::NonzeroRegister
             | Kind::OptionalRegister
             | Kind::LeadingRegister
             | Kind::RegisterPlus1
@@ -296,6 +297,7 @@ impl OperandView {
                 view.register = register(operand.value).map(|number| number + plus);
             }
             Kind::UniformRegister
+            | Kind::NonzeroUniformRegister
             | Kind::LeadingUniformRegister
             | Kind::OptionalUniformRegister
             | Kind::UniformRegisterPlus1
