@@ -96,7 +96,11 @@ fn names_need_not_be_utf_8() {
 fn what_is_not_there_is_named() {
     let folder = folder("missing");
     let good = fixture("metallib/linker_1_2_7.metallib").to_str().unwrap().to_owned();
-    let cubin = fixture("nvidia/switches_sm_50.cubin").to_str().unwrap().to_owned();
+    // The number of the chip is in the flags of the ELF header.
+    let mut bytes = fs::read(fixture("nvidia/switches_sm_50.cubin")).unwrap();
+    bytes[0x30] = 21;
+    fs::write(folder.join("sm_21.cubin"), bytes).unwrap();
+    let cubin = String::from("sm_21.cubin");
     let cases: [(&[&str], i32, &str); 8] = [
         (&["scan", &good, "missing"], 2, "can't read missing: No such file or directory"),
         (&["scan", "-"], 2, "files and folders are wanted here"),

@@ -1,7 +1,8 @@
 //! The control flow of a function: basic blocks, and edges with their causes.
 //!
-//! On Kepler each warp has a stack of addresses. `SSY`, `PBK`, `PCNT`, `PRET` and `PLONGJMP` push one; the suffix `.S`,
-//! `BRK`, `CONT`, `RET` and `LONGJMP` continue at the topmost address of their kind, and pop it with everything above it.
+//! From Kepler to Pascal each warp has a stack of addresses. `SSY`, `PBK`, `PCNT`, `PRET` and `PLONGJMP` push one; `SYNC`
+//! (on Kepler the suffix `.S`), `BRK`, `CONT`, `RET` and `LONGJMP` continue at the topmost address of their kind, and pop
+//! it with everything above it.
 //! To find these targets, blocks are walked with the stacks that they are entered with. Stacks are shared lists in which
 //! each entry knows the topmost entry of every kind, so a step takes constant time however deep a stack is. Compilers
 //! enter each block with one stack only; hostile code can have any number, so each block is walked with a few at most
@@ -53,7 +54,7 @@ pub enum Cause {
     Taken,
     /// An indirect branch, with a target from a table.
     Indirect,
-    /// `.S`, to the address that `SSY` pushed; `BSYNC`, to the address that `BSSY` set.
+    /// `SYNC` or `.S`, to the address that `SSY` pushed; `BSYNC`, to the address that `BSSY` set.
     Join,
     /// `BRK`, to the address that `PBK` pushed.
     Break,
@@ -298,12 +299,13 @@ pub(crate) enum Target {
 }
 
 /// The kind of address that a mnemonic pushes or pops.
-const STACK: [(&str, Cause); 8] = [
+const STACK: [(&str, Cause); 9] = [
     ("SSY", Cause::Join),
     ("PBK", Cause::Break),
     ("PCNT", Cause::Continue),
     ("PRET", Cause::Return),
     ("PLONGJMP", Cause::LongJump),
+    ("SYNC", Cause::Join),
     ("BRK", Cause::Break),
     ("CONT", Cause::Continue),
     ("LONGJMP", Cause::LongJump),

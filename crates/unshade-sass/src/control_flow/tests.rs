@@ -44,6 +44,26 @@ fn joins_lead_to_the_target_of_ssy() {
 }
 
 #[test]
+fn sync_leads_to_the_target_of_ssy() {
+    let isa = isa::by_architecture(52).unwrap();
+    // The first word of each group of four is a scheduling word.
+    let lines =
+        [(0x8, "SSY 0x30"), (0x10, "@P0 BRA 0x28"), (0x18, "@P1 SYNC"), (0x28, "SYNC"), (0x30, "EXIT")];
+    let mut bytes = alloc::vec![0; 0x38];
+    for (address, line) in lines {
+        let word = assemble::instruction(isa, line, address as u64, 0).unwrap();
+        bytes[address..address + 8].copy_from_slice(&word.to_le_bytes()[..8]);
+    }
+    let function = Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 };
+    let flow = ControlFlow::new(&function, &[]);
+    assert_eq!(
+        edges(&flow),
+        ["0-not taken->1", "0-taken->3", "1-not taken->2", "1-join->4", "2-next->3", "3-join->4"]
+    );
+    assert_eq!(flow.exits(), [(4, FunctionExit::Exit)]);
+}
+
+#[test]
 fn break_pops_later_entries() {
     let lines =
         ["PBK 0x38", "PCNT 0x28", "SSY 0x20", "@P0 BRK", "@P1 CONT", "@P2 BRA 0x8", "BRA 0x28", "RET"];

@@ -51,10 +51,15 @@ pub(super) fn python() -> Option<PathBuf> {
     found.status.success().then_some(python)
 }
 
+/// The chips that have a language: those of which no instruction has a part in a scheduling word.
+fn chips() -> impl Iterator<Item = &'static Isa> {
+    isa::all().filter(|isa| !isa.has_bundles())
+}
+
 fn compare(python: &Path, folder: &Path) -> Result<()> {
     let languages = compiled(python, folder)?;
     let mut faults = 0;
-    for isa in isa::all() {
+    for isa in chips() {
         let reader = Reader { python, folder, ldefs: languages.join("nvidia.ldefs"), isa };
         faults += texts(&reader)?;
         if !isa.has_semantics {
@@ -80,7 +85,7 @@ pub(super) fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
     }
     let place = Command::new(python).args(["-c", "import pypcode; print(pypcode.__path__[0])"]).output()?;
     let sleigh = Path::new(String::from_utf8(place.stdout)?.trim()).join("bin/sleigh");
-    for isa in isa::all() {
+    for isa in chips() {
         let output = Command::new(&sleigh).arg(languages.join(format!("{}.slaspec", isa.name))).output()?;
         let said =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
