@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::Error;
 use crate::lex::error;
 use crate::lower::{self, Program};
-use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
+use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece};
 
 /// Lowers the semantics of every operation. Also returns the errors in them.
 pub fn programs(isa: &Isa) -> (Vec<Program>, Vec<Error>) {
@@ -62,7 +62,7 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     let mut errors = Vec::new();
     for encoding in &generation.encodings {
         let name = &isa.operations[encoding.operation].name;
-        for message in bits(encoding, generation.word_bits).into_iter().chain(slots(isa, encoding)) {
+        for message in bits(encoding, generation.bits()).into_iter().chain(slots(isa, encoding)) {
             errors.push(error(
                 &generation.file,
                 encoding.line,
@@ -142,7 +142,7 @@ fn is_resolved_by_third(encodings: &[Encoding], first: &Encoding, second: &Encod
 }
 
 /// Returns errors for bits in two fields, and bits in no field.
-fn bits(encoding: &Encoding, word_bits: u32) -> Vec<String> {
+fn bits(encoding: &Encoding, word: u128) -> Vec<String> {
     let mut claimed = encoding.mask;
     let mut messages = Vec::new();
     let mut claim = |what: &str, mask: u128, view: bool, claimed: &mut u128| {
@@ -163,7 +163,6 @@ fn bits(encoding: &Encoding, word_bits: u32) -> Vec<String> {
         }
     }
     claim("ignore", encoding.ignored, false, &mut claimed);
-    let word = ones(word_bits);
     if claimed & !word != 0 {
         messages.push(format!("bits {} are outside the word", listed(claimed & !word)));
     }

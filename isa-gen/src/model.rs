@@ -229,6 +229,13 @@ pub struct Generation {
     pub file: String,
 }
 
+impl Generation {
+    /// Returns the bits of an instruction: those of its word, and those that a scheduling word has for it.
+    pub fn bits(&self) -> u128 {
+        self.control.iter().fold(ones(self.word_bits), |bits, field| bits | ones(field.count) << field.low)
+    }
+}
+
 /// A field of scheduling information: lowest bit and count.
 #[derive(Clone, Debug)]
 pub struct ControlField {
@@ -476,6 +483,10 @@ names! {
         TrailingPredicate = "trail_pred",
         /// A predicate whose number is inverted; if it is `PT`, it is omitted with the preceding comma.
         InversePredicate = "inverse_pred",
+        /// A predicate whose number is inverted; if it is `PT`, it is omitted with the following comma.
+        LeadingInversePredicate = "lead_inverse_pred",
+        /// A predicate whose number is inverted, never omitted.
+        FullInversePredicate = "full_inverse_pred",
         /// A uniform predicate whose number is inverted; if it is `UPT`, it is omitted with the preceding comma.
         InverseUniformPredicate = "inverse_upred",
         /// A uniform register; all ones is `URZ`.

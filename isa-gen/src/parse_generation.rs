@@ -422,7 +422,7 @@ impl Parser<'_> {
             }
             encoding.mask &= !self.parsed.unused;
             if self.parsed.ignores_rest {
-                encoding.ignored = ones(self.parsed.generation.word_bits) & !encoding.claimed();
+                encoding.ignored = self.parsed.generation.bits() & !encoding.claimed();
             }
             self.parsed.generation.encodings.push(encoding);
         }

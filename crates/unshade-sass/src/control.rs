@@ -4,14 +4,20 @@
 //! be preferred, the scoreboards that are released when operands were read and results were written, those to wait for, and
 //! source operands that stay in the cache. The layout is that of maxas and CuAssembler.
 //!
+//! Maxwell and Pascal have the same fields, but those of three instructions are in the word before them. In this crate they
+//! are in the bits above those of an instruction. Without a stall and with the bit of `yield` set, an instruction is issued
+//! together with the next one.
+//!
 //! On Kepler the first of every eight words controls how the other seven are issued, with an 8-bit code for each.
 //! The meaning of the codes comes from Mesa's code generators: `0x20 | n` waits n cycles before the next
 //! instruction, `0x04` issues it together with this one, and `0xc2` marks waits for textures. Bit 6 marks writes of
 //! outputs, bit 7 accesses to global memory.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Write;
 
+use crate::Instruction;
 use crate::table::Isa;
 
 /// The scheduling code of one instruction.
@@ -60,9 +66,13 @@ pub fn describe(isa: &Isa, word: u128) -> Option<String> {
     let control = isa.control?;
     let field = |bits: (u8, u8)| (word & placed_ones(bits)).wrapping_shr(u32::from(bits.0));
     let mut text = String::new();
-    let _ = write!(text, "stall {}", field(control.stall));
-    if field(control.r#yield) == 0 {
-        text.push_str(", yield");
+    if is_dual(isa, word) {
+        text.push_str("dual");
+    } else {
+        let _ = write!(text, "stall {}", field(control.stall));
+        if field(control.r#yield) == 0 {
+            text.push_str(", yield");
+        }
     }
     for (name, bits) in [("write", control.write), ("read", control.read)] {
         if word & placed_ones(bits) != placed_ones(bits) {
@@ -79,6 +89,20 @@ pub fn describe(isa: &Isa, word: u128) -> Option<String> {
     Some(text)
 }
 
+/// Returns whether an instruction with scheduling information in a word before it is issued together with the next one.
+fn is_dual(isa: &Isa, word: u128) -> bool {
+    let both = |control: crate::table::Control| (placed_ones(control.stall), placed_ones(control.r#yield));
+    isa.has_bundles()
+        && isa.control.map(both).is_some_and(|(stall, r#yield)| word & (stall | r#yield) == r#yield)
+}
+
+/// Returns whether an instruction with scheduling information in a word before it does not take any time: padding after the
+/// end of the code.
+pub(crate) fn is_padding(isa: &Isa, word: u128) -> bool {
+    let both = |control: crate::table::Control| placed_ones(control.stall) | placed_ones(control.r#yield);
+    isa.has_bundles() && isa.control.map(both).is_some_and(|bits| word & bits == 0)
+}
+
 /// Returns the bits of scheduling information that [`describe`] printed, among other notes; `None` if there are none.
 ///
 /// ```
@@ -93,7 +117,7 @@ pub fn describe(isa: &Isa, word: u128) -> Option<String> {
 pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
     let control = isa.control?;
     let place = |(low, _): (u8, u8), number: u128| number.wrapping_shl(u32::from(low));
-    let mut bits = neutral(isa);
+    let mut bits = released(isa);
     let mut has_any = false;
     let mut is_yielding = false;
     for note in notes.split(',') {
@@ -104,6 +128,7 @@ pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
                 bits |= place(control.stall, rest.parse().ok()?);
                 has_any = true;
             }
+            ("dual", _) => has_any = true,
             ("yield", _) => is_yielding = true,
             ("write" | "read", Some(number)) => {
                 let field = if name == "write" { control.write } else { control.read };
@@ -122,8 +147,15 @@ pub fn read(isa: &Isa, notes: &str) -> Option<u128> {
     has_any.then_some(bits)
 }
 
-/// Returns scheduling information that waits for nothing and releases no scoreboard.
+/// Returns scheduling information that waits for nothing and releases no scoreboard. Where instructions do not have their own,
+/// it stalls as long as possible, as that of an idle slot is padding.
 pub fn neutral(isa: &Isa) -> u128 {
+    let stalled = |control: crate::table::Control| placed_ones(control.stall) | placed_ones(control.r#yield);
+    released(isa) | isa.control.filter(|_| isa.has_bundles()).map_or(0, stalled)
+}
+
+/// Returns scheduling information that releases no scoreboard.
+fn released(isa: &Isa) -> u128 {
     isa.control.map_or(0, |control| placed_ones(control.write) | placed_ones(control.read))
 }
 
@@ -138,9 +170,62 @@ pub(crate) fn mask(isa: &Isa) -> u128 {
 
 /// Sets the bit that registers need to be reused, if a word has such a register.
 pub(crate) fn with_reuse(isa: &Isa, word: u128) -> u128 {
-    let Some(control) = isa.control else { return word };
+    let Some(control) = isa.control.filter(|_| !isa.has_bundles()) else { return word };
     let is_reused = word & placed_ones(control.reuse) != 0;
     if is_reused { word | placed_ones(control.r#yield) } else { word }
+}
+
+/// Returns loose words as they are in memory: where scheduling words have fields of instructions, one before every three
+/// instructions. If the first of every four words already is one, nothing changes. A word may have its fields in the bits
+/// above those of an instruction.
+///
+/// ```
+/// use unshade_sass::{control, isa};
+///
+/// let maxwell = isa::by_architecture(52).unwrap();
+/// let words = [0x001f_fc00_ffe0_07ff, 0x5c98_0780_0037_0000];
+/// assert_eq!(control::in_bundles(maxwell, &words[1..]), words);
+/// ```
+pub fn in_bundles(isa: &'static Isa, words: &[u128]) -> Vec<u128> {
+    let size = usize::try_from(isa.schedule.every).unwrap_or(0);
+    let is_whole = size > 1 && words.len().checked_rem(size) == Some(0);
+    let mut firsts = words.iter().step_by(size.max(1));
+    let is_bundled = is_whole
+        && firsts.clone().all(|word| is_plausible(isa, *word))
+        && firsts.any(|word| Instruction::decode(isa, *word).is_none());
+    if !isa.has_bundles() || is_bundled {
+        return words.to_vec();
+    }
+    let mut placed = Vec::new();
+    for group in words.chunks(size.saturating_sub(1).max(1)) {
+        let own = |word: u128| if word == in_memory(isa, word) { neutral(isa) } else { word };
+        let all = (0..isa.schedule.every.saturating_sub(1)).map(|index| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| group.get(index))
+                .map_or(neutral(isa), |word| own(*word))
+        });
+        placed.push((1..).zip(all).fold(0, |schedule, (slot, word)| with_above(isa, schedule, slot, word)));
+        placed.extend(group.iter().map(|word| in_memory(isa, *word)));
+    }
+    placed
+}
+
+/// Returns whether a word can be a scheduling word: it names no scoreboard that does not exist.
+fn is_plausible(isa: &Isa, schedule: u128) -> bool {
+    let is_named = |word: u128, bits: (u8, u8)| {
+        let number = (word & placed_ones(bits)).wrapping_shr(u32::from(bits.0));
+        number != isa.control.map_or(0, |control| u128::from(control.wait.1))
+    };
+    let code_bits =
+        u32::from(isa.schedule.code_bits).wrapping_mul(u32::try_from(isa.schedule.every).unwrap_or(0));
+    let unused =
+        schedule.checked_shr(code_bits.saturating_sub(u32::from(isa.schedule.code_bits))).unwrap_or(0);
+    unused == 0
+        && (1..isa.schedule.every).all(|slot| {
+            let word = above(isa, schedule, slot);
+            isa.control.is_some_and(|control| is_named(word, control.write) && is_named(word, control.read))
+        })
 }
 
 /// Returns whether the word at this index of a function is a scheduling word. The first word of a bundle may also
@@ -150,10 +235,66 @@ pub fn is_scheduling(isa: &Isa, index: u64, word: u128) -> bool {
     schedule.every != 0 && index.is_multiple_of(schedule.every) && word & schedule.mask == schedule.value
 }
 
-/// Returns the codes of a scheduling word, for the instructions that follow it.
+/// Returns what a scheduling word has for the instruction in a slot, in the bits above those of the instruction.
+pub(crate) fn above(isa: &Isa, schedule: u128, slot: u64) -> u128 {
+    let Some(shift) = code_shift(isa, slot).filter(|_| isa.has_bundles()) else { return 0 };
+    let code = schedule.wrapping_shr(shift) & code_mask(isa);
+    code.wrapping_shl(word_bits(isa))
+}
+
+/// Returns a scheduling word that has the bits above those of the instruction in a slot.
+pub(crate) fn with_above(isa: &Isa, schedule: u128, slot: u64, word: u128) -> u128 {
+    let Some(shift) = code_shift(isa, slot).filter(|_| isa.has_bundles()) else { return schedule };
+    let code = word.wrapping_shr(word_bits(isa)) & code_mask(isa);
+    schedule & !code_mask(isa).wrapping_shl(shift) | code.wrapping_shl(shift)
+}
+
+/// Returns the bits of a word in memory: without scheduling information that is in another word.
+pub(crate) fn in_memory(isa: &Isa, word: u128) -> u128 {
+    let bits = word_bits(isa);
+    if bits < 128 { word & 1_u128.wrapping_shl(bits).wrapping_sub(1) } else { word }
+}
+
+fn word_bits(isa: &Isa) -> u32 {
+    u32::try_from(isa.word_bytes.saturating_mul(8)).unwrap_or(128)
+}
+
+fn code_mask(isa: &Isa) -> u128 {
+    1_u128.wrapping_shl(u32::from(isa.schedule.code_bits)).wrapping_sub(1)
+}
+
+/// Returns the lowest bit of a slot's code in a scheduling word; slot 0 is that of the word itself.
+fn code_shift(isa: &Isa, slot: u64) -> Option<u32> {
+    let index = slot.checked_sub(1)?;
+    let shift = index
+        .saturating_mul(u64::from(isa.schedule.code_bits))
+        .saturating_add(u64::from(isa.schedule.first_code));
+    u32::try_from(shift).ok().filter(|shift| *shift < 128)
+}
+
+/// Returns the slot of an address in its bundle: 0 is that of the scheduling word.
+pub(crate) fn slot(isa: &Isa, address: u64) -> u64 {
+    let index = address.checked_div(isa.word_bytes as u64).unwrap_or(0);
+    index.checked_rem(isa.schedule.every).unwrap_or(0)
+}
+
+/// Returns the number and the description of each part of a scheduling word, for the instructions that follow it.
+pub fn parts(isa: &Isa, word: u128) -> impl Iterator<Item = (u64, String)> + use<'_> {
+    (1..isa.schedule.every).map(move |slot| {
+        let shift = code_shift(isa, slot).unwrap_or(u32::MAX);
+        let code = word.checked_shr(shift).unwrap_or(0) & code_mask(isa);
+        let described = describe(isa, above(isa, word, slot)).filter(|_| isa.has_bundles());
+        let code = u64::try_from(code).unwrap_or(0);
+        let text = described.unwrap_or_else(|| Code(u8::try_from(code & 0xff).unwrap_or(0)).describe());
+        (code, text)
+    })
+}
+
+/// Returns the codes of a scheduling word, for the instructions that follow it; none if they are fields of instructions.
 pub fn codes(isa: &Isa, word: u128) -> impl Iterator<Item = Code> + use<> {
     let schedule = isa.schedule;
-    (0..schedule.every.saturating_sub(1)).map(move |index| {
+    let count = if isa.has_bundles() { 0 } else { schedule.every.saturating_sub(1) };
+    (0..count).map(move |index| {
         let shift = index
             .saturating_mul(u64::from(schedule.code_bits))
             .saturating_add(u64::from(schedule.first_code));

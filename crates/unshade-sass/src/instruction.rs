@@ -128,7 +128,9 @@ impl Instruction {
     /// Returns whether an operand's register stays in the cache for the next instruction.
     #[inline]
     pub fn is_reused(&self, operand: &Operand) -> bool {
-        let is_enabled = |control: crate::table::Control| bits(self.word, control.r#yield.0, 1) == 1;
+        let is_enabled = |control: crate::table::Control| {
+            self.isa.has_bundles() || bits(self.word, control.r#yield.0, 1) == 1
+        };
         operand.reuse != NONE && self.flag(operand.reuse) && self.isa.control.is_some_and(is_enabled)
     }
 
@@ -184,6 +186,13 @@ impl Isa {
             at = at.wrapping_add(u32::from(count));
         }
         bucket
+    }
+
+    /// Returns whether the scheduling information of an instruction is in a word before it, with that of others. In this
+    /// crate it is in the bits above those of the instruction.
+    #[inline]
+    pub fn has_bundles(&self) -> bool {
+        self.schedule.every != 0 && self.control.is_some()
     }
 
     /// Returns a string of the tables.

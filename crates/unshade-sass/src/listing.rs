@@ -85,11 +85,11 @@ pub enum Word {
 }
 
 impl Word {
-    /// Returns the word's bits.
+    /// Returns the word's bits in memory.
     pub fn bits(&self) -> u128 {
         match self {
             Self::Schedule(word) | Self::Unknown(word) => *word,
-            Self::Instruction(instruction) => instruction.word,
+            Self::Instruction(instruction) => control::in_memory(instruction.isa, instruction.word),
         }
     }
 }
@@ -111,15 +111,18 @@ impl<'a> Function<'a> {
     /// Returns addresses and words, in order. An incomplete last word is left out.
     pub fn words(&self) -> impl Iterator<Item = (u64, Word)> + use<'a> {
         let Self { isa, address, .. } = *self;
+        let mut schedule = 0;
         self.bytes.chunks_exact(isa.word_bytes.max(1)).zip(0_u64..).map(move |(bytes, index)| {
             let address = address.wrapping_add(index.wrapping_mul(isa.word_bytes as u64));
             let word = isa.word(bytes).unwrap_or(0);
             // Bundles are aligned by address, not by offset in `bytes`.
             let slot = address.checked_div(isa.word_bytes as u64).unwrap_or(0);
             let decoded = if control::is_scheduling(isa, slot, word) {
+                schedule = word;
                 Word::Schedule(word)
             } else {
-                Instruction::decode(isa, word).map_or(Word::Unknown(word), Word::Instruction)
+                let above = control::above(isa, schedule, control::slot(isa, address));
+                Instruction::decode(isa, word | above).map_or(Word::Unknown(word), Word::Instruction)
             };
             (address, decoded)
         })
@@ -170,7 +173,7 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the column of the words in a raw listing of this function alone. cuobjdump uses that of the longest instruction
-    /// of all functions of a file; of chips with scheduling words, it does so for each function.
+    /// of all functions of a file; of Kepler, it does so for each function.
     pub fn word_column(&self) -> usize {
         self.record(&mut Counter(0), |_| 0)
     }
@@ -204,9 +207,9 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
-    /// prints a space before the semicolon of all instructions before it; of chips with scheduling words, it does not.
+    /// prints a space before the semicolon of all instructions before it; of Kepler, it does not.
     fn padding(&self) -> Option<u64> {
-        self.isa.control?;
+        self.isa.control.filter(|_| !self.isa.has_bundles())?;
         let mut start = None;
         let mut end = self.address;
         for (address, word) in self.words() {
@@ -233,7 +236,11 @@ impl<'a> Function<'a> {
                 Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
                     print::instruction(&instruction, address, record);
-                    let is_code = padding.is_some_and(|padding| address < padding);
+                    let is_code = if self.isa.has_bundles() {
+                        !control::is_padding(self.isa, instruction.word)
+                    } else {
+                        padding.is_some_and(|padding| address < padding)
+                    };
                     record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
                 }

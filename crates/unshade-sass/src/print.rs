@@ -154,7 +154,9 @@ pub fn operand<S: TokenSink + ?Sized>(
         Kind::UniformRegister => signed(instruction, operand, sink, |sink| {
             uniform_register(instruction, operand.value, 0, sink);
         }),
-        Kind::Predicate | Kind::UniformPredicate => predicate(instruction, operand, sink),
+        Kind::Predicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
+            predicate(instruction, operand, sink);
+        }
         Kind::OptionalPredicate
         | Kind::OptionalUniformPredicate
         | Kind::InversePredicate
@@ -164,7 +166,7 @@ pub fn operand<S: TokenSink + ?Sized>(
                 predicate(instruction, operand, sink);
             }
         }
-        Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
+        Kind::LeadingPredicate | Kind::LeadingInversePredicate | Kind::LeadingUniformPredicate => {
             if !is_plain_true(instruction, operand) {
                 predicate(instruction, operand, sink);
                 sink.put(TokenKind::Punctuation, ", ");
@@ -265,17 +267,17 @@ pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
     match operand.kind {
         Kind::Float64 => f64::from_bits(bits),
         Kind::Float16
-            if instruction.isa.control.is_some() && bits & 0x7e00 == 0x7c00 && bits & 0x1ff != 0 =>
+            if instruction.isa.schedule.every == 0 && bits & 0x7e00 == 0x7c00 && bits & 0x1ff != 0 =>
         {
             nan(bits >> 15 & 1, false)
         }
         Kind::Float16 => half(bits as u16),
-        _ if instruction.isa.control.is_some() => widened(bits as u32, bits >> 22 & 1 == 1),
+        _ if instruction.isa.schedule.every == 0 => widened(bits as u32, bits >> 22 & 1 == 1),
         _ => widened(bits as u32, true),
     }
 }
 
-/// Widens a single to a double. `f64::from` may make any NaN quiet; nvdisasm 11.2 does so for Kepler.
+/// Widens a single to a double. `f64::from` may make any NaN quiet; nvdisasm does so for chips before Volta.
 fn widened(bits: u32, is_quiet: bool) -> f64 {
     let single = f32::from_bits(bits);
     if single.is_nan() {

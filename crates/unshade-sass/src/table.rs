@@ -46,7 +46,8 @@ pub struct Isa {
     pub operations: &'static [Operation],
     /// The modifiers.
     pub modifiers: &'static [Modifier],
-    /// The fields of scheduling information in each instruction; `None` if it is in words of its own.
+    /// The fields of scheduling information of each instruction; `None` if it has codes instead. With scheduling words,
+    /// they are in the bits above those of the instruction.
     pub control: Option<Control>,
     /// The format of scheduling words.
     pub schedule: Schedule,
@@ -59,7 +60,7 @@ pub struct Isa {
 pub struct Control {
     /// Cycles to wait before the next instruction.
     pub stall: (u8, u8),
-    /// 0 if another warp may be preferred. If it is 0, no register is reused.
+    /// 0 if another warp may be preferred. If it is 0 from Volta on, no register is reused.
     pub r#yield: (u8, u8),
     /// The scoreboard that is released when the results are written; all ones is none.
     pub write: (u8, u8),
@@ -297,6 +298,10 @@ pub enum Kind {
     TrailingPredicate,
     /// A predicate whose number is inverted, omitted together with its comma if it is `PT`.
     InversePredicate,
+    /// A predicate whose number is inverted, omitted together with the comma after it if it is `PT`.
+    LeadingInversePredicate,
+    /// A predicate whose number is inverted, never omitted.
+    FullInversePredicate,
     /// A uniform predicate whose number is inverted, omitted together with its comma if it is `UPT`.
     InverseUniformPredicate,
     /// A uniform register; all ones is `URZ`.
@@ -382,7 +387,13 @@ impl Kind {
 
     /// Returns whether this is a predicate whose number is inverted.
     pub(crate) fn is_inverse(self) -> bool {
-        matches!(self, Self::InversePredicate | Self::InverseUniformPredicate)
+        matches!(
+            self,
+            Self::InversePredicate
+                | Self::LeadingInversePredicate
+                | Self::FullInversePredicate
+                | Self::InverseUniformPredicate
+        )
     }
 
     /// Returns whether this is the predicate before an instruction.
@@ -391,7 +402,7 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 48] = [
+    pub const NAMES: [(&'static str, Self); 50] = [
         ("gpr", Self::Register),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
@@ -410,6 +421,8 @@ impl Kind {
         ("lead_pred", Self::LeadingPredicate),
         ("trail_pred", Self::TrailingPredicate),
         ("inverse_pred", Self::InversePredicate),
+        ("lead_inverse_pred", Self::LeadingInversePredicate),
+        ("full_inverse_pred", Self::FullInversePredicate),
         ("inverse_upred", Self::InverseUniformPredicate),
         ("ugpr", Self::UniformRegister),
         ("upred", Self::UniformPredicate),

@@ -3,9 +3,13 @@
 use unshade_sass::instruction::encode;
 use unshade_sass::{Instruction, assemble, isa};
 
-const TABLES: [(u32, &str); 13] = [
+const TABLES: [(u32, &str); 17] = [
     (30, include_str!("examples/sm_30.txt")),
     (35, include_str!("examples/sm_35.txt")),
+    (50, include_str!("examples/sm_50.txt")),
+    (52, include_str!("examples/sm_52.txt")),
+    (60, include_str!("examples/sm_60.txt")),
+    (61, include_str!("examples/sm_61.txt")),
     (70, include_str!("examples/sm_70.txt")),
     (75, include_str!("examples/sm_75.txt")),
     (80, include_str!("examples/sm_80.txt")),

@@ -70,6 +70,40 @@ fn operands_show_inserted_symbols() {
     assert_eq!(assembled[1..5], words[2..6].iter().map(|word| u128::from(*word)).collect::<Vec<u128>>());
 }
 
+/// On Maxwell, what an instruction keeps and waits for is in the word before its bundle, also if a listing does not show it.
+#[test]
+fn scheduling_words_follow_their_instructions() {
+    let words = [0x001f_fc00_ffe2_07ff, 0x5980_0200_0067_0509, 0x5c98_0780_0037_0000, 0xe300_0000_0007_000f];
+    let (bytes, address) = function(&words, 0);
+    let isa = isa::by_architecture(52).unwrap();
+    let function = Function { name: "f", isa, bytes: &bytes, address, file_offset: 0 };
+    let mut text = String::new();
+    function.annotated(&Context { control: true, ..Context::default() }, &mut text);
+    assert_eq!(
+        text,
+        "        /*0008*/                   FFMA R9, R5.reuse, R6, R4;  // stall 15
+        /*0010*/                   MOV R0, R3;  // stall 15
+        /*0018*/                   EXIT;  // stall 15
+"
+    );
+    let assembled = |text: &str| -> Vec<u128> {
+        assemble::listing(isa, text).unwrap().iter().map(|line| line.word).collect()
+    };
+    assert_eq!(assembled(&text), words.map(u128::from));
+    let mut raw = String::new();
+    function.raw(0, &mut raw);
+    assert_eq!(assembled(&raw), words.map(u128::from));
+    // Without addresses; two instructions at once, and a scoreboard.
+    let changed = text.replace("R5.reuse", "R5").replacen("stall 15", "dual, write SB2", 1);
+    let lines: Vec<&str> = changed.lines().map(|line| &line[16..]).collect();
+    assert_eq!(assembled(&lines.join("\n"))[0], 0x001f_fc00_ffe0_0750);
+    // An instruction can't be in the place of a scheduling word, which keeps what a changed line does not say.
+    let old = |address: u64| words.get(usize::try_from(address / 8).unwrap()).map(|word| u128::from(*word));
+    let patched = assemble::listing_over(isa, "/*0010*/ MOV R0, R4; // stall 1, yield", &old).unwrap();
+    let patched: Vec<(u64, u128)> = patched.iter().map(|line| (line.address, line.word)).collect();
+    assert_eq!(patched, [(0, 0x001f_fc00_fc22_07ff), (0x10, 0x5c98_0780_0047_0000)]);
+}
+
 /// With an offset of zero, a texture instruction is a load: linked code can't mean the texture.
 #[test]
 fn inserted_numbers_choose_the_encoding() {

@@ -208,7 +208,13 @@ fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
     if instruction_set(cubin).is_some_and(|isa| isa.control.is_some()) {
         let flags = cubin.elf().header().flags;
-        let named = [(0x100, "EF_CUDA_TEXMODE_UNIFIED "), (0x400, "EF_CUDA_64BIT_ADDRESS ")];
+        let named = [
+            (0x100, "EF_CUDA_TEXMODE_UNIFIED "),
+            (0x200, "EF_CUDA_TEXMODE_INDEPENDENT "),
+            (0x400, "EF_CUDA_64BIT_ADDRESS "),
+            (0x800, "EF_CUDA_SW_1729687 "),
+            (0x1000, "EF_CUDA_SW_1729687_v2 "),
+        ];
         let named = named.into_iter().filter(|(flag, _)| flags & flag != 0 && !cubin.is_abi_8());
         let names: String = named.map(|(_, name)| name).collect();
         let virtual_arch = cubin.virtual_arch().unwrap_or(arch);

@@ -11,7 +11,7 @@ impl Writer<'_> {
         self.spellings(&choice.bits, choice.modifier, &choice.order)
     }
 
-    fn spellings(&mut self, bits: &Bits, modifier: usize, order: &[Option<usize>]) -> String {
+    pub(super) fn spellings(&mut self, bits: &Bits, modifier: usize, order: &[Option<usize>]) -> String {
         let mut body = String::new();
         for (number, value) in order.iter().enumerate() {
             let Some(value) = value else { continue };
@@ -24,8 +24,11 @@ impl Writer<'_> {
 
     /// Returns the table of an operand's text.
     pub(super) fn display(&mut self, operand: &Operand) -> String {
+        if !self.has_semantics {
+            return self.plain(operand);
+        }
         let body = match operand.kind {
-            Kind::Guard => self.guard(operand),
+            Kind::Guard => self.guard(operand, 'p'),
             Kind::Relative | Kind::Absolute => return self.target(operand),
             Kind::Register
             | Kind::Constant
@@ -47,40 +50,13 @@ impl Writer<'_> {
             Kind::NegatedInteger => self.negated(operand),
             Kind::OptionalInteger => self.optional_integer(operand, ", "),
             Kind::TrailingInteger => self.optional_integer(operand, " "),
-            // No chip with a language of its own has these.
-            Kind::LeadingPredicate
-            | Kind::TrailingPredicate
-            | Kind::InversePredicate
-            | Kind::LeadingRegister
-            | Kind::LeadingUniformRegister
-            | Kind::OptionalMask
-            | Kind::OptionalUniformRegister
-            | Kind::UniformRegisterPlus1
-            | Kind::UniformRegisterPlus2
-            | Kind::UniformAddress
-            | Kind::ScaledAddress
-            | Kind::BaseAddress
-            | Kind::BaseAddressPlus1
-            | Kind::InverseUniformPredicate
-            | Kind::BitSet
-            | Kind::TrailingBitSet
-            | Kind::LeadingUniformPredicate
-            | Kind::OptionalUniformPredicate
-            | Kind::ConstantBindlessSpaced
-            | Kind::UniformRegister
-            | Kind::UniformPredicate
-            | Kind::UniformGuard
-            | Kind::Barrier
-            | Kind::Scoreboard
-            | Kind::ConstantUniform
-            | Kind::ConstantBindless
-            | Kind::Address => String::new(),
+            _ => return self.plain(operand),
         };
         self.table('o', &body)
     }
 
     /// Returns the text and pattern between the signs.
-    fn core(&mut self, operand: &Operand) -> (String, String) {
+    pub(super) fn core(&mut self, operand: &Operand) -> (String, String) {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         match operand.kind {
             Kind::Constant | Kind::ConstantSpaced => {
@@ -110,7 +86,7 @@ impl Writer<'_> {
     }
 
     /// Returns a constructor for every combination of signs. Register patterns come first, immediates last.
-    fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
+    pub(super) fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
         let parts = [Part::Negate, Part::Invert, Part::Absolute];
         let present: Vec<(usize, Bits)> = parts
             .iter()
@@ -122,6 +98,7 @@ impl Writer<'_> {
             .cloned()
             .zip(operand.modifier(Part::Select))
             .map(|(bits, entry)| self.spellings(&bits, entry.modifier, &entry.order));
+        let ends = [self.reused(operand), self.suffix(operand)];
         let behind = texts[0].starts_with('.');
         let mut body = String::new();
         for choice in 0..1_u32 << present.len() {
@@ -163,6 +140,10 @@ impl Writer<'_> {
             };
             pattern.push(fields.to_owned());
             pattern.extend(select.clone());
+            for end in ends.iter().flatten() {
+                let _ = write!(after, "^{end}");
+                pattern.push(end.clone());
+            }
             let _ = writeln!(
                 body,
                 "@: {before}{}{after} is {}{actions} {{ export 0:1; }}",
@@ -173,18 +154,36 @@ impl Writer<'_> {
         body
     }
 
-    fn guard(&mut self, operand: &Operand) -> String {
+    /// Returns the table of `.reuse`, which is printed if the bit of the yield is set, too.
+    fn reused(&mut self, operand: &Operand) -> Option<String> {
+        let bits = operand.part(Part::Reuse)?.clone();
+        let (on, enabled) = (self.equals(&bits, 1), self.reuse_enabled.clone()?);
+        let (any, _) = self.number(&Bits { signed: false, ..bits });
+        let any = any.trim_end_matches(" + 0").to_owned();
+        let body =
+            format!("@: is {any} {{ export 0:1; }}\n@: \".reuse\" is {on} & {enabled} {{ export 0:1; }}\n");
+        Some(self.table('m', &body))
+    }
+
+    fn suffix(&mut self, operand: &Operand) -> Option<String> {
+        let bits = operand.part(Part::Suffix)?.clone();
+        let entry = operand.modifier(Part::Suffix)?;
+        Some(self.spellings(&bits, entry.modifier, &entry.order))
+    }
+
+    pub(super) fn guard(&mut self, operand: &Operand, set: char) -> String {
         let (Some(value), Some(not)) = (operand.part(Part::Value).cloned(), operand.part(Part::Not).cloned())
         else {
             return String::new();
         };
-        let field = self.register_field(&value, 'p', 0);
+        let field = self.register_field(&value, set, 0);
         let all = crate::model::ones(value.width());
         let (plain, inverted) = (self.equals(&not, 0), self.equals(&not, 1));
         let none = self.equals(&value, all);
+        let always = if set == 'q' { "UPT" } else { "PT" };
         format!(
             "@: is {none} & {plain} {{ export 0:1; }}\n@: \"@\"^{field}^\"_\" is {field} & {plain} {{ if (!{field}) goto inst_next; export 0:1; }}\n@: \
-             \"@!\"^{field}^\"_\" is {field} & {inverted} {{ if ({field}) goto inst_next; export 0:1; }}\n@: \"@!PT_\" is {none} & \
+             \"@!\"^{field}^\"_\" is {field} & {inverted} {{ if ({field}) goto inst_next; export 0:1; }}\n@: \"@!{always}_\" is {none} & \
              {inverted} {{ goto inst_next; export 0:1; }}\n"
         )
     }
@@ -222,7 +221,7 @@ impl Writer<'_> {
         format!("@: is {zero} {{ export 0:1; }}\n@: \", \"^{field} is {field} {{ export 0:1; }}\n")
     }
 
-    fn optional_integer(&mut self, operand: &Operand, before: &str) -> String {
+    pub(super) fn optional_integer(&mut self, operand: &Operand, before: &str) -> String {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         let (number, fields) = self.number(&value);
         let zero = self.equals(&value, 0);
@@ -232,7 +231,7 @@ impl Writer<'_> {
         )
     }
 
-    fn negated(&mut self, operand: &Operand) -> String {
+    pub(super) fn negated(&mut self, operand: &Operand) -> String {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         let (number, fields) = self.number(&value);
         let fields = fields.join(" & ");
@@ -248,7 +247,7 @@ impl Writer<'_> {
         }
     }
 
-    fn constant_indexed(&mut self, operand: &Operand) -> String {
+    pub(super) fn constant_indexed(&mut self, operand: &Operand) -> String {
         let part = |part| operand.part(part).cloned().unwrap_or_default();
         let (base, offset) = (part(Part::Base), part(Part::Offset));
         let (bank, mut fields) = self.number(&part(Part::Bank));

@@ -8,10 +8,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `attempt` | the match of a text with one encoding |
+//! | `bundle` | scheduling words with fields of the instructions after them |
 //! | `operand` | operands |
 //! | `float` | floating-point numbers |
 
 mod attempt;
+mod bundle;
 mod float;
 mod operand;
 
@@ -25,6 +27,7 @@ use crate::control;
 use crate::instruction::slice;
 use crate::table::{Encoding, Isa, Piece};
 use attempt::{Attempt, Bits};
+use bundle::Bundles;
 
 /// Why a text can't be assembled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +113,8 @@ pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> R
 /// A line may start with its address in a comment, `/*0008*/`, and end with its word, `/* 0x… */`, of which the upper half
 /// may be on a line of its own. That word is used if it has exactly this text; otherwise it supplies the bits without a
 /// meaning and the scheduling information, unless a comment `// stall 4, …` has that. Lines without an instruction are
-/// skipped, except for `.word` and for comments that hold a word alone, which are scheduling words.
+/// skipped, except for `.word` and for comments that hold a word alone, which are scheduling words. If a scheduling word has
+/// fields of the instructions after it, it is made of theirs.
 ///
 /// # Errors
 ///
@@ -131,6 +135,7 @@ pub fn listing_over(
     old: &dyn Fn(u64) -> Option<u128>,
 ) -> Result<Vec<Assembled>, Vec<AssembleError>> {
     let mut words = Vec::new();
+    let mut bundles = Bundles::new(isa, old);
     let mut errors = Vec::new();
     let mut next = 0_u64;
     let step = isa.word_bytes as u64;
@@ -145,9 +150,9 @@ pub fn listing_over(
                 lines.next();
             }
         }
-        let address = parts.address.unwrap_or(next);
-        match line_word(isa, &parts, address, old) {
-            Ok(Some(word)) => words.push(Assembled { line: number, address, word }),
+        let address = parts.address.unwrap_or_else(|| bundles.place(next, &parts));
+        match line_word(isa, &parts, address, &bundles) {
+            Ok(Some(word)) => bundles.push(Assembled { line: number, address, word }, &parts, &mut words),
             Ok(None) => continue,
             Err(mut error) => {
                 error.line = number;
@@ -157,7 +162,7 @@ pub fn listing_over(
         }
         next = address.wrapping_add(step);
     }
-    if errors.is_empty() { Ok(words) } else { Err(errors) }
+    if errors.is_empty() { Ok(bundles.complete(words)) } else { Err(errors) }
 }
 
 /// Returns the word of a line; `None` if it has none.
@@ -165,7 +170,7 @@ fn line_word(
     isa: &'static Isa,
     parts: &LineParts<'_>,
     address: u64,
-    old: &dyn Fn(u64) -> Option<u128>,
+    bundles: &Bundles<'_>,
 ) -> Result<Option<u128>, AssembleError> {
     let text = parts.instruction.trim();
     if let Some(word) = text.strip_prefix(".word") {
@@ -180,10 +185,10 @@ fn line_word(
         return Ok(None);
     }
     let control = control::read(isa, parts.notes);
-    let word = parts.word.or_else(|| old(address));
+    let word = bundles.before(address, parts.word);
     let kept = match (word, control) {
         (Some(word), Some(control)) => word & !control::mask(isa) | control,
-        (word, control) => word.or(control).unwrap_or_else(|| control::neutral(isa)),
+        (word, control) => word.or(control).unwrap_or_else(|| bundles.scheduling(address)),
     };
     if word.is_some_and(|word| has_text(isa, word, text, address)) {
         return Ok(Some(kept));

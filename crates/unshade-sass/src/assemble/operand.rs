@@ -56,7 +56,7 @@ impl Attempt<'_> {
             Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
-            Kind::LeadingPredicate | Kind::LeadingUniformPredicate => {
+            Kind::LeadingPredicate | Kind::LeadingInversePredicate | Kind::LeadingUniformPredicate => {
                 let read = self.predicate(operand, self.skip(at), bits);
                 let read = read.and_then(|(end, bits)| Some((self.literal(", ", end)?, bits)));
                 return self.present_or_absent(operand, read, at, bits, follow);
@@ -80,7 +80,9 @@ impl Attempt<'_> {
                 });
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
-            Kind::Predicate | Kind::UniformPredicate => self.predicate(operand, self.skip(at), bits)?,
+            Kind::Predicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
+                self.predicate(operand, self.skip(at), bits)?
+            }
             Kind::Barrier => self.numbered("B", operand.value, self.skip(at), bits)?,
             Kind::Scoreboard => self.numbered("SB", operand.value, self.skip(at), bits)?,
             Kind::ConstantIndexed | Kind::ConstantBranch => {

@@ -5,10 +5,18 @@ use once_cell::race::OnceBox;
 use crate::isa::Table;
 
 /// The tables of all instruction sets, oldest first.
-pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 13 } else { 1 }] = [
+pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 17 } else { 1 }] = [
     #[cfg(feature = "all-chips")]
     Table { architectures: &[30], bytes: include_bytes!("sm_30.bin"), isa: OnceBox::new() },
     Table { architectures: &[32, 35, 37], bytes: include_bytes!("sm_35.bin"), isa: OnceBox::new() },
+    #[cfg(feature = "all-chips")]
+    Table { architectures: &[50], bytes: include_bytes!("sm_50.bin"), isa: OnceBox::new() },
+    #[cfg(feature = "all-chips")]
+    Table { architectures: &[52, 53], bytes: include_bytes!("sm_52.bin"), isa: OnceBox::new() },
+    #[cfg(feature = "all-chips")]
+    Table { architectures: &[60], bytes: include_bytes!("sm_60.bin"), isa: OnceBox::new() },
+    #[cfg(feature = "all-chips")]
+    Table { architectures: &[61, 62], bytes: include_bytes!("sm_61.bin"), isa: OnceBox::new() },
     #[cfg(feature = "all-chips")]
     Table { architectures: &[70, 72], bytes: include_bytes!("sm_70.bin"), isa: OnceBox::new() },
     #[cfg(feature = "all-chips")]

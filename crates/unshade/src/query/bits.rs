@@ -57,11 +57,11 @@ fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
         Word::Unknown(_) => answer.text = "no instruction has this word".to_owned(),
         Word::Schedule(word) => {
             answer.text = "control codes for the words that follow".to_owned();
-            for (number, code) in (1..).zip(control::codes(function.isa, word)) {
+            for (number, (code, meaning)) in (1..).zip(control::parts(function.isa, word)) {
                 answer.fields.push(BitField {
                     name: format!("word {number}"),
-                    value: format!("{:#04x}", code.0),
-                    meaning: code.describe(),
+                    value: format!("{code:#04x}"),
+                    meaning,
                     ..BitField::default()
                 });
             }

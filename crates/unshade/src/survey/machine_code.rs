@@ -22,10 +22,8 @@ pub(super) fn outline(functions: &[FunctionCode<'_>], sink: &mut dyn OutlineSink
                 Word::Instruction(instruction) => emit(&instruction, range, sink),
                 Word::Schedule(bits) => {
                     sink.open(Field::group("scheduling word 0".to_owned(), range.clone()));
-                    for code in control::codes(words.isa, bits) {
-                        let text = code.describe();
-                        let field =
-                            Field::new("control", Value::Hex(code.0.into()), range.start..range.start);
+                    for (code, text) in control::parts(words.isa, bits) {
+                        let field = Field::new("control", Value::Hex(code), range.start..range.start);
                         sink.leaf(field.meaning(text));
                     }
                     sink.close();

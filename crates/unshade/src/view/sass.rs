@@ -193,11 +193,12 @@ impl SassFunctionView {
             match word {
                 Word::Schedule(bits) => {
                     codes = control::codes(words.isa, bits).collect();
-                    view.schedule = codes.iter().map(|code| code.describe()).collect();
+                    view.schedule = control::parts(words.isa, bits).map(|part| part.1).collect();
                     codes.reverse();
                 }
-                Word::Instruction(_) => {
-                    view.control = codes.pop().map(Code::describe);
+                Word::Instruction(instruction) => {
+                    let code = codes.pop().map(Code::describe);
+                    view.control = code.or_else(|| control::describe(words.isa, instruction.word));
                     view.life = rows_left.next().map(LifeView::new);
                 }
                 Word::Unknown(_) => drop(codes.pop()),
@@ -315,9 +316,12 @@ impl OperandView {
                 view.kind = "predicate";
                 view.register = register(operand.value);
             }
-            Kind::InversePredicate | Kind::InverseUniformPredicate => {
-                view.kind =
-                    if operand.kind == Kind::InversePredicate { "predicate" } else { "uniform predicate" };
+            Kind::InversePredicate
+            | Kind::LeadingInversePredicate
+            | Kind::FullInversePredicate
+            | Kind::InverseUniformPredicate => {
+                let is_uniform = operand.kind == Kind::InverseUniformPredicate;
+                view.kind = if is_uniform { "uniform predicate" } else { "predicate" };
                 let number = number(operand.value).and_then(|number| u64::try_from(number ^ 7).ok());
                 view.register = number.filter(|number| *number < 7);
             }

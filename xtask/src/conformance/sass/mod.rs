@@ -79,16 +79,18 @@ fn sm_35_oracle(corpus: &Path, sample: usize) -> Result<u64> {
 }
 
 /// Returns all distinct words in the lists of a generation; none if there is no list.
-pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u64>>> {
-    let Some(folder) = corpus().map(|folder| folder.join("words")).filter(|folder| folder.is_dir()) else {
-        return Ok(None);
-    };
+pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u128>>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with(generation) && name.ends_with(".tsv.gz") {
-            found.extend(words::rows(&path)?.into_iter().filter_map(|row| u64::try_from(row.word).ok()));
+    for folder in ["words", "words-modern"] {
+        let Some(folder) = corpus().map(|corpus| corpus.join(folder)).filter(|folder| folder.is_dir()) else {
+            continue;
+        };
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with(generation) && name.ends_with(".tsv.gz") {
+                found.extend(words::rows(&path)?.into_iter().map(|row| row.word));
+            }
         }
     }
     Ok((!found.is_empty()).then_some(found))

@@ -75,7 +75,7 @@ impl Oracle {
 /// Returns nvdisasm's text with our names of the registers that do not exist. A compare-and-swap reads one or two registers
 /// after another: we print `RZ` for the registers after `RZ`, and `R256` for the second after `R254`. nvdisasm prints
 /// `???255` for both, in a column that depends on the other lines.
-fn with_our_registers(text: &str) -> String {
+pub(super) fn with_our_registers(text: &str) -> String {
     const UNKNOWN: &str = "???255";
     let Some((start, rest)) = text.split_once(UNKNOWN) else { return text.to_owned() };
     let is_second = start.contains(".64") && start.trim_end().ends_with(" R254,");

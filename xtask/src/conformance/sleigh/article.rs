@@ -77,7 +77,7 @@ pub(super) fn compare(reader: &Reader<'_>) -> Result<usize> {
     let mut faults = 0;
     for kernel in KERNELS {
         let mut expected = read(kernel)?;
-        let words: Vec<u64> = expected.instructions.iter().map(|instruction| instruction.0).collect();
+        let words: Vec<u128> = expected.instructions.iter().map(|instruction| instruction.0.into()).collect();
         let committed = write(&expected);
         for (instruction, found) in expected.instructions.iter_mut().zip(reader.read(&words, true)?) {
             instruction.1 = found.with_numbered_temporaries();

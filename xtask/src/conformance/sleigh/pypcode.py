@@ -1,13 +1,14 @@
-# What pypcode reads of words: `sleigh.py LDEFS LANGUAGE WORDS`.
+# What pypcode reads of words: `sleigh.py BYTES LDEFS LANGUAGE WORDS`.
 #
-# WORDS is a file of 64-bit words, at addresses from 0. For each a line `= MNEMONIC|OPERANDS` is printed, or `!` if
-# it is no instruction; with `-p` before LDEFS, then a line per operation of p-code: its name, its output, its inputs, each
+# WORDS is a file of words of BYTES bytes, at addresses from 0. For each a line `= MNEMONIC|OPERANDS` is printed, or `!` if
+# it is no instruction; with `-p` after BYTES, then a line per operation of p-code: its name, its output, its inputs, each
 # space:offset:bytes, and `-` for no output.
 import sys
 
 import pypcode
 
-p_code = sys.argv[1] == "-p"
+size = int(sys.argv[1])
+p_code = sys.argv[2] == "-p"
 ldefs, language, path = sys.argv[-3:]
 arch = pypcode.Arch("NVIDIA", ldefs)
 context = pypcode.Context(next(entry for entry in arch.languages if entry.id == language))
@@ -23,8 +24,8 @@ def varnode(node, to_space=False):
 
 
 out = []
-for at in range(0, len(words), 8):
-    word = words[at : at + 8]
+for at in range(0, len(words), size):
+    word = words[at : at + size]
     try:
         read = context.disassemble(word, at).instructions[0]
         out.append("= %s|%s" % (read.mnem, read.body))

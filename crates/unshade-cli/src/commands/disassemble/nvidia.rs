@@ -11,8 +11,8 @@ use unshade::core::{Diagnostics, TokenSink};
 use unshade::nv::Cubin;
 use unshade::nv::function::Function;
 use unshade::nv_units::{Nvidia, Unit, each_known_cubin, each_unit, report_unknown_chips};
-use unshade::sass::isa;
 use unshade::sass::listing::{self, Context};
+use unshade::sass::{control, isa};
 use unshade::sass_code::Code;
 use unshade::sass_listing::{self, SassOptions, entry_heading};
 use unshade::select::Selection;
@@ -24,8 +24,9 @@ pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
         let known: Vec<String> = isa::architectures().map(|chip| chip.to_string()).collect();
         bail!("sm_{sm}: the encoding of this chip is not known; known are {}", known.join(", "));
     };
+    let words = control::in_bundles(isa, &args.words);
     let bytes: Vec<u8> =
-        args.words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(isa.word_bytes)).collect();
+        words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(isa.word_bytes)).collect();
     let function = listing::Function { name: "words", isa, bytes: &bytes, address: 0, file_offset: 0 };
     let print = |sink: &mut dyn TokenSink| {
         if args.raw {
