@@ -8,10 +8,28 @@
 import init, { Workspace } from './unshade_web.js';
 
 /** @type {Promise<any>} */
-const ready = init().then(() => new Workspace());
+const ready = init().then(() => new Workspace(tables));
 const reader = new FileReaderSync();
 /** @type {Set<number>} */
 const cancelled = new Set();
+
+/**
+ * Reads the instruction sets of a family of chips, when the first file needs them. The module waits for them.
+ *
+ * @param {string} name
+ * @returns {Uint8Array | undefined}
+ */
+function tables(name) {
+  const request = new XMLHttpRequest();
+  request.open('GET', new URL(`${name}.bin`, import.meta.url), false);
+  request.responseType = 'arraybuffer';
+  try {
+    request.send();
+  } catch {
+    return undefined;
+  }
+  return request.status === 200 ? new Uint8Array(request.response) : undefined;
+}
 
 /** @param {any} message */
 async function answer(message) {

@@ -1,26 +1,33 @@
-//! Packs the tables of a generation into the binary format that `unshade-sass` reads.
+//! Packs the tables of the generations of a family into the binary format that `unshade-sass` reads.
 //!
-//! Numbers are LEB128, except for masks and values of whole instruction words, which are 16 bytes, little-endian. Strings
-//! are numbers of the string table. Everything is an index into a list, and each distinct entry is stored once:
+//! Generations of a family have words of the same size among the same scheduling words: Kepler is one, Volta and later chips
+//! are one. They share nearly all strings and rows, so each distinct string, field or row is stored once, and a generation
+//! is a list of rows.
+//!
+//! Numbers are LEB128. Masks and values of instruction words are the number whose bit N is set if byte N is not zero, then
+//! these bytes. A string is 0 if it is the next of the string table, and its number + 1 if it was used before; likewise the start of
+//! a range is 0 if it is the end of the ranges before it. Everything is an index into a list:
 //!
 //! ```text
 //! "USIA", version
 //! strings                  count, then size and bytes of each
-//! name, title              strings
-//! architectures            count, numbers
-//! size of words            in bytes
-//! index, control           bit ranges: lowest bit and count
-//! schedule                 every, mask, value, first code, bits of a code
-//! has semantics            1 if the semantics of all operations are known
 //! modifiers                name, meaning, values: name and spelling
 //! operations               name, mnemonic, meaning, flow, program + 1, operands, modifiers
 //! texts                    strings that the following refer to
 //! orders                   value + 1, 0 for invalid
 //! fields                   ranges, flags, shift, slot, modifier + 1, order
-//! operands                 name of the kind, slot, mask of parts, field of each part
+//! operands                 text with the name of the kind, slot, mask of parts, field of each part
 //! pieces                   tag, index
 //! lists                    indices of fields and operands
-//! encodings                mask, value, ignored bits, flags, bits of which one is set, operation, form, alternative, latency, ranges of pieces, fields, operands
+//! rows                     mask, value, ignored bits, flags, bits of which one is set, operation, form, alternative, latency, ranges of pieces, fields, operands
+//! generations              count, and of each:
+//!   name, title            strings
+//!   architectures          count, numbers
+//!   size of words          in bytes
+//!   index, control         bit ranges: lowest bit and count
+//!   schedule               every, mask, value, first code, bits of a code
+//!   has semantics          1 if the semantics of all operations are known
+//!   rows                   count, then the difference of each to the one after the last: zigzag
 //! ```
 
 use std::collections::HashMap;
@@ -29,7 +36,7 @@ use crate::model::{Access, Bits, Encoding, Flow, Generation, Isa, Operand, Part,
 use crate::rust_tables::mnemonic;
 
 /// The version of the format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The parts of an operand, in the order of their bits.
 const PARTS: [Part; 13] = [
@@ -48,47 +55,67 @@ const PARTS: [Part; 13] = [
     Part::Descriptor,
 ];
 
-/// Packs a generation with the operations and modifiers that it uses.
-pub fn pack(isa: &Isa, generation: &Generation) -> Vec<u8> {
-    let mut tables = Tables::new(isa);
-    let mut encodings = Bytes::default();
-    encodings.number(generation.encodings.len());
-    for encoding in &generation.encodings {
-        tables.encoding(encoding, &mut encodings);
+/// The tables of generations that share rows.
+pub struct Family<'a> {
+    /// The generations, oldest first.
+    pub generations: Vec<&'a Generation>,
+}
+
+impl<'a> Family<'a> {
+    /// Returns the families, oldest first.
+    pub fn all(isa: &'a Isa) -> Vec<Self> {
+        let mut generations: Vec<&Generation> = isa.generations.iter().collect();
+        generations.sort_by_key(|generation| generation.architectures.first());
+        let kind = |generation: &Generation| (generation.word_bits, generation.schedule.every);
+        let mut all: Vec<Self> = Vec::new();
+        for generation in generations {
+            let is_same = |family: &&mut Self| family.generations.iter().any(|other| kind(other) == kind(generation));
+            match all.iter_mut().find(is_same) {
+                Some(family) => family.generations.push(generation),
+                None => all.push(Self { generations: vec![generation] }),
+            }
+        }
+        all
     }
-    let mut head = Bytes::default();
-    for text in [&generation.name, &generation.title] {
-        head.number(tables.strings.add(text));
+
+    /// Returns the name of the file, without an extension: that of the oldest generation.
+    pub fn name(&self) -> &'a str {
+        self.generations.first().map_or("", |generation| &generation.name)
     }
-    head.numbers(&generation.architectures);
-    head.number(generation.word_bits as usize / 8);
-    head.ranges(&generation.index);
-    let control: Vec<(u32, u32)> = generation.control.iter().map(|field| (field.low, field.count)).collect();
-    head.ranges(&control);
-    let schedule = &generation.schedule;
-    head.number(schedule.every as usize);
-    head.word(schedule.mask);
-    head.word(schedule.value);
-    head.number(schedule.first_code as usize);
-    head.number(schedule.code_bits as usize);
-    head.number(usize::from(generation.has_semantics));
-    tables.modifiers_and_operations(&mut head);
-    head.numbers(&tables.texts.iter().map(|text| tables.strings.index[text]).collect::<Vec<_>>());
-    head.numbers(&tables.orders);
-    for entries in [&tables.fields, &tables.operands] {
-        head.number(entries.entries.len());
-        entries.entries.iter().for_each(|entry| head.0.extend(entry));
+
+    /// Returns whether every program has the tables. The page has room for those of the chips that it can decompile, and loads
+    /// others when they are needed.
+    pub fn is_always_included(&self) -> bool {
+        self.generations.iter().all(|generation| generation.has_semantics)
     }
-    for sequence in [&tables.pieces, &tables.lists] {
-        head.number(sequence.entries.len());
-        sequence.entries.iter().for_each(|entry| head.0.extend(entry));
+
+    /// Packs the generations with the operations and modifiers that they use.
+    pub fn pack(&self, isa: &Isa) -> Vec<u8> {
+        let mut tables = Tables::new(isa);
+        let rows: Vec<Vec<usize>> =
+            self.generations.iter().map(|generation| tables.row_numbers(generation)).collect();
+        let mut lists = Bytes::default();
+        tables.modifiers_and_operations(&mut lists);
+        lists.numbers(&tables.texts.iter().map(|text| tables.strings.reference(text)).collect::<Vec<_>>());
+        lists.numbers(&tables.orders);
+        for entries in [&tables.fields.entries, &tables.operands.entries, &tables.pieces.entries, &tables.lists.entries]
+        {
+            lists.number(entries.len());
+            entries.iter().for_each(|entry| lists.0.extend(entry));
+        }
+        tables.rows(&mut lists);
+        let mut generations = Bytes::default();
+        generations.number(self.generations.len());
+        for (generation, rows) in self.generations.iter().zip(rows) {
+            tables.generation(generation, &rows, &mut generations);
+        }
+        let mut out = Bytes(b"USIA".to_vec());
+        out.0.push(VERSION);
+        tables.strings.write(&mut out);
+        out.0.extend(lists.0);
+        out.0.extend(generations.0);
+        out.0
     }
-    let mut out = Bytes(b"USIA".to_vec());
-    out.0.push(VERSION);
-    tables.strings.write(&mut out);
-    out.0.extend(head.0);
-    out.0.extend(encodings.0);
-    out.0
 }
 
 /// The bytes of the format.
@@ -105,7 +132,10 @@ impl Bytes {
     }
 
     fn word(&mut self, word: u128) {
-        self.0.extend(word.to_le_bytes());
+        let bytes = word.to_le_bytes();
+        let is_set = |place: &usize| bytes[*place] != 0;
+        self.number((0..bytes.len()).filter(is_set).map(|place| 1 << place).sum());
+        self.0.extend(bytes.iter().filter(|byte| **byte != 0));
     }
 
     /// Writes a count and numbers.
@@ -124,7 +154,7 @@ impl Bytes {
     }
 }
 
-/// A list of distinct strings.
+/// Distinct strings, in the order in which they are written.
 #[derive(Default)]
 struct Strings {
     all: Vec<String>,
@@ -132,12 +162,14 @@ struct Strings {
 }
 
 impl Strings {
-    fn add(&mut self, text: &str) -> usize {
-        let all = &mut self.all;
-        *self.index.entry(text.to_owned()).or_insert_with(|| {
-            all.push(text.to_owned());
-            all.len() - 1
-        })
+    /// Returns what a string is written as: 0 if it is new.
+    fn reference(&mut self, text: &str) -> usize {
+        if let Some(number) = self.index.get(text) {
+            return number + 1;
+        }
+        self.index.insert(text.to_owned(), self.all.len());
+        self.all.push(text.to_owned());
+        0
     }
 
     fn write(&self, out: &mut Bytes) {
@@ -174,17 +206,25 @@ struct SharedSequences {
 }
 
 impl SharedSequences {
-    /// Writes the start and length of a sequence to `out`, and adds the sequence if necessary.
-    fn add(&mut self, sequence: Vec<Vec<u8>>, out: &mut Bytes) {
+    /// Returns the start and length of a sequence, and adds it if necessary.
+    fn add(&mut self, sequence: Vec<Vec<u8>>) -> (usize, usize) {
         let length = sequence.len();
         let entries = &mut self.entries;
         let start = *self.index.entry(sequence).or_insert_with_key(|sequence| {
             entries.extend(sequence.iter().cloned());
             entries.len() - sequence.len()
         });
-        out.number(start);
-        out.number(length);
+        (start, length)
     }
+}
+
+/// A row: the bytes up to its ranges, and the start and length of each range.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Row {
+    head: Vec<u8>,
+    pieces: (usize, usize),
+    fields: (usize, usize),
+    operands: (usize, usize),
 }
 
 struct Tables<'a> {
@@ -200,6 +240,8 @@ struct Tables<'a> {
     lists: SharedSequences,
     fields: DistinctEntries,
     operands: DistinctEntries,
+    rows: Vec<Row>,
+    row_index: HashMap<Row, usize>,
     orders: Vec<u16>,
     order_index: HashMap<Vec<u16>, usize>,
 }
@@ -234,6 +276,8 @@ impl<'a> Tables<'a> {
             lists: SharedSequences::default(),
             fields: DistinctEntries::default(),
             operands: DistinctEntries::default(),
+            rows: Vec::new(),
+            row_index: HashMap::new(),
             orders: Vec::new(),
             order_index: HashMap::new(),
         };
@@ -243,8 +287,63 @@ impl<'a> Tables<'a> {
         tables
     }
 
+    /// Adds the rows of a generation if necessary, and returns their numbers.
+    fn row_numbers(&mut self, generation: &Generation) -> Vec<usize> {
+        let mut number = |encoding: &Encoding| {
+            let row = self.row(encoding);
+            let rows = &mut self.rows;
+            *self.row_index.entry(row).or_insert_with_key(|row| {
+                rows.push(row.clone());
+                rows.len() - 1
+            })
+        };
+        generation.encodings.iter().map(&mut number).collect()
+    }
+
+    /// Writes all rows.
+    fn rows(&self, out: &mut Bytes) {
+        out.number(self.rows.len());
+        // The ends of the pieces and of the lists in the rows so far.
+        let mut ends = [0; 2];
+        for row in &self.rows {
+            out.0.extend(&row.head);
+            for ((start, count), list) in [(row.pieces, 0), (row.fields, 1), (row.operands, 1)] {
+                let end = &mut ends[list];
+                out.number(if start == *end { 0 } else { start + 1 });
+                out.number(count);
+                *end = usize::max(*end, start + count);
+            }
+        }
+    }
+
+    /// Writes a generation with these rows.
+    fn generation(&mut self, generation: &Generation, rows: &[usize], out: &mut Bytes) {
+        for text in [&generation.name, &generation.title] {
+            out.number(self.strings.reference(text));
+        }
+        out.numbers(&generation.architectures);
+        out.number(generation.word_bits as usize / 8);
+        out.ranges(&generation.index);
+        let control: Vec<(u32, u32)> =
+            generation.control.iter().map(|field| (field.low, field.count)).collect();
+        out.ranges(&control);
+        let schedule = &generation.schedule;
+        out.number(schedule.every as usize);
+        out.word(schedule.mask);
+        out.word(schedule.value);
+        out.number(schedule.first_code as usize);
+        out.number(schedule.code_bits as usize);
+        out.number(usize::from(generation.has_semantics));
+        out.number(rows.len());
+        let mut expected = 0;
+        for &row in rows {
+            let difference = row as isize - expected as isize;
+            out.number((difference << 1 ^ difference >> (isize::BITS - 1)) as usize);
+            expected = row + 1;
+        }
+    }
+
     fn text(&mut self, text: &str) -> usize {
-        self.strings.add(text);
         let texts = &mut self.texts;
         *self.text_index.entry(text.to_owned()).or_insert_with(|| {
             texts.push(text.to_owned());
@@ -262,19 +361,19 @@ impl<'a> Tables<'a> {
         }
         out.number(self.modifiers.items.len());
         for modifier in self.modifiers.items.iter().map(|modifier| &isa.modifiers[*modifier]) {
-            out.number(self.strings.add(&modifier.name));
-            out.number(self.strings.add(&modifier.meaning));
+            out.number(self.strings.reference(&modifier.name));
+            out.number(self.strings.reference(&modifier.meaning));
             out.number(modifier.values.len());
             for value in &modifier.values {
-                out.number(self.strings.add(&value.name));
-                out.number(self.strings.add(&value.spelling));
+                out.number(self.strings.reference(&value.name));
+                out.number(self.strings.reference(&value.spelling));
             }
         }
         out.number(self.operations.items.len());
         for number in self.operations.items.clone() {
             let operation = &isa.operations[number];
             for text in [operation.name.as_str(), mnemonic(operation), operation.meaning.as_str()] {
-                out.number(self.strings.add(text));
+                out.number(self.strings.reference(text));
             }
             let flow = Flow::NAMES.iter().position(|entry| entry.1 == operation.flow);
             out.number(flow.unwrap_or(0));
@@ -284,17 +383,17 @@ impl<'a> Tables<'a> {
             out.number(if has_program(&operation) { before + 1 } else { 0 });
             out.number(operation.operands.len());
             for role in &operation.operands {
-                out.number(self.strings.add(&role.name));
+                out.number(self.strings.reference(&role.name));
                 out.number(match role.access {
                     Access::In => 0,
                     Access::Out => 1,
                     Access::InOut => 2,
                 });
-                out.number(self.strings.add(&role.ty));
+                out.number(self.strings.reference(&role.ty));
             }
             out.number(operation.modifiers.len());
             for (slot, modifier) in &operation.modifiers {
-                out.number(self.strings.add(slot));
+                out.number(self.strings.reference(slot));
                 out.number(self.modifiers.number(*modifier));
             }
         }
@@ -309,8 +408,9 @@ impl<'a> Tables<'a> {
         })
     }
 
-    fn encoding(&mut self, encoding: &Encoding, out: &mut Bytes) {
+    fn row(&mut self, encoding: &Encoding) -> Row {
         let isa = self.isa;
+        let mut out = Bytes::default();
         let operation = &isa.operations[encoding.operation];
         let form = &operation.forms[encoding.form];
         let mut fields = Vec::new();
@@ -362,15 +462,17 @@ impl<'a> Tables<'a> {
         for text in [&form.name, &encoding.alternative, &encoding.latency] {
             out.number(self.text(text));
         }
-        self.pieces.add(pieces, out);
-        for list in [fields, operands] {
-            let entries = list.into_iter().map(|index| {
+        let pieces = self.pieces.add(pieces);
+        let mut list = |indices: Vec<usize>| {
+            let entries = indices.into_iter().map(|index| {
                 let mut bytes = Bytes::default();
                 bytes.number(index);
                 bytes.0
             });
-            self.lists.add(entries.collect(), out);
-        }
+            self.lists.add(entries.collect())
+        };
+        let (fields, operands) = (list(fields), list(operands));
+        Row { head: out.0, pieces, fields, operands }
     }
 
     fn field(&mut self, slot: &str, bits: &Bits, modifier: Option<(usize, usize)>) -> usize {
@@ -391,7 +493,7 @@ impl<'a> Tables<'a> {
 
     fn operand(&mut self, operand: &Operand, fields: &mut Vec<usize>) -> Bytes {
         let mut entry = Bytes::default();
-        entry.number(self.strings.add(operand.kind.name()));
+        entry.number(self.text(operand.kind.name()));
         entry.number(self.text(&operand.slot));
         let (mut mask, mut parts) = (0, Vec::new());
         for (place, part) in PARTS.into_iter().enumerate() {

@@ -163,8 +163,8 @@ fn flow_text(flow: Flow) -> &'static str {
         Flow::Indirect => "continues at a computed target",
         Flow::Call => "calls the target",
         Flow::Return => "returns to the instruction after the call",
-        Flow::Push => "pushes the target onto the reconvergence stack",
-        Flow::Pop => "pops a target from the reconvergence stack and continues there",
+        Flow::Push => "keeps the target as an address where threads reconverge",
+        Flow::Pop => "continues at an address where threads reconverge, which was kept before",
         Flow::Exit => "exits the thread",
         Flow::Trap => "stops the thread",
     }

@@ -157,6 +157,7 @@ const FORMATS = /** @type {[string, string, RegExp][]} */ ([
   ['DXIL', 'dxcontainer/pixel_1_6.dxbc', /ps_6_0|DXIL/],
   ['DXBC', 'dxcontainer/fxc_ps_5_1.dxbc', /ps_5_1/],
   ['cubin', 'nvidia/add_sm_35.cubin', /MOV|EXIT|S2R/],
+  ['cubin of a chip whose tables are loaded', 'nvidia/volta/shared_sm_75.cubin', /LDS|ULDC|S2R/],
 ]);
 for (const [format, name, words] of FORMATS) {
   test(`${format}: facts, listing, bytes, structure`, async () => {

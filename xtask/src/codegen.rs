@@ -47,7 +47,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
         }
     }
-    let left: Vec<PathBuf> = left_over(&root.join(PAGES), &files);
+    let mut left = left_over(&root.join(PAGES), "md", &files);
+    left.extend(left_over(&root.join(GENERATED), "bin", &files));
     if args.check {
         for path in stale.iter().copied().chain(&left) {
             eprintln!("out of date: {}", path.strip_prefix(&root).unwrap_or(path).display());
@@ -84,9 +85,10 @@ fn generated_files(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
     files.extend(package_files::made(root)?);
-    let packed = isa.generations.iter().map(|generation| {
-        let path = root.join(GENERATED).join(format!("{}.bin", generation.name));
-        (path, isa_gen::packed::pack(&isa, generation))
+    let families = isa_gen::packed::Family::all(&isa);
+    let packed = families.iter().map(|family| {
+        let path = root.join(GENERATED).join(format!("{}.bin", family.name()));
+        (path, family.pack(&isa))
     });
     Ok(files.into_iter().map(|(path, text)| (path, text.into_bytes())).chain(packed).collect())
 }
@@ -111,11 +113,12 @@ fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
     files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
 }
 
-/// Returns the files of a folder that are no longer generated.
-fn left_over(folder: &Path, files: &[(PathBuf, Vec<u8>)]) -> Vec<PathBuf> {
+/// Returns the files of a folder with this extension that are no longer generated.
+fn left_over(folder: &Path, extension: &str, files: &[(PathBuf, Vec<u8>)]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut left: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|of_path| of_path == extension))
         .filter(|path| !files.iter().any(|file| &file.0 == path))
         .collect();
     left.sort();

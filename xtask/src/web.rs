@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::sh;
+use crate::{codegen, sh};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -121,9 +121,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     optimize(&module, &build.join("tools/binaryen"))?;
     copy_page(&output)?;
     copy_examples(&output.join("examples"))?;
+    let tables = write_tables(&output)?;
     let bytes = fs::read(&module)?;
     let packed = packed_size(&bytes)?;
     println!("{}: {} bytes, {packed} bytes after gzip", output.display(), bytes.len());
+    println!("tables of other chips, loaded when a file needs them: {tables} bytes after gzip");
     ensure!(packed <= MAX_PACKED, "the module has {packed} bytes after gzip, more than {MAX_PACKED}");
     Ok(())
 }
@@ -251,6 +253,18 @@ fn copy_examples(output: &Path) -> Result<()> {
     }
     fs::write(output.join("index.json"), format!("[{}]\n", list.join(",")))?;
     Ok(())
+}
+
+/// Writes the tables of chips that the module doesn't contain. Returns their size after gzip.
+fn write_tables(output: &Path) -> Result<u64> {
+    let isa = codegen::load(sh::root())?;
+    let mut total = 0;
+    for family in isa_gen::packed::Family::all(&isa).iter().filter(|family| !family.is_always_included()) {
+        let (path, bytes) = (output.join(format!("{}.bin", family.name())), family.pack(&isa));
+        fs::write(&path, &bytes).with_context(|| path.display().to_string())?;
+        total += packed_size(&bytes)?;
+    }
+    Ok(total)
 }
 
 /// Returns the size of the compressed data that a host sends.

@@ -4,19 +4,29 @@
 //! of rows has a relocation that names its function, so a row here has a code section and an offset in it.
 //! `.nv_debug_line_sass` has the same format and refers to lines of `.nv_debug_ptx_txt`, the PTX source.
 //!
-//! Source: the DWARF standard, chapter "Line Number Information"; the output of ptxas 11.2 to 13.5 with `-lineinfo`.
+//! Code of inlined functions has an extended opcode of NVIDIA's, 0x90: the number of the row with the call, from 1, and the
+//! offset of the function's name in `.debug_str`. Row 0 ends the inlined code.
+//!
+//! Source: the DWARF standard, chapter "Line Number Information"; the output of ptxas 11.2 to 13.5 with `-lineinfo`, and
+//! that of nvdisasm for it.
 
 use crate::cubin::{Cubin, INDEX_MASK};
 use crate::elf::Section;
 use crate::relocation::Relocations;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use core::cell::Cell;
-use gimli::{AttributeValue, ColumnType, DebugLine, DebugLineOffset, EndianSlice, LittleEndian, Relocate};
+use gimli::{
+    AttributeValue, ColumnType, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LittleEndian, Reader as _, Relocate,
+};
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// The maximum number of rows per cubin.
 pub const MAX_ROWS: usize = 1 << 22;
+
+/// The maximum number of calls that are inlined into each other.
+const MAX_DEPTH: usize = 64;
 
 /// The maximum size of the file and directory lists: gimli allocates memory in proportion to it.
 const MAX_HEADER: u64 = 1 << 20;
@@ -28,6 +38,19 @@ pub struct LineTable<'a> {
     pub files: Vec<SourceFile<'a>>,
     /// The rows, sorted by section and offset.
     pub rows: Vec<LineRow>,
+    /// The calls in whose place inlined functions are.
+    pub calls: Vec<CallSite>,
+}
+
+/// A call in whose place an inlined function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    /// The file, as an index into [`LineTable::files`].
+    pub file: Option<u32>,
+    /// The line, from 1.
+    pub line: u32,
+    /// The call of the function in which this call is, if that is inlined too: an earlier index into [`LineTable::calls`].
+    pub call: Option<u32>,
 }
 
 /// A source file.
@@ -54,6 +77,8 @@ pub struct LineRow {
     pub column: u32,
     /// Whether the sequence ends here; such a row describes no instruction.
     pub is_end: bool,
+    /// The call in whose place the code is, as an index into [`LineTable::calls`].
+    pub call: Option<u32>,
 }
 
 impl<'a> LineTable<'a> {
@@ -124,11 +149,11 @@ impl<'a> LineTable<'a> {
 
     fn read_unit(
         &mut self,
-        program: gimli::IncompleteLineProgram<Relocated<'a, '_>>,
+        mut program: gimli::IncompleteLineProgram<Relocated<'a, '_>>,
         functions: &SequenceFunctions,
     ) -> gimli::Result<()> {
         let first_file = self.files.len();
-        let header = program.header();
+        let header = &program.header().clone();
         // Up to DWARF 4, file numbers start at 1.
         let first_number = u64::from(header.version() < 5);
         for file in header.file_names() {
@@ -136,8 +161,22 @@ impl<'a> LineTable<'a> {
             self.files.push(SourceFile { folder, name: text(&file.path_name()) });
         }
         let file_count = header.file_names().len();
-        let mut rows = program.rows();
-        while let Some((_, row)) = rows.next_row()? {
+        let first_row = self.rows.len();
+        // By row, its call site, if it has one.
+        let mut sites: BTreeMap<usize, u32> = BTreeMap::new();
+        let mut call = None;
+        let mut instructions = header.instructions();
+        let mut row = gimli::LineRow::new(header);
+        while let Some(instruction) = instructions.next_instruction(header)? {
+            if let LineInstruction::UnknownExtended(INLINED_CALL, mut operands) = instruction {
+                let number = usize::try_from(operands.read_uleb128()?).ok();
+                let caller = number.and_then(|number| first_row.checked_add(number.checked_sub(1)?));
+                call = caller.and_then(|caller| self.call_site(caller, &mut sites));
+                continue;
+            }
+            if !row.execute(instruction, &mut program)? {
+                continue;
+            }
             if self.rows.len() >= MAX_ROWS {
                 break;
             }
@@ -153,11 +192,37 @@ impl<'a> LineTable<'a> {
                     ColumnType::Column(column) => u32::try_from(column.get()).unwrap_or(0),
                 },
                 is_end: row.end_sequence(),
+                call,
             });
+            if row.end_sequence() {
+                call = None;
+            }
+            row.reset(header);
         }
         Ok(())
     }
+
+    /// Returns the call site that a row is, and adds it if necessary; `None` if there is no such row yet.
+    fn call_site(&mut self, row: usize, sites: &mut BTreeMap<usize, u32>) -> Option<u32> {
+        if let Some(site) = sites.get(&row) {
+            return Some(*site);
+        }
+        let LineRow { file, line, call, .. } = *self.rows.get(row)?;
+        let site = u32::try_from(self.calls.len()).ok()?;
+        self.calls.push(CallSite { file, line, call });
+        sites.insert(row, site);
+        Some(site)
+    }
+
+    /// Returns the calls in whose place a row's code is, innermost first.
+    pub fn calls_of(&self, row: &LineRow) -> impl Iterator<Item = &CallSite> {
+        let site = |call: Option<u32>| self.calls.get(call? as usize);
+        core::iter::successors(site(row.call), move |inner| site(inner.call)).take(MAX_DEPTH)
+    }
 }
+
+/// The extended opcode before the rows of an inlined function.
+const INLINED_CALL: gimli::DwLne = gimli::DwLne(0x90);
 
 type Relocated<'a, 'f> = gimli::RelocateReader<EndianSlice<'a, LittleEndian>, &'f SequenceFunctions>;
 

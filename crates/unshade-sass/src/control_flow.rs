@@ -7,12 +7,18 @@
 //! enter each block with one stack only; hostile code can have any number, so each block is walked with a few at most
 //! ([`ControlFlow::is_incomplete`]). The whole takes time proportional to the number of words.
 //!
+//! Volta and later chips have no stack but barriers ([`barriers`]): `BSSY` sets one with an address, `BSYNC` waits for its
+//! threads and continues there. Blocks are walked with the barriers that are set. `WARPSYNC` and `BREAK` continue at the
+//! next word.
+//!
 //! A block begins at the entry, at targets of branches and pushes, and after an instruction that ends a block. Calls do
 //! not end a block. Scheduling words are in blocks and have no effect.
 //!
 //! Sources: NVIDIA's documentation of its binary utilities and envytools for the kinds of addresses; the targets of `.S`
-//! and `BRK` were compared with the annotations of nvdisasm 11.2.
+//! and `BRK` were compared with the annotations of nvdisasm 11.2, the graphs of Volta and later chips with those of nvdisasm
+//! 13.5.
 
+mod barriers;
 mod stack;
 mod tables;
 
@@ -26,7 +32,8 @@ use unshade_core::graph::{Dominators, Graph, Loops};
 
 use crate::Instruction;
 use crate::listing::{Function, Word, instruction_target};
-use crate::table::Flow;
+use crate::table::{Flow, Kind};
+use barriers::Barriers;
 use stack::{EMPTY, Entry, Stacks};
 
 /// The maximum number of stacks that a block is walked with.
@@ -46,7 +53,7 @@ pub enum Cause {
     Taken,
     /// An indirect branch, with a target from a table.
     Indirect,
-    /// `.S`, to the address that `SSY` pushed.
+    /// `.S`, to the address that `SSY` pushed; `BSYNC`, to the address that `BSSY` set.
     Join,
     /// `BRK`, to the address that `PBK` pushed.
     Break,
@@ -260,6 +267,10 @@ enum Action {
     Push(Cause, Target),
     /// Pops up to the topmost address of a kind, and continues there.
     Pop(Cause),
+    /// Sets the address of a barrier.
+    Set(u8, Target),
+    /// Waits for the threads of a barrier, and continues at its address.
+    Wait(u8),
     Branch(Target),
     /// Range of targets in [`Scan::indirect`].
     Indirect(usize, usize),
@@ -313,20 +324,46 @@ enum Condition {
 
 impl Condition {
     fn of(instruction: &Instruction) -> Self {
-        let guard = instruction.operands().find(|operand| operand.kind.is_guard());
-        let guard = guard.map_or(Self::Always, |guard| {
-            match (instruction.number(guard.value) >= 7, instruction.flag(guard.not)) {
+        let operands = instruction.operands().filter_map(|operand| {
+            let kind = operand.kind;
+            match kind {
+                // A second predicate has a place before other operands or at the end.
+                Kind::LeadingPredicate | Kind::TrailingPredicate => {}
+                _ if kind.is_guard() => {}
+                // The lanes for which `BRA.DIV` tests whether all of them branch, or a predicate of the warp.
+                Kind::LeadingUniformPredicate | Kind::LeadingUniformRegister => return Some(Self::Sometimes),
+                Kind::UniformRegister | Kind::UniformPredicate
+                    if instruction.operation().flow == Flow::Branch =>
+                {
+                    return Some(Self::Sometimes);
+                }
+                _ => return None,
+            }
+            Some(match (instruction.number(operand.value) >= 7, instruction.flag(operand.not)) {
                 (true, false) => Self::Always,
                 (true, true) => Self::Never,
                 (false, _) => Self::Sometimes,
-            }
+            })
         });
-        match (guard, instruction.modifier("test")) {
-            (Self::Never, _) | (_, Some("f")) => Self::Never,
-            (Self::Always, None | Some("t")) => Self::Always,
+        let modifiers = ["test", "bra_kind"].into_iter().filter_map(|slot| {
+            Some(match instruction.modifier(slot)? {
+                "f" => Self::Never,
+                "t" | "any" | "u" => Self::Always,
+                _ => Self::Sometimes,
+            })
+        });
+        operands.chain(modifiers).fold(Self::Always, |all, one| match (all, one) {
+            (Self::Never, _) | (_, Self::Never) => Self::Never,
+            (Self::Always, Self::Always) => Self::Always,
             _ => Self::Sometimes,
-        }
+        })
     }
+}
+
+/// Returns the number of the barrier that an instruction sets or waits for.
+fn barrier(instruction: &Instruction) -> Option<u8> {
+    let operand = instruction.operands().find(|operand| operand.kind == Kind::Barrier)?;
+    u8::try_from(instruction.number(operand.value)).ok()
 }
 
 /// What the walk needs of a function, collected in one pass over its words.
@@ -393,13 +430,15 @@ impl Scan {
             },
             Flow::Indirect => self.indirect(address, indirect),
             Flow::Return => Action::Return,
-            Flow::Push => match stack_kind(instruction) {
-                Some(kind) => Action::Push(kind, direct(self)),
-                None => return,
+            Flow::Push => match (barrier(instruction), stack_kind(instruction)) {
+                (Some(barrier), _) => Action::Set(barrier, direct(self)),
+                (None, Some(kind)) => Action::Push(kind, direct(self)),
+                (None, None) => return,
             },
-            Flow::Pop => match stack_kind(instruction) {
-                Some(kind) => Action::Pop(kind),
-                None => return,
+            Flow::Pop => match (barrier(instruction), stack_kind(instruction)) {
+                (Some(barrier), _) => Action::Wait(barrier),
+                (None, Some(kind)) => Action::Pop(kind),
+                (None, None) => return,
             },
             Flow::Exit => Action::Exit,
         };
@@ -430,11 +469,11 @@ impl Scan {
         mark(0);
         for event in &self.events {
             match event.action {
-                Action::Push(_, Target::Inside(word)) => {
+                Action::Push(_, Target::Inside(word)) | Action::Set(_, Target::Inside(word)) => {
                     mark(word);
                     continue;
                 }
-                Action::Push(..) => continue,
+                Action::Push(..) | Action::Set(..) => continue,
                 Action::Branch(Target::Inside(word)) => mark(word),
                 _ => {}
             }
@@ -457,7 +496,7 @@ impl Scan {
             }
         };
         for event in events {
-            if let Action::Push(_, target) | Action::Branch(target) = &mut event.action {
+            if let Action::Push(_, target) | Action::Set(_, target) | Action::Branch(target) = &mut event.action {
                 to_block(target);
             }
         }
@@ -471,10 +510,11 @@ fn block_of(bounds: &[u32], word: u32) -> u32 {
     u32::try_from(block).unwrap_or(u32::MAX)
 }
 
-/// The walk over pairs of block and stack.
+/// The walk over pairs of block and stack. Chips without a stack have the state of the barriers in its place.
 struct Walk<'s> {
     scan: &'s Scan,
     stacks: Stacks,
+    barriers: Barriers,
     /// By block: the number of stacks that it was entered with.
     stack_counts: Vec<u8>,
     /// Pairs of block and stack that were entered.
@@ -492,6 +532,7 @@ impl<'s> Walk<'s> {
         Self {
             scan,
             stacks: Stacks::default(),
+            barriers: Barriers::default(),
             stack_counts: vec![0; scan.bounds.len().saturating_sub(1)],
             visited: alloc::collections::BTreeSet::new(),
             pending: Vec::new(),
@@ -540,6 +581,13 @@ impl<'s> Walk<'s> {
                 stack = self.stacks.push(stack, kind, target);
                 continue;
             }
+            if let Action::Set(barrier, target) = event.action {
+                match self.barriers.set(stack, barrier, target) {
+                    Some(state) => stack = state,
+                    None => self.is_incomplete = true,
+                }
+                continue;
+            }
             self.event(block, event, stack);
             cause = event.has_condition.then_some(Cause::NotTaken);
         }
@@ -559,7 +607,7 @@ impl<'s> Walk<'s> {
 
     fn event(&mut self, block: u32, event: &Event, stack: u32) {
         match event.action {
-            Action::Push(..) => {}
+            Action::Push(..) | Action::Set(..) => {}
             Action::Branch(target) => {
                 let cause = if event.has_condition { Cause::Taken } else { Cause::Always };
                 self.branch(block, target, cause, stack);
@@ -576,6 +624,10 @@ impl<'s> Walk<'s> {
             Action::Pop(kind) => match self.stacks.nearest(stack, kind) {
                 Some(entry) => self.branch(block, entry.target, kind, entry.below),
                 None => self.exits.push((block, FunctionExit::Unmatched(kind))),
+            },
+            Action::Wait(barrier) => match self.barriers.wait(stack, barrier) {
+                Some((target, state)) => self.branch(block, target, Cause::Join, state),
+                None => self.exits.push((block, FunctionExit::Unmatched(Cause::Join))),
             },
             Action::Return => match self.stacks.nearest(stack, Cause::Return) {
                 Some(entry) => self.branch(block, entry.target, Cause::Return, entry.below),

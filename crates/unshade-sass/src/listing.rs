@@ -38,8 +38,23 @@ pub struct Context<'a> {
     pub parameters: &'a [(Range<u64>, &'a str)],
     /// What a linker or loader inserts into instructions, by ascending address.
     pub insertions: &'a [Insertion<'a>],
+    /// Lines of comments before instructions.
+    pub comments: Comments<'a>,
     /// Whether to print the scheduling code after each instruction.
     pub control: bool,
+}
+
+/// Lines of comments before instructions, by ascending address.
+pub type Comments<'a> = &'a [(u64, String)];
+
+/// Prints the comments before an instruction.
+fn put_comments<S: TokenSink + ?Sized>(comments: Comments<'_>, address: u64, sink: &mut S) {
+    let start = comments.partition_point(|comment| comment.0 < address);
+    let own = comments.get(start..).unwrap_or_default().iter().take_while(|comment| comment.0 == address);
+    for (_, text) in own {
+        sink.put(TokenKind::Comment, text);
+        sink.put(TokenKind::Space, "\n");
+    }
 }
 
 /// A number that a linker or loader inserts into an instruction.
@@ -164,11 +179,21 @@ impl<'a> Function<'a> {
     /// Prints the lines of the function as `cuobjdump -sass` does, with all words in one column of comments. The column
     /// depends on the longest instruction, but is at least `least_column`.
     pub fn raw<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
+        self.raw_with_comments(least_column, &[], sink);
+    }
+
+    /// Prints the lines of the function as [`Function::raw`] does, with comments before instructions.
+    pub fn raw_with_comments<S: TokenSink + ?Sized>(
+        &self,
+        least_column: usize,
+        comments: Comments<'_>,
+        sink: &mut S,
+    ) {
         // All texts are buffered until the column is known.
         if sink.is_plain_text() {
-            self.raw_text(least_column, sink);
+            self.raw_text(least_column, comments, sink);
         } else {
-            self.raw_tokens(least_column, sink);
+            self.raw_tokens(least_column, comments, sink);
         }
     }
 
@@ -178,17 +203,18 @@ impl<'a> Function<'a> {
         self.record(&mut Counter(0), |_| 0)
     }
 
-    fn raw_tokens<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
+    fn raw_tokens<S: TokenSink + ?Sized>(&self, least_column: usize, comments: Comments<'_>, sink: &mut S) {
         let mut record = Record::default();
         let column = self.record(&mut record, Record::guard).max(least_column);
         for ((address, word), line) in self.words().zip(record.lines()) {
             self.source(address, sink);
+            put_comments(comments, address, sink);
             self.raw_line(address, &word, line.guard, line.width, column, sink, |sink| line.replay(sink));
         }
     }
 
     /// Prints to a sink that ignores kinds and links of tokens, in large chunks.
-    fn raw_text<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
+    fn raw_text<S: TokenSink + ?Sized>(&self, least_column: usize, comments: Comments<'_>, sink: &mut S) {
         let mut record = TextRecord::default();
         let column = self.record(&mut record, TextRecord::guard).max(least_column);
         let mut start = 0;
@@ -197,6 +223,7 @@ impl<'a> Function<'a> {
             let (guard, end) = (usize::from(guard), end as usize);
             let line = record.text.get(start..end).unwrap_or("");
             start = end;
+            put_comments(comments, address, &mut out);
             self.raw_line(address, &word, guard, line.len(), column, &mut out, |out| out.push_str(line));
             if out.len() >= CHUNK {
                 sink.put(TokenKind::Text, &out);
@@ -292,6 +319,7 @@ impl<'a> Function<'a> {
         for (index, (address, word)) in self.words().enumerate() {
             self.source(address, sink);
             put_label(address, &targets, context, sink);
+            put_comments(context.comments, address, sink);
             let slot = usize::try_from(self.isa.schedule.every)
                 .ok()
                 .and_then(|every| index.checked_rem(every))

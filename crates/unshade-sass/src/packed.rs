@@ -13,64 +13,97 @@ use crate::table::{
     Schedule,
 };
 
-const MAGIC: &[u8] = b"USIA\x01";
+const MAGIC: &[u8] = b"USIA\x02";
+
+/// The tables of a family of chips, which its instruction sets share.
+pub(crate) struct Pool {
+    modifiers: &'static [Modifier],
+    operations: &'static [Operation],
+    texts: &'static [&'static str],
+    orders: &'static [u16],
+    fields: &'static [Field],
+    operands: &'static [Operand],
+    pieces: &'static [Piece],
+    lists: &'static [u16],
+    rows: &'static [Encoding],
+    generations: &'static [Generation],
+}
+
+/// An instruction set of a family.
+struct Generation {
+    name: &'static str,
+    title: &'static str,
+    architectures: &'static [u32],
+    word_bytes: usize,
+    index: &'static [(u8, u8)],
+    control: Option<Control>,
+    schedule: Schedule,
+    has_semantics: bool,
+    /// Indices into [`Pool::rows`].
+    rows: &'static [u16],
+}
 
 /// Reads tables; `None` if the bytes are no tables of this version.
-pub(crate) fn read(bytes: &'static [u8]) -> Option<Isa> {
-    let mut reader = Reader { rest: bytes.strip_prefix(MAGIC)?, strings: &[] };
+pub(crate) fn read(bytes: &'static [u8]) -> Option<Pool> {
+    let mut reader = Reader { rest: bytes.strip_prefix(MAGIC)?, strings: &[], used: 0, ends: [0; 2] };
     reader.strings = reader.list(|reader| {
         let size = reader.number()?;
         core::str::from_utf8(reader.bytes(size)?).ok()
     })?;
-    let name = reader.string()?;
-    let title = reader.string()?;
-    let architectures = reader.list(|reader| u32::try_from(reader.number()?).ok())?;
-    let word_bytes = reader.number()?;
-    let index = reader.list(Reader::range)?;
-    let control = control(reader.list(Reader::range)?);
-    let schedule = Schedule {
-        every: u64::try_from(reader.number()?).ok()?,
-        mask: reader.word()?,
-        value: reader.word()?,
-        first_code: reader.small()?,
-        code_bits: reader.small()?,
-    };
-    let has_semantics = reader.number()? != 0;
     let modifiers = reader.list(modifier)?;
     let operations = reader.list(operation)?;
     let texts = reader.list(Reader::string)?;
-    let orders = reader.list(|reader| Some(reader.short()?.wrapping_sub(1)))?;
-    let fields = reader.list(field)?;
-    let operands = reader.list(operand)?;
-    let pieces = reader.list(piece)?;
-    let lists = reader.list(Reader::short)?;
-    let mut isa = Isa {
-        name,
-        title,
-        architectures,
-        word_bytes,
-        index,
-        buckets: &[],
-        candidates: &[],
-        encodings: &[],
-        pieces,
-        lists,
-        fields,
-        operands,
-        orders,
-        texts,
+    let pool = Pool {
         modifiers,
         operations,
-        control,
-        schedule,
-        has_semantics,
+        texts,
+        orders: reader.list(|reader| Some(reader.short()?.wrapping_sub(1)))?,
+        fields: reader.list(field)?,
+        operands: reader.list(|reader| operand(reader, texts))?,
+        pieces: reader.list(piece)?,
+        lists: reader.list(Reader::short)?,
+        rows: reader.list(encoding)?,
+        generations: reader.list(generation)?,
     };
-    isa.encodings = reader.list(encoding)?;
-    let checked = isa.encodings.iter().map(|encoding| isa.is_checked(encoding)).collect::<Vec<bool>>();
-    let encodings = isa.encodings.iter().zip(checked);
-    isa.encodings = leak(encodings.map(|(encoding, checked)| Encoding { checked, ..*encoding }).collect());
-    (isa.buckets, isa.candidates) = buckets(&isa)?;
-    reader.rest.is_empty().then_some(isa)
+    reader.rest.is_empty().then_some(pool)
+}
+
+impl Pool {
+    /// Returns the number of instruction sets.
+    pub(crate) fn count(&self) -> usize {
+        self.generations.len()
+    }
+
+    /// Returns an instruction set.
+    pub(crate) fn isa(&self, number: usize) -> Option<Isa> {
+        let generation = self.generations.get(number)?;
+        let mut isa = Isa {
+            name: generation.name,
+            title: generation.title,
+            architectures: generation.architectures,
+            word_bytes: generation.word_bytes,
+            index: generation.index,
+            buckets: &[],
+            candidates: &[],
+            encodings: &[],
+            pieces: self.pieces,
+            lists: self.lists,
+            fields: self.fields,
+            operands: self.operands,
+            orders: self.orders,
+            texts: self.texts,
+            modifiers: self.modifiers,
+            operations: self.operations,
+            control: generation.control,
+            schedule: generation.schedule,
+            has_semantics: generation.has_semantics,
+        };
+        let rows = generation.rows.iter().map(|row| self.rows.get(usize::from(*row)));
+        let checked = |row: &Encoding| Encoding { checked: isa.is_checked(row), ..*row };
+        isa.encodings = leak(rows.map(|row| row.map(checked)).collect::<Option<Vec<Encoding>>>()?);
+        (isa.buckets, isa.candidates) = buckets(&isa)?;
+        Some(isa)
+    }
 }
 
 fn leak<T>(entries: Vec<T>) -> &'static [T] {
@@ -80,6 +113,10 @@ fn leak<T>(entries: Vec<T>) -> &'static [T] {
 struct Reader {
     rest: &'static [u8],
     strings: &'static [&'static str],
+    /// The number of strings that were used.
+    used: usize,
+    /// The ends of the ranges of pieces and of lists that were read.
+    ends: [u16; 2],
 }
 
 impl Reader {
@@ -89,7 +126,19 @@ impl Reader {
         Some(bytes)
     }
 
+    #[inline]
     fn number(&mut self) -> Option<usize> {
+        match self.rest.split_first()? {
+            // Most numbers have one byte.
+            (byte, rest) if *byte < 0x80 => {
+                self.rest = rest;
+                Some(usize::from(*byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Option<usize> {
         let mut number = 0_u64;
         for place in 0..9_u32 {
             let (byte, rest) = self.rest.split_first()?;
@@ -111,11 +160,23 @@ impl Reader {
     }
 
     fn word(&mut self) -> Option<u128> {
-        Some(u128::from_le_bytes(self.bytes(16)?.try_into().ok()?))
+        let mut present = self.short()?;
+        let mut word = 0_u128;
+        for byte in self.bytes(present.count_ones() as usize)? {
+            word |= u128::from(*byte).wrapping_shl(present.trailing_zeros().wrapping_mul(8));
+            present &= present.wrapping_sub(1);
+        }
+        Some(word)
     }
 
     fn string(&mut self) -> Option<&'static str> {
-        let number = self.number()?;
+        let number = match self.number()? {
+            0 => {
+                self.used = self.used.saturating_add(1);
+                self.used.wrapping_sub(1)
+            }
+            number => number.wrapping_sub(1),
+        };
         self.strings.get(number).copied()
     }
 
@@ -124,9 +185,13 @@ impl Reader {
         Some((self.small()?, self.small()?))
     }
 
-    /// Reads start and count.
-    fn span(&mut self) -> Option<(u16, u16)> {
-        Some((self.short()?, self.short()?))
+    /// Reads start and count of a range of pieces, or of a list.
+    fn span(&mut self, list: usize) -> Option<(u16, u16)> {
+        let (start, count) = (self.short()?, self.short()?);
+        let end = self.ends.get_mut(list)?;
+        let start = start.checked_sub(1).unwrap_or(*end);
+        *end = start.checked_add(count)?.max(*end);
+        Some((start, count))
     }
 
     /// Reads a count and entries, of which each has at least a byte.
@@ -141,6 +206,41 @@ impl Reader {
         }
         Some(leak(entries))
     }
+}
+
+fn generation(reader: &mut Reader) -> Option<Generation> {
+    Some(Generation {
+        name: reader.string()?,
+        title: reader.string()?,
+        architectures: reader.list(|reader| u32::try_from(reader.number()?).ok())?,
+        word_bytes: reader.number()?,
+        index: reader.list(Reader::range)?,
+        control: control(reader.list(Reader::range)?),
+        schedule: Schedule {
+            every: u64::try_from(reader.number()?).ok()?,
+            mask: reader.word()?,
+            value: reader.word()?,
+            first_code: reader.small()?,
+            code_bits: reader.small()?,
+        },
+        has_semantics: reader.number()? != 0,
+        rows: rows(reader)?,
+    })
+}
+
+/// Reads the rows of a generation: the difference of each to the one after the last, of which the lowest bit is the sign.
+fn rows(reader: &mut Reader) -> Option<&'static [u16]> {
+    let mut expected = 0_u16;
+    reader.list(|reader| {
+        let difference = reader.number()?;
+        let magnitude = u16::try_from(difference >> 1).ok()?;
+        let row = match difference & 1 {
+            0 => expected.checked_add(magnitude)?,
+            _ => expected.checked_sub(magnitude)?.checked_sub(1)?,
+        };
+        expected = row.checked_add(1)?;
+        Some(row)
+    })
 }
 
 fn control(ranges: &[(u8, u8)]) -> Option<Control> {
@@ -205,9 +305,9 @@ fn field(reader: &mut Reader) -> Option<Field> {
     Some(field)
 }
 
-fn operand(reader: &mut Reader) -> Option<Operand> {
-    let name = reader.string()?;
-    let kind = Kind::NAMES.iter().find(|entry| entry.0 == name)?.1;
+fn operand(reader: &mut Reader, texts: &[&str]) -> Option<Operand> {
+    let name = texts.get(reader.number()?)?;
+    let kind = Kind::NAMES.iter().find(|entry| entry.0 == *name)?.1;
     let slot = reader.short()?;
     let mask = reader.number()?;
     let mut part = |place: u32| {
@@ -257,9 +357,9 @@ fn encoding(reader: &mut Reader) -> Option<Encoding> {
         form: reader.short()?,
         alternative: reader.short()?,
         latency: reader.short()?,
-        pieces: reader.span()?,
-        fields: reader.span()?,
-        operands: reader.span()?,
+        pieces: reader.span(0)?,
+        fields: reader.span(1)?,
+        operands: reader.span(1)?,
         checked: false,
     })
 }
@@ -290,7 +390,7 @@ fn buckets(isa: &Isa) -> Option<(&'static [u16], &'static [u16])> {
     }
     let mut order: Vec<u16> = (0..u16::try_from(isa.encodings.len()).ok()?).collect();
     let precedence = |number: &u16| isa.encodings.get(usize::from(*number)).map_or(0, Encoding::precedence);
-    order.sort_by_key(precedence);
+    order.sort_by_cached_key(precedence);
     let mut lists: Vec<Vec<u16>> = Vec::new();
     lists.resize(1_usize.wrapping_shl(width), Vec::new());
     for number in order {

@@ -42,7 +42,8 @@ pub struct Isa {
     /// The slots that semantics refer to, in the same order in every instruction set; then the strings of
     /// [`Piece::Text`], other slots, alternatives and latency classes.
     pub texts: &'static [&'static str],
-    /// The operations.
+    /// The operations. Those, pieces, fields and all other lists but encodings and buckets are shared with other generations,
+    /// which may use entries that this one does not.
     pub operations: &'static [Operation],
     /// The modifiers.
     pub modifiers: &'static [Modifier],

@@ -21,6 +21,8 @@ extern "C" {
 thread_local! {
     /// The functions that read files, by the number of the file.
     static READERS: RefCell<Vec<Option<Function>>> = const { RefCell::new(Vec::new()) };
+    /// The function that reads tables of instruction sets.
+    static TABLES: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
 /// Files that are open.
@@ -34,9 +36,14 @@ pub struct Workspace {
 
 #[wasm_bindgen]
 impl Workspace {
-    /// Returns a workspace without files.
+    /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the instruction sets of chips that are not
+    /// part of the module, or `undefined`; without it, these chips are unknown.
     #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
+    pub fn new(tables: Option<Function>) -> Self {
+        if tables.is_some() {
+            TABLES.set(tables);
+            unshade::sass::isa::set_loader(read_tables);
+        }
         Self::default()
     }
 
@@ -86,6 +93,12 @@ impl Workspace {
     fn take(&mut self, extract: &Extract) -> Result<Vec<u8>, Fault> {
         self.files.extract(extract).map(|taken| taken.bytes)
     }
+}
+
+fn read_tables(name: &str) -> Option<Vec<u8>> {
+    let read = TABLES.with_borrow(Clone::clone)?;
+    let bytes = read.call1(&JsValue::NULL, &JsValue::from_str(name)).ok()?;
+    bytes.dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec())
 }
 
 fn read_range(number: usize, offset: u64, into: &mut [u8]) -> Result<(), String> {

@@ -52,7 +52,7 @@
 //! | [`dxbc_build`], [`dxbc_names`] | put token programs into containers; name their operands |
 //! | **NVIDIA** | |
 //! | [`nv_units`] | visits the cubins and PTX of a program |
-//! | [`sass_code`], [`sass_listing`] | split cubins into functions, and print them |
+//! | [`sass_code`], [`sass_listing`], [`sass_lines`] | split cubins into functions, and print them, with source lines |
 //!
 //! # Format crates
 //!
@@ -93,6 +93,7 @@ pub mod quantity;
 pub mod query;
 pub mod safe_path;
 pub mod sass_code;
+pub mod sass_lines;
 pub mod sass_listing;
 pub mod select;
 pub mod source_files;

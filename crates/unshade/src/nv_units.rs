@@ -278,8 +278,7 @@ pub fn each_known_cubin(
 pub fn report_unknown_semantics(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     let message = format!("sm_{}: the semantics of this chip's instructions are not known", cubin.arch());
     let error = Error::new(ErrorKind::Unsupported, cubin.file().base(), message);
-    let known = isa::all().filter(|isa| isa.has_semantics).flat_map(|isa| isa.architectures);
-    let known: Vec<String> = known.map(|chip| format!("sm_{chip}")).collect();
+    let known: Vec<String> = isa::architectures_with_semantics().map(|chip| format!("sm_{chip}")).collect();
     diagnostics.warning("sass-semantics", error.expected(known.join(", ")));
 }
 

@@ -5,6 +5,7 @@
 
 use crate::nv_units::report_unknown_chips;
 use crate::sass_code::report_undecoded;
+use crate::sass_lines::{LineInfo, SourceLines};
 use std::ops::Range;
 use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
@@ -26,6 +27,8 @@ pub struct SassOptions {
     pub raw: bool,
     /// Prints the scheduling control after each instruction.
     pub control: bool,
+    /// Prints the source lines before the instructions.
+    pub lines: Option<LineInfo>,
 }
 
 /// Returns the instruction set of a cubin, or `None` if the encoding of its chip is not known.
@@ -50,7 +53,12 @@ pub fn cubin<S: TokenSink>(
     if options.raw {
         sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
     }
-    let least_column = if options.raw { word_column(cubin, isa) } else { 0 };
+    let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
+    let style = Style {
+        options,
+        least_column: if options.raw { word_column(cubin, isa) } else { 0 },
+        lines: lines.as_ref(),
+    };
     for section in cubin.code_sections() {
         let inside: Vec<&Function<'_>> =
             functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
@@ -59,9 +67,17 @@ pub fn cubin<S: TokenSink>(
         }
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
         count += 1;
-        print_section(cubin, isa, &section, &inside, bytes, (options, least_column), diagnostics, sink);
+        print_section(cubin, isa, &section, &inside, bytes, &style, diagnostics, sink);
     }
     count
+}
+
+/// How all sections of a cubin are printed.
+struct Style<'a> {
+    options: SassOptions,
+    /// The column of the words in a raw listing.
+    least_column: usize,
+    lines: Option<&'a SourceLines<'a>>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a section, its context and its output")]
@@ -71,18 +87,21 @@ fn print_section<S: TokenSink>(
     section: &Section<'_>,
     inside: &[&Function<'_>],
     bytes: Reader<'_>,
-    (options, least_column): (SassOptions, usize),
+    style: &Style<'_>,
     diagnostics: &mut Diagnostics,
     sink: &mut S,
 ) {
     let name = Escaped(Role::of(section).1).to_string();
     let function =
         listing::Function { name: &name, isa, bytes: bytes.data(), address: 0, file_offset: bytes.base() };
+    let options = style.options;
+    let comments =
+        style.lines.map_or_else(Vec::new, |lines| lines.comments(section.index, options.raw));
     if options.raw {
         sink.put(TokenKind::Text, "\t\tFunction : ");
         sink.put(TokenKind::Function, &name);
         sink.put(TokenKind::Text, &headerflags(cubin));
-        function.raw(least_column, sink);
+        function.raw_with_comments(style.least_column, &comments, sink);
         sink.put(TokenKind::Text, "\t\t..........\n\n\n");
     } else {
         let names = symbols(inside);
@@ -100,6 +119,7 @@ fn print_section<S: TokenSink>(
             symbols: &symbols,
             parameters: &parameters,
             insertions: &insertions,
+            comments: &comments,
             control: options.control,
         };
         sink.put(

@@ -57,7 +57,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
 /// Measures decoding and printing on one thread.
 fn steady(cubins: &[PathBuf]) -> Result<bool> {
     let files = cubins.iter().map(fs::read).collect::<std::io::Result<Vec<Vec<u8>>>>()?;
-    let options = SassOptions { raw: true, control: false };
+    let options = SassOptions { raw: true, ..SassOptions::default() };
     let mut best = f64::MAX;
     let mut code = 0_u64;
     let mut text = String::new();

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::decompiler::c::{CPP, CUDA, Language};
 use unshade::llvm::print::Dialect;
+use unshade::sass_lines::LineInfo;
 use unshade::select::Selection;
 
 #[derive(Debug, ClapArgs)]
@@ -35,6 +36,21 @@ pub(crate) struct DisassembleArgs {
     /// Show the scheduling information after each NVIDIA instruction
     #[arg(long, conflicts_with = "raw")]
     pub(crate) control: bool,
+    /// Show the source lines before the NVIDIA instructions that are compiled from them
+    ///
+    /// `--lines=inlined` adds the calls in whose place inlined functions are, `--lines=ptx` shows lines of PTX instead, with
+    /// their text if the cubin has it. With `--raw` they have the format of nvdisasm -g, -gi and -gp.
+    #[arg(
+        short = 'g',
+        long,
+        value_enum,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "source",
+        conflicts_with_all = ["bytes", "stats", "cfg", "live", "words"]
+    )]
+    pub(crate) lines: Option<LineArg>,
     /// Disassemble these hexadecimal words of NVIDIA machine code
     #[arg(long, value_name = "WORD", num_args = 1.., requires = "sm", conflicts_with = "json", value_parser = machine_word)]
     pub(crate) words: Vec<u128>,
@@ -85,6 +101,27 @@ impl DisassembleArgs {
     pub(crate) fn split(&self) -> Result<(Vec<OsString>, Selection)> {
         let (files, functions) = split_targets(&self.arguments);
         Ok((files.to_vec(), self.selection.with(functions)?))
+    }
+}
+
+/// The lines that a listing of machine code shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LineArg {
+    /// Lines of source files
+    Source,
+    /// The same, and the calls in whose place inlined functions are
+    Inlined,
+    /// Lines of PTX
+    Ptx,
+}
+
+impl From<LineArg> for LineInfo {
+    fn from(arg: LineArg) -> Self {
+        match arg {
+            LineArg::Source => Self::Source,
+            LineArg::Inlined => Self::Inlined,
+            LineArg::Ptx => Self::Ptx,
+        }
     }
 }
 

@@ -264,7 +264,8 @@ fn mnemonic_of(text: &str) -> &str {
 }
 
 fn unknown_mnemonic(isa: &Isa, start: usize, mnemonic: &str) -> AssembleError {
-    let mut near: Vec<&str> = (isa.pieces.iter())
+    let pieces = isa.encodings.iter().flat_map(|encoding| slice(isa.pieces, encoding.pieces));
+    let mut near: Vec<&str> = pieces
         .filter_map(|piece| match piece {
             Piece::Mnemonic(text) => Some(isa.text(*text)),
             _ => None,

@@ -2,18 +2,27 @@ use super::*;
 use crate::{assemble, isa};
 use alloc::string::String;
 
-/// Assembles instructions of sm_35, the first at address 0.
-fn bytes(lines: &[&str]) -> Vec<u8> {
-    let isa = isa::by_architecture(35).unwrap();
-    let words = lines.iter().zip((0..).step_by(8)).map(|(line, address)| {
+/// Assembles instructions, the first at address 0.
+fn words(chip: u32, lines: &[&str]) -> Vec<u8> {
+    let isa = isa::by_architecture(chip).unwrap();
+    let words = lines.iter().zip((0..).step_by(isa.word_bytes)).map(|(line, address)| {
         assemble::instruction(isa, line, address, 0).unwrap_or_else(|error| panic!("{line}: {error}"))
     });
-    words.flat_map(|word| u64::try_from(word).unwrap().to_le_bytes()).collect()
+    words.flat_map(|word| word.to_le_bytes().into_iter().take(isa.word_bytes)).collect()
+}
+
+/// Assembles instructions of sm_35.
+fn bytes(lines: &[&str]) -> Vec<u8> {
+    words(35, lines)
 }
 
 fn flow(lines: &[&str], indirect: &[(u64, u64)]) -> ControlFlow {
-    let isa = isa::by_architecture(35).unwrap();
-    let bytes = bytes(lines);
+    flow_on(35, lines, indirect)
+}
+
+fn flow_on(chip: u32, lines: &[&str], indirect: &[(u64, u64)]) -> ControlFlow {
+    let isa = isa::by_architecture(chip).unwrap();
+    let bytes = words(chip, lines);
     ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, indirect)
 }
 
@@ -104,4 +113,64 @@ fn hostile_code_takes_linear_time() {
     let half = Function { name: "f", isa, bytes: &bytes[..12], address: 3, file_offset: 0 };
     assert_eq!(ControlFlow::new(&half, &[]).blocks().len(), 1);
     assert!(ControlFlow::new(&Function { bytes: &[], ..half }, &[]).blocks().is_empty());
+}
+
+#[test]
+fn threads_of_a_barrier_reconverge_at_its_address() {
+    let lines = [
+        "BSSY B0, 0x90",
+        "@P0 BRA 0x80",
+        "BSSY B1, 0x70",
+        "@!P0 BREAK B0",
+        "@P1 BRA 0x60",
+        "WARPSYNC 0xffffffff",
+        "BSYNC B1",
+        "@P2 BRA 0x20",
+        "BSYNC B0",
+        "EXIT",
+    ];
+    let flow = flow_on(80, &lines, &[]);
+    assert_eq!(
+        edges(&flow),
+        [
+            "0-not taken->1",
+            "0-taken->5",
+            "1-not taken->2",
+            "1-taken->3",
+            "2-next->3",
+            "3-join->4",
+            "4-not taken->5",
+            "4-taken->1",
+            "5-join->6"
+        ]
+    );
+    assert!(!flow.is_incomplete());
+    assert_eq!(flow.exits(), [(6, FunctionExit::Exit)]);
+}
+
+#[test]
+fn a_second_predicate_is_a_condition() {
+    let flow = flow_on(80, &["BRA P0, 0x20", "BRA.DIV ~URZ, 0x30", "EXIT P1", "BSYNC B0", "@!PT BSYNC B1"], &[]);
+    assert_eq!(
+        edges(&flow),
+        ["0-not taken->1", "0-taken->2", "1-not taken->2", "1-taken->3", "2-not taken->3"]
+    );
+    let unmatched = FunctionExit::Unmatched(Cause::Join);
+    assert_eq!(flow.exits(), [(2, FunctionExit::Exit), (3, unmatched), (4, FunctionExit::End)]);
+}
+
+#[test]
+fn hostile_barriers_take_linear_time() {
+    // Every third word sets a barrier to another address.
+    let isa = isa::by_architecture(80).unwrap();
+    let line = |number: u64| match number % 3 {
+        0 => alloc::format!("BSSY B{}, {:#x}", number / 3 % 16, number % 999 * 16),
+        1 => alloc::format!("@P0 BRA {:#x}", number * 7 % 9_999 * 16),
+        _ => alloc::format!("@P1 BSYNC B{}", number / 5 % 16),
+    };
+    let words =
+        (0..1 << 14).map(|number| assemble::instruction(isa, &line(number), number * 16, 0).unwrap());
+    let bytes: Vec<u8> = words.flat_map(u128::to_le_bytes).collect();
+    let flow = ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, &[]);
+    assert!(flow.is_incomplete() && flow.edges().len() < 1 << 16);
 }

@@ -157,7 +157,7 @@ fn machine_code<S: TokenSink>(
         function.map(|function| function.index).ok_or_else(|| Fault::new("the function can't be read"))
     });
     let wanted = wanted.transpose()?;
-    let options = SassOptions { raw, control: false };
+    let options = SassOptions { raw, ..SassOptions::default() };
     let is_wanted =
         |function: &unshade_nv::function::Function<'_>| wanted.is_none_or(|one| one == function.index);
     sass_listing::cubin(cubin, &is_wanted, options, diagnostics, sink);

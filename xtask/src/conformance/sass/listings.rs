@@ -48,7 +48,7 @@ fn raw(path: &Path) -> Result<(String, Diagnostics)> {
     let mut diagnostics = Diagnostics::new();
     let mut text = String::new();
     let cubin = Cubin::read(Reader::new(&data))?;
-    let options = SassOptions { raw: true, control: false };
+    let options = SassOptions { raw: true, ..SassOptions::default() };
     sass_listing::cubin(&cubin, &|_| true, options, &mut diagnostics, &mut text);
     Ok((text, diagnostics))
 }

@@ -119,7 +119,7 @@ fn one(
     in_color: bool,
     diagnostics: &mut Diagnostics,
 ) -> (usize, u32, String) {
-    let options = SassOptions { raw: args.raw, control: args.control };
+    let options = SassOptions { raw: args.raw, control: args.control, lines: args.lines.map(Into::into) };
     let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
     let mut count = 0;
     let text = painted(in_color, |mut sink| {
