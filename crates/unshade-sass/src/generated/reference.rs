@@ -3,16 +3,9 @@
 /// Mnemonic and page.
 <<<<<<< HEAD
 <<<<<<< HEAD
-pub(crate) static PAGES: [(&str, &str); 271] = [
-    ("ACQBULK", include_str!("../../reference/ACQBULK.md")),
-=======
-pub(crate) static PAGES: [(&str, &str); 245] = [
->>>>>>> wt-packages
-=======
-pub(crate) static PAGES: [(&str, &str); 333] = [
+pub(crate) static PAGES: [(&str, &str); 341] = [
     ("ACQBULK", include_str!("../../reference/ACQBULK.md")),
     ("ACQSHMINIT", include_str!("../../reference/ACQSHMINIT.md")),
->>>>>>> wt-maxwell
     ("AL2P", include_str!("../../reference/AL2P.md")),
     ("ALD", include_str!("../../reference/ALD.md")),
     ("ARRIVES", include_str!("../../reference/ARRIVES.md")),
@@ -152,11 +145,8 @@ pub(crate) static PAGES: [(&str, &str); 333] = [
     ("LDS", include_str!("../../reference/LDS.md")),
     ("LDSLK", include_str!("../../reference/LDSLK.md")),
     ("LDSM", include_str!("../../reference/LDSM.md")),
-<<<<<<< HEAD
-    ("LDTRAM", include_str!("../../reference/LDTRAM.md")),
-=======
     ("LDTM", include_str!("../../reference/LDTM.md")),
->>>>>>> wt-maxwell
+    ("LDTRAM", include_str!("../../reference/LDTRAM.md")),
     ("LEA", include_str!("../../reference/LEA.md")),
     ("LEPC", include_str!("../../reference/LEPC.md")),
     ("LONGJMP", include_str!("../../reference/LONGJMP.md")),
@@ -226,16 +216,9 @@ pub(crate) static PAGES: [(&str, &str); 333] = [
     ("STP", include_str!("../../reference/STP.md")),
     ("STS", include_str!("../../reference/STS.md")),
     ("STSCUL", include_str!("../../reference/STSCUL.md")),
-<<<<<<< HEAD
     ("STSM", include_str!("../../reference/STSM.md")),
-<<<<<<< HEAD
-=======
-    ("SUATOM", include_str!("../../reference/SUATOM.md")),
->>>>>>> wt-packages
-=======
     ("STTM", include_str!("../../reference/STTM.md")),
     ("SUATOM", include_str!("../../reference/SUATOM.md")),
->>>>>>> wt-maxwell
     ("SUBFM", include_str!("../../reference/SUBFM.md")),
     ("SUCLAMP", include_str!("../../reference/SUCLAMP.md")),
     ("SUEAU", include_str!("../../reference/SUEAU.md")),
@@ -264,23 +247,17 @@ pub(crate) static PAGES: [(&str, &str); 333] = [
     ("UBLKRED", include_str!("../../reference/UBLKRED.md")),
     ("UBMSK", include_str!("../../reference/UBMSK.md")),
     ("UBREV", include_str!("../../reference/UBREV.md")),
-<<<<<<< HEAD
     ("UCGABAR_ARV", include_str!("../../reference/UCGABAR_ARV.md")),
     ("UCGABAR_WAIT", include_str!("../../reference/UCGABAR_WAIT.md")),
-<<<<<<< HEAD
-=======
     ("UCLEA", include_str!("../../reference/UCLEA.md")),
-    ("UF2FP", include_str!("../../reference/UF2FP.md")),
->>>>>>> wt-packages
-=======
     ("UF2F", include_str!("../../reference/UF2F.md")),
+    ("UF2FP", include_str!("../../reference/UF2FP.md")),
     ("UF2I", include_str!("../../reference/UF2I.md")),
     ("UF2IP", include_str!("../../reference/UF2IP.md")),
     ("UFADD", include_str!("../../reference/UFADD.md")),
     ("UFFMA", include_str!("../../reference/UFFMA.md")),
     ("UFHADD", include_str!("../../reference/UFHADD.md")),
     ("UFHFMA", include_str!("../../reference/UFHFMA.md")),
->>>>>>> wt-maxwell
     ("UFLO", include_str!("../../reference/UFLO.md")),
     ("UFMNMX", include_str!("../../reference/UFMNMX.md")),
     ("UFMUL", include_str!("../../reference/UFMUL.md")),
