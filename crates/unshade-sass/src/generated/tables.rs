@@ -2,60 +2,30 @@
 
 use crate::isa::{Family, Table};
 
-<<<<<<< HEAD
 /// The files of packed tables.
-pub(crate) static FAMILIES: [Family; 2] = [
+pub(crate) static FAMILIES: [Family; 3] = [
     Family::new("sm_30", Some(include_bytes!("sm_30.bin"))),
+    Family::new("sm_50", if cfg!(feature = "all-chips") { Some(include_bytes!("sm_50.bin")) } else { None }),
     Family::new("sm_70", if cfg!(feature = "all-chips") { Some(include_bytes!("sm_70.bin")) } else { None }),
 ];
 
 /// The tables of all instruction sets.
-pub(crate) static TABLES: [Table; 8] = [
+pub(crate) static TABLES: [Table; 17] = [
     Table::new(0, 0, &[30], true),
     Table::new(0, 1, &[32, 35, 37], true),
-    Table::new(1, 0, &[70, 72], false),
-    Table::new(1, 1, &[75], false),
-    Table::new(1, 2, &[80], false),
-    Table::new(1, 3, &[86, 87, 88], false),
-    Table::new(1, 4, &[89], false),
-    Table::new(1, 5, &[90], false),
-=======
-use crate::isa::Table;
-
-/// The tables of all instruction sets, oldest first.
-pub(crate) static TABLES: [Table; if cfg!(feature = "all-chips") { 17 } else { 1 }] = [
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[30], bytes: include_bytes!("sm_30.bin"), isa: OnceBox::new() },
-    Table { architectures: &[32, 35, 37], bytes: include_bytes!("sm_35.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[50], bytes: include_bytes!("sm_50.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[52, 53], bytes: include_bytes!("sm_52.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[60], bytes: include_bytes!("sm_60.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[61, 62], bytes: include_bytes!("sm_61.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[70, 72], bytes: include_bytes!("sm_70.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[75], bytes: include_bytes!("sm_75.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[80], bytes: include_bytes!("sm_80.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[86, 87, 88], bytes: include_bytes!("sm_86.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[89], bytes: include_bytes!("sm_89.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[90], bytes: include_bytes!("sm_90.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[100], bytes: include_bytes!("sm_100.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[101, 110], bytes: include_bytes!("sm_110.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[103], bytes: include_bytes!("sm_103.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[107], bytes: include_bytes!("sm_107.bin"), isa: OnceBox::new() },
-    #[cfg(feature = "all-chips")]
-    Table { architectures: &[120, 121], bytes: include_bytes!("sm_120.bin"), isa: OnceBox::new() },
->>>>>>> wt-maxwell
+    Table::new(1, 0, &[50], false),
+    Table::new(1, 1, &[52, 53], false),
+    Table::new(1, 2, &[60], false),
+    Table::new(1, 3, &[61, 62], false),
+    Table::new(2, 0, &[70, 72], false),
+    Table::new(2, 1, &[75], false),
+    Table::new(2, 2, &[80], false),
+    Table::new(2, 3, &[86, 87, 88], false),
+    Table::new(2, 4, &[89], false),
+    Table::new(2, 5, &[90], false),
+    Table::new(2, 6, &[100], false),
+    Table::new(2, 7, &[101, 110], false),
+    Table::new(2, 8, &[103], false),
+    Table::new(2, 9, &[107], false),
+    Table::new(2, 10, &[120, 121], false),
 ];
