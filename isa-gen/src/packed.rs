@@ -69,7 +69,8 @@ impl<'a> Family<'a> {
         let kind = |generation: &Generation| (generation.word_bits, generation.schedule.every);
         let mut all: Vec<Self> = Vec::new();
         for generation in generations {
-            let is_same = |family: &&mut Self| family.generations.iter().any(|other| kind(other) == kind(generation));
+            let is_same =
+                |family: &&mut Self| family.generations.iter().any(|other| kind(other) == kind(generation));
             match all.iter_mut().find(is_same) {
                 Some(family) => family.generations.push(generation),
                 None => all.push(Self { generations: vec![generation] }),
@@ -98,7 +99,8 @@ impl<'a> Family<'a> {
         tables.modifiers_and_operations(&mut lists);
         lists.numbers(&tables.texts.iter().map(|text| tables.strings.reference(text)).collect::<Vec<_>>());
         lists.numbers(&tables.orders);
-        for entries in [&tables.fields.entries, &tables.operands.entries, &tables.pieces.entries, &tables.lists.entries]
+        for entries in
+            [&tables.fields.entries, &tables.operands.entries, &tables.pieces.entries, &tables.lists.entries]
         {
             lists.number(entries.len());
             entries.iter().for_each(|entry| lists.0.extend(entry));

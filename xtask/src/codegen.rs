@@ -23,8 +23,8 @@ const OPERATIONS: [&str; 5] =
 
 /// The tables of generations, each after the one that it builds on.
 const GENERATIONS: [&str; 17] = [
-    "sm_30", "sm_35", "sm_50", "sm_52", "sm_60", "sm_61", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103",
-    "sm_107", "sm_110", "sm_120", "sm_75", "sm_70",
+    "sm_30", "sm_35", "sm_50", "sm_52", "sm_60", "sm_61", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100",
+    "sm_103", "sm_107", "sm_110", "sm_120", "sm_75", "sm_70",
 ];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";

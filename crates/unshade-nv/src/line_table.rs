@@ -18,7 +18,8 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use gimli::{
-    AttributeValue, ColumnType, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LittleEndian, Reader as _, Relocate,
+    AttributeValue, ColumnType, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LittleEndian,
+    Reader as _, Relocate,
 };
 use unshade_core::{Error, ErrorKind, Reader, Result};
 

@@ -498,7 +498,9 @@ impl Scan {
             }
         };
         for event in events {
-            if let Action::Push(_, target) | Action::Set(_, target) | Action::Branch(target) = &mut event.action {
+            if let Action::Push(_, target) | Action::Set(_, target) | Action::Branch(target) =
+                &mut event.action
+            {
                 to_block(target);
             }
         }

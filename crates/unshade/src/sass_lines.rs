@@ -38,9 +38,8 @@ impl<'a> SourceLines<'a> {
         let section = (info == LineInfo::Ptx).then(|| cubin.elf().section_named(PTX)).flatten();
         let text = section.and_then(|section| cubin.elf().bytes(&section).ok());
         // ptxas stores each line as a string of its own.
-        let ptx = text.map_or_else(Vec::new, |text| {
-            text.data().split(|byte| matches!(byte, 0 | b'\n')).collect()
-        });
+        let ptx =
+            text.map_or_else(Vec::new, |text| text.data().split(|byte| matches!(byte, 0 | b'\n')).collect());
         Self { info, table, ptx }
     }
 
@@ -97,7 +96,11 @@ impl<'a> SourceLines<'a> {
     /// Returns the path of a file.
     fn path(&self, file: Option<u32>) -> String {
         // The table of PTX has no files.
-        let unnamed = if self.info == LineInfo::Ptx { String::from_utf8_lossy(PTX).into_owned() } else { String::new() };
+        let unnamed = if self.info == LineInfo::Ptx {
+            String::from_utf8_lossy(PTX).into_owned()
+        } else {
+            String::new()
+        };
         let file = file.and_then(|file| self.table.files.get(file as usize));
         file.map_or(unnamed, |file| {
             let separator = if file.folder.is_empty() { "" } else { "/" };

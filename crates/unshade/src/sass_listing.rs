@@ -95,8 +95,7 @@ fn print_section<S: TokenSink>(
     let function =
         listing::Function { name: &name, isa, bytes: bytes.data(), address: 0, file_offset: bytes.base() };
     let options = style.options;
-    let comments =
-        style.lines.map_or_else(Vec::new, |lines| lines.comments(section.index, options.raw));
+    let comments = style.lines.map_or_else(Vec::new, |lines| lines.comments(section.index, options.raw));
     if options.raw {
         sink.put(TokenKind::Text, "\t\tFunction : ");
         sink.put(TokenKind::Function, &name);

@@ -170,7 +170,8 @@ fn threads_of_a_barrier_reconverge_at_its_address() {
 
 #[test]
 fn a_second_predicate_is_a_condition() {
-    let flow = flow_on(80, &["BRA P0, 0x20", "BRA.DIV ~URZ, 0x30", "EXIT P1", "BSYNC B0", "@!PT BSYNC B1"], &[]);
+    let flow =
+        flow_on(80, &["BRA P0, 0x20", "BRA.DIV ~URZ, 0x30", "EXIT P1", "BSYNC B0", "@!PT BSYNC B1"], &[]);
     assert_eq!(
         edges(&flow),
         ["0-not taken->1", "0-taken->2", "1-not taken->2", "1-taken->3", "2-not taken->3"]
@@ -188,8 +189,7 @@ fn hostile_barriers_take_linear_time() {
         1 => alloc::format!("@P0 BRA {:#x}", number * 7 % 9_999 * 16),
         _ => alloc::format!("@P1 BSYNC B{}", number / 5 % 16),
     };
-    let words =
-        (0..1 << 14).map(|number| assemble::instruction(isa, &line(number), number * 16, 0).unwrap());
+    let words = (0..1 << 14).map(|number| assemble::instruction(isa, &line(number), number * 16, 0).unwrap());
     let bytes: Vec<u8> = words.flat_map(u128::to_le_bytes).collect();
     let flow = ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, &[]);
     assert!(flow.is_incomplete() && flow.edges().len() < 1 << 16);
