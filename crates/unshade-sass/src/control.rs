@@ -317,7 +317,7 @@ mod tests {
         );
         // The lowest bits of a branch look the same.
         assert!(!is_scheduling(old, 0, 0x4003_ffff_e000_1de7));
-        let described = |isa, word| codes(isa, word).map(Code::describe).collect::<alloc::vec::Vec<_>>();
+        let described = |isa, word| codes(isa, word).map(Code::describe).collect::<Vec<_>>();
         assert_eq!(described(old, 0x22c0_4282_c280_4307)[..3], ["stall 16", "dual", "stall 8"]);
         assert_eq!(described(new, 0x08a0_10a0_908c_10c0)[..3], ["stall 16", "dual", "stall 3"]);
     }

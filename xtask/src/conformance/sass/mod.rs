@@ -80,17 +80,14 @@ fn sm_35_oracle(corpus: &Path, sample: usize) -> Result<u64> {
 
 /// Returns all distinct words in the lists of a generation; none if there is no list.
 pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u128>>> {
-    let mut found = Vec::new();
-    for folder in ["words", "words-modern"] {
-        let Some(folder) = corpus().map(|corpus| corpus.join(folder)).filter(|folder| folder.is_dir()) else {
-            continue;
-        };
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.starts_with(generation) && name.ends_with(".tsv.gz") {
-                found.extend(words::rows(&path)?.into_iter().map(|row| row.word));
-            }
+    let Some(corpus) = corpus() else { return Ok(None) };
+    let mut found = chips::words(&corpus, generation)?;
+    let folder = corpus.join("words");
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with(generation) && name.ends_with(".tsv.gz") {
+            found.extend(words::rows(&path)?.into_iter().map(|row| row.word));
         }
     }
     Ok((!found.is_empty()).then_some(found))
