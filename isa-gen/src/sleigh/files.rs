@@ -52,20 +52,22 @@ fn definitions(isa: &Isa) -> String {
 }
 
 /// Generates the opinion file. Cubins are ELF files of machine 190, whose flags have the architecture in the lowest
-/// byte.
+/// byte, or in the second one from toolkit 13 on.
 fn opinion(isa: &Isa) -> String {
     let mut out = format!(
         "{XML}<opinions>\n  <constraint loader=\"Executable and Linking Format (ELF)\" compilerSpecID=\"default\">\n"
     );
     for generation in generations(isa) {
         for architecture in &generation.architectures {
-            let _ = writeln!(
-                out,
-                "    <constraint primary=\"190\" secondary=\"0b .... .... .... .... .... .... {}\" processor=\"NVIDIA\" \
-                 endian=\"little\" size=\"64\" variant=\"{}\"/>",
-                nibbles(*architecture),
-                generation.name
-            );
+            let number = nibbles(*architecture);
+            for flags in [format!(".... .... {number}"), format!("{number} .... ....")] {
+                let _ = writeln!(
+                    out,
+                    "    <constraint primary=\"190\" secondary=\"0b .... .... .... .... {flags}\" processor=\"NVIDIA\" \
+                     endian=\"little\" size=\"64\" variant=\"{}\"/>",
+                    generation.name
+                );
+            }
         }
     }
     out.push_str("  </constraint>\n</opinions>\n");

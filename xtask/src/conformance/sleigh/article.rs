@@ -121,7 +121,7 @@ mod tests {
                 }
                 let instruction = Instruction::decode(isa, u128::from(*word)).unwrap();
                 assert_eq!(text::ghidra(&instruction, address), lifted.text);
-                assert_eq!(differs(isa, *word, address, &lifted.ops), None, "{}", lifted.text);
+                assert_eq!(differs(isa, (*word).into(), address, &lifted.ops), None, "{}", lifted.text);
             }
         }
     }
