@@ -120,6 +120,7 @@ struct Reader {
 }
 
 impl Reader {
+    #[inline]
     fn bytes(&mut self, count: usize) -> Option<&'static [u8]> {
         let (bytes, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
@@ -151,14 +152,17 @@ impl Reader {
         None
     }
 
+    #[inline]
     fn small(&mut self) -> Option<u8> {
         self.number()?.try_into().ok()
     }
 
+    #[inline]
     fn short(&mut self) -> Option<u16> {
         self.number()?.try_into().ok()
     }
 
+    #[inline]
     fn word(&mut self) -> Option<u128> {
         let mut present = self.short()?;
         let mut word = 0_u128;
