@@ -157,11 +157,14 @@ impl Writer<'_> {
     /// Returns the table of `.reuse`, which is printed if the bit of the yield is set, too.
     fn reused(&mut self, operand: &Operand) -> Option<String> {
         let bits = operand.part(Part::Reuse)?.clone();
-        let (on, enabled) = (self.equals(&bits, 1), self.reuse_enabled.clone()?);
-        let (any, _) = self.number(&Bits { signed: false, ..bits });
-        let any = any.trim_end_matches(" + 0").to_owned();
-        let body =
-            format!("@: is {any} {{ export 0:1; }}\n@: \".reuse\" is {on} & {enabled} {{ export 0:1; }}\n");
+        let enabled = self.reuse_enabled.clone()?;
+        let fields: Vec<String> =
+            bits.ranges.iter().map(|&(low, count)| self.field(low, low + count - 1, false)).collect();
+        let mut body = format!("@: is {} {{ export 0:1; }}\n", fields.join(" & "));
+        for number in 1..=crate::model::ones(bits.width()) {
+            let on = self.equals(&bits, number);
+            let _ = writeln!(body, "@: \".reuse\" is {on} & {enabled} {{ export 0:1; }}");
+        }
         Some(self.table('m', &body))
     }
 
