@@ -204,7 +204,8 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
-    /// prints a space before the semicolon of all instructions before it; of chips with scheduling words, it does not.
+    /// prints a space before the semicolon of all instructions before it, except ERRBAR; of chips with scheduling words, it
+    /// does not.
     fn padding(&self) -> Option<u64> {
         self.isa.control?;
         let mut start = None;
@@ -233,7 +234,8 @@ impl<'a> Function<'a> {
                 Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
                     print::instruction(&instruction, address, record);
-                    let is_code = padding.is_some_and(|padding| address < padding);
+                    let is_code = padding.is_some_and(|padding| address < padding)
+                        && instruction.operation().mnemonic != "ERRBAR";
                     record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
                 }
@@ -545,9 +547,14 @@ trait Lines {
     fn end_line(&mut self, guard: usize) -> usize;
 }
 
-/// Returns the width of a line's guard, including the space after it.
+/// Returns the width of a line's guard, including the space after it. A guard of the uniform datapath starts in the column of
+/// mnemonics, as if it were none.
 fn guard_of(line: &str) -> usize {
-    if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
+    let Some(guard) = line.strip_prefix('@') else { return 0 };
+    if guard.trim_start_matches('!').starts_with('U') {
+        return 0;
+    }
+    line.find(' ').map_or(0, |end| end.saturating_add(1))
 }
 
 /// The text of many lines.

@@ -49,6 +49,9 @@ pub fn cubin<S: TokenSink>(
     let mut count = 0;
     if options.raw {
         sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
+        if cubin.is_abi_8() {
+            sink.put(TokenKind::Text, &format!("\t.target\tsm_{}\n\n", cubin.arch()));
+        }
     }
     let least_column = if options.raw { word_column(cubin, isa) } else { 0 };
     for section in cubin.code_sections() {
