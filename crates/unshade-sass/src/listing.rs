@@ -234,7 +234,8 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
-    /// prints a space before the semicolon of all instructions before it; of Kepler, it does not.
+    /// prints a space before the semicolon of all instructions before it, except of an ERRBAR that waits for no scoreboard; of
+    /// Kepler, it does not.
     fn padding(&self) -> Option<u64> {
         self.isa.control.filter(|_| !self.isa.has_bundles())?;
         let mut start = None;
@@ -267,6 +268,7 @@ impl<'a> Function<'a> {
                         !control::is_padding(self.isa, instruction.word)
                     } else {
                         padding.is_some_and(|padding| address < padding)
+                            && (instruction.operation().mnemonic != "ERRBAR" || instruction.waits())
                     };
                     record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
@@ -580,9 +582,14 @@ trait Lines {
     fn end_line(&mut self, guard: usize) -> usize;
 }
 
-/// Returns the width of a line's guard, including the space after it.
+/// Returns the width of a line's guard, including the space after it. A guard of the uniform datapath starts in the column of
+/// mnemonics, as if it were none.
 fn guard_of(line: &str) -> usize {
-    if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
+    let Some(guard) = line.strip_prefix('@') else { return 0 };
+    if guard.trim_start_matches('!').starts_with('U') {
+        return 0;
+    }
+    line.find(' ').map_or(0, |end| end.saturating_add(1))
 }
 
 /// The text of many lines.

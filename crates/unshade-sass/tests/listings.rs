@@ -26,6 +26,30 @@ fn columns_move_where_addresses_have_five_digits() {
     );
 }
 
+/// A guard of the uniform datapath is not aligned, and ERRBAR has no space before its semicolon.
+#[test]
+fn guards_and_semicolons() {
+    let words = [
+        [0x0000_0004_0604_0290, 0x000f_c000_0fff_e13f],
+        [0x0000_0000_0000_0918, 0x000f_c000_0000_0000],
+        [0x0000_0000_0000_79ab, 0x000f_c000_0000_0000],
+    ];
+    let bytes: Vec<u8> = words.iter().flatten().flat_map(|half: &u64| half.to_le_bytes()).collect();
+    let isa = isa::by_architecture(80).unwrap();
+    let mut text = String::new();
+    Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }.raw(0, &mut text);
+    let lines: Vec<&str> = text.lines().step_by(2).filter_map(|line| line.split("/* ").next()).collect();
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    assert_eq!(
+        lines,
+        [
+            "        /*0000*/                   @UP0 UIADD3 UR4, -UR6, UR4, URZ ;",
+            "        /*0010*/               @P0 NOP ;",
+            "        /*0020*/                   ERRBAR;",
+        ]
+    );
+}
+
 #[test]
 fn operands_show_inserted_symbols() {
     // A call, both halves of an address, a constant, a texture, and an insertion that no operand shows.

@@ -52,6 +52,9 @@ pub fn cubin<S: TokenSink>(
     let mut count = 0;
     if options.raw {
         sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
+        if cubin.is_abi_8() {
+            sink.put(TokenKind::Text, &format!("\t.target\tsm_{}\n\n", cubin.arch()));
+        }
     }
     let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
     let style = Style {
