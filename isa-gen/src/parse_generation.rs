@@ -290,7 +290,8 @@ impl Parser<'_> {
         let bits = number(block.head.split().1).and_then(|bits| u32::try_from(bits).ok());
         self.parsed.uniform_bits = bits.ok_or_else(|| self.error(&block.head, "how many bits?"))?;
         let bits = self.parsed.uniform_bits;
-        for operand in self.parsed.generation.encodings.iter_mut().flat_map(|encoding| &mut encoding.operands) {
+        for operand in self.parsed.generation.encodings.iter_mut().flat_map(|encoding| &mut encoding.operands)
+        {
             widen(operand, bits);
         }
         if self.parsed.ignores_rest {
@@ -502,7 +503,8 @@ impl Parser<'_> {
                 ref pairs => pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             };
             let lacking = &self.parsed.lacking;
-            for alternative in alternatives.iter().filter(|alternative| !lacking.contains(&alternative.name)) {
+            for alternative in alternatives.iter().filter(|alternative| !lacking.contains(&alternative.name))
+            {
                 if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
                     expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
                 }
@@ -801,7 +803,8 @@ fn widen(operand: &mut Operand, uniform_bits: u32) {
             | Kind::UniformRegisterPlus2
     );
     for (part, bits) in &mut operand.parts {
-        let is_uniform = matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;
+        let is_uniform =
+            matches!(part, Part::Uniform | Part::Descriptor) || is_register && *part == Part::Value;
         if let [(_, count @ NARROW_UNIFORM)] = bits.ranges.as_mut_slice()
             && is_uniform
         {

@@ -58,7 +58,8 @@ impl Parser<'_> {
         let base = words.get(3).filter(|_| words.get(2) == Some(&":"));
         let mut values = match base {
             Some(base) => {
-                let base = self.isa.modifier(base).ok_or_else(|| self.error(&block.head, "unknown modifier"))?;
+                let base =
+                    self.isa.modifier(base).ok_or_else(|| self.error(&block.head, "unknown modifier"))?;
                 self.isa.modifiers[base].values.clone()
             }
             None => Vec::new(),

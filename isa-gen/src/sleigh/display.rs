@@ -86,7 +86,12 @@ impl Writer<'_> {
     }
 
     /// Returns a constructor for every combination of signs. Register patterns come first, immediates last.
-    pub(super) fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
+    pub(super) fn with_signs(
+        &mut self,
+        operand: &Operand,
+        core: &(String, String),
+        texts: [&str; 3],
+    ) -> String {
         let parts = [Part::Negate, Part::Invert, Part::Absolute];
         let present: Vec<(usize, Bits)> = parts
             .iter()

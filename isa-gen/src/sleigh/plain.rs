@@ -129,8 +129,11 @@ impl Writer<'_> {
     fn bit_set(&mut self, value: &Bits, before: &str) -> String {
         let mut body = String::new();
         for number in 0..=ones(value.width()) {
-            let bits: Vec<String> =
-                (0..value.width()).rev().filter(|bit| number >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
+            let bits: Vec<String> = (0..value.width())
+                .rev()
+                .filter(|bit| number >> bit & 1 == 1)
+                .map(|bit| bit.to_string())
+                .collect();
             let text = match bits.as_slice() {
                 [] => String::new(),
                 bits => format!("\"{before}{{{}}}\" ", bits.join(",")),
@@ -196,7 +199,9 @@ impl Writer<'_> {
         let select = operand.part(Part::Select).cloned().zip(operand.modifier(Part::Select).cloned());
         let spelling =
             select.as_ref().map(|(bits, entry)| self.spellings(bits, entry.modifier, &entry.order));
-        let open = descriptor.as_ref().map_or_else(|| "\"[\"".to_owned(), |field| format!("\"desc[\"^{field}^\"][\""));
+        let open = descriptor
+            .as_ref()
+            .map_or_else(|| "\"[\"".to_owned(), |field| format!("\"desc[\"^{field}^\"][\""));
         let offset = operand.part(Part::Offset).cloned();
         // The conditions under which the base register is omitted.
         let hidden: Vec<String> = match (&base, operand.kind) {
@@ -212,14 +217,20 @@ impl Writer<'_> {
                             .filter(|(_, value)| value.is_some_and(|value| values[value].spelling.is_empty()))
                             .map(|(number, _)| number)
                             .collect();
-                        empty.into_iter().map(|number| format!("{zero} & {}", self.equals(bits, number))).collect()
+                        empty
+                            .into_iter()
+                            .map(|number| format!("{zero} & {}", self.equals(bits, number)))
+                            .collect()
                     }
                     _ => vec![zero],
                 }
             }
         };
         let mut body = String::new();
-        let mut line = |base_text: Option<&str>, condition: &str, with_offset: Option<(String, Vec<String>)>, no_offset: &str| {
+        let mut line = |base_text: Option<&str>,
+                        condition: &str,
+                        with_offset: Option<(String, Vec<String>)>,
+                        no_offset: &str| {
             let terms: Vec<&str> = base_text.into_iter().chain(uniform.as_deref()).collect();
             let mut text = format!("{open}^{}", terms.join("^\"+\"^"));
             if terms.is_empty() {
@@ -276,7 +287,8 @@ impl Writer<'_> {
 
     /// Returns the body of the constructor: where control continues, or that the semantics are unknown.
     pub(super) fn flow(&mut self, encoding: &Encoding, tests: &[String]) -> String {
-        let target = encoding.operands.iter().find(|operand| matches!(operand.kind, Kind::Relative | Kind::Absolute));
+        let target =
+            encoding.operands.iter().find(|operand| matches!(operand.kind, Kind::Relative | Kind::Absolute));
         let target = target.map(|operand| self.target(operand));
         let computed = "local to:8 = computed_target();";
         let what = match (self.isa.operations[encoding.operation].flow, target) {

@@ -70,7 +70,11 @@ pub(super) fn run(corpus: &Path, sample: usize) -> Result<u64> {
 /// Returns the words in the list of a generation; none if there is no list.
 pub(super) fn words(corpus: &Path, generation: &str) -> Result<Vec<u128>> {
     let path = corpus.join(format!("words-modern/{generation}.tsv.gz"));
-    Ok(if path.is_file() { listed(&path)?.into_iter().map(|listed| listed.word).collect() } else { Vec::new() })
+    Ok(if path.is_file() {
+        listed(&path)?.into_iter().map(|listed| listed.word).collect()
+    } else {
+        Vec::new()
+    })
 }
 
 fn listed(path: &Path) -> Result<Vec<Listed>> {

@@ -186,9 +186,7 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
         }
     }
     // Words that push an address change how the following words are decoded.
-    words.sort_by_key(|word| {
-        Instruction::decode(reader.isa, *word).is_some_and(|read| pushes(&read))
-    });
+    words.sort_by_key(|word| Instruction::decode(reader.isa, *word).is_some_and(|read| pushes(&read)));
     let read = reader.read(&words, true)?;
     let (mut same, mut different) = (0, 0);
     for ((index, word), theirs) in words.iter().enumerate().zip(&read) {
@@ -197,8 +195,7 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
             Some(message) => {
                 different += 1;
                 if different <= 20 {
-                    let text = Instruction::decode(reader.isa, *word)
-                        .map(|read| read.text(index as u64 * 8));
+                    let text = Instruction::decode(reader.isa, *word).map(|read| read.text(index as u64 * 8));
                     println!("{word:#018x}: {}: {message}", text.unwrap_or_default());
                 }
             }
