@@ -8,7 +8,7 @@
 //! enter each block with one stack only; hostile code can have any number, so each block is walked with a few at most
 //! ([`ControlFlow::is_incomplete`]). The whole takes time proportional to the number of words.
 //!
-//! Volta and later chips have no stack but barriers ([`barriers`]): `BSSY` sets one with an address, `BSYNC` waits for its
+//! Volta and later chips have no stack but barriers (`barriers`): `BSSY` sets one with an address, `BSYNC` waits for its
 //! threads and continues there. Blocks are walked with the barriers that are set. `WARPSYNC` and `BREAK` continue at the
 //! next word.
 //!
