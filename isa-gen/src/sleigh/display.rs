@@ -1,4 +1,4 @@
-//! Generates the texts of modifiers and operands.
+//! Generates the texts of modifiers, and the parts of those of operands.
 
 use std::fmt::Write;
 
@@ -22,39 +22,6 @@ impl Writer<'_> {
         self.table('m', &body)
     }
 
-    /// Returns the table of an operand's text.
-    pub(super) fn display(&mut self, operand: &Operand) -> String {
-        if !self.has_semantics {
-            return self.plain(operand);
-        }
-        let body = match operand.kind {
-            Kind::Guard => self.guard(operand, 'p'),
-            Kind::Relative | Kind::Absolute => return self.target(operand),
-            Kind::Register
-            | Kind::Constant
-            | Kind::ConstantSpaced
-            | Kind::RegisterPlus1
-            | Kind::RegisterPlus2 => {
-                let core = self.core(operand);
-                self.with_signs(operand, &core, ["-", "~", "|"])
-            }
-            Kind::OptionalRegister => self.optional_register(operand),
-            Kind::Predicate => self.predicate(operand, ""),
-            Kind::OptionalPredicate => self.predicate(operand, "\", \"^"),
-            Kind::ConstantIndexed | Kind::ConstantBranch => self.constant_indexed(operand),
-            Kind::Memory => self.memory(operand),
-            Kind::Integer | Kind::Float32 | Kind::Float64 | Kind::Float16 => {
-                let core = self.core(operand);
-                self.with_signs(operand, &core, [".NEG", ".INV", ".ABS"])
-            }
-            Kind::NegatedInteger => self.negated(operand),
-            Kind::OptionalInteger => self.optional_integer(operand, ", "),
-            Kind::TrailingInteger => self.optional_integer(operand, " "),
-            _ => return self.plain(operand),
-        };
-        self.table('o', &body)
-    }
-
     /// Returns the text and pattern between the signs.
     pub(super) fn core(&mut self, operand: &Operand) -> (String, String) {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
@@ -68,15 +35,6 @@ impl Writer<'_> {
                     format!("\"c[\"^bank^\"{between}\"^offset^\"]\""),
                     format!("{} [ bank = {bank}; offset = {offset}; ]", fields.join(" & ")),
                 )
-            }
-            Kind::Register | Kind::RegisterPlus1 | Kind::RegisterPlus2 => {
-                let lane = match operand.kind {
-                    Kind::RegisterPlus1 => 1,
-                    Kind::RegisterPlus2 => 2,
-                    _ => 0,
-                };
-                let field = self.register_field(&value, 'g', lane);
-                (field.clone(), field)
             }
             _ => {
                 let (number, fields) = self.number(&value);
@@ -196,39 +154,6 @@ impl Writer<'_> {
         )
     }
 
-    fn predicate(&mut self, operand: &Operand, before: &str) -> String {
-        let value = operand.part(Part::Value).cloned().unwrap_or_default();
-        let field = self.register_field(&value, 'p', 0);
-        let mut body = String::new();
-        if !before.is_empty() {
-            let none = self.equals(&value, crate::model::ones(value.width()));
-            let plain = operand
-                .part(Part::Not)
-                .cloned()
-                .map(|not| format!(" & {}", self.equals(&not, 0)))
-                .unwrap_or_default();
-            let _ = writeln!(body, "@: is {none}{plain} {{ export 0:1; }}");
-        }
-        match operand.part(Part::Not).cloned() {
-            Some(not) => {
-                let (plain, inverted) = (self.equals(&not, 0), self.equals(&not, 1));
-                let _ = writeln!(body, "@: {before}{field} is {field} & {plain} {{ export 0:1; }}");
-                let _ = writeln!(body, "@: {before}\"!\"^{field} is {field} & {inverted} {{ export 0:1; }}");
-            }
-            None => {
-                let _ = writeln!(body, "@: {before}{field} is {field} {{ export 0:1; }}");
-            }
-        }
-        body
-    }
-
-    fn optional_register(&mut self, operand: &Operand) -> String {
-        let value = operand.part(Part::Value).cloned().unwrap_or_default();
-        let field = self.register_field(&value, 'g', 0);
-        let zero = self.equals(&value, crate::model::ones(value.width()));
-        format!("@: is {zero} {{ export 0:1; }}\n@: \", \"^{field} is {field} {{ export 0:1; }}\n")
-    }
-
     pub(super) fn optional_integer(&mut self, operand: &Operand, before: &str) -> String {
         let value = operand.part(Part::Value).cloned().unwrap_or_default();
         let (number, fields) = self.number(&value);
@@ -284,25 +209,6 @@ impl Writer<'_> {
             );
         }
         body
-    }
-
-    fn memory(&mut self, operand: &Operand) -> String {
-        let base = operand.part(Part::Base).cloned().unwrap_or_default();
-        let register = self.register_field(&base, 'g', 0);
-        let Some(offset) = operand.part(Part::Offset).cloned() else {
-            return format!("@: \"[\"^{register}^\"]\" is {register} {{ export 0:1; }}\n");
-        };
-        let (number, fields) = self.number(&offset);
-        let (address, unsigned) = self.number(&Bits { signed: false, ..offset.clone() });
-        let no_register = self.equals(&base, crate::model::ones(base.width()));
-        let no_offset = self.equals(&offset, 0);
-        format!(
-            "@: \"[\"^{register}^\"+\"^offset^\"]\" is {register} & {} [ offset = {number}; ] {{ export 0:1; }}\n@: \"[\"^{register}^\"]\" is \
-             {register} & {no_offset} {{ export 0:1; }}\n@: \"[\"^offset^\"]\" is {no_register} & {} [ offset = {address}; ] {{ export 0:1; }}\n@: \
-             \"[\"^{register}^\"]\" is {register} & {no_register} & {no_offset} {{ export 0:1; }}\n",
-            fields.join(" & "),
-            unsigned.join(" & ")
-        )
     }
 
     /// Returns the table of a branch target, which is an address.

@@ -23,6 +23,7 @@
 
 mod display;
 mod files;
+mod operands;
 mod pieces;
 mod plain;
 mod stacks;
@@ -353,6 +354,40 @@ impl<'a> Writer<'a> {
         }
         pattern.extend(self.one_of(encoding.one_bit));
         pattern
+    }
+
+    /// Returns the patterns by which an encoding that is tried in file order leaves words to earlier ones.
+    fn left_to(&mut self, encoding: &Encoding, earlier: &Encoding) -> Option<String> {
+        let both = encoding.mask & earlier.mask;
+        let one = encoding.one_bit;
+        let has_none = one != 0 && earlier.mask & one == one && (earlier.value & one).count_ones() != 1;
+        let is_apart = (encoding.value ^ earlier.value) & both != 0 || has_none;
+        let more = earlier.mask & !encoding.mask;
+        if is_apart || more == 0 || encoding.mask & !earlier.mask == 0 {
+            return None;
+        }
+        let differs: Vec<String> = fixed_bits(more, earlier.value)
+            .into_iter()
+            .map(|(low, high, value)| format!("{}!={value:#x}", self.field(low, high, false)))
+            .collect();
+        Some(format!("({})", differs.join(" | ")))
+    }
+
+    /// Returns the pattern that exactly one of some bits is set.
+    fn one_of(&mut self, bits: u128) -> Option<String> {
+        let numbers: Vec<u32> = (0..128).filter(|bit| bits >> bit & 1 == 1).collect();
+        let cases: Vec<String> = numbers
+            .iter()
+            .map(|set| {
+                let fixed = fixed_bits(bits, 1 << set);
+                let parts: Vec<String> = fixed
+                    .into_iter()
+                    .map(|(low, high, value)| format!("{}={value:#x}", self.field(low, high, false)))
+                    .collect();
+                format!("({})", parts.join(" & "))
+            })
+            .collect();
+        (!cases.is_empty()).then(|| format!("({})", cases.join(" | ")))
     }
 
     /// Makes the modifiers of the mnemonic one table.
