@@ -82,7 +82,6 @@ pub fn parse(isa: &Isa, file: &str, text: &str, earlier: &[Parsed]) -> Result<Pa
             "lacks" => parser.lacks(&block),
             "uniform" => parser.uniform(&block)?,
             "respell" => parser.respell(&block)?,
-            "fix" => parser.fix(&block)?,
             "unchecked" => parser.checked(&block, false)?,
             "checked" => parser.checked(&block, true)?,
             "defined" => parser.defined(&block)?,
@@ -231,49 +230,16 @@ impl Parser<'_> {
         if is_used { Ok(()) } else { Err(self.error(&block.head, format!("no row has '{}'", words[1]))) }
     }
 
-    /// Parses `fix BITS=VALUE OPERATION …`: the rows of these operations so far fix more bits.
-    fn fix(&mut self, block: &Block<'_>) -> Result<()> {
-        let words = block.head.words();
-        let fixed = words.get(1).and_then(|word| word.split_once('='));
-        let Some((bits, value)) = fixed.and_then(|(bits, value)| Some((bits, number(value)?))) else {
-            return Err(self.error(&block.head, "expected fix BITS=VALUE OPERATION …"));
-        };
-        let bits = self.bits(block.head.number, bits)?;
-        for name in &words[2..] {
-            let mut is_used = false;
-            for encoding in &mut self.parsed.generation.encodings {
-                if self.isa.operations[encoding.operation].name == *name {
-                    fix_bits(encoding, &bits, value);
-                    encoding.ignored &= !bits.mask();
-                    is_used = true;
-                }
-            }
-            if !is_used {
-                return Err(self.error(&block.head, format!("no row of '{name}'")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Parses `unused BITS [OPERATION …]`: these bits have no meaning, in all operations or in those. Rows of the generation that
-    /// this one builds on which need one of them set are left out, the others ignore them.
+    /// Parses `unused BITS`: these bits have no meaning. Rows of the generation that this one builds on which need one of them
+    /// set are left out, the others ignore them.
     fn unused(&mut self, block: &Block<'_>) -> Result<()> {
-        let words = block.head.words();
-        let mask = self.bits(block.head.number, words.get(1).copied().unwrap_or(""))?.mask();
-        let names = words.get(2..).unwrap_or(&[]);
-        let isa = self.isa;
-        let is_meant = |encoding: &Encoding| {
-            names.is_empty() || names.contains(&isa.operations[encoding.operation].name.as_str())
-        };
-        let encodings = &mut self.parsed.generation.encodings;
-        encodings.retain(|encoding| !is_meant(encoding) || encoding.value & mask == 0);
-        for encoding in encodings.iter_mut().filter(|encoding| is_meant(encoding)) {
+        let mask = self.bits(block.head.number, block.head.split().1)?.mask();
+        self.parsed.generation.encodings.retain(|encoding| encoding.value & mask == 0);
+        for encoding in &mut self.parsed.generation.encodings {
             encoding.ignored |= encoding.mask & mask;
             encoding.mask &= !mask;
         }
-        if names.is_empty() {
-            self.parsed.unused |= mask;
-        }
+        self.parsed.unused |= mask;
         Ok(())
     }
 
