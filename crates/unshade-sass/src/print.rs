@@ -210,7 +210,7 @@ pub fn operand<S: TokenSink + ?Sized>(
         }
         Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
         Kind::ConstantUniform => signed(instruction, operand, sink, |sink| {
-            constant_uniform(instruction, operand, sink);
+            constant_indexed(instruction, operand, sink);
         }),
         Kind::ConstantBindless => signed(instruction, operand, sink, |sink| {
             constant_bindless(instruction, operand, "][", sink);
@@ -478,20 +478,16 @@ fn constant<S: TokenSink + ?Sized>(
     sink.put(TokenKind::Punctuation, "]");
 }
 
+/// Prints `c[0x0][R2+0x10]` or `c[0x0][UR4+0x10]`.
 fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
-    base_and_offset(instruction, operand, sink);
-    sink.put(TokenKind::Punctuation, "]");
-}
-
-/// Prints `c[0x0][UR4+0x10]`, `c[0x0][URZ]` or `c[0x0][0x10]`.
-fn constant_uniform<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
-    sink.put(TokenKind::Punctuation, "c[");
-    put_number(instruction.number(operand.bank), sink);
-    sink.put(TokenKind::Punctuation, "][");
-    uniform_terms(instruction, operand, sink);
+    if operand.kind == Kind::ConstantUniform {
+        uniform_terms(instruction, operand, sink);
+    } else {
+        base_and_offset(instruction, operand, sink);
+    }
     sink.put(TokenKind::Punctuation, "]");
 }
 

@@ -28,7 +28,7 @@ impl Attempt<'_> {
                 let (position, bits) = match operand.kind {
                     Kind::Register => self.register(operand.value, position, 0, bits)?,
                     Kind::UniformRegister => self.uniform_register(operand.value, position, 0, bits)?,
-                    Kind::ConstantUniform => self.constant_uniform(operand, position, bits)?,
+                    Kind::ConstantUniform => self.constant_indexed(operand, position, bits)?,
                     Kind::ConstantBindless | Kind::ConstantBindlessSpaced => {
                         self.constant_bindless(operand, position, bits)?
                     }
@@ -384,22 +384,16 @@ impl Attempt<'_> {
         Some((self.literal("]", end)?, bits))
     }
 
+    /// Matches `c[0x0][R2+0x10]` or `c[0x0][UR4+0x10]`.
     fn constant_indexed(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let position = self.literal("c[", at)?;
         let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
         let position = self.literal("][", position)?;
-        let (position, bits) = self.base_and_offset(operand, position, bits)?;
-        Some((self.literal("]", position)?, bits))
-    }
-
-    /// Matches `c[0x0][UR4+0x10]`.
-    fn constant_uniform(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let position = self.literal("c[", at)?;
-        let (position, bank) = self.integer(position)?;
-        let bits = self.put(operand.bank, bank, at, bits)?;
-        let position = self.literal("][", position)?;
-        let (position, bits) = self.uniform_terms(operand, position, bits)?;
+        let (position, bits) = match operand.kind {
+            Kind::ConstantUniform => self.uniform_terms(operand, position, bits)?,
+            _ => self.base_and_offset(operand, position, bits)?,
+        };
         Some((self.literal("]", position)?, bits))
     }
 

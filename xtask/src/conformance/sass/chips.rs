@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use flate2::read::GzDecoder;
 use unshade::sass::instruction::encode;
 use unshade::sass::table::Isa;
-use unshade::sass::{Instruction, assemble, isa};
+use unshade::sass::{Instruction, assemble, control, isa};
 use unshade_tests::mutate::Random;
 
 use super::Tally;
@@ -32,9 +32,17 @@ struct Bits {
     modifiers: usize,
 }
 
-/// The bits of words of Maxwell and Pascal, and of later chips.
-const OF_64: Bits = Bits { end: 64, neutral: 0, modifiers: 20 };
-const OF_128: Bits = Bits { end: 105, neutral: 0x7e0 << 105, modifiers: 72 };
+impl Bits {
+    /// The scheduling information of Maxwell and Pascal is not part of the words.
+    fn of(isa: &Isa) -> Self {
+        let end = isa.control.map_or(64, |control| u32::from(control.stall.0));
+        if isa.word_bytes > 8 {
+            Self { end, neutral: control::neutral(isa), modifiers: 72 }
+        } else {
+            Self { end, neutral: 0, modifiers: 20 }
+        }
+    }
+}
 
 /// The number of mutants read at once.
 const BATCH: usize = 200_000;
@@ -118,7 +126,7 @@ fn compare_mutants(
     count: usize,
 ) -> Result<u64> {
     let (mut texts, mut valid, mut fields) = (Tally::default(), Tally::default(), Tally::default());
-    let bits = if isa.word_bytes > 8 { OF_128 } else { OF_64 };
+    let bits = Bits::of(isa);
     let mut random = Random::new(u64::from(chip));
     let mut left = count;
     while left > 0 {
