@@ -84,12 +84,6 @@ impl<'a> Family<'a> {
         self.generations.first().map_or("", |generation| &generation.name)
     }
 
-    /// Returns whether every program has the tables. The page has room for those of the chips that it can decompile, and loads
-    /// others when they are needed.
-    pub fn is_always_included(&self) -> bool {
-        self.generations.iter().all(|generation| generation.has_semantics)
-    }
-
     /// Packs the generations with the operations and modifiers that they use.
     pub fn pack(&self, isa: &Isa) -> Vec<u8> {
         let mut tables = Tables::new(isa);

@@ -26,7 +26,7 @@ fn array(out: &mut String, name: &str, entries: &[String]) {
     out.push_str("];\n\n");
 }
 
-/// Generates the list of packed tables, oldest first. A small program can leave most of them out.
+/// Generates the list of packed tables, oldest first. A small program can leave them out and load them when they are needed.
 pub fn tables(isa: &Isa) -> String {
     let families = Family::all(isa);
     let mut out = format!("{HEAD}use crate::isa::{{Family, Table}};\n\n");
@@ -37,12 +37,10 @@ pub fn tables(isa: &Isa) -> String {
     );
     for family in &families {
         let name = family.name();
-        let bytes = format!("Some(include_bytes!(\"{name}.bin\"))");
-        let bytes = match family.is_always_included() {
-            true => bytes,
-            false => format!("if cfg!(feature = \"all-chips\") {{ {bytes} }} else {{ None }}"),
-        };
-        let _ = writeln!(out, "    Family::new({name:?}, {bytes}),");
+        let _ = writeln!(
+            out,
+            "    Family::new({name:?}, if cfg!(feature = \"tables\") {{ Some(include_bytes!(\"{name}.bin\")) }} else {{ None }}),"
+        );
     }
     let _ = writeln!(
         out,

@@ -24,7 +24,7 @@ test('the module of the static page answers as the library does', { skip: !proce
   const page = /** @type {string} */ (process.env.UNSHADE_PAGE);
   const { default: init, Workspace } = await import(pathToFileURL(join(page, 'unshade_web.js')).href);
   await init({ module_or_path: readFileSync(join(page, 'unshade_web_bg.wasm')) });
-  const workspace = new Workspace();
+  const workspace = new Workspace((/** @type {string} */ name) => new Uint8Array(readFileSync(join(page, `${name}.bin`))));
   for (const path of files) {
     const bytes = readFileSync(path);
     const opened = JSON.parse(workspace.open(basename(path), bytes.length, (/** @type {number} */ offset, /** @type {number} */ length) =>

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let bytes = fs::read(&module)?;
     let packed = packed_size(&bytes)?;
     println!("{}: {} bytes, {packed} bytes after gzip", output.display(), bytes.len());
-    println!("tables of other chips, loaded when a file needs them: {tables} bytes after gzip");
+    println!("tables of NVIDIA chips, loaded when a file needs them: {tables} bytes after gzip");
     ensure!(packed <= MAX_PACKED, "the module has {packed} bytes after gzip, more than {MAX_PACKED}");
     Ok(())
 }
@@ -255,11 +255,11 @@ fn copy_examples(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the tables of chips that the module doesn't contain. Returns their size after gzip.
+/// Writes the tables of all chips, which the module doesn't contain. Returns their size after gzip.
 fn write_tables(output: &Path) -> Result<u64> {
     let isa = codegen::load(sh::root())?;
     let mut total = 0;
-    for family in isa_gen::packed::Family::all(&isa).iter().filter(|family| !family.is_always_included()) {
+    for family in isa_gen::packed::Family::all(&isa) {
         let (path, bytes) = (output.join(format!("{}.bin", family.name())), family.pack(&isa));
         fs::write(&path, &bytes).with_context(|| path.display().to_string())?;
         total += packed_size(&bytes)?;

@@ -77,7 +77,7 @@ impl Table {
     }
 }
 
-/// Sets the function that returns tables that are not part of the program, which is built without the feature `all-chips`. It is
+/// Sets the function that returns tables that are not part of the program, which is built without the feature `tables`. It is
 /// called once for each file, when the first of its instruction sets is needed. Only the first call has an effect.
 pub fn set_loader(loader: Loader) {
     // Another loader was set before.

@@ -36,8 +36,8 @@ pub struct Workspace {
 
 #[wasm_bindgen]
 impl Workspace {
-    /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the instruction sets of chips that are not
-    /// part of the module, or `undefined`; without it, these chips are unknown.
+    /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the packed instruction sets of a family
+    /// of chips, or `undefined`; without it, no machine code is read.
     #[wasm_bindgen(constructor)]
     pub fn new(tables: Option<Function>) -> Self {
         if tables.is_some() {

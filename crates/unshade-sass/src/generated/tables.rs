@@ -4,9 +4,9 @@ use crate::isa::{Family, Table};
 
 /// The files of packed tables.
 pub(crate) static FAMILIES: [Family; 3] = [
-    Family::new("sm_30", Some(include_bytes!("sm_30.bin"))),
-    Family::new("sm_50", if cfg!(feature = "all-chips") { Some(include_bytes!("sm_50.bin")) } else { None }),
-    Family::new("sm_70", if cfg!(feature = "all-chips") { Some(include_bytes!("sm_70.bin")) } else { None }),
+    Family::new("sm_30", if cfg!(feature = "tables") { Some(include_bytes!("sm_30.bin")) } else { None }),
+    Family::new("sm_50", if cfg!(feature = "tables") { Some(include_bytes!("sm_50.bin")) } else { None }),
+    Family::new("sm_70", if cfg!(feature = "tables") { Some(include_bytes!("sm_70.bin")) } else { None }),
 ];
 
 /// The tables of all instruction sets.
