@@ -7,8 +7,9 @@
 //! nvdisasm 12.8 prints many spaces before the names of registers and scoreboards that do not exist. They do not count, and for
 //! the registers after RZ, `???255` is the same as our RZ.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use flate2::read::GzDecoder;
@@ -19,7 +20,9 @@ use unshade_tests::mutate::Random;
 
 use super::Tally;
 use super::oracle::with_our_registers;
+use super::{listings, packages};
 use crate::nvdisasm::{self, Oracle};
+use crate::{codegen, sh};
 
 /// The bits of a chip's words that mutants change.
 #[derive(Clone, Copy)]
@@ -48,31 +51,65 @@ impl Bits {
 const BATCH: usize = 200_000;
 
 /// A word with its text and address.
-struct Listed {
-    word: u128,
-    text: String,
-    address: u64,
+pub(super) struct Listed {
+    pub(super) word: u128,
+    pub(super) text: String,
+    pub(super) address: u64,
 }
 
-/// Compares all chips that have a list and a table. `sample` is a number of mutants per chip.
-pub(super) fn run(corpus: &Path, sample: usize) -> Result<u64> {
+/// Compares the chips that have a list or code in packages. `sample` is a number of mutants per chip.
+pub(super) fn run(corpus: &Path, chosen: &[u32], packages: &[PathBuf], sample: usize) -> Result<u64> {
+    let mut found = packages::find(packages, chosen, sample / 100)?;
     let mut wrong = 0;
-    for chip in isa::architectures().filter(|chip| *chip >= 50) {
-        let path = corpus.join(format!("words-modern/sm_{chip}.tsv.gz"));
-        let table = isa::by_architecture(chip).context("a table in the list can be read")?;
-        if !path.is_file() {
-            println!("sm_{chip}: no list of words");
+    for (chip, table) in tables()? {
+        if chip < 50 || !(chosen.is_empty() || chosen.contains(&chip)) {
             continue;
         }
-        let words = listed(&path)?;
-        wrong += compare_listed(table, chip, &words);
+        let path = corpus.join(format!("words-modern/sm_{chip}.tsv.gz"));
+        let mut words: Vec<u128> = Vec::new();
+        if path.is_file() {
+            let list = listed(&path)?;
+            let mut results = Results::default();
+            results.compare(table, &list);
+            wrong += results.report(&format!("sm_{chip} words"));
+            words.extend(list.iter().map(|listed| listed.word));
+        } else {
+            println!("sm_{chip}: no list of words");
+        }
+        let found = found.remove(&chip).unwrap_or_default();
+        words.extend(&found.words);
         let Some(program) = nvdisasm::find_for(chip)? else {
             println!("sm_{chip} mutants: skipped, no nvdisasm knows the chip");
             continue;
         };
-        wrong += compare_mutants(table, chip, &words, &Oracle::new(program, chip)?, sample)?;
+        let oracle = Oracle::new(program.clone(), chip)?;
+        if !found.words.is_empty() {
+            println!("sm_{chip}: {} bytes of code in packages", found.code);
+            let mut results = Results::default();
+            for batch in found.words.chunks(BATCH) {
+                results.compare(table, &packages::listed(&oracle, batch)?);
+            }
+            wrong += results.report(&format!("sm_{chip} words of packages"));
+            wrong += listings::compare_with(&program, chip, &found.cubins)?;
+        }
+        if !words.is_empty() {
+            wrong += compare_mutants(table, chip, &words, &oracle, sample)?;
+        }
     }
     Ok(wrong)
+}
+
+/// Returns the tables of all chips as they are in `isa/nvidia` now, by chip.
+fn tables() -> Result<BTreeMap<u32, &'static Isa>> {
+    let isa = codegen::load(sh::root())?;
+    let mut tables = BTreeMap::new();
+    for family in isa_gen::packed::Family::all(&isa) {
+        let read = isa::load(family.pack(&isa)).context("packed tables can be read")?;
+        for (generation, table) in family.generations.iter().zip(read) {
+            tables.extend(generation.architectures.iter().map(|chip| (*chip, table)));
+        }
+    }
+    Ok(tables)
 }
 
 /// Returns the words in the list of a generation; none if there is no list.
@@ -102,26 +139,39 @@ fn listed(path: &Path) -> Result<Vec<Listed>> {
     Ok(words)
 }
 
-fn compare_listed(isa: &'static Isa, chip: u32, words: &[Listed]) -> u64 {
-    let (mut texts, mut fields, mut assembled) = (Tally::default(), Tally::default(), Tally::default());
-    for Listed { word, text: theirs, address } in words {
-        let instruction = Instruction::decode(isa, *word);
-        let ours = instruction.map(|instruction| instruction.text(*address)).unwrap_or_default();
-        texts.count(ours.trim_end() == theirs, || format!("{word:032x} {ours} | {theirs}"));
-        let made = instruction.map(|instruction| encode(isa, instruction.encoding, &instruction.values()));
-        fields.count(made == Some(*word), || format!("{word:032x} {made:x?}"));
-        let made = assemble::instruction(isa, &ours, *address, *word);
-        assembled.count(made.as_ref() == Ok(word), || format!("{word:032x} {ours}: {made:x?}"));
+/// The results of words whose texts are known.
+#[derive(Default)]
+struct Results {
+    texts: Tally,
+    fields: Tally,
+    assembled: Tally,
+}
+
+impl Results {
+    fn compare(&mut self, isa: &'static Isa, words: &[Listed]) {
+        for Listed { word, text: theirs, address } in words {
+            let instruction = Instruction::decode(isa, *word);
+            let ours = instruction.map(|instruction| instruction.text(*address)).unwrap_or_default();
+            self.texts.count(is_same(&ours, theirs), || format!("{word:032x} {ours} | {theirs}"));
+            let made =
+                instruction.map(|instruction| encode(isa, instruction.encoding, &instruction.values()));
+            self.fields.count(made == Some(*word), || format!("{word:032x} {made:x?}"));
+            let made = assemble::instruction(isa, &ours, *address, *word);
+            self.assembled.count(made.as_ref() == Ok(word), || format!("{word:032x} {ours}: {made:x?}"));
+        }
     }
-    texts.report(&format!("sm_{chip} words, text equal to nvdisasm"))
-        + fields.report(&format!("sm_{chip} words encoded from their fields"))
-        + assembled.report(&format!("sm_{chip} words assembled from their text"))
+
+    fn report(&self, what: &str) -> u64 {
+        self.texts.report(&format!("{what}, text equal to nvdisasm"))
+            + self.fields.report(&format!("{what} encoded from their fields"))
+            + self.assembled.report(&format!("{what} assembled from their text"))
+    }
 }
 
 fn compare_mutants(
     isa: &'static Isa,
     chip: u32,
-    words: &[Listed],
+    words: &[u128],
     oracle: &Oracle,
     count: usize,
 ) -> Result<u64> {
@@ -158,10 +208,10 @@ fn is_same(ours: &str, theirs: &str) -> bool {
 }
 
 /// Changes a word in one of three ways.
-fn mutant(words: &[Listed], bits: Bits, random: &mut Random) -> u128 {
+fn mutant(words: &[u128], bits: Bits, random: &mut Random) -> u128 {
     let Bits { end, neutral, modifiers } = bits;
     let end = end as usize;
-    let word = words[random.below(words.len())].word;
+    let word = words[random.below(words.len())];
     let anywhere = |word: u128, random: &mut Random| word ^ 1 << random.below(end);
     let mutated = match random.below(3) {
         0 => anywhere(word, random),

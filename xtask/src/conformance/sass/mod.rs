@@ -3,13 +3,15 @@
 //! Real files come from `$UNSHADE_CORPUS/cuda`: word lists (`words/*.tsv.gz`), and cubins with listings of cuobjdump.
 //! If an nvdisasm that knows the chip is on the `PATH` or in `UNSHADE_NVDISASM`, single-bit flips of words are compared as well,
 //! and the words of a systematic search for rows that are wrong. `UNSHADE_NVDISASM` can name several programs, separated by
-//! colons: 13.5 for chips from Turing on, 11.2 for Kepler.
+//! colons: 13.5 for chips from Turing on, 12.8 for Maxwell to Volta, 11.2 for Kepler. With `--packages`, the code in any files
+//! is compared as well.
 
 mod chips;
 mod envydis;
 mod flips;
 mod listings;
 mod oracle;
+mod packages;
 mod search;
 mod words;
 
@@ -46,15 +48,20 @@ impl Tally {
     }
 }
 
-pub(super) fn run(sample: Option<usize>) -> Result<()> {
+/// Compares all chips, or those that are chosen, and the code in packages.
+pub(super) fn run(sample: Option<usize>, chips: &[u32], packages: &[PathBuf]) -> Result<()> {
     let Some(corpus) = corpus() else {
         bail!("UNSHADE_CORPUS/cuda does not exist");
     };
-    let mut wrong = words::sm_35(&corpus)?;
-    wrong += envydis::sm_30(&corpus)?;
-    wrong += listings::run(&corpus)?;
-    wrong += sm_35_oracle(&corpus, sample.unwrap_or(2_000))?;
-    wrong += chips::run(&corpus, sample.unwrap_or(2_000) * 100)?;
+    let sample = sample.unwrap_or(2_000);
+    let mut wrong = 0;
+    if chips.is_empty() {
+        wrong += words::sm_35(&corpus)?;
+        wrong += envydis::sm_30(&corpus)?;
+        wrong += listings::run(&corpus)?;
+        wrong += sm_35_oracle(&corpus, sample)?;
+    }
+    wrong += chips::run(&corpus, chips, packages, sample * 100)?;
     if wrong > 0 {
         bail!("{wrong} differences");
     }
