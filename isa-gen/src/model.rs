@@ -461,6 +461,8 @@ names! {
         NonzeroRegister = "gpr_nonzero",
         /// A uniform register other than `URZ`, which is printed as `???63`.
         NonzeroUniformRegister = "ugpr_nonzero",
+        /// A predicate other than `PT`, which is printed as `???7`.
+        NonzeroPredicate = "pred_nonzero",
         /// A general register; if it is `RZ`, it is omitted with the preceding comma.
         OptionalRegister = "opt_gpr",
         /// A general register; if it is `RZ`, it is omitted with the following comma.
@@ -531,7 +533,7 @@ names! {
         Memory = "mem",
         /// `[register+uniform register+offset]`; terms that are zero are omitted.
         Address = "addr",
-        /// An address whose base register is omitted only if it is `RZ` and has no factor.
+        /// An address whose base register is omitted only if it is `RZ` and has no factor. `RZ` of 64 bits is printed as `???255`.
         ScaledAddress = "addr_scaled",
         /// An address whose base register is never omitted.
         BaseAddress = "addr_base",

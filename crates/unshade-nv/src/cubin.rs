@@ -25,8 +25,10 @@
 use crate::attribute::Attribute;
 use crate::elf::{Elf, Section, SectionType};
 use crate::function::Function;
-use crate::info::{self, Record};
+use crate::info::{self, Compatibility, Record};
 use crate::symbol::{Symbol, SymbolType};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use unshade_core::{Reader, Result};
@@ -250,6 +252,28 @@ impl<'a> Cubin<'a> {
     pub fn arch(&self) -> u32 {
         let flags = self.elf.header().flags;
         if self.is_abi_8() { (flags >> 8) & 0xff } else { flags & 0xff }
+    }
+
+    /// Returns the target: `sm_35`, or `sm_90a` for code that uses the accelerators of its chip and runs on no other.
+    pub fn target(&self) -> String {
+        let suffix = if self.has_accelerators() { "a" } else { "" };
+        format!("sm_{}{suffix}", self.arch())
+    }
+
+    /// Returns whether it uses the accelerators of its chip. Toolkit 13 says so in `.nv.compat`, older ones in the flags of the
+    /// ELF header, where bit 11 was the mark of a workaround before Hopper.
+    pub fn has_accelerators(&self) -> bool {
+        const FLAG: (u32, u32) = (0x800, 0x8);
+        const HOPPER: u32 = 90;
+        let flags = self.elf.header().flags;
+        if !self.is_abi_8() {
+            return self.arch() >= HOPPER && flags & FLAG.0 != 0;
+        }
+        let section = self.elf.section_named(b".nv.compat").and_then(|section| self.elf.bytes(&section).ok());
+        let records = section.into_iter().flat_map(info::records).flatten();
+        let mut targets =
+            records.filter(|record| record.compatibility() == Compatibility::CUDA_ACCELERATOR_TARGET);
+        targets.next().map_or(flags & FLAG.1 != 0, |record| record.number == 1)
     }
 
     /// Returns the target of the PTX that it was compiled from: 35 for compute_35.

@@ -12,7 +12,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use crate::generated::names::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
 use crate::number::{ShortText, float, half, hex};
-use crate::table::{Isa, Kind, NONE, Operand, Piece};
+use crate::table::{Isa, Kind, NONE, Operand, Piece, REGISTER_REFUSED};
 
 /// Prints the instruction at an address, without a semicolon.
 pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
@@ -106,11 +106,6 @@ pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
     value.map_or("", |value| value.1)
 }
 
-/// What nvdisasm prints for `RZ` where it is not valid.
-pub(crate) const ZERO_REFUSED: &str = "???255";
-/// What nvdisasm prints for `URZ` where it is not valid.
-pub(crate) const UNIFORM_ZERO_REFUSED: &str = "???63";
-
 /// Prints an operand.
 pub fn operand<S: TokenSink + ?Sized>(
     instruction: &Instruction,
@@ -118,24 +113,17 @@ pub fn operand<S: TokenSink + ?Sized>(
     address: u64,
     sink: &mut S,
 ) {
+    if let Some(refused) = operand.kind.refused()
+        && is_all_ones(instruction, operand.value)
+    {
+        return sink.put(TokenKind::Register, refused);
+    }
     match operand.kind {
         Kind::Register => {
             signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink));
         }
-        Kind::NonzeroRegister => {
-            if is_all_ones(instruction, operand.value) {
-                sink.put(TokenKind::Register, ZERO_REFUSED);
-            } else {
-                register(instruction, operand.value, 0, sink);
-            }
-        }
-        Kind::NonzeroUniformRegister => {
-            if is_all_ones(instruction, operand.value) {
-                sink.put(TokenKind::Register, UNIFORM_ZERO_REFUSED);
-            } else {
-                uniform_register(instruction, operand.value, 0, sink);
-            }
-        }
+        Kind::NonzeroRegister => register(instruction, operand.value, 0, sink),
+        Kind::NonzeroUniformRegister => uniform_register(instruction, operand.value, 0, sink),
         Kind::OptionalRegister => {
             if !is_all_ones(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
@@ -173,7 +161,7 @@ pub fn operand<S: TokenSink + ?Sized>(
         Kind::UniformRegister => signed(instruction, operand, sink, |sink| {
             uniform_register(instruction, operand.value, 0, sink);
         }),
-        Kind::Predicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
+        Kind::Predicate | Kind::NonzeroPredicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
             predicate(instruction, operand, sink);
         }
         Kind::OptionalPredicate
@@ -575,7 +563,14 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
     };
     let shows_base = operand.base != NONE && (shows_zero || !is_all_ones(instruction, operand.base));
     if shows_base {
-        register(instruction, operand.base, 0, sink);
+        let is_refused = operand.kind == Kind::ScaledAddress
+            && is_all_ones(instruction, operand.base)
+            && spelling(instruction, operand.select) == ".64";
+        if is_refused {
+            sink.put(TokenKind::Register, REGISTER_REFUSED);
+        } else {
+            register(instruction, operand.base, 0, sink);
+        }
         scale(instruction, operand, sink);
     }
     if has_uniform {

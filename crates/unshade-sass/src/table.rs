@@ -268,6 +268,9 @@ pub struct Operand {
     pub descriptor: u16,
 }
 
+/// What nvdisasm prints for `RZ` where it is not valid.
+pub(crate) const REGISTER_REFUSED: &str = "???255";
+
 /// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -277,6 +280,8 @@ pub enum Kind {
     NonzeroRegister,
     /// A uniform register other than `URZ`, which is printed as `???63`.
     NonzeroUniformRegister,
+    /// A predicate other than `PT`, which is printed as `???7`.
+    NonzeroPredicate,
     /// A general register, omitted together with its comma if it is `RZ`.
     OptionalRegister,
     /// A general register, omitted together with the comma after it if it is `RZ`.
@@ -406,11 +411,22 @@ impl Kind {
         matches!(self, Self::Guard | Self::UniformGuard)
     }
 
+    /// Returns what nvdisasm prints for the last register or predicate (`RZ`, `URZ`, `PT`) where it is not valid.
+    pub(crate) fn refused(self) -> Option<&'static str> {
+        match self {
+            Self::NonzeroRegister => Some(REGISTER_REFUSED),
+            Self::NonzeroUniformRegister => Some("???63"),
+            Self::NonzeroPredicate => Some("???7"),
+            _ => None,
+        }
+    }
+
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 52] = [
+    pub const NAMES: [(&'static str, Self); 53] = [
         ("gpr", Self::Register),
         ("gpr_nonzero", Self::NonzeroRegister),
         ("ugpr_nonzero", Self::NonzeroUniformRegister),
+        ("pred_nonzero", Self::NonzeroPredicate),
         ("opt_gpr", Self::OptionalRegister),
         ("lead_gpr", Self::LeadingRegister),
         ("lead_ugpr", Self::LeadingUniformRegister),

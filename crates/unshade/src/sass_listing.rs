@@ -51,9 +51,9 @@ pub fn cubin<S: TokenSink>(
     let functions: Vec<Function<'_>> = cubin.functions().collect();
     let mut count = 0;
     if options.raw {
-        sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
+        sink.put(TokenKind::Text, &format!("\n\tcode for {}\n", cubin.target()));
         if cubin.is_abi_8() {
-            sink.put(TokenKind::Text, &format!("\t.target\tsm_{}\n\n", cubin.arch()));
+            sink.put(TokenKind::Text, &format!("\t.target\t{}\n\n", cubin.target()));
         }
     }
     let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
@@ -234,11 +234,12 @@ fn headerflags(cubin: &Cubin<'_>) -> String {
             (0x100, "EF_CUDA_TEXMODE_UNIFIED "),
             (0x200, "EF_CUDA_TEXMODE_INDEPENDENT "),
             (0x400, "EF_CUDA_64BIT_ADDRESS "),
-            (0x800, "EF_CUDA_SW_1729687 "),
+            (if cubin.has_accelerators() { 0 } else { 0x800 }, "EF_CUDA_SW_1729687 "),
             (0x1000, "EF_CUDA_SW_1729687_v2 "),
         ];
         let named = named.into_iter().filter(|(flag, _)| flags & flag != 0 && !cubin.is_abi_8());
-        let names: String = named.map(|(_, name)| name).collect();
+        let accelerators = cubin.has_accelerators().then_some("EF_CUDA_ACCELERATORS ");
+        let names: String = accelerators.into_iter().chain(named.map(|(_, name)| name)).collect();
         let virtual_arch = cubin.virtual_arch().unwrap_or(arch);
         return format!(
             "\n\t.headerflags\t@\"{names}EF_CUDA_SM{arch} EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{virtual_arch})\"\n"

@@ -59,7 +59,7 @@ impl Writer<'_> {
             Kind::Scoreboard => self.numbered(&value, 's'),
             Kind::BitSet => self.bit_set(&value, ", "),
             Kind::TrailingBitSet => self.bit_set(&value, " "),
-            Kind::Predicate => self.predicate(operand, 'p', None),
+            Kind::Predicate | Kind::NonzeroPredicate => self.predicate(operand, 'p', None),
             Kind::UniformPredicate => self.predicate(operand, 'q', None),
             Kind::OptionalPredicate => self.predicate(operand, 'p', Some(("\", \"^", ""))),
             Kind::OptionalUniformPredicate => self.predicate(operand, 'q', Some(("\", \"^", ""))),

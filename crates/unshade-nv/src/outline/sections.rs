@@ -36,7 +36,7 @@ pub(super) fn header(cubin: &Cubin<'_>, sink: &mut dyn OutlineSink) {
     fields.number("entry point", word, "");
     fields.number("segment table", word, "");
     fields.number("section table", word, "");
-    fields.number("flags", 4, &format!("sm_{}", cubin.arch()));
+    fields.number("flags", 4, &cubin.target());
     fields.number("header size", 2, "");
     fields.number("segment entry size", 2, "");
     fields.number("number of segments", 2, "");

@@ -3,8 +3,7 @@
 use alloc::format;
 
 use super::attempt::{Attempt, Bits};
-use crate::print::{UNIFORM_ZERO_REFUSED, ZERO_REFUSED};
-use crate::table::{Kind, NONE, Operand};
+use crate::table::{Kind, NONE, Operand, REGISTER_REFUSED};
 
 impl Attempt<'_> {
     /// Matches an operand, then the rest of the text.
@@ -15,6 +14,10 @@ impl Attempt<'_> {
         bits: Bits,
         mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
     ) -> Option<Bits> {
+        if let Some(end) = operand.kind.refused().and_then(|refused| self.strip(refused, self.skip(at))) {
+            let bits = bits.with(self.field(operand.value)?, u64::MAX)?;
+            return follow(self, end, bits);
+        }
         let (next, bits) = match operand.kind {
             Kind::Guard | Kind::UniformGuard => self.guard(operand, at, bits)?,
             Kind::Register
@@ -55,14 +58,8 @@ impl Attempt<'_> {
                 self.uniform_register(operand.value, start, plus, bits)?
             }
             Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
-            Kind::NonzeroRegister => match self.strip(ZERO_REFUSED, self.skip(at)) {
-                Some(end) => (end, bits.with(self.field(operand.value)?, u64::MAX)?),
-                None => self.register(operand.value, self.skip(at), 0, bits)?,
-            },
-            Kind::NonzeroUniformRegister => match self.strip(UNIFORM_ZERO_REFUSED, self.skip(at)) {
-                Some(end) => (end, bits.with(self.field(operand.value)?, u64::MAX)?),
-                None => self.uniform_register(operand.value, self.skip(at), 0, bits)?,
-            },
+            Kind::NonzeroRegister => self.register(operand.value, self.skip(at), 0, bits)?,
+            Kind::NonzeroUniformRegister => self.uniform_register(operand.value, self.skip(at), 0, bits)?,
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::LeadingPredicate | Kind::LeadingInversePredicate | Kind::LeadingUniformPredicate => {
@@ -89,7 +86,7 @@ impl Attempt<'_> {
                 });
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
-            Kind::Predicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
+            Kind::Predicate | Kind::NonzeroPredicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
                 self.predicate(operand, self.skip(at), bits)?
             }
             Kind::Barrier => self.numbered("B", operand.value, self.skip(at), bits)?,
@@ -430,7 +427,8 @@ impl Attempt<'_> {
             }
         };
         let start = self.literal("[", at)?;
-        let has_base = self.rest(start).starts_with('R');
+        let refused = self.strip(REGISTER_REFUSED, start);
+        let has_base = refused.is_some() || self.rest(start).starts_with('R');
         if !has_base && operand.uniform == NONE {
             let (position, bits) = self.base_and_offset(operand, start, bits)?;
             let end = self.literal("]", position)?;
@@ -460,7 +458,10 @@ impl Attempt<'_> {
             };
             return finish(self, start, bits);
         }
-        let (position, bits) = self.register(operand.base, start, 0, bits)?;
+        let (position, bits) = match refused {
+            Some(end) => (end, bits.with(self.field(operand.base)?, u64::MAX)?),
+            None => self.register(operand.base, start, 0, bits)?,
+        };
         match self.field(operand.select) {
             Some(field) => self.modifier(field, position, bits, finish),
             None => finish(self, position, bits),

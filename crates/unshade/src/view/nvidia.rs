@@ -369,7 +369,7 @@ fn names_of(entry: Option<&Entry<'_>>, unit: &Unit<'_>) -> (String, String) {
         return (entry.kind.to_string(), entry.target());
     }
     match unit {
-        Unit::Cubin(cubin) => ("cubin".into(), format!("sm_{}", cubin.arch())),
+        Unit::Cubin(cubin) => ("cubin".into(), cubin.target()),
         Unit::Ptx(ptx) => {
             let target = shown(ptx.target().unwrap_or_default());
             ("PTX".into(), target.replace("sm_", "compute_"))
@@ -618,7 +618,7 @@ impl KernelRow {
         let resources = function.resources(cubin);
         self.kind = function.kind.to_string();
         if self.target.is_empty() {
-            self.target = format!("sm_{}", cubin.arch());
+            self.target = cubin.target();
         }
         self.registers = resources.registers;
         self.stack = resources.stack;

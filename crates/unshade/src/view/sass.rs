@@ -311,6 +311,7 @@ impl OperandView {
                 view.register = register(operand.value).map(|number| number + plus);
             }
             Kind::Predicate
+            | Kind::NonzeroPredicate
             | Kind::OptionalPredicate
             | Kind::LeadingPredicate
             | Kind::TrailingPredicate

@@ -4,8 +4,8 @@
 //! nvdisasm that knows the chip, mutants of the words are compared as well: single bits, pairs of bits within modifiers, one to
 //! three bits anywhere. Their scheduling information is neutral, because nvdisasm checks it by the class of operation.
 //!
-//! nvdisasm 12.8 prints many spaces before the names of registers and scoreboards that do not exist. They do not count, and for
-//! the registers after RZ, `???255` is the same as our RZ.
+//! nvdisasm prints many spaces before the names of registers and scoreboards that do not exist. They do not count, and
+//! for the registers after RZ, `???255` is the same as our RZ.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -203,8 +203,9 @@ fn compare_mutants(
 
 /// Returns whether texts are the same but for names of registers that do not exist.
 fn is_same(ours: &str, theirs: &str) -> bool {
-    let folded = || with_our_registers(theirs).split_whitespace().collect::<Vec<_>>().join(" ");
-    ours.trim_end() == theirs || theirs.contains("???") && ours.trim_end() == folded()
+    let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_same_folded = || [folded(theirs), folded(&with_our_registers(theirs))].contains(&folded(ours));
+    ours.trim_end() == theirs || theirs.contains("???") && is_same_folded()
 }
 
 /// Changes a word in one of three ways.
