@@ -208,7 +208,11 @@ impl Isa {
     /// Reads a little-endian word; `None` if there are not enough bytes.
     pub fn word(&self, bytes: &[u8]) -> Option<u128> {
         let bytes = bytes.get(..self.word_bytes)?;
-        Some(bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)))
+        match bytes.len() {
+            16 => bytes.try_into().ok().map(u128::from_le_bytes),
+            8 => bytes.try_into().ok().map(|bytes| u128::from(u64::from_le_bytes(bytes))),
+            _ => None,
+        }
     }
 }
 

@@ -14,7 +14,8 @@
 //! | [`print`] | instruction text as NVIDIA's tools print it |
 //! | [`assemble`] | text to words |
 //! | [`control`] | scheduling words |
-//! | [`listing`] | listings of a function |
+//! | [`listing`] | listings of a function, with labels and names |
+//! | [`raw_listing`] | listings of a function as cuobjdump prints them |
 //! | [`control_flow`] | basic blocks, edges, the stack of addresses |
 //! | [`liveness`] | live registers and register pressure |
 //! | `reference` | a reference page for each mnemonic (feature `reference`) |
@@ -47,6 +48,7 @@ pub mod liveness;
 mod number;
 mod packed;
 pub mod print;
+pub mod raw_listing;
 #[cfg(feature = "reference")]
 pub mod reference;
 pub mod semantics;

@@ -1,8 +1,8 @@
-//! Listings of a function: as `cuobjdump -sass` prints it, or with labels, parameter names and scheduling codes.
+//! Listings of a function with labels, parameter names and scheduling codes. [`raw_listing`](crate::raw_listing) has those of
+//! cuobjdump.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use unshade_core::token::Link;
@@ -10,7 +10,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 
 use crate::Instruction;
 use crate::control::{self, Code};
-use crate::number::{ShortText, hex};
+use crate::number::{self, ShortText, hex};
 use crate::print;
 use crate::table::{Isa, Kind};
 
@@ -48,7 +48,7 @@ pub struct Context<'a> {
 pub type Comments<'a> = &'a [(u64, String)];
 
 /// Prints the comments before an instruction.
-fn put_comments<S: TokenSink + ?Sized>(comments: Comments<'_>, address: u64, sink: &mut S) {
+pub(crate) fn put_comments<S: TokenSink + ?Sized>(comments: Comments<'_>, address: u64, sink: &mut S) {
     let start = comments.partition_point(|comment| comment.0 < address);
     let own = comments.get(start..).unwrap_or_default().iter().take_while(|comment| comment.0 == address);
     for (_, text) in own {
@@ -110,17 +110,7 @@ impl Word {
 }
 
 /// The column of mnemonics, as in cuobjdump; guards are right-aligned before it.
-const MNEMONIC_COLUMN: usize = 35;
-
-/// Returns the column of the mnemonic in a raw listing: cuobjdump shifts it where an address has more than four digits.
-fn raw_column(address: u64) -> usize {
-    // A digit more for every four bits above the lowest sixteen.
-    let above = address.wrapping_shr(16).checked_ilog2().map_or(0, |log| log.div_euclid(4).saturating_add(1));
-    MNEMONIC_COLUMN.saturating_add(above as usize)
-}
-
-/// The size of text chunks passed to a plain-text sink.
-const CHUNK: usize = 1 << 14;
+pub(crate) const MNEMONIC_COLUMN: usize = 35;
 
 impl<'a> Function<'a> {
     /// Returns addresses and words, in order. An incomplete last word is left out.
@@ -174,144 +164,6 @@ impl<'a> Function<'a> {
             }
             _ => None,
         })
-    }
-
-    /// Prints the lines of the function as `cuobjdump -sass` does, with all words in one column of comments. The column
-    /// depends on the longest instruction, but is at least `least_column`.
-    pub fn raw<S: TokenSink + ?Sized>(&self, least_column: usize, sink: &mut S) {
-        self.raw_with_comments(least_column, &[], sink);
-    }
-
-    /// Prints the lines of the function as [`Function::raw`] does, with comments before instructions.
-    pub fn raw_with_comments<S: TokenSink + ?Sized>(
-        &self,
-        least_column: usize,
-        comments: Comments<'_>,
-        sink: &mut S,
-    ) {
-        // All texts are buffered until the column is known.
-        if sink.is_plain_text() {
-            self.raw_text(least_column, comments, sink);
-        } else {
-            self.raw_tokens(least_column, comments, sink);
-        }
-    }
-
-    /// Returns the column of the words in a raw listing of this function alone. cuobjdump uses that of the longest instruction
-    /// of all functions of a file; of Kepler, it does so for each function.
-    pub fn word_column(&self) -> usize {
-        self.record(&mut Counter(0), |_| 0)
-    }
-
-    fn raw_tokens<S: TokenSink + ?Sized>(&self, least_column: usize, comments: Comments<'_>, sink: &mut S) {
-        let mut record = Record::default();
-        let column = self.record(&mut record, Record::guard).max(least_column);
-        for ((address, word), line) in self.words().zip(record.lines()) {
-            self.source(address, sink);
-            put_comments(comments, address, sink);
-            self.raw_line(address, &word, line.guard, line.width, column, sink, |sink| line.replay(sink));
-        }
-    }
-
-    /// Prints to a sink that ignores kinds and links of tokens, in large chunks.
-    fn raw_text<S: TokenSink + ?Sized>(&self, least_column: usize, comments: Comments<'_>, sink: &mut S) {
-        let mut record = TextRecord::default();
-        let column = self.record(&mut record, TextRecord::guard).max(least_column);
-        let mut start = 0;
-        let mut out = String::new();
-        for ((address, word), &(guard, end)) in self.words().zip(&record.lines) {
-            let (guard, end) = (usize::from(guard), end as usize);
-            let line = record.text.get(start..end).unwrap_or("");
-            start = end;
-            put_comments(comments, address, &mut out);
-            self.raw_line(address, &word, guard, line.len(), column, &mut out, |out| out.push_str(line));
-            if out.len() >= CHUNK {
-                sink.put(TokenKind::Text, &out);
-                out.clear();
-            }
-        }
-        sink.put(TokenKind::Text, &out);
-    }
-
-    /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
-    /// prints a space before the semicolon of all instructions before it, except of an ERRBAR that waits for no scoreboard; of
-    /// Kepler, it does not.
-    fn padding(&self) -> Option<u64> {
-        self.isa.control.filter(|_| !self.isa.has_bundles())?;
-        let mut start = None;
-        let mut end = self.address;
-        for (address, word) in self.words() {
-            end = address.wrapping_add(self.isa.word_bytes as u64);
-            let Word::Instruction(instruction) = word else {
-                start = None;
-                continue;
-            };
-            if instruction_target(&instruction, address) == Some(address) {
-                start = Some(address);
-            } else if instruction.operation().mnemonic != "NOP" {
-                start = None;
-            }
-        }
-        Some(start.unwrap_or(end))
-    }
-
-    /// Records the text of all instructions, and returns the column of the words after them.
-    fn record<R: TokenSink + Lines>(&self, record: &mut R, guard_of: impl Fn(&R) -> usize) -> usize {
-        let mut widest = 0;
-        let padding = self.padding();
-        for (address, word) in self.words() {
-            let guard = match word {
-                Word::Schedule(_) => 0,
-                Word::Instruction(instruction) => {
-                    print::instruction(&instruction, address, record);
-                    let is_code = if self.isa.has_bundles() {
-                        !control::is_padding(self.isa, instruction.word)
-                    } else {
-                        padding.is_some_and(|padding| address < padding)
-                            && (instruction.operation().mnemonic != "ERRBAR" || instruction.waits())
-                    };
-                    record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
-                    guard_of(record)
-                }
-                Word::Unknown(bits) => {
-                    unknown(bits, record);
-                    0
-                }
-            };
-            widest = widest.max(raw_column(address).saturating_add(record.end_line(guard)));
-        }
-        widest.saturating_add(2)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "a line and the positions of its columns")]
-    fn raw_line<S: TokenSink + ?Sized>(
-        &self,
-        address: u64,
-        word: &Word,
-        guard: usize,
-        width: usize,
-        column: usize,
-        sink: &mut S,
-        text: impl FnOnce(&mut S),
-    ) {
-        let used = match word {
-            Word::Schedule(_) => 0,
-            Word::Instruction(_) | Word::Unknown(_) => {
-                let start = raw_column(address).saturating_sub(guard);
-                self.put_address(address, start, sink);
-                text(sink);
-                start.saturating_add(width)
-            }
-        };
-        spaces(column.saturating_sub(used), sink);
-        let [low, high] = halves(word.bits());
-        word_comment(low, sink);
-        sink.put(TokenKind::Space, "\n");
-        if self.isa.word_bytes > 8 {
-            spaces(column, sink);
-            word_comment(high, sink);
-            sink.put(TokenKind::Space, "\n");
-        }
     }
 
     /// Prints an annotated listing: labels at branch targets, names of parameters and of relocated symbols.
@@ -374,7 +226,7 @@ impl<'a> Function<'a> {
         words.collect()
     }
 
-    fn source<S: TokenSink + ?Sized>(&self, address: u64, sink: &mut S) {
+    pub(crate) fn source<S: TokenSink + ?Sized>(&self, address: u64, sink: &mut S) {
         if sink.wants_sources() {
             let start = self.file_offset.wrapping_add(address.wrapping_sub(self.address));
             sink.source(start..start.saturating_add(self.isa.word_bytes as u64));
@@ -382,7 +234,7 @@ impl<'a> Function<'a> {
     }
 
     /// Prints `/*0008*/`, and spaces up to the column where the guard or the mnemonic starts.
-    fn put_address<S: TokenSink + ?Sized>(&self, address: u64, start: usize, sink: &mut S) {
+    pub(crate) fn put_address<S: TokenSink + ?Sized>(&self, address: u64, start: usize, sink: &mut S) {
         let mut text = ShortText::new();
         text.push(b'/');
         text.push(b'*');
@@ -400,19 +252,6 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Prints a word in a comment.
-fn word_comment<S: TokenSink + ?Sized>(word: u64, sink: &mut S) {
-    let mut text = ShortText::new();
-    for byte in *b"/* 0x" {
-        text.push(byte);
-    }
-    text.push_digits(word, 16);
-    for byte in *b" */" {
-        text.push(byte);
-    }
-    sink.put(TokenKind::Comment, text.as_str());
-}
-
 /// Returns the address that an instruction branches to or pushes; `None` if it is not a direct one.
 pub fn instruction_target(instruction: &Instruction, address: u64) -> Option<u64> {
     let target = |kind| matches!(kind, Kind::Relative | Kind::Absolute);
@@ -428,11 +267,6 @@ fn inserted_number(instruction: &Instruction, lowest_bit: u8) -> Option<i64> {
     Some(instruction.number(if is_constant { operand.offset } else { operand.value }))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "splits the word in halves")]
-fn halves(word: u128) -> [u64; 2] {
-    [word as u64, word.wrapping_shr(64) as u64]
-}
-
 /// Returns the width of an instruction's guard, including the space after it.
 fn guard_width(instruction: &Instruction) -> usize {
     let mut counter = Counter(0);
@@ -442,8 +276,8 @@ fn guard_width(instruction: &Instruction) -> usize {
     counter.0
 }
 
-fn unknown<S: TokenSink + ?Sized>(word: u128, sink: &mut S) {
-    let [low, high] = halves(word);
+pub(crate) fn unknown<S: TokenSink + ?Sized>(word: u128, sink: &mut S) {
+    let [low, high] = number::halves(word);
     let mut text = ShortText::new();
     if high != 0 {
         text.push_digits(high, 1);
@@ -547,7 +381,7 @@ fn notes<S: TokenSink + ?Sized>(
 }
 
 /// Prints `count` spaces.
-fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
+pub(crate) fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
     const SPACES: &str = "                                                                                ";
     let mut rest = count;
     while rest > 0 {
@@ -557,153 +391,8 @@ fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
     }
 }
 
-/// Tokens of many lines, recorded until the width of the column is known.
-#[derive(Default)]
-struct Record {
-    text: String,
-    /// Kind, link, and end in `text` of each token.
-    tokens: Vec<(TokenKind, Option<Link>, usize)>,
-    /// For each line: end in `tokens`, width of the guard, end in `text`.
-    ends: Vec<(usize, usize, usize)>,
-}
-
-/// A line of a [`Record`].
-struct RecordedLine<'a> {
-    text: &'a str,
-    tokens: &'a [(TokenKind, Option<Link>, usize)],
-    start: usize,
-    guard: usize,
-    width: usize,
-}
-
-/// A recorder of lines.
-trait Lines {
-    /// Ends the line, and returns its length.
-    fn end_line(&mut self, guard: usize) -> usize;
-}
-
-/// Returns the width of a line's guard, including the space after it. A guard of the uniform datapath starts in the column of
-/// mnemonics, as if it were none.
-fn guard_of(line: &str) -> usize {
-    let Some(guard) = line.strip_prefix('@') else { return 0 };
-    if guard.trim_start_matches('!').starts_with('U') {
-        return 0;
-    }
-    line.find(' ').map_or(0, |end| end.saturating_add(1))
-}
-
-/// The text of many lines.
-#[derive(Default)]
-struct TextRecord {
-    text: String,
-    /// For each line: width of the guard, end in `text`.
-    lines: Vec<(u8, u32)>,
-}
-
-impl TextRecord {
-    fn guard(&self) -> usize {
-        let start = self.lines.last().map_or(0, |line| line.1 as usize);
-        guard_of(self.text.get(start..).unwrap_or(""))
-    }
-}
-
-impl Lines for TextRecord {
-    fn end_line(&mut self, guard: usize) -> usize {
-        let start = self.lines.last().map_or(0, |line| line.1 as usize);
-        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        self.lines.push((u8::try_from(guard).unwrap_or(u8::MAX), end));
-        self.text.len().saturating_sub(start)
-    }
-}
-
-impl TokenSink for TextRecord {
-    #[inline]
-    fn token(&mut self, token: Token<'_>) {
-        self.text.push_str(token.text);
-    }
-
-    fn mark(&self) -> usize {
-        self.text.len()
-    }
-
-    fn truncate(&mut self, mark: usize) {
-        self.text.truncate(mark);
-    }
-
-    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
-        write(self);
-    }
-}
-
-impl Record {
-    /// Returns the width of the guard of the current line, including the space after it.
-    fn guard(&self) -> usize {
-        let start = self.ends.last().map_or(0, |end| end.2);
-        guard_of(self.text.get(start..).unwrap_or(""))
-    }
-
-    fn lines(&self) -> impl Iterator<Item = RecordedLine<'_>> {
-        let mut previous = (0, 0);
-        self.ends.iter().map(move |&(tokens, guard, end)| {
-            let (first, start) = core::mem::replace(&mut previous, (tokens, end));
-            RecordedLine {
-                text: &self.text,
-                tokens: self.tokens.get(first..tokens).unwrap_or(&[]),
-                start,
-                guard,
-                width: end.saturating_sub(start),
-            }
-        })
-    }
-}
-
-impl Lines for Record {
-    fn end_line(&mut self, guard: usize) -> usize {
-        let start = self.ends.last().map_or(0, |end| end.2);
-        self.ends.push((self.tokens.len(), guard, self.text.len()));
-        self.text.len().saturating_sub(start)
-    }
-}
-
-impl RecordedLine<'_> {
-    fn replay<S: TokenSink + ?Sized>(&self, sink: &mut S) {
-        let mut start = self.start;
-        for &(kind, link, end) in self.tokens {
-            sink.token(Token { kind, text: self.text.get(start..end).unwrap_or(""), link });
-            start = end;
-        }
-    }
-}
-
-impl TokenSink for Record {
-    #[inline]
-    fn token(&mut self, token: Token<'_>) {
-        self.text.push_str(token.text);
-        self.tokens.push((token.kind, token.link, self.text.len()));
-    }
-
-    fn mark(&self) -> usize {
-        self.tokens.len()
-    }
-
-    fn truncate(&mut self, mark: usize) {
-        self.tokens.truncate(mark);
-        self.text.truncate(self.tokens.last().map_or(0, |token| token.2));
-    }
-
-    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
-        write(self);
-    }
-}
-
-impl Lines for Counter {
-    fn end_line(&mut self, _guard: usize) -> usize {
-        core::mem::take(&mut self.0)
-    }
-}
-
 /// A sink that only counts the length of tokens.
-struct Counter(usize);
+pub(crate) struct Counter(pub(crate) usize);
 
 impl TokenSink for Counter {
     fn token(&mut self, token: Token<'_>) {

@@ -45,6 +45,12 @@ impl Write for ShortText {
     }
 }
 
+/// Returns the low and the high half of a word.
+#[expect(clippy::cast_possible_truncation, reason = "splits the word in halves")]
+pub(crate) fn halves(word: u128) -> [u64; 2] {
+    [word as u64, word.wrapping_shr(64) as u64]
+}
+
 /// Formats a hexadecimal number: `0x10`, `-0x8`.
 #[inline]
 pub(crate) fn hex(value: i64) -> ShortText {

@@ -18,6 +18,7 @@ use unshade_nv::relocation::RelocationType;
 use unshade_nv::symbol::Symbol;
 use unshade_sass::isa;
 use unshade_sass::listing::{self, Context, Insertion};
+use unshade_sass::raw_listing::RawLines;
 use unshade_sass::table::Isa;
 
 /// How a listing is printed.
@@ -36,79 +37,131 @@ pub fn instruction_set(cubin: &Cubin<'_>) -> Option<&'static Isa> {
     isa::by_architecture(cubin.arch())
 }
 
-/// Prints the code sections that contain a selected function, and returns their number.
-pub fn cubin<S: TokenSink>(
-    cubin: &Cubin<'_>,
-    wanted: &dyn Fn(&Function<'_>) -> bool,
-    options: SassOptions,
-    diagnostics: &mut Diagnostics,
-    sink: &mut S,
-) -> usize {
-    let Some(isa) = instruction_set(cubin) else {
-        report_unknown_chips(vec![cubin.arch()], diagnostics);
-        return 0;
-    };
-    let functions: Vec<Function<'_>> = cubin.functions().collect();
-    let mut count = 0;
-    if options.raw {
-        sink.put(TokenKind::Text, &format!("\n\tcode for {}\n", cubin.target()));
-        if cubin.is_abi_8() {
-            sink.put(TokenKind::Text, &format!("\t.target\t{}\n\n", cubin.target()));
-        }
-    }
-    let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
-    let style = Style {
-        options,
-        least_column: if options.raw { word_column(cubin, isa) } else { 0 },
-        lines: lines.as_ref(),
-    };
-    for section in cubin.code_sections() {
-        let inside: Vec<&Function<'_>> =
-            functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
-        if !(inside.iter().any(|function| wanted(function)) || inside.is_empty() && options.raw) {
-            continue;
-        }
-        let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
-        count += 1;
-        print_section(cubin, isa, &section, &inside, bytes, &style, diagnostics, sink);
-    }
-    count
-}
-
-/// How all sections of a cubin are printed.
-struct Style<'a> {
-    options: SassOptions,
-    /// The column of the words in a raw listing.
-    least_column: usize,
-    lines: Option<&'a SourceLines<'a>>,
-}
-
-#[expect(clippy::too_many_arguments, reason = "a section, its context and its output")]
-fn print_section<S: TokenSink>(
-    cubin: &Cubin<'_>,
+/// The listing of a cubin. Its sections can be made and printed one by one, on any thread.
+pub struct Listing<'a> {
+    cubin: &'a Cubin<'a>,
     isa: &'static Isa,
-    section: &Section<'_>,
-    inside: &[&Function<'_>],
-    bytes: Reader<'_>,
-    style: &Style<'_>,
-    diagnostics: &mut Diagnostics,
-    sink: &mut S,
-) {
-    let name = Escaped(Role::of(section).1).to_string();
-    let function =
-        listing::Function { name: &name, isa, bytes: bytes.data(), address: 0, file_offset: bytes.base() };
-    let options = style.options;
-    let comments = style.lines.map_or_else(Vec::new, |lines| lines.comments(section.index, options.raw));
-    if options.raw {
-        sink.put(TokenKind::Text, "\t\tFunction : ");
-        sink.put(TokenKind::Function, &name);
-        sink.put(TokenKind::Text, &headerflags(cubin));
-        function.raw_with_comments(style.least_column, &comments, sink);
-        sink.put(TokenKind::Text, "\t\t..........\n\n\n");
-    } else {
-        let names = symbols(inside);
-        let parameters = parameters(cubin, inside);
-        let relocations = relocations(cubin, section, inside, &function);
+    options: SassOptions,
+    functions: Vec<Function<'a>>,
+    /// The code sections that are printed, and the others.
+    sections: Vec<CodeSection<'a>>,
+    others: Vec<CodeSection<'a>>,
+    lines: Option<SourceLines<'a>>,
+}
+
+/// A code section with its name.
+struct CodeSection<'a> {
+    section: Section<'a>,
+    name: String,
+    bytes: Reader<'a>,
+}
+
+impl<'a> CodeSection<'a> {
+    fn code(&self, isa: &'static Isa) -> listing::Function<'_> {
+        let Self { name, bytes, .. } = self;
+        listing::Function { name, isa, bytes: bytes.data(), address: 0, file_offset: bytes.base() }
+    }
+}
+
+impl<'a> Listing<'a> {
+    /// Finds the code sections that contain a selected function; `None` if the chip is not known. A raw listing has sections
+    /// without functions too.
+    pub fn new(
+        cubin: &'a Cubin<'a>,
+        wanted: &dyn Fn(&Function<'_>) -> bool,
+        options: SassOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Self> {
+        let Some(isa) = instruction_set(cubin) else {
+            report_unknown_chips(vec![cubin.arch()], diagnostics);
+            return None;
+        };
+        let functions: Vec<Function<'_>> = cubin.functions().collect();
+        let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
+        let mut listing =
+            Self { cubin, isa, options, functions, sections: Vec::new(), others: Vec::new(), lines };
+        for section in cubin.code_sections() {
+            let inside = listing.inside(&section);
+            let is_wanted =
+                inside.iter().any(|function| wanted(function)) || inside.is_empty() && options.raw;
+            let bytes = cubin.elf().bytes(&section);
+            let bytes = if is_wanted { diagnostics.take("sass-code", bytes) } else { bytes.ok() };
+            let Some(bytes) = bytes else { continue };
+            let name = Escaped(Role::of(&section).1).to_string();
+            let found = CodeSection { section, name, bytes };
+            if is_wanted { &mut listing.sections } else { &mut listing.others }.push(found);
+        }
+        Some(listing)
+    }
+
+    /// Returns the number of sections that are printed.
+    pub fn section_count(&self) -> usize {
+        self.sections.len()
+    }
+
+    /// Prints what comes before the sections.
+    pub fn put_head<S: TokenSink>(&self, sink: &mut S) {
+        if self.options.raw {
+            let target = self.cubin.target();
+            sink.put(TokenKind::Text, &format!("\n\tcode for {target}\n"));
+            if self.cubin.is_abi_8() {
+                sink.put(TokenKind::Text, &format!("\t.target\t{target}\n\n"));
+            }
+        }
+    }
+
+    /// Makes the lines of a section of a raw listing; `None` if it isn't one, or there is no such section.
+    pub fn raw_lines(&self, index: usize, is_plain_text: bool) -> Option<RawLines<'_>> {
+        let section = self.sections.get(index).filter(|_| self.options.raw)?;
+        Some(section.code(self.isa).raw_lines(is_plain_text))
+    }
+
+    /// Returns the column of the words that all sections share in a raw listing; 0 if each section has its own.
+    pub fn word_column<'l>(&self, lines: impl Iterator<Item = &'l RawLines<'l>>) -> usize {
+        if self.isa.control.is_none() || !self.options.raw {
+            return 0;
+        }
+        let others = self.others.iter().map(|section| section.code(self.isa).word_column());
+        lines.map(RawLines::column).chain(others).max().unwrap_or(0)
+    }
+
+    /// Prints a section. A raw listing needs its lines and the column of their words.
+    pub fn put_section<S: TokenSink>(
+        &self,
+        index: usize,
+        raw: Option<(&RawLines<'_>, usize)>,
+        diagnostics: &mut Diagnostics,
+        sink: &mut S,
+    ) {
+        let Some(found) = self.sections.get(index) else { return };
+        let (section, name, code) = (&found.section, &found.name, found.code(self.isa));
+        let lines = self.lines.as_ref();
+        let comments = lines.map_or_else(Vec::new, |lines| lines.comments(section.index, self.options.raw));
+        if let Some((lines, column)) = raw {
+            sink.put(TokenKind::Text, "\t\tFunction : ");
+            sink.put(TokenKind::Function, name);
+            sink.put(TokenKind::Text, &headerflags(self.cubin));
+            lines.put(column, &comments, sink);
+            sink.put(TokenKind::Text, "\t\t..........\n\n\n");
+        } else {
+            let header = format!("// {name}, sm_{}, {} bytes\n", self.cubin.arch(), code.bytes.len());
+            sink.put(TokenKind::Comment, &header);
+            self.put_annotated(section, &code, &comments, sink);
+        }
+        report_undecoded(&code, diagnostics);
+    }
+
+    fn put_annotated<S: TokenSink>(
+        &self,
+        section: &Section<'_>,
+        code: &listing::Function<'_>,
+        comments: &[(u64, String)],
+        sink: &mut S,
+    ) {
+        let inside = self.inside(section);
+        let names = symbols(&inside);
+        let parameters = parameters(self.cubin, &inside);
+        let relocations = relocations(self.cubin, section, &inside, code);
         let symbols: Vec<(u64, &str)> =
             names.iter().map(|(address, name)| (*address, name.as_str())).collect();
         let parameters: Vec<(Range<u64>, &str)> =
@@ -121,26 +174,38 @@ fn print_section<S: TokenSink>(
             symbols: &symbols,
             parameters: &parameters,
             insertions: &insertions,
-            comments: &comments,
-            control: options.control,
+            comments,
+            control: self.options.control,
         };
-        sink.put(
-            TokenKind::Comment,
-            &format!("// {name}, sm_{}, {} bytes\n", cubin.arch(), bytes.data().len()),
-        );
-        function.annotated(&context, sink);
+        code.annotated(&context, sink);
     }
-    report_undecoded(&function, diagnostics);
+
+    /// Returns the functions inside a section.
+    fn inside(&self, section: &Section<'_>) -> Vec<&Function<'a>> {
+        let is_inside = |function: &&Function<'_>| u32::from(function.symbol.section) == section.index;
+        self.functions.iter().filter(is_inside).collect()
+    }
 }
 
-/// Returns the column that the words of all functions share in a raw listing; 0 if each function has its own.
-fn word_column(cubin: &Cubin<'_>, isa: &'static Isa) -> usize {
-    if isa.control.is_none() {
-        return 0;
+/// Prints the code sections that contain a selected function, and returns their number.
+pub fn cubin<S: TokenSink>(
+    cubin: &Cubin<'_>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+    options: SassOptions,
+    diagnostics: &mut Diagnostics,
+    sink: &mut S,
+) -> usize {
+    let Some(listing) = Listing::new(cubin, wanted, options, diagnostics) else { return 0 };
+    let sections = 0..listing.section_count();
+    let is_plain_text = sink.is_plain_text();
+    let lines: Vec<_> = sections.clone().map(|index| listing.raw_lines(index, is_plain_text)).collect();
+    let column = listing.word_column(lines.iter().flatten());
+    listing.put_head(sink);
+    for (index, lines) in sections.zip(&lines) {
+        let raw = lines.as_ref().map(|lines| (lines, column));
+        listing.put_section(index, raw, diagnostics, sink);
     }
-    let function = |bytes| listing::Function { name: "", isa, bytes, address: 0, file_offset: 0 };
-    let code = cubin.code_sections().filter_map(|section| cubin.elf().bytes(&section).ok());
-    code.map(|bytes| function(bytes.data()).word_column()).max().unwrap_or(0)
+    listing.section_count()
 }
 
 /// Returns the address and name of a section's functions, by address.

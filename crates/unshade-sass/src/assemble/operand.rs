@@ -86,9 +86,10 @@ impl Attempt<'_> {
                 });
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
-            Kind::Predicate | Kind::NonzeroPredicate | Kind::FullInversePredicate | Kind::UniformPredicate => {
-                self.predicate(operand, self.skip(at), bits)?
-            }
+            Kind::Predicate
+            | Kind::NonzeroPredicate
+            | Kind::FullInversePredicate
+            | Kind::UniformPredicate => self.predicate(operand, self.skip(at), bits)?,
             Kind::Barrier => self.numbered("B", operand.value, self.skip(at), bits)?,
             Kind::Scoreboard => self.numbered("SB", operand.value, self.skip(at), bits)?,
             Kind::ConstantIndexed | Kind::ConstantBranch => {

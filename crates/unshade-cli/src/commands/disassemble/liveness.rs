@@ -54,7 +54,7 @@ pub(super) fn program(
                 }
             }
         }
-        writer.write_listing(&format!("{path}.sm_{arch}"), count, text)
+        writer.write_listing(&format!("{path}.sm_{arch}"), count, vec![text])
     })
 }
 

@@ -6,6 +6,7 @@ use crate::args::DisassembleArgs;
 use crate::output::{Stdout, write_file};
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
+use rayon::prelude::*;
 use std::io::Write;
 use unshade::core::{Diagnostics, TokenSink};
 use unshade::nv::Cubin;
@@ -14,7 +15,7 @@ use unshade::nv_units::{Nvidia, Unit, each_known_cubin, each_unit, report_unknow
 use unshade::sass::listing::{self, Context};
 use unshade::sass::{control, isa};
 use unshade::sass_code::Code;
-use unshade::sass_listing::{self, SassOptions, entry_heading};
+use unshade::sass_listing::{Listing, SassOptions, entry_heading};
 use unshade::select::Selection;
 
 /// Prints instruction words, the first at address 0.
@@ -65,35 +66,36 @@ pub(super) fn program(
     writer: &mut Writer<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
-    let mut texts = Vec::new();
+    let mut result = Ok(());
     let mut faults = Diagnostics::new();
     let mut unknown = Vec::new();
     let has_headings = args.raw && !writer.has_folder();
     each_unit(program, false, diagnostics, &mut |entry, unit| {
+        if result.is_err() {
+            return;
+        }
         let heading = entry.filter(|_| has_headings).map(entry_heading).unwrap_or_default();
-        let (functions, arch, text) = match unit {
+        let (functions, arch, parts) = match unit {
             Unit::Cubin(cubin) if isa::by_architecture(cubin.arch()).is_some() => {
                 one(cubin, selection, args, writer.in_color, &mut faults)
             }
             Unit::Cubin(cubin) => {
                 unknown.push(cubin.arch());
-                (0, 0, String::new())
+                (0, 0, Vec::new())
             }
-            Unit::Ptx(_) | Unit::Unread => (0, 0, String::new()),
+            Unit::Ptx(_) | Unit::Unread => (0, 0, Vec::new()),
         };
         if functions > 0 || selection.is_everything() {
             // As in cuobjdump, a cubin without code has a header and nothing else.
-            let has_header = has_headings && !text.is_empty();
-            texts.push((heading, functions.max(usize::from(has_header)), arch, text));
+            let has_header = has_headings && !parts.is_empty();
+            let functions = functions.max(usize::from(has_header));
+            let name = format!("{path}.sm_{arch}");
+            result = writer.add(&heading).and_then(|()| writer.write_listing(&name, functions, parts));
         }
     });
     report_unknown_chips(unknown, diagnostics);
     diagnostics.append(faults);
-    for (heading, functions, arch, text) in texts {
-        writer.add(&heading)?;
-        writer.write_listing(&format!("{path}.sm_{arch}"), functions, text)?;
-    }
-    Ok(())
+    result
 }
 
 /// Visits the machine code of each cubin of a program.
@@ -111,21 +113,41 @@ pub(super) fn each_machine_code(
     result
 }
 
-/// Returns the number of selected functions, the chip, and their listing.
+/// Returns the number of selected functions, the chip, and the parts of their listing, which are made on all processors.
 fn one(
     cubin: &Cubin<'_>,
     selection: &Selection,
     args: &DisassembleArgs,
     in_color: bool,
     diagnostics: &mut Diagnostics,
-) -> (usize, u32, String) {
+) -> (usize, u32, Vec<String>) {
     let options = SassOptions { raw: args.raw, control: args.control, lines: args.lines.map(Into::into) };
     let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
-    let mut count = 0;
-    let text = painted(in_color, |mut sink| {
-        count = sass_listing::cubin(cubin, &wanted, options, diagnostics, &mut sink);
+    let Some(listing) = Listing::new(cubin, &wanted, options, diagnostics) else {
+        return (0, cubin.arch(), Vec::new());
+    };
+    let lines = in_parallel(listing.section_count(), |index| listing.raw_lines(index, !in_color));
+    let column = listing.word_column(lines.iter().flatten());
+    let sections = in_parallel(lines.len(), |index| {
+        let mut faults = Diagnostics::new();
+        let raw = lines.get(index).and_then(Option::as_ref).map(|lines| (lines, column));
+        let text = painted(in_color, |mut sink| listing.put_section(index, raw, &mut faults, &mut sink));
+        (text, faults)
     });
-    (count, cubin.arch(), text)
+    let mut parts = vec![painted(in_color, |mut sink| listing.put_head(&mut sink))];
+    for (part, faults) in sections {
+        parts.push(part);
+        diagnostics.append(faults);
+    }
+    (listing.section_count(), cubin.arch(), parts)
+}
+
+/// Calls `make` for each index on all processors. A single one needs no threads, nor the time to start them.
+fn in_parallel<T: Send>(count: usize, make: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+    match count {
+        1 => vec![make(0)],
+        _ => (0..count).into_par_iter().map(make).collect(),
+    }
 }
 
 /// Returns the text that `put` writes into a sink, in colour or not.

@@ -192,7 +192,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the listings of `count` functions that are not in modules.
-    pub(super) fn write_listing(&mut self, name: &str, functions: usize, text: String) -> Result<()> {
+    pub(super) fn write_listing(&mut self, name: &str, functions: usize, parts: Vec<String>) -> Result<()> {
         if functions == 0 {
             return Ok(());
         }
@@ -200,10 +200,10 @@ impl<'a> Writer<'a> {
         self.count += 1;
         if self.has_folder() {
             let path = self.paths.flat(name.as_bytes(), MACHINE_CODE);
-            self.pending.push((path.path, Text::Plain(text)));
+            self.pending.push((path.path, Text::Plain(parts.concat())));
             return Ok(());
         }
-        self.add_part(MACHINE_CODE, Text::Plain(text))
+        parts.into_iter().try_for_each(|part| self.add_part(MACHINE_CODE, Text::Plain(part)))
     }
 
     fn write_pending(&mut self) -> Result<()> {
