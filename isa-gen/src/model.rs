@@ -434,6 +434,9 @@ macro_rules! names {
         pub enum $name { $($(#[$item_doc])* $item,)* }
 
         impl $name {
+            /// All values.
+            pub const ALL: &[Self] = &[$(Self::$item,)*];
+
             /// Returns the value with this name in the tables.
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {

@@ -192,3 +192,11 @@ fn bits_of_reused_registers() {
     let errors = load("reuse ADD\n").unwrap_err();
     assert_eq!(errors[0].to_string(), "next.isa:3: expected 'none OPERATION …' or 'either BIT BIT'");
 }
+
+#[test]
+fn all_kinds_are_documented() {
+    let page = include_str!("../../docs/isa.md");
+    let names = isa_gen::model::Kind::ALL.iter().map(|kind| kind.name());
+    let missing: Vec<&str> = names.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert_eq!(missing, [""; 0], "docs/isa.md lacks kinds of operands");
+}
