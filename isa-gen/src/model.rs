@@ -542,6 +542,8 @@ names! {
         BaseAddress = "addr_base",
         /// The same, with its descriptor in the uniform register after the encoded one.
         BaseAddressPlus1 = "addr_base+1",
+        /// An address whose base register is never omitted, with a descriptor that is not printed.
+        HiddenDescriptor = "addr_hidden",
         /// `[uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
         UniformAddress = "addr_uniform",
         /// A hexadecimal number.

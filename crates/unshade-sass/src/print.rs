@@ -208,7 +208,11 @@ pub fn operand<S: TokenSink + ?Sized>(
         }),
         Kind::Memory => memory(instruction, operand, sink),
         Kind::UniformAddress => uniform_address(instruction, operand, sink),
-        Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 => {
+        Kind::Address
+        | Kind::ScaledAddress
+        | Kind::BaseAddress
+        | Kind::BaseAddressPlus1
+        | Kind::HiddenDescriptor => {
             address_terms(instruction, operand, sink);
         }
         Kind::Integer => {
@@ -547,7 +551,7 @@ fn unsigned_offset(instruction: &Instruction, operand: &Operand) -> i64 {
 
 /// Prints `desc[UR4][R2.64+UR6+0x10]`, without a base register that is `RZ` if its kind allows that.
 fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
-    if operand.descriptor != NONE {
+    if operand.descriptor != NONE && operand.kind != Kind::HiddenDescriptor {
         sink.put(TokenKind::Punctuation, "desc[");
         let plus = u64::from(operand.kind == Kind::BaseAddressPlus1);
         uniform_register(instruction, operand.descriptor, plus, sink);
@@ -557,7 +561,7 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
     let offset = instruction.number(operand.offset);
     let has_uniform = operand.uniform != NONE;
     let shows_zero = match operand.kind {
-        Kind::BaseAddress | Kind::BaseAddressPlus1 => true,
+        Kind::BaseAddress | Kind::BaseAddressPlus1 | Kind::HiddenDescriptor => true,
         Kind::ScaledAddress => operand.select != NONE && !spelling(instruction, operand.select).is_empty(),
         _ => !has_uniform && offset == 0,
     };
@@ -600,7 +604,7 @@ fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {
 }
 
 /// Returns whether all bits of a field are set, as in `RZ`.
-fn is_all_ones(instruction: &Instruction, part: u16) -> bool {
+pub(crate) fn is_all_ones(instruction: &Instruction, part: u16) -> bool {
     instruction.field(part).is_some_and(|field| {
         field.raw(instruction.word) == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1)
     })

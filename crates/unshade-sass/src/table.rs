@@ -358,6 +358,8 @@ pub enum Kind {
     BaseAddress,
     /// The same, with its descriptor in the uniform register after the encoded one.
     BaseAddressPlus1,
+    /// An address whose base register is never omitted, with a descriptor that is not printed.
+    HiddenDescriptor,
     /// `[uniform register+offset]`; a register that is `URZ` is omitted if there is an offset.
     UniformAddress,
     /// A hexadecimal number.
@@ -406,6 +408,56 @@ impl Kind {
         )
     }
 
+    /// Returns whether this is a general register.
+    pub(crate) fn is_register(self) -> bool {
+        matches!(
+            self,
+            Self::Register
+                | Self::NonzeroRegister
+                | Self::OptionalRegister
+                | Self::LeadingRegister
+                | Self::RegisterPlus1
+                | Self::RegisterPlus2
+        )
+    }
+
+    /// Returns whether this is a uniform register.
+    pub(crate) fn is_uniform_register(self) -> bool {
+        matches!(
+            self,
+            Self::UniformRegister
+                | Self::NonzeroUniformRegister
+                | Self::OptionalUniformRegister
+                | Self::LeadingUniformRegister
+                | Self::UniformRegisterPlus1
+                | Self::UniformRegisterPlus2
+        )
+    }
+
+    /// Returns whether this is a predicate, also of the uniform datapath.
+    pub(crate) fn is_predicate(self) -> bool {
+        self.is_uniform_predicate()
+            || self.is_inverse()
+            || matches!(
+                self,
+                Self::Predicate
+                    | Self::NonzeroPredicate
+                    | Self::OptionalPredicate
+                    | Self::LeadingPredicate
+                    | Self::TrailingPredicate
+                    | Self::Guard
+            )
+    }
+
+    /// Returns how far a register is after the encoded one.
+    pub(crate) fn register_offset(self) -> u64 {
+        match self {
+            Self::RegisterPlus1 | Self::UniformRegisterPlus1 | Self::BaseAddressPlus1 => 1,
+            Self::RegisterPlus2 | Self::UniformRegisterPlus2 => 2,
+            _ => 0,
+        }
+    }
+
     /// Returns whether this is the predicate before an instruction.
     pub fn is_guard(self) -> bool {
         matches!(self, Self::Guard | Self::UniformGuard)
@@ -422,7 +474,7 @@ impl Kind {
     }
 
     /// The names of all kinds in the tables.
-    pub const NAMES: [(&'static str, Self); 53] = [
+    pub const NAMES: [(&'static str, Self); 54] = [
         ("gpr", Self::Register),
         ("gpr_nonzero", Self::NonzeroRegister),
         ("ugpr_nonzero", Self::NonzeroUniformRegister),
@@ -436,6 +488,7 @@ impl Kind {
         ("addr_uniform", Self::UniformAddress),
         ("addr_scaled", Self::ScaledAddress),
         ("addr_base", Self::BaseAddress),
+        ("addr_hidden", Self::HiddenDescriptor),
         ("addr_base+1", Self::BaseAddressPlus1),
         ("gpr+1", Self::RegisterPlus1),
         ("gpr+2", Self::RegisterPlus2),

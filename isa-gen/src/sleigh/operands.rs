@@ -73,6 +73,7 @@ impl Writer<'_> {
             Kind::Memory
             | Kind::Address
             | Kind::ScaledAddress
+            | Kind::HiddenDescriptor
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1 => self.address_text(operand),
             Kind::UniformAddress => self.uniform_terms(operand, "\"[\"", "", ""),

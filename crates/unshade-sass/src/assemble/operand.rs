@@ -99,7 +99,8 @@ impl Attempt<'_> {
             | Kind::Address
             | Kind::ScaledAddress
             | Kind::BaseAddress
-            | Kind::BaseAddressPlus1 => return self.memory(operand, self.skip(at), bits, follow),
+            | Kind::BaseAddressPlus1
+            | Kind::HiddenDescriptor => return self.memory(operand, self.skip(at), bits, follow),
             Kind::Integer | Kind::NegatedInteger => {
                 let start = self.skip(at);
                 let (position, value) = self.inserted(start).or_else(|| self.integer(start))?;
@@ -420,6 +421,10 @@ impl Attempt<'_> {
     ) -> Option<Bits> {
         let (at, bits) = match operand.descriptor {
             NONE => (at, bits),
+            descriptor if operand.kind == Kind::HiddenDescriptor => {
+                let field = self.field(descriptor)?;
+                (at, bits.with(field, field.raw(self.kept))?)
+            }
             descriptor => {
                 let start = self.literal("desc[", at)?;
                 let plus = u64::from(operand.kind == Kind::BaseAddressPlus1);

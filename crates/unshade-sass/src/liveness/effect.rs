@@ -7,120 +7,8 @@ use crate::semantics::table::Code;
 use crate::semantics::{Lifted, Op, Space, Varnode, functions};
 use crate::table::Kind;
 
-/// A set of registers, predicates and condition-code flags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Set {
-    registers: [u64; 4],
-    /// Bits are indices into [`crate::semantics::table::FLAGS`].
-    flags: u16,
-}
-
-/// The bits of the condition code.
-const CONDITION: u16 = 0b1111;
-
-impl Set {
-    /// Returns a set of registers.
-    pub(super) fn of_registers(range: core::ops::Range<u64>) -> Self {
-        let mut set = Self::default();
-        range.for_each(|register| set.add(Space::Register, register));
-        set
-    }
-
-    /// Returns a set of one predicate.
-    fn of_predicate(predicate: u8) -> Self {
-        let mut set = Self::default();
-        set.add(Space::Flag, u64::from(predicate).saturating_add(u64::from(CONDITION.count_ones())));
-        set
-    }
-
-    fn add(&mut self, space: Space, number: u64) {
-        if space == Space::Flag {
-            self.flags |= 1_u16.checked_shl(u32::try_from(number).unwrap_or(u32::MAX)).unwrap_or(0);
-        } else if let Some(part) =
-            usize::try_from(number / 64).ok().and_then(|part| self.registers.get_mut(part))
-        {
-            *part |= 1 << (number % 64);
-        }
-    }
-
-    fn add_varnode(&mut self, varnode: Varnode) {
-        if matches!(varnode.space, Space::Register | Space::Flag) {
-            let count =
-                if varnode.space == Space::Register { u64::from(varnode.width).div_ceil(32) } else { 1 };
-            for index in 0..count.max(1) {
-                self.add(varnode.space, varnode.offset.wrapping_add(index));
-            }
-        }
-    }
-
-    fn combine(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
-        let mut registers = self.registers;
-        for (one, two) in registers.iter_mut().zip(other.registers) {
-            *one = with(*one, two);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "the flags have 16 bits")]
-        let flags = with(u64::from(self.flags), u64::from(other.flags)) as u16;
-        Self { registers, flags }
-    }
-
-    /// Returns the union of both sets.
-    pub fn union(self, other: Self) -> Self {
-        self.combine(other, |one, two| one | two)
-    }
-
-    /// Returns the intersection of both sets.
-    pub fn intersection(self, other: Self) -> Self {
-        self.combine(other, |one, two| one & two)
-    }
-
-    /// Returns the difference of the sets.
-    pub fn without(self, other: Self) -> Self {
-        self.combine(other, |one, two| one & !two)
-    }
-
-    /// Returns whether the set is empty.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Returns the number of registers.
-    pub fn register_count(&self) -> u32 {
-        self.registers.iter().fold(0, |sum, part| sum.saturating_add(part.count_ones()))
-    }
-
-    /// Returns the number of predicates.
-    pub fn predicate_count(&self) -> u32 {
-        (self.flags & !CONDITION).count_ones()
-    }
-
-    /// Returns whether it contains a flag of the condition code.
-    pub fn has_condition_code(&self) -> bool {
-        self.flags & CONDITION != 0
-    }
-
-    /// Returns whether it contains a register.
-    pub fn has_register(&self, register: u8) -> bool {
-        self.registers.get(usize::from(register / 64)).is_some_and(|part| part >> (register % 64) & 1 != 0)
-    }
-
-    /// Returns whether it contains a predicate.
-    pub fn has_predicate(&self, predicate: u8) -> bool {
-        let bit = u32::from(predicate).saturating_add(CONDITION.count_ones());
-        self.flags.checked_shr(bit).unwrap_or(0) & 1 != 0
-    }
-
-    /// Returns the registers in ascending order.
-    pub fn registers(&self) -> impl Iterator<Item = u8> + use<> {
-        let set = *self;
-        (0..=u8::MAX).filter(move |register| set.has_register(*register))
-    }
-
-    /// Returns the predicates in ascending order.
-    pub fn predicates(&self) -> impl Iterator<Item = u8> + use<> {
-        let set = *self;
-        (0..7).filter(move |predicate| set.has_predicate(*predicate))
-    }
-}
+use super::roles;
+use super::set::{File, Set};
 
 /// The registers and predicates that an instruction reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,6 +26,8 @@ pub struct Effect {
 /// The predicate that guards an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
+    /// Whether it is a uniform predicate.
+    pub is_uniform: bool,
     /// The predicate's number.
     pub predicate: u8,
     /// Whether the predicate must be false.
@@ -145,10 +35,23 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn of(instruction: &Instruction) -> Option<Self> {
-        let operand = instruction.operands().find(|operand| operand.kind == Kind::Guard)?;
+    pub(super) fn of(instruction: &Instruction) -> Option<Self> {
+        let operand = instruction.operands().find(|operand| operand.kind.is_guard())?;
         let predicate = u8::try_from(instruction.number(operand.value)).ok().filter(|number| *number < 7)?;
-        Some(Self { predicate, not: instruction.flag(operand.not) })
+        let is_uniform = operand.kind == Kind::UniformGuard;
+        Some(Self { is_uniform, predicate, not: instruction.flag(operand.not) })
+    }
+
+    /// Returns the set of its predicate.
+    pub(super) fn set(self) -> Set {
+        let file = if self.is_uniform { File::UniformPredicates } else { File::Predicates };
+        Set::of(file, u64::from(self.predicate), 1)
+    }
+
+    /// Returns its place among all guards.
+    fn place(self) -> usize {
+        let first = if self.is_uniform { 14 } else { 0 };
+        usize::from(self.predicate).wrapping_mul(2).wrapping_add(usize::from(self.not)).wrapping_add(first)
     }
 }
 
@@ -203,6 +106,9 @@ fn has_effect(op: &Op) -> bool {
 impl Effect {
     /// Derives the effect of an instruction.
     pub(super) fn of(instruction: &Instruction, scratch: &mut Scratch) -> Self {
+        if !instruction.isa.has_semantics {
+            return roles::effect(instruction);
+        }
         scratch.lifted.lift(instruction, 0);
         scratch.find_used();
         let Scratch { lifted, pending, needed, .. } = scratch;
@@ -220,7 +126,7 @@ impl Effect {
             let inputs = lifted.inputs(op);
             let inputs = inputs.get(..read_count(instruction, op, inputs.len())).unwrap_or(inputs);
             let mut read = Set::default();
-            inputs.iter().for_each(|input| read.add_varnode(*input));
+            inputs.iter().for_each(|input| add_varnode(&mut read, *input));
             effect.reads = effect.reads.union(read.without(written.unwrap_or_default()));
             match op.code {
                 Code::Branch => pending.extend(written.take().map(|set| (usize::from(op.to), set))),
@@ -230,7 +136,7 @@ impl Effect {
             }
             if let Some(output) = op.output {
                 let mut set = Set::default();
-                set.add_varnode(output);
+                add_varnode(&mut set, output);
                 effect.writes = effect.writes.union(set);
                 written = written.map(|written| written.union(set));
             }
@@ -243,6 +149,15 @@ impl Effect {
             effect.replaces = kept;
         }
         effect
+    }
+}
+
+fn add_varnode(set: &mut Set, varnode: Varnode) {
+    let count = u64::from(varnode.width).div_ceil(32).max(1);
+    match varnode.space {
+        Space::Register => set.add(File::Registers, varnode.offset, count),
+        Space::Flag => set.add_flag(varnode.offset),
+        _ => {}
     }
 }
 
@@ -313,7 +228,7 @@ fn texture_results(instruction: &Instruction, lifted: &Lifted) -> Option<Set> {
     lifted.ops().iter().find(|op| function_name(op) == "texture_result")?;
     let first = instruction.number(instruction.operand("d")?.value).cast_unsigned();
     let mask = instruction.number(instruction.operand("n")?.value);
-    Some(Set::of_registers(first..first.saturating_add(u64::from(mask.count_ones()))))
+    Some(Set::of(File::Registers, first, u64::from(mask.count_ones())))
 }
 
 /// The state of the backward scan over a block: what is live at the current instruction.
@@ -323,10 +238,10 @@ fn texture_results(instruction: &Instruction, lifted: &Lifted) -> Option<Set> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BackwardScan {
     always: Set,
-    /// Live under a guard, by predicate and negation.
-    under: [Set; 14],
+    /// Live under a guard, by predicate and negation; first the predicates, then the uniform ones.
+    under: [Set; 28],
     /// Which entries of `under` may be non-empty.
-    used: u16,
+    used: u32,
 }
 
 impl BackwardScan {
@@ -344,9 +259,7 @@ impl BackwardScan {
 
     /// Steps back over an instruction.
     pub(super) fn step(&mut self, effect: &Effect) {
-        let slot = effect
-            .guard
-            .map(|guard| usize::from(guard.predicate).wrapping_mul(2).wrapping_add(usize::from(guard.not)));
+        let slot = effect.guard.map(Guard::place);
         match slot.and_then(|slot| self.under.get_mut(slot)) {
             Some(under) => *under = under.without(effect.replaces),
             None => {
@@ -354,18 +267,20 @@ impl BackwardScan {
                 self.each(|under, _| *under = under.without(effect.replaces));
             }
         }
-        if effect.writes.predicate_count() > 0 {
-            for predicate in effect.writes.predicates() {
-                self.merge_guarded(predicate);
+        if effect.writes.has_predicates() && self.used != 0 {
+            let uniform =
+                effect.writes.uniform_predicates().map(|number| usize::from(number).saturating_add(7));
+            for place in effect.writes.predicates().map(usize::from).chain(uniform) {
+                self.merge_guarded(place);
             }
         }
         match (slot, effect.guard) {
             (Some(slot), Some(guard)) => {
-                let own = Set::of_predicate(guard.predicate);
+                let own = guard.set();
                 self.always = self.always.union(effect.reads.intersection(own));
                 if let Some(under) = self.under.get_mut(slot) {
                     *under = under.union(effect.reads.without(own));
-                    self.used |= 1_u16.wrapping_shl(u32::try_from(slot).unwrap_or(0));
+                    self.used |= 1_u32.wrapping_shl(u32::try_from(slot).unwrap_or(0));
                 }
             }
             _ => self.always = self.always.union(effect.reads),
@@ -378,11 +293,12 @@ impl BackwardScan {
         }
     }
 
-    /// Merges what is live under a predicate into `always`, because the predicate is written here.
-    fn merge_guarded(&mut self, predicate: u8) {
+    /// Merges what is live under a predicate into `always`, because the predicate is written here. Uniform predicates are
+    /// numbered from 7.
+    fn merge_guarded(&mut self, predicate: usize) {
         let mut all = Set::default();
         self.each(|under, slot| {
-            if slot / 2 == usize::from(predicate) {
+            if slot / 2 == predicate {
                 all = all.union(core::mem::take(under));
             }
         });

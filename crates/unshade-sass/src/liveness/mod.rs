@@ -11,10 +11,14 @@
 //! function follows NVIDIA's ABI: results are in registers from R4 on, and R16 and up are preserved.
 
 mod effect;
+mod roles;
+mod set;
 
-pub use effect::{Effect, Guard, Set};
+pub use effect::{Effect, Guard};
+pub use set::Set;
 
 use effect::{BackwardScan, Scratch};
+use set::File;
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -165,7 +169,9 @@ impl<'f, 'a> Liveness<'f, 'a> {
         let called = match instruction.call {
             None => return effect,
             Some(Callee::Known(address)) => self.summaries.get(&address).copied().unwrap_or_default(),
-            Some(Callee::Elsewhere) => Summary { writes: Set::of_registers(4..16), ..Summary::default() },
+            Some(Callee::Elsewhere) => {
+                Summary { writes: Set::of(File::Registers, 4, 12), ..Summary::default() }
+            }
         };
         effect.reads = effect.reads.union(called.reads);
         effect.writes = effect.writes.union(called.writes);

@@ -156,7 +156,10 @@ pub struct LifeView {
 pub fn names(set: Set) -> Vec<String> {
     let registers = set.registers().map(|number| format!("R{number}"));
     let predicates = set.predicates().map(|number| format!("P{number}"));
-    registers.chain(predicates).chain(set.has_condition_code().then(|| String::from("CC"))).collect()
+    let uniform_registers = set.uniform_registers().map(|number| format!("UR{number}"));
+    let uniform_predicates = set.uniform_predicates().map(|number| format!("UP{number}"));
+    let code = set.has_condition_code().then(|| String::from("CC"));
+    registers.chain(predicates).chain(uniform_registers).chain(uniform_predicates).chain(code).collect()
 }
 
 /// Returns the registers whose live ranges start and end at an instruction.
@@ -352,6 +355,7 @@ impl OperandView {
             | Kind::Address
             | Kind::UniformAddress
             | Kind::ScaledAddress
+            | Kind::HiddenDescriptor
             | Kind::BaseAddress
             | Kind::BaseAddressPlus1 => {
                 view.kind = "memory";

@@ -20,7 +20,7 @@ use unshade_tests::mutate::Random;
 
 use super::Tally;
 use super::oracle::with_our_registers;
-use super::{listings, packages};
+use super::{life, listings, packages};
 use crate::nvdisasm::{self, Oracle};
 use crate::{codegen, sh};
 
@@ -91,6 +91,7 @@ pub(super) fn run(corpus: &Path, chosen: &[u32], packages: &[PathBuf], sample: u
             }
             wrong += results.report(&format!("sm_{chip} words of packages"));
             wrong += listings::compare_with(&program, chip, &found.cubins)?;
+            wrong += life::compare_with(&program, chip, &found.cubins)?;
         }
         if !words.is_empty() {
             wrong += compare_mutants(table, chip, &words, &oracle, sample)?;
@@ -175,7 +176,8 @@ fn compare_mutants(
     oracle: &Oracle,
     count: usize,
 ) -> Result<u64> {
-    let (mut texts, mut valid, mut fields) = (Tally::default(), Tally::default(), Tally::default());
+    let (mut texts, mut valid) = (Tally::default(), Tally::default());
+    let (mut fields, mut assembled) = (Tally::default(), Tally::default());
     let bits = Bits::of(isa);
     let mut random = Random::new(u64::from(chip));
     let mut left = count;
@@ -193,12 +195,19 @@ fn compare_mutants(
             if let Some(instruction) = instruction {
                 let made = encode(isa, instruction.encoding, &instruction.values());
                 fields.count(made == *word, || format!("{word:032x} {made:x?}"));
+                let text = instruction.text(answer.address);
+                let made = assemble::instruction(isa, &text, answer.address, *word);
+                // Another word may have the same text.
+                let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
+                let same = again.is_some_and(|again| again.text(answer.address) == text);
+                assembled.count(same, || format!("{word:032x} {text}: {made:x?}"));
             }
         }
     }
     Ok(texts.report(&format!("sm_{chip} mutants, text equal to nvdisasm"))
         + valid.report(&format!("sm_{chip} mutants, validity equal to nvdisasm"))
-        + fields.report(&format!("sm_{chip} mutants encoded from their fields")))
+        + fields.report(&format!("sm_{chip} mutants encoded from their fields"))
+        + assembled.report(&format!("sm_{chip} mutants whose text assembles to a word with this text")))
 }
 
 /// Returns whether texts are the same but for names of registers that do not exist.

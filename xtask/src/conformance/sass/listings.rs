@@ -89,11 +89,16 @@ fn functions(listing: &str) -> Vec<&str> {
     listing.split("\t\tFunction : ").collect()
 }
 
-/// Returns the listing of cuobjdump; `None` if it refuses the cubin.
-fn cuobjdump(folder: &Path, data: &[u8]) -> Result<Option<String>> {
+/// Returns the path of a new temporary cubin.
+pub(super) fn temporary() -> PathBuf {
     static RUNS: AtomicUsize = AtomicUsize::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("unshade-cubin-{}-{number}.cubin", std::process::id()));
+    std::env::temp_dir().join(format!("unshade-cubin-{}-{number}.cubin", std::process::id()))
+}
+
+/// Returns the listing of cuobjdump; `None` if it refuses the cubin.
+fn cuobjdump(folder: &Path, data: &[u8]) -> Result<Option<String>> {
+    let path = temporary();
     fs::write(&path, data)?;
     let output = Command::new(folder.join("cuobjdump")).arg("-sass").arg(&path).env("PATH", folder).output();
     fs::remove_file(&path)?;

@@ -9,6 +9,7 @@
 mod chips;
 mod envydis;
 mod flips;
+mod life;
 mod listings;
 mod oracle;
 mod packages;
