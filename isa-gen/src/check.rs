@@ -217,7 +217,11 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
             Kind::ConstantBindless | Kind::ConstantBindlessSpaced => &[Part::Uniform, Part::Offset],
             Kind::Memory => &[Part::Base],
             Kind::UniformAddress => &[Part::Uniform, Part::Offset],
-            Kind::Address | Kind::ScaledAddress | Kind::BaseAddress | Kind::BaseAddressPlus1 | Kind::HiddenDescriptor => &[],
+            Kind::Address
+            | Kind::ScaledAddress
+            | Kind::BaseAddress
+            | Kind::BaseAddressPlus1
+            | Kind::HiddenDescriptor => &[],
             _ => &[Part::Value],
         };
         for part in needed.iter().filter(|part| operand.part(**part).is_none()) {

@@ -51,6 +51,13 @@ pub(crate) fn halves(word: u128) -> [u64; 2] {
     [word as u64, word.wrapping_shr(64) as u64]
 }
 
+/// Formats what nvdisasm prints for the last register or predicate of a field where it is not valid: `???255`, `???7`.
+pub(crate) fn refused(width: u8) -> ShortText {
+    let mut text = ShortText::new();
+    let _ = write!(text, "???{}", 1_u64.wrapping_shl(u32::from(width)).wrapping_sub(1));
+    text
+}
+
 /// Formats a hexadecimal number: `0x10`, `-0x8`.
 #[inline]
 pub(crate) fn hex(value: i64) -> ShortText {

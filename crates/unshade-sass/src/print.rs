@@ -11,8 +11,8 @@ use unshade_core::{Token, TokenKind, TokenSink};
 
 use crate::generated::names::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
-use crate::number::{ShortText, float, half, hex};
-use crate::table::{Isa, Kind, NONE, Operand, Piece, REGISTER_REFUSED};
+use crate::number::{ShortText, float, half, hex, refused};
+use crate::table::{Isa, Kind, NONE, Operand, Piece};
 
 /// Prints the instruction at an address, without a semicolon.
 pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
@@ -113,10 +113,8 @@ pub fn operand<S: TokenSink + ?Sized>(
     address: u64,
     sink: &mut S,
 ) {
-    if let Some(refused) = operand.kind.refused()
-        && is_all_ones(instruction, operand.value)
-    {
-        return sink.put(TokenKind::Register, refused);
+    if operand.kind.is_nonzero() && is_all_ones(instruction, operand.value) {
+        return put_refused(instruction, operand.value, sink);
     }
     match operand.kind {
         Kind::Register => {
@@ -446,6 +444,12 @@ fn predicate<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand
     sink.put(TokenKind::Register, predicate_name(operand.kind, predicate_number(instruction, operand)));
 }
 
+/// Prints the last register or predicate where it is not valid.
+fn put_refused<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, sink: &mut S) {
+    let width = instruction.field(part).map_or(0, |field| field.width);
+    sink.put(TokenKind::Register, refused(width).as_str());
+}
+
 fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     let number = instruction.number(operand.value);
     let not = instruction.flag(operand.not);
@@ -553,8 +557,9 @@ fn unsigned_offset(instruction: &Instruction, operand: &Operand) -> i64 {
 fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     if operand.descriptor != NONE && operand.kind != Kind::HiddenDescriptor {
         sink.put(TokenKind::Punctuation, "desc[");
-        let plus = u64::from(operand.kind == Kind::BaseAddressPlus1);
-        uniform_register(instruction, operand.descriptor, plus, sink);
+        let is_after =
+            operand.kind == Kind::BaseAddressPlus1 && !is_all_ones(instruction, operand.descriptor);
+        uniform_register(instruction, operand.descriptor, u64::from(is_after), sink);
         sink.put(TokenKind::Punctuation, "]");
     }
     sink.put(TokenKind::Punctuation, "[");
@@ -571,7 +576,7 @@ fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Ope
             && is_all_ones(instruction, operand.base)
             && spelling(instruction, operand.select) == ".64";
         if is_refused {
-            sink.put(TokenKind::Register, REGISTER_REFUSED);
+            put_refused(instruction, operand.base, sink);
         } else {
             register(instruction, operand.base, 0, sink);
         }

@@ -268,9 +268,6 @@ pub struct Operand {
     pub descriptor: u16,
 }
 
-/// What nvdisasm prints for `RZ` where it is not valid.
-pub(crate) const REGISTER_REFUSED: &str = "???255";
-
 /// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -463,14 +460,9 @@ impl Kind {
         matches!(self, Self::Guard | Self::UniformGuard)
     }
 
-    /// Returns what nvdisasm prints for the last register or predicate (`RZ`, `URZ`, `PT`) where it is not valid.
-    pub(crate) fn refused(self) -> Option<&'static str> {
-        match self {
-            Self::NonzeroRegister => Some(REGISTER_REFUSED),
-            Self::NonzeroUniformRegister => Some("???63"),
-            Self::NonzeroPredicate => Some("???7"),
-            _ => None,
-        }
+    /// Returns whether the last register or predicate (`RZ`, `URZ`, `PT`) is not valid.
+    pub(crate) fn is_nonzero(self) -> bool {
+        matches!(self, Self::NonzeroRegister | Self::NonzeroUniformRegister | Self::NonzeroPredicate)
     }
 
     /// The names of all kinds in the tables.

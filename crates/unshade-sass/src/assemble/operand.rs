@@ -3,7 +3,8 @@
 use alloc::format;
 
 use super::attempt::{Attempt, Bits};
-use crate::table::{Kind, NONE, Operand, REGISTER_REFUSED};
+use crate::number::refused;
+use crate::table::{Kind, NONE, Operand};
 
 impl Attempt<'_> {
     /// Matches an operand, then the rest of the text.
@@ -14,8 +15,9 @@ impl Attempt<'_> {
         bits: Bits,
         mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
     ) -> Option<Bits> {
-        if let Some(end) = operand.kind.refused().and_then(|refused| self.strip(refused, self.skip(at))) {
-            let bits = bits.with(self.field(operand.value)?, u64::MAX)?;
+        if operand.kind.is_nonzero()
+            && let Some((end, bits)) = self.refused(operand.value, self.skip(at), bits)
+        {
             return follow(self, end, bits);
         }
         let (next, bits) = match operand.kind {
@@ -217,6 +219,12 @@ impl Attempt<'_> {
         let bits = self.put(operand.value, number, at, bits)?;
         let end = start?.saturating_add(1);
         Some((end, self.flag(operand.not, not.is_some(), bits)?))
+    }
+
+    /// Matches what is printed for the last register or predicate of a field where it is not valid.
+    fn refused(&self, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        let field = self.field(part)?;
+        Some((self.strip(refused(field.width).as_str(), at)?, bits.with(field, u64::MAX)?))
     }
 
     /// Matches the signs `-`, `~` and `|` before an operand.
@@ -427,13 +435,14 @@ impl Attempt<'_> {
             }
             descriptor => {
                 let start = self.literal("desc[", at)?;
-                let plus = u64::from(operand.kind == Kind::BaseAddressPlus1);
+                let is_after = operand.kind == Kind::BaseAddressPlus1 && self.strip("URZ", start).is_none();
+                let plus = u64::from(is_after);
                 let (end, bits) = self.uniform_register(descriptor, start, plus, bits)?;
                 (self.literal("]", end)?, bits)
             }
         };
         let start = self.literal("[", at)?;
-        let refused = self.strip(REGISTER_REFUSED, start);
+        let refused = self.refused(operand.base, start, bits);
         let has_base = refused.is_some() || self.rest(start).starts_with('R');
         if !has_base && operand.uniform == NONE {
             let (position, bits) = self.base_and_offset(operand, start, bits)?;
@@ -465,7 +474,7 @@ impl Attempt<'_> {
             return finish(self, start, bits);
         }
         let (position, bits) = match refused {
-            Some(end) => (end, bits.with(self.field(operand.base)?, u64::MAX)?),
+            Some(found) => found,
             None => self.register(operand.base, start, 0, bits)?,
         };
         match self.field(operand.select) {

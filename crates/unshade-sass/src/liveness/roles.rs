@@ -31,6 +31,12 @@ pub(super) fn effect(instruction: &Instruction) -> Effect {
             effect.writes = effect.writes.union(set);
         }
     }
+    if instruction.modifier("x") == Some("x") {
+        effect.reads = effect.reads.union(Set::condition_code());
+    }
+    if instruction.modifier("cc") == Some("cc") {
+        effect.writes = effect.writes.union(Set::condition_code());
+    }
     effect.replaces = effect.writes;
     effect
 }
@@ -152,12 +158,18 @@ fn matrix(instruction: &Instruction, part: &str) -> u64 {
 
 /// Returns the number of registers of a type, such as 2 for `b64`, or of a number of them, such as `x4`.
 fn size(name: &str) -> u64 {
-    match name.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
-        "64" | "32x2" | "2" => 2,
-        "96" | "3" => 3,
-        "128" | "32x4" | "4" => 4,
-        "256" => 8,
-        _ => 1,
+    match name {
+        "x2" => 2,
+        "x4" => 4,
+        // Undefined values have names such as `i4`.
+        _ if name.starts_with(['i', 'x']) => 1,
+        _ => match name.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
+            "64" | "32x2" => 2,
+            "96" => 3,
+            "128" | "32x4" => 4,
+            "256" => 8,
+            _ => 1,
+        },
     }
 }
 

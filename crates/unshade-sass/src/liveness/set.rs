@@ -30,6 +30,11 @@ impl Set {
         set
     }
 
+    /// Returns the condition code.
+    pub(super) fn condition_code() -> Self {
+        Self { flags: CONDITION, ..Self::default() }
+    }
+
     /// Adds registers or predicates that follow each other. Those that do not exist are ignored.
     pub(super) fn add(&mut self, file: File, first: u64, count: u64) {
         for number in (first..).take(usize::try_from(count).unwrap_or(0)) {

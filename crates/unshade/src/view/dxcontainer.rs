@@ -184,7 +184,7 @@ pub struct SignatureView {
     pub stream: u32,
 }
 
-fn is_zero(number: &u32) -> bool {
+pub(super) fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -142,6 +142,12 @@ pub struct LifeView {
     pub registers: u32,
     /// Number of live predicates.
     pub predicates: u32,
+    /// Number of live uniform registers.
+    #[serde(skip_serializing_if = "super::dxcontainer::is_zero")]
+    pub uniform_registers: u32,
+    /// Number of live uniform predicates.
+    #[serde(skip_serializing_if = "super::dxcontainer::is_zero")]
+    pub uniform_predicates: u32,
     /// Whether the condition code is live.
     pub condition_code: bool,
     /// Registers that become live.
@@ -176,6 +182,8 @@ impl LifeView {
         Self {
             registers: occupied.register_count(),
             predicates: occupied.predicate_count(),
+            uniform_registers: occupied.uniform_register_count(),
+            uniform_predicates: occupied.uniform_predicate_count(),
             condition_code: occupied.has_condition_code(),
             begins: names(begins),
             ends: names(ends),

@@ -14,7 +14,6 @@ use serde::Serialize;
 use unshade::core::Diagnostics;
 use unshade::disassembly::Unit;
 use unshade::nv::function::Function;
-use unshade::nv_units::report_unknown_semantics;
 use unshade::program::{Code, Verb};
 use unshade::sass_code::lives;
 use unshade::select::Selection;
@@ -82,13 +81,9 @@ pub(super) fn run(
         };
         each_machine_code(nvidia, &mut diagnostics, |code, diagnostics| {
             let slice = format!("sm_{}", code.cubin().arch());
-            let has_rows = args.live.is_some() && code.isa().has_semantics;
-            if args.live.is_some() && !has_rows {
-                report_unknown_semantics(code.cubin(), diagnostics);
-            }
             let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
             for section in code.sections(&wanted, diagnostics) {
-                let rows = if has_rows { lives(code, &section) } else { Vec::new() };
+                let rows = if args.live.is_some() { lives(code, &section) } else { Vec::new() };
                 let numbered: Vec<_> =
                     section.iter().enumerate().filter(|(_, function)| wanted(&function.function)).collect();
                 for batch in numbered.chunks(BATCH) {
