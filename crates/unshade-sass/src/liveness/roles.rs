@@ -69,7 +69,7 @@ fn address(instruction: &Instruction, operand: &Operand) -> Set {
             set.add(file, instruction.number(part).cast_unsigned().saturating_add(plus), count);
         }
     };
-    let is_long = instruction.modifier("wide") == Some("e");
+    let is_long = ["wide", "e"].iter().any(|slot| instruction.modifier(slot) == Some("e"));
     let select = instruction.field(operand.select).and_then(|field| instruction.modifier_value(field));
     let base = match select.map(|value| value.1) {
         Some(".64") => 2,

@@ -79,8 +79,14 @@ impl Counts {
             for row in lives(&code, &functions).into_iter().flatten() {
                 let Some(theirs) = drawn.get(&row.address) else { continue };
                 let text = &theirs.text;
+                // Two instructions that are issued at once are drawn as one.
+                if text.contains(['{', '}']) {
+                    continue;
+                }
                 let count = |what: &str, tally: &mut Tally, ours: Set, theirs: &[String]| {
-                    let ours = names(ours);
+                    let mut ours = names(ours);
+                    // nvdisasm draws no condition code.
+                    ours.retain(|name| name != "CC");
                     tally.count(ours == theirs, || {
                         format!("{what}: {text}: {} | {}", ours.join(" "), theirs.join(" "))
                     });
