@@ -96,11 +96,14 @@ fn is_dual(isa: &Isa, word: u128) -> bool {
         && isa.control.map(both).is_some_and(|(stall, r#yield)| word & (stall | r#yield) == r#yield)
 }
 
-/// Returns whether an instruction with scheduling information in a word before it does not take any time: padding after the
-/// end of the code.
+/// Returns whether an instruction takes no time and has no other scheduling information, as the padding after the end of code.
+/// Of Kepler, all do.
 pub(crate) fn is_padding(isa: &Isa, word: u128) -> bool {
-    let both = |control: crate::table::Control| placed_ones(control.stall) | placed_ones(control.r#yield);
-    isa.has_bundles() && isa.control.map(both).is_some_and(|bits| word & bits == 0)
+    let Some(control) = isa.control else { return true };
+    if isa.has_bundles() {
+        return word & (placed_ones(control.stall) | placed_ones(control.r#yield)) == 0;
+    }
+    word & mask(isa) == released(isa)
 }
 
 /// Returns the bits of scheduling information that [`describe`] printed, among other notes; `None` if there are none.

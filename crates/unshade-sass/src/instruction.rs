@@ -134,11 +134,6 @@ impl Instruction {
         operand.reuse != NONE && self.flag(operand.reuse) && self.isa.control.is_some_and(is_enabled)
     }
 
-    /// Returns whether it waits for scoreboards; `false` if its generation has them elsewhere.
-    pub(crate) fn waits(&self) -> bool {
-        self.isa.control.is_some_and(|control| bits(self.word, control.wait.0, control.wait.1) != 0)
-    }
-
     /// Returns the values of all fields, from which [`encode`] restores the word.
     pub fn values(&self) -> Fields {
         Fields {

@@ -5,6 +5,8 @@
 //!                                                                 /* 0x000fea0003800000 */
 //! ```
 //!
+//! A space precedes the semicolon of an instruction with scheduling information; padding has none. Of Kepler, it never does.
+//!
 //! The words of all functions of a cubin are in one column, two spaces after the longest instruction (of Kepler, each function
 //! has its own column). So the lines of a function are made first ([`Function::raw_lines`]), and printed when the column is
 //! known ([`RawLines::put`]).
@@ -15,11 +17,8 @@ use alloc::vec::Vec;
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-use crate::Instruction;
 use crate::control;
-use crate::listing::{
-    Comments, Counter, Function, MNEMONIC_COLUMN, Word, instruction_target, put_comments, spaces, unknown,
-};
+use crate::listing::{Comments, Counter, Function, MNEMONIC_COLUMN, Word, put_comments, spaces, unknown};
 use crate::number::halves;
 use crate::print;
 
@@ -69,46 +68,15 @@ impl<'a> Function<'a> {
         self.record(&mut Counter(0), |_| 0)
     }
 
-    /// Returns the address of the padding after the code: a branch to itself, and instructions without an effect. cuobjdump
-    /// prints a space before the semicolon of all instructions before it, except of an ERRBAR that waits for no scoreboard; of
-    /// Kepler, it does not.
-    fn padding(&self) -> Option<u64> {
-        let isa = self.isa;
-        isa.control.filter(|_| !isa.has_bundles())?;
-        let size = isa.word_bytes.max(1);
-        let words = self.bytes.chunks_exact(size);
-        let end = self.address.wrapping_add((words.len() as u64).wrapping_mul(size as u64));
-        let mut address = end;
-        for bytes in words.rev() {
-            address = address.wrapping_sub(size as u64);
-            let Some(instruction) = isa.word(bytes).and_then(|word| Instruction::decode(isa, word)) else {
-                break;
-            };
-            if instruction_target(&instruction, address) == Some(address) {
-                return Some(address);
-            }
-            if instruction.operation().mnemonic != "NOP" {
-                break;
-            }
-        }
-        Some(end)
-    }
-
     /// Records the text of all instructions, and returns the column of the words after them.
     fn record<R: TokenSink + Lines>(&self, record: &mut R, guard_of: impl Fn(&R) -> usize) -> usize {
         let mut widest = 0;
-        let padding = self.padding();
         for (address, word) in self.words() {
             let guard = match word {
                 Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
                     print::instruction(&instruction, address, record);
-                    let is_code = if self.isa.has_bundles() {
-                        !control::is_padding(self.isa, instruction.word)
-                    } else {
-                        padding.is_some_and(|padding| address < padding)
-                            && (instruction.operation().mnemonic != "ERRBAR" || instruction.waits())
-                    };
+                    let is_code = !control::is_padding(self.isa, instruction.word);
                     record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
                 }

@@ -154,6 +154,10 @@ impl Results {
             let instruction = Instruction::decode(isa, *word);
             let ours = instruction.map(|instruction| instruction.text(*address)).unwrap_or_default();
             self.texts.count(is_same(&ours, theirs), || format!("{word:032x} {ours} | {theirs}"));
+            // Data among the code of a package that both refuse.
+            if instruction.is_none() && theirs.is_empty() {
+                continue;
+            }
             let made =
                 instruction.map(|instruction| encode(isa, instruction.encoding, &instruction.values()));
             self.fields.count(made == Some(*word), || format!("{word:032x} {made:x?}"));
