@@ -107,7 +107,7 @@ impl RawLines<'_> {
                     self.function.source(address, sink);
                     put_comments(comments, address, sink);
                     self.put_line((address, word), line.guard, line.width, column, sink, |sink| {
-                        line.replay(sink)
+                        line.replay(sink);
                     });
                 }
             }
@@ -181,9 +181,8 @@ impl RawLines<'_> {
 /// Prints a word in a comment.
 fn word_comment<S: TokenSink + ?Sized>(word: u64, sink: &mut S) {
     let mut text = *b"/* 0x0000000000000000 */";
-    for (place, digit) in text.iter_mut().skip(5).take(16).enumerate() {
-        let shift = 60_usize.saturating_sub(place.saturating_mul(4));
-        let number = usize::try_from(word.wrapping_shr(shift as u32) & 15).unwrap_or(0);
+    for (digit, place) in text.iter_mut().skip(5).take(16).zip((0..16_u32).rev()) {
+        let number = usize::try_from(word.wrapping_shr(place.wrapping_mul(4)) & 15).unwrap_or(0);
         *digit = b"0123456789abcdef".get(number).copied().unwrap_or(b'0');
     }
     sink.put(TokenKind::Comment, core::str::from_utf8(&text).unwrap_or(""));

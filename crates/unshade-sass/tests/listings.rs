@@ -26,12 +26,13 @@ fn columns_move_where_addresses_have_five_digits() {
     );
 }
 
-/// A guard of the uniform datapath is not aligned, and ERRBAR has no space before its semicolon.
+/// A guard of the uniform datapath is not aligned; a space before the semicolon says that an instruction has scheduling
+/// information.
 #[test]
 fn guards_and_semicolons() {
     let words = [
-        [0x0000_0004_0604_0290, 0x000f_c000_0fff_e13f],
-        [0x0000_0000_0000_0918, 0x000f_c000_0000_0000],
+        [0x0000_0004_0604_0290, 0x000f_c400_0fff_e13f],
+        [0x0000_0000_0000_0918, 0x000f_e200_0000_0000],
         [0x0000_0000_0000_79ab, 0x000f_c000_0000_0000],
     ];
     let bytes: Vec<u8> = words.iter().flatten().flat_map(|half: &u64| half.to_le_bytes()).collect();

@@ -146,14 +146,16 @@ fn matrix(instruction: &Instruction, part: &str) -> u64 {
     };
     let Some((rows, columns, depth)) = shape else { return if part == "matrix_d" { 4 } else { 2 } };
     // Half of the elements of a sparse matrix are zero, and not stored.
-    let halves = if instruction.isa.text(instruction.encoding.form).starts_with("sp") { 2 } else { 1 };
+    let is_sparse = instruction.isa.text(instruction.encoding.form).starts_with("sp");
+    let stored = if is_sparse { depth.div_ceil(2) } else { depth };
     let total = match part {
-        "matrix_a" => rows.saturating_mul(depth).saturating_mul(bits) / halves,
+        "matrix_a" => rows.saturating_mul(stored).saturating_mul(bits),
         "matrix_b" => columns.saturating_mul(depth).saturating_mul(bits),
         _ => rows.saturating_mul(columns).saturating_mul(results),
     };
-    let threads = if rows == 64 { 128 } else { 32 };
-    total.div_ceil(threads * 32).max(1)
+    // Each thread holds 32 bits in a register.
+    let bits_of_register = if rows == 64 { 128 * 32 } else { 32 * 32 };
+    total.div_ceil(bits_of_register).max(1)
 }
 
 /// Returns the number of registers of a type, such as 2 for `b64`, or of a number of them, such as `x4`.
