@@ -1,11 +1,11 @@
 //! Machine code: the disassembler on one thread, and whole cubins compared with `nvdisasm -c`.
 //!
 //! The cubins come from `$UNSHADE_CORPUS/cuda`. nvdisasm is the first of `UNSHADE_NVDISASM` and `PATH` that knows the chip; both
-//! programs run once for each cubin.
+//! programs run once for each cubin that it reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -107,9 +107,19 @@ fn beside_nvdisasm(family: &str, cubins: &[Input], runs: usize) -> Result<bool> 
             println!("{family}: not compared, no nvdisasm knows sm_{}", input.chip);
             return Ok(true);
         };
+        let mut tried = Command::new(&nvdisasm);
+        tried.arg("-c").arg(&input.path).stdout(Stdio::null()).stderr(Stdio::null());
+        if !tried.status().is_ok_and(|status| status.success()) {
+            continue;
+        }
         let path = input.path.display();
         our_lines.push(format!("'{ours}' dis --raw '{path}'"));
         their_lines.push(format!("'{}' -c '{path}'", nvdisasm.display()));
+    }
+    let count = our_lines.len();
+    if count == 0 {
+        println!("{family}: not compared, nvdisasm reads none of the cubins");
+        return Ok(true);
     }
     let command = |lines: Vec<String>| {
         let mut command = Command::new("sh");
@@ -118,7 +128,7 @@ fn beside_nvdisasm(family: &str, cubins: &[Input], runs: usize) -> Result<bool> 
     };
     let times = in_turn(&mut [&mut command(our_lines), &mut command(their_lines)], runs.min(5))?;
     let ratio = times[1].median().as_secs_f64() / times[0].median().as_secs_f64();
-    let what = format!("{family}: {} cubins as processes, vs. nvdisasm", cubins.len());
+    let what = format!("{family}: {count} cubins as processes, vs. nvdisasm");
     let figure = format!("{ratio:.0} times as fast");
     Ok(verdict(&what, &figure, &format!("at least {TIMES:.0}"), ratio >= TIMES))
 }
