@@ -462,7 +462,7 @@ names! {
         Register = "gpr",
         /// A general register other than `RZ`, which is printed as `???255`.
         NonzeroRegister = "gpr_nonzero",
-        /// A uniform register other than `URZ`, which is printed as `???63`.
+        /// A uniform register other than `URZ`, which is printed as `???63`, or `???255` in a field of 8 bits.
         NonzeroUniformRegister = "ugpr_nonzero",
         /// A predicate other than `PT`, which is printed as `???7`.
         NonzeroPredicate = "pred_nonzero",

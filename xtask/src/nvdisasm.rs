@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
@@ -140,9 +139,7 @@ impl Oracle {
 
     /// Runs nvdisasm, and returns its output and its errors.
     fn run(&self, words: &[u128]) -> Result<(String, String)> {
-        static RUNS: AtomicUsize = AtomicUsize::new(0);
-        let number = RUNS.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("unshade-words-{}-{number}.bin", std::process::id()));
+        let path = sh::temporary("bin");
         std::fs::write(&path, self.bytes(words))?;
         let output = Command::new(&self.program)
             .args(["-b", &self.chip, "-ndf"])

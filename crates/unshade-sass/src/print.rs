@@ -147,12 +147,7 @@ pub fn operand<S: TokenSink + ?Sized>(
             }
         }
         Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
-            let plus = match operand.kind {
-                _ if is_all_ones(instruction, operand.value) => 0,
-                Kind::UniformRegisterPlus1 => 1,
-                _ => 2,
-            };
-            uniform_register(instruction, operand.value, plus, sink);
+            uniform_register(instruction, operand.value, operand.kind.register_offset(), sink);
         }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
@@ -364,8 +359,11 @@ fn register<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, plus: u
 /// Prints a uniform register.
 fn uniform_register<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, plus: u64, sink: &mut S) {
     let Some(field) = instruction.field(part) else { return };
-    let number = field.raw(instruction.word).wrapping_add(plus);
-    if number == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1) {
+    let (raw, zero) =
+        (field.raw(instruction.word), 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1));
+    // No register follows URZ.
+    let number = if raw == zero { zero } else { raw.wrapping_add(plus) };
+    if number == zero {
         return sink.put(TokenKind::Register, "URZ");
     }
     numbered("UR", number.cast_signed(), sink);
@@ -557,9 +555,7 @@ fn unsigned_offset(instruction: &Instruction, operand: &Operand) -> i64 {
 fn address_terms<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     if operand.descriptor != NONE && operand.kind != Kind::HiddenDescriptor {
         sink.put(TokenKind::Punctuation, "desc[");
-        let is_after =
-            operand.kind == Kind::BaseAddressPlus1 && !is_all_ones(instruction, operand.descriptor);
-        uniform_register(instruction, operand.descriptor, u64::from(is_after), sink);
+        uniform_register(instruction, operand.descriptor, operand.kind.register_offset(), sink);
         sink.put(TokenKind::Punctuation, "]");
     }
     sink.put(TokenKind::Punctuation, "[");

@@ -48,13 +48,13 @@ enum Recorded {
 impl<'a> Function<'a> {
     /// Makes the lines of the function. A sink of plain text needs no kinds of tokens.
     pub fn raw_lines(&self, is_plain_text: bool) -> RawLines<'a> {
-        let (mut text, mut tokens) = (TextRecord::default(), Record::default());
-        let column = if is_plain_text {
-            self.record(&mut text, TextRecord::guard)
+        let (column, recorded) = if is_plain_text {
+            let mut text = TextRecord::default();
+            (self.record(&mut text, TextRecord::guard), Recorded::Text(text))
         } else {
-            self.record(&mut tokens, Record::guard)
+            let mut tokens = Record::default();
+            (self.record(&mut tokens, Record::guard), Recorded::Tokens(tokens))
         };
-        let recorded = if is_plain_text { Recorded::Text(text) } else { Recorded::Tokens(tokens) };
         RawLines { function: *self, recorded, column }
     }
 

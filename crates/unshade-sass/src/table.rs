@@ -275,7 +275,7 @@ pub enum Kind {
     Register,
     /// A general register other than `RZ`, which is printed as `???255`.
     NonzeroRegister,
-    /// A uniform register other than `URZ`, which is printed as `???63`.
+    /// A uniform register other than `URZ`, which is printed as `???63`, or `???255` in a field of 8 bits.
     NonzeroUniformRegister,
     /// A predicate other than `PT`, which is printed as `???7`.
     NonzeroPredicate,

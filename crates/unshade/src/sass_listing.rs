@@ -6,6 +6,7 @@
 use crate::nv_units::report_unknown_chips;
 use crate::sass_code::report_undecoded;
 use crate::sass_lines::{LineInfo, SourceLines};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
@@ -42,7 +43,6 @@ pub struct Listing<'a> {
     cubin: &'a Cubin<'a>,
     isa: &'static Isa,
     options: SassOptions,
-    functions: Vec<Function<'a>>,
     /// The code sections that are printed, and the others.
     sections: Vec<CodeSection<'a>>,
     others: Vec<CodeSection<'a>>,
@@ -54,6 +54,8 @@ struct CodeSection<'a> {
     section: Section<'a>,
     name: String,
     bytes: Reader<'a>,
+    /// The functions inside of it.
+    inside: Vec<Function<'a>>,
 }
 
 impl<'a> CodeSection<'a> {
@@ -76,19 +78,20 @@ impl<'a> Listing<'a> {
             report_unknown_chips(vec![cubin.arch()], diagnostics);
             return None;
         };
-        let functions: Vec<Function<'_>> = cubin.functions().collect();
+        let mut by_section: BTreeMap<u32, Vec<Function<'a>>> = BTreeMap::new();
+        for function in cubin.functions() {
+            by_section.entry(u32::from(function.symbol.section)).or_default().push(function);
+        }
         let lines = options.lines.map(|info| SourceLines::new(cubin, info, diagnostics));
-        let mut listing =
-            Self { cubin, isa, options, functions, sections: Vec::new(), others: Vec::new(), lines };
+        let mut listing = Self { cubin, isa, options, sections: Vec::new(), others: Vec::new(), lines };
         for section in cubin.code_sections() {
-            let inside = listing.inside(&section);
-            let is_wanted =
-                inside.iter().any(|function| wanted(function)) || inside.is_empty() && options.raw;
+            let inside = by_section.remove(&section.index).unwrap_or_default();
+            let is_wanted = inside.iter().any(wanted) || inside.is_empty() && options.raw;
             let bytes = cubin.elf().bytes(&section);
             let bytes = if is_wanted { diagnostics.take("sass-code", bytes) } else { bytes.ok() };
             let Some(bytes) = bytes else { continue };
             let name = Escaped(Role::of(&section).1).to_string();
-            let found = CodeSection { section, name, bytes };
+            let found = CodeSection { section, name, bytes, inside };
             if is_wanted { &mut listing.sections } else { &mut listing.others }.push(found);
         }
         Some(listing)
@@ -146,22 +149,21 @@ impl<'a> Listing<'a> {
         } else {
             let header = format!("// {name}, sm_{}, {} bytes\n", self.cubin.arch(), code.bytes.len());
             sink.put(TokenKind::Comment, &header);
-            self.put_annotated(section, &code, &comments, sink);
+            self.put_annotated(found, &code, &comments, sink);
         }
         report_undecoded(&code, diagnostics);
     }
 
     fn put_annotated<S: TokenSink>(
         &self,
-        section: &Section<'_>,
+        CodeSection { section, inside, .. }: &CodeSection<'_>,
         code: &listing::Function<'_>,
         comments: &[(u64, String)],
         sink: &mut S,
     ) {
-        let inside = self.inside(section);
-        let names = symbols(&inside);
-        let parameters = parameters(self.cubin, &inside);
-        let relocations = relocations(self.cubin, section, &inside, code);
+        let names = symbols(inside);
+        let parameters = parameters(self.cubin, inside);
+        let relocations = relocations(self.cubin, section, inside, code);
         let symbols: Vec<(u64, &str)> =
             names.iter().map(|(address, name)| (*address, name.as_str())).collect();
         let parameters: Vec<(Range<u64>, &str)> =
@@ -178,12 +180,6 @@ impl<'a> Listing<'a> {
             control: self.options.control,
         };
         code.annotated(&context, sink);
-    }
-
-    /// Returns the functions inside a section.
-    fn inside(&self, section: &Section<'_>) -> Vec<&Function<'a>> {
-        let is_inside = |function: &&Function<'_>| u32::from(function.symbol.section) == section.index;
-        self.functions.iter().filter(is_inside).collect()
     }
 }
 
@@ -209,7 +205,7 @@ pub fn cubin<S: TokenSink>(
 }
 
 /// Returns the address and name of a section's functions, by address.
-fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
+fn symbols(inside: &[Function<'_>]) -> Vec<(u64, String)> {
     let mut symbols: Vec<(u64, String)> = inside
         .iter()
         .map(|function| (function.symbol.value, Escaped(function.own_name()).to_string()))
@@ -224,7 +220,7 @@ fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
 fn relocations(
     cubin: &Cubin<'_>,
     section: &Section<'_>,
-    inside: &[&Function<'_>],
+    inside: &[Function<'_>],
     code: &listing::Function<'_>,
 ) -> Vec<(u64, Option<u8>, String)> {
     let outer = inside.iter().find(|function| function.kind != FunctionKind::Inner);
@@ -275,7 +271,7 @@ fn relocated_text(cubin: &Cubin<'_>, kind: RelocationType, symbol: &Symbol<'_>, 
 }
 
 /// Returns the parameters of the section's kernel, by their range in constant bank 0.
-fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, String)> {
+fn parameters(cubin: &Cubin<'_>, inside: &[Function<'_>]) -> Vec<(Range<u64>, String)> {
     let Some(kernel) = inside.iter().find(|function| function.symbol.is_kernel()) else { return Vec::new() };
     let mut parameters: Vec<(Range<u64>, String)> = kernel
         .parameters(cubin)

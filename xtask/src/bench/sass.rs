@@ -3,6 +3,8 @@
 //! The cubins come from `$UNSHADE_CORPUS/cuda`. nvdisasm is the first of `UNSHADE_NVDISASM` and `PATH` that knows the chip; both
 //! programs run once for each cubin that it reads.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -102,12 +104,16 @@ fn steady(family: &str, cubins: &[Input]) -> Result<bool> {
 fn beside_nvdisasm(family: &str, cubins: &[Input], runs: usize) -> Result<bool> {
     let ours = program().get_program().to_string_lossy().into_owned();
     let (mut our_lines, mut their_lines) = (Vec::new(), Vec::new());
+    let mut found = BTreeMap::new();
     for input in cubins {
-        let Some(nvdisasm) = nvdisasm::find_for(input.chip)? else {
+        if let Entry::Vacant(entry) = found.entry(input.chip) {
+            entry.insert(nvdisasm::find_for(input.chip)?);
+        }
+        let Some(nvdisasm) = found.get(&input.chip).and_then(Option::as_ref) else {
             println!("{family}: not compared, no nvdisasm knows sm_{}", input.chip);
             return Ok(true);
         };
-        let mut tried = Command::new(&nvdisasm);
+        let mut tried = Command::new(nvdisasm);
         tried.arg("-c").arg(&input.path).stdout(Stdio::null()).stderr(Stdio::null());
         if !tried.status().is_ok_and(|status| status.success()) {
             continue;

@@ -51,13 +51,7 @@ impl Attempt<'_> {
                 return self.present_or_absent(operand, read, at, bits, follow);
             }
             Kind::UniformRegisterPlus1 | Kind::UniformRegisterPlus2 => {
-                let start = self.skip(at);
-                let plus = match operand.kind {
-                    _ if self.strip("URZ", start).is_some() => 0,
-                    Kind::UniformRegisterPlus1 => 1,
-                    _ => 2,
-                };
-                self.uniform_register(operand.value, start, plus, bits)?
+                self.uniform_register(operand.value, self.skip(at), operand.kind.register_offset(), bits)?
             }
             Kind::UniformAddress => self.uniform_address(operand, self.skip(at), bits)?,
             Kind::NonzeroRegister => self.register(operand.value, self.skip(at), 0, bits)?,
@@ -223,6 +217,7 @@ impl Attempt<'_> {
 
     /// Matches what is printed for the last register or predicate of a field where it is not valid.
     fn refused(&self, part: u16, at: usize, bits: Bits) -> Option<(usize, Bits)> {
+        self.strip("???", at)?;
         let field = self.field(part)?;
         Some((self.strip(refused(field.width).as_str(), at)?, bits.with(field, u64::MAX)?))
     }
@@ -274,7 +269,7 @@ impl Attempt<'_> {
         let field = self.field(part)?;
         let zero = 1_u64.checked_shl(u32::from(field.width))?.wrapping_sub(1);
         if let Some(position) = self.strip("URZ", at) {
-            return Some((position, bits.with(field, zero.wrapping_sub(plus))?));
+            return Some((position, bits.with(field, zero)?));
         }
         let (position, number) = self.number_after("UR", at)?;
         if number >= zero && plus == 0 || number > zero.wrapping_add(plus) || number < plus {
@@ -435,9 +430,8 @@ impl Attempt<'_> {
             }
             descriptor => {
                 let start = self.literal("desc[", at)?;
-                let is_after = operand.kind == Kind::BaseAddressPlus1 && self.strip("URZ", start).is_none();
-                let plus = u64::from(is_after);
-                let (end, bits) = self.uniform_register(descriptor, start, plus, bits)?;
+                let (end, bits) =
+                    self.uniform_register(descriptor, start, operand.kind.register_offset(), bits)?;
                 (self.literal("]", end)?, bits)
             }
         };

@@ -180,12 +180,8 @@ pub struct SignatureView {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub interpolation: String,
     /// The stream of a geometry shader.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub stream: u32,
-}
-
-pub(super) fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl ContainerView {

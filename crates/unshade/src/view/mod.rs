@@ -28,6 +28,11 @@ pub use token_program::{ConstantRow, Direct3d9View, TokenStatisticsView};
 /// Version of the JSON schema. It increases when a field is removed or changes its meaning, not when one is added.
 pub const SCHEMA: u32 = 1;
 
+/// Returns whether a count is left out of JSON.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Escapes text from a file where necessary.
 fn shown(text: &[u8]) -> String {
     unshade_core::Escaped(text).to_cow().into_owned()

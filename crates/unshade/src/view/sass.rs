@@ -143,10 +143,10 @@ pub struct LifeView {
     /// Number of live predicates.
     pub predicates: u32,
     /// Number of live uniform registers.
-    #[serde(skip_serializing_if = "super::dxcontainer::is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub uniform_registers: u32,
     /// Number of live uniform predicates.
-    #[serde(skip_serializing_if = "super::dxcontainer::is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub uniform_predicates: u32,
     /// Whether the condition code is live.
     pub condition_code: bool,

@@ -24,7 +24,7 @@ use unshade::sass_listing::instruction_set;
 use unshade::view::sass::names;
 
 use super::Tally;
-use super::listings::temporary;
+use crate::sh;
 
 /// What nvdisasm draws for an instruction: the text, and the names of the registers with each mark.
 #[derive(Default)]
@@ -103,7 +103,7 @@ impl Counts {
 
 /// Returns the drawings of nvdisasm by section; none if it refuses the cubin.
 fn sections(nvdisasm: &Path, data: &[u8]) -> Result<BTreeMap<Vec<u8>, Section>> {
-    let path = temporary();
+    let path = sh::temporary("cubin");
     fs::write(&path, data)?;
     let output = Command::new(nvdisasm).args(["-c", "-plr"]).arg(&path).output();
     fs::remove_file(&path)?;

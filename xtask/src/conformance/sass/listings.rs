@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
@@ -12,6 +11,7 @@ use unshade::nv::Cubin;
 use unshade::sass_listing::{self, SassOptions};
 
 use super::Tally;
+use crate::sh;
 
 /// Compares every cubin of sm_35 and sm_37 that has a listing; also checks that every word of sm_30, sm_35 and sm_37
 /// decodes.
@@ -89,16 +89,9 @@ fn functions(listing: &str) -> Vec<&str> {
     listing.split("\t\tFunction : ").collect()
 }
 
-/// Returns the path of a new temporary cubin.
-pub(super) fn temporary() -> PathBuf {
-    static RUNS: AtomicUsize = AtomicUsize::new(0);
-    let number = RUNS.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("unshade-cubin-{}-{number}.cubin", std::process::id()))
-}
-
 /// Returns the listing of cuobjdump; `None` if it refuses the cubin.
 fn cuobjdump(folder: &Path, data: &[u8]) -> Result<Option<String>> {
-    let path = temporary();
+    let path = sh::temporary("cubin");
     fs::write(&path, data)?;
     let output = Command::new(folder.join("cuobjdump")).arg("-sass").arg(&path).env("PATH", folder).output();
     fs::remove_file(&path)?;

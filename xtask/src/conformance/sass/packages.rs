@@ -16,6 +16,8 @@ use unshade::carve::{Limits, carve};
 use unshade::format::Format;
 use unshade::nv::fatbin::EntryKind;
 use unshade::nv::{Cubin, Fatbin};
+use unshade::sass::table::Isa;
+use unshade::sass::{control, isa};
 
 use super::chips::Listed;
 use crate::nvdisasm::Oracle;
@@ -40,12 +42,13 @@ pub(super) struct Found {
 impl Found {
     fn take_code(&mut self, chip: u32, bytes: &[u8]) {
         self.code += bytes.len() as u64;
-        let wide = chip >= 70;
-        let (scheduling, shape) = match wide {
-            true => (((1 << 21) - 1) << 105, 0x1ff_ffff_ff00_0000_0000_0000_0fff_u128),
-            false => (0, 0xffff_fff0_0000_0000),
+        let Some(isa) = isa::by_architecture(chip) else { return };
+        let (scheduling, shape) = if isa.has_bundles() {
+            (0, 0xffff_fff0_0000_0000)
+        } else {
+            (((1 << 21) - 1) << 105, 0x1ff_ffff_ff00_0000_0000_0000_0fff_u128)
         };
-        for word in words(wide, bytes) {
+        for word in words(isa, bytes) {
             let is_rare = {
                 let count = self.shapes.entry(word & shape).or_default();
                 *count += 1;
@@ -58,14 +61,10 @@ impl Found {
     }
 }
 
-/// Returns the instructions of code. Of Maxwell and Pascal, the first word of each four has scheduling information.
-fn words(wide: bool, bytes: &[u8]) -> Vec<u128> {
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte));
-    if wide {
-        return bytes.chunks_exact(16).map(number).collect();
-    }
-    let all = bytes.chunks_exact(8).map(number).enumerate();
-    all.filter(|(index, _)| index % 4 != 0).map(|(_, word)| word).collect()
+/// Returns the instructions of code, without scheduling words.
+fn words<'b>(isa: &'static Isa, bytes: &'b [u8]) -> impl Iterator<Item = u128> + use<'b> {
+    let words = bytes.chunks_exact(isa.word_bytes).filter_map(|bytes| isa.word(bytes)).zip(0..);
+    words.filter(|(word, index)| !control::is_scheduling(isa, *index, *word)).map(|(word, _)| word)
 }
 
 /// Returns the words and cubins of chips from Maxwell on in files, and in the files below folders. Each chip has at most
