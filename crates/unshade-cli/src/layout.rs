@@ -3,6 +3,7 @@
 use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
 use anyhow::Result;
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -104,7 +105,12 @@ fn shown_in_table(cell: &Cell) -> Cow<'_, str> {
 }
 
 fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
-    cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
+    cells.map(characters).max().unwrap_or(0).max(characters(column.label))
+}
+
+/// Returns the number of characters; most cells are ASCII.
+fn characters(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().count() }
 }
 
 /// Appends one line of a table, padded; `cell` returns the cell of the n-th column.
@@ -119,7 +125,7 @@ fn push_line<'c>(
             line.push_str("  ");
         }
         let cell = cell(at);
-        let padding = width.saturating_sub(cell.chars().count());
+        let padding = width.saturating_sub(characters(cell));
         let (left, right) = match column.align {
             Align::Left => (0, padding),
             Align::Right => (padding, 0),
@@ -140,20 +146,25 @@ fn pad(line: &mut String, mut count: usize) {
     }
 }
 
+/// The number of rows that a thread lays out at once, and of such groups whose lines are in memory at once.
+const ROWS_AT_ONCE: usize = 1_024;
+const GROUPS_AT_ONCE: usize = 64;
+
 /// Prints one line per item. On a terminal, long names are cut but stay distinct; elsewhere names are whole.
 pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
     let rows = &group.rows;
-    let index_width = rows.iter().map(|row| row.index).max().unwrap_or(0).to_string().len();
-    let kind_width = rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).max("type".len());
-    let cells = Cells::new(rows, group.columns.len());
-    let is_used =
-        |at: usize| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty));
+    let groups: Vec<&[Row]> = rows.chunks(ROWS_AT_ONCE).collect();
+    let cells: Vec<Cells> = on_all_cores(&groups, &|rows: &&[Row]| Cells::new(rows, group.columns));
+    let is_used = |at: usize| cells.iter().any(|cells| cells.widths.get(at).is_some_and(Option::is_some));
+    let width = |at: usize, column: &Column| {
+        let widths = cells.iter().filter_map(|cells| *cells.widths.get(at)?);
+        widths.max().unwrap_or(0).max(characters(column.label))
+    };
     let columns: Vec<(usize, &Column)> =
         group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
-    let widths: Vec<usize> = columns
-        .iter()
-        .map(|(at, column)| width(column, (0..rows.len()).map(|row| cells.get(row, *at))))
-        .collect();
+    let widths: Vec<usize> = columns.iter().map(|(at, column)| width(*at, column)).collect();
+    let index_width = rows.iter().map(|row| row.index).max().unwrap_or(0).to_string().len();
+    let kind_width = rows.iter().map(|row| characters(&row.kind)).max().unwrap_or(0).max("type".len());
     // Few programs have sources, so the column appears only if one does.
     let has_sources = rows.iter().any(|row| row.has_source);
     let source_label = if has_sources { "source  " } else { "" };
@@ -166,28 +177,42 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
-    // Neighbours are mostly of one kind, which is painted once.
-    let mut painted: Option<(&str, String)> = None;
-    for ((number, row), shown) in rows.iter().enumerate().zip(cut_apart(&names, room)) {
-        if painted.as_ref().is_none_or(|(kind, _)| *kind != row.kind) {
-            let shown = if row.kind.is_empty() { "–" } else { &row.kind };
-            let shown = format!("{shown:<kind_width$}");
-            let shown = paint::function_type(shown, FunctionType::from_name(&row.kind)).to_string();
-            painted = Some((&row.kind, shown));
+    let names = cut_apart(&names, room);
+    let lines = |(rows, (cells, names)): &(&[Row], (&Cells, &[Cow<'_, str>]))| -> String {
+        let mut text = String::new();
+        // Neighbours are mostly of one kind, which is painted once.
+        let mut painted: Option<(&str, String)> = None;
+        for ((number, row), name) in rows.iter().enumerate().zip(names.iter()) {
+            if painted.as_ref().is_none_or(|(kind, _)| *kind != row.kind) {
+                let shown = if row.kind.is_empty() { "–" } else { &row.kind };
+                let shown = format!("{shown:<kind_width$}");
+                let shown = paint::function_type(shown, FunctionType::from_name(&row.kind)).to_string();
+                painted = Some((&row.kind, shown));
+            }
+            let kind = painted.as_ref().map_or("", |(_, shown)| shown);
+            let source = match (has_sources, row.has_source) {
+                (false, _) => "",
+                (true, true) => "yes     ",
+                (true, false) => "        ",
+            };
+            // Writing to a String does not fail.
+            let _ = write!(text, "{:>index_width$}  {kind}  ", row.index);
+            push_line(&mut text, &columns, &widths, |at| cells.get(number, columns[at].0));
+            text.extend([space, source, name, "\n"]);
         }
-        let kind = painted.as_ref().map_or("", |(_, shown)| shown);
-        let source = match (has_sources, row.has_source) {
-            (false, _) => "",
-            (true, true) => "yes     ",
-            (true, false) => "        ",
-        };
-        line.clear();
-        write!(line, "{:>index_width$}  {kind}  ", row.index)?;
-        push_line(&mut line, &columns, &widths, |at| cells.get(number, columns[at].0));
-        line.extend([space, source, &shown, "\n"]);
-        stdout.write_all(line.as_bytes())?;
+        text
+    };
+    let groups: Vec<_> = groups.into_iter().zip(cells.iter().zip(names.chunks(ROWS_AT_ONCE))).collect();
+    for groups in groups.chunks(GROUPS_AT_ONCE) {
+        on_all_cores(groups, &lines).iter().try_for_each(|text| stdout.write_all(text.as_bytes()))?;
     }
     Ok(())
+}
+
+/// Calls `make` for each item, on all cores if there are several.
+fn on_all_cores<I: Sync, T: Send>(items: &[I], make: &(impl Fn(&I) -> T + Sync)) -> Vec<T> {
+    // Starting the threads takes longer than a single item.
+    if let [item] = items { vec![make(item)] } else { items.par_iter().map(make).collect() }
 }
 
 /// The cells of rows as text, in one buffer: a list may have many thousands.
@@ -195,23 +220,29 @@ struct Cells {
     text: String,
     /// The start of each cell in `text`, row by row, and the end of the last.
     starts: Vec<usize>,
-    columns: usize,
+    /// Of each column, the largest number of characters; none if all its cells are empty.
+    widths: Vec<Option<usize>>,
 }
 
 impl Cells {
-    fn new(rows: &[Row], columns: usize) -> Self {
-        let mut cells = Self { text: String::new(), starts: vec![0], columns };
+    fn new(rows: &[Row], columns: &[Column]) -> Self {
+        let mut cells = Self { text: String::new(), starts: vec![0], widths: vec![None; columns.len()] };
         for row in rows {
-            for at in 0..columns {
-                row.cells.get(at).into_iter().for_each(|cell| cells.text.push_str(&cell.shown()));
+            for (at, width) in cells.widths.iter_mut().enumerate() {
+                let start = cells.text.len();
+                let cell = row.cells.get(at).unwrap_or(&Cell::Empty);
+                cell.push_to(&mut cells.text);
                 cells.starts.push(cells.text.len());
+                if *cell != Cell::Empty {
+                    *width = (*width).max(Some(characters(&cells.text[start..])));
+                }
             }
         }
         cells
     }
 
     fn get(&self, row: usize, column: usize) -> &str {
-        let at = row * self.columns + column;
+        let at = row * self.widths.len() + column;
         &self.text[self.starts[at]..self.starts[at + 1]]
     }
 }

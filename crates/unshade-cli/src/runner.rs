@@ -21,7 +21,7 @@ impl Runner for AllProcessors {
             let batch = start..count.min(start + BATCH);
             progress.advance(batch.len() as u64);
             // Group short jobs, which would take less time than handing them out.
-            let group = batch.len() / (8 * rayon::current_num_threads());
+            let group = batch.len() / (64 * rayon::current_num_threads());
             batch.into_par_iter().with_min_len(group.max(1)).for_each(job);
         }
     }

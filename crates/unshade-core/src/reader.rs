@@ -5,7 +5,6 @@
 
 use crate::{Error, ErrorKind, FourCc, Result};
 use alloc::format;
-use core::ffi::CStr;
 use core::fmt;
 use core::ops::Range;
 
@@ -42,46 +41,55 @@ impl fmt::Debug for Reader<'_> {
 
 impl<'a> Reader<'a> {
     /// Creates a reader of bytes that start at file offset 0.
+    #[inline]
     pub fn new(data: &'a [u8]) -> Self {
         Self::at(data, 0)
     }
 
     /// Creates a reader of bytes that start at file offset `base`.
+    #[inline]
     pub fn at(data: &'a [u8], base: u64) -> Self {
         Self { data, position: 0, base }
     }
 
     /// Returns the absolute file offset of the next byte.
+    #[inline]
     pub fn offset(&self) -> u64 {
         self.base.saturating_add(self.position as u64)
     }
 
     /// Returns the absolute file offset of the first byte.
+    #[inline]
     pub fn base(&self) -> u64 {
         self.base
     }
 
     /// Returns the number of bytes already read.
+    #[inline]
     pub fn position(&self) -> usize {
         self.position
     }
 
     /// Returns all bytes, read or not.
+    #[inline]
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
 
     /// Returns the bytes not yet read.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.data.get(self.position..).unwrap_or_default()
     }
 
     /// Returns the number of bytes not yet read.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.data.len().saturating_sub(self.position)
     }
 
     /// Returns whether all bytes were read.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
@@ -110,6 +118,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if there are fewer.
+    #[inline]
     pub fn bytes_u64(&mut self, count: u64) -> Result<&'a [u8]> {
         match usize::try_from(count) {
             Ok(count) => self.bytes(count),
@@ -121,6 +130,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if there are fewer.
+    #[inline]
     pub fn split(&mut self, count: u64) -> Result<Reader<'a>> {
         let base = self.offset();
         Ok(Reader::at(self.bytes_u64(count)?, base))
@@ -131,16 +141,9 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfRange`] if that range is not inside the data.
+    #[inline]
     pub fn part(&self, start: u64, size: u64) -> Result<Reader<'a>> {
-        let outside = || {
-            Error::new(
-                ErrorKind::OutOfRange,
-                self.base.saturating_add(start),
-                "range is outside its container",
-            )
-            .expected(format!("a range within {:#x} bytes", self.data.len()))
-            .found(format!("{size:#x} bytes from {start:#x}"))
-        };
+        let outside = || self.outside(start, size);
         let end = start.checked_add(size).ok_or_else(outside)?;
         let (from, to) = match (usize::try_from(start), usize::try_from(end)) {
             (Ok(from), Ok(to)) => (from, to),
@@ -154,6 +157,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if there are fewer.
+    #[inline]
     pub fn skip(&mut self, count: u64) -> Result<()> {
         self.bytes_u64(count).map(|_| ())
     }
@@ -177,6 +181,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if there are fewer.
+    #[inline]
     pub fn array_ref<const N: usize>(&mut self) -> Result<&'a [u8; N]> {
         match self.rest().first_chunk::<N>() {
             Some(chunk) => {
@@ -227,6 +232,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`] if fewer than 4 bytes remain.
+    #[inline]
     pub fn u32_be(&mut self) -> Result<u32> {
         self.array().map(u32::from_be_bytes)
     }
@@ -245,16 +251,21 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`ErrorKind::Truncated`] if there is no NUL.
     pub fn c_string(&mut self) -> Result<&'a [u8]> {
-        // This search reads words, not bytes.
-        match CStr::from_bytes_until_nul(self.rest()) {
-            Ok(string) => {
-                self.position = self.position.saturating_add(string.count_bytes()).saturating_add(1);
-                Ok(string.to_bytes())
-            }
-            Err(_) => {
-                Err(Error::new(ErrorKind::Truncated, self.offset(), "string without a terminating NUL"))
-            }
-        }
+        // Names of C++ have hundreds of bytes; this search reads vectors of them.
+        let found = memchr::memchr(0, self.rest()).and_then(|size| self.rest().split_at_checked(size));
+        let Some((string, _)) = found else {
+            return Err(Error::new(ErrorKind::Truncated, self.offset(), "string without a terminating NUL"));
+        };
+        self.position = self.position.saturating_add(string.len()).saturating_add(1);
+        Ok(string)
+    }
+
+    #[cold]
+    fn outside(&self, start: u64, size: u64) -> Error {
+        let offset = self.base.saturating_add(start);
+        Error::new(ErrorKind::OutOfRange, offset, "range is outside its container")
+            .expected(format!("a range within {:#x} bytes", self.data.len()))
+            .found(format!("{size:#x} bytes from {start:#x}"))
     }
 
     #[cold]

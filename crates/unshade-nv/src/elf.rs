@@ -170,6 +170,7 @@ impl Class {
         }
     }
 
+    #[inline]
     pub(crate) fn read_word(self, reader: &mut Reader<'_>) -> Result<u64> {
         match self {
             Self::Elf32 => reader.u32().map(u64::from),

@@ -25,13 +25,20 @@ pub enum FunctionKind {
     Inner,
 }
 
-impl core::fmt::Display for FunctionKind {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.pad(match self {
+impl FunctionKind {
+    /// Returns its name: `kernel`, `device` or `inner`.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Kernel => "kernel",
             Self::Device => "device",
             Self::Inner => "inner",
-        })
+        }
+    }
+}
+
+impl core::fmt::Display for FunctionKind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -86,6 +93,8 @@ pub struct Resources {
     pub samplers: u32,
     /// Barriers per block; cuobjdump's summary does not have them.
     pub barriers: Option<u32>,
+    /// Number of parameters, as counted by the records; cuobjdump's summary does not have it.
+    pub parameters: u32,
 }
 
 /// The contents of a function's `.nv.info` records.
@@ -211,10 +220,16 @@ impl<'a> Function<'a> {
         let barriers_in_flags = section
             .filter(|_| !cubin.is_abi_8())
             .and_then(|section| u32::try_from((section.flags >> 20) & 0x7f).ok());
-        resources.barriers = self.barriers_in_records(cubin).or(barriers_in_flags);
+        for record in self.records(cubin).map_while(Result::ok) {
+            if record.attribute == Attribute::NUM_BARRIERS {
+                resources.barriers.get_or_insert(u32::from(record.number));
+            }
+            resources.parameters = resources.parameters.saturating_add(record.parameter().is_some().into());
+        }
+        resources.barriers = resources.barriers.or(barriers_in_flags);
         let size = |index: u32| match index {
             0 => 0,
-            index => cubin.elf().section(index).map_or(0, |section| section.size),
+            index => cubin.elf().section_header(index).map_or(0, |section| section.size),
         };
         resources.shared = size(owned.shared);
         resources.local = size(owned.local);
@@ -232,17 +247,11 @@ impl<'a> Function<'a> {
         resources
     }
 
-    fn barriers_in_records(&self, cubin: &Cubin<'a>) -> Option<u32> {
-        let record = self
-            .records(cubin)
-            .map_while(Result::ok)
-            .find(|record| record.attribute == Attribute::NUM_BARRIERS)?;
-        Some(u32::from(record.number))
-    }
-
     /// Returns the records of `.nv.info.F`.
     pub fn records(&self, cubin: &Cubin<'a>) -> info::Records<'a> {
-        let section = self.info_section(cubin).and_then(|section| cubin.elf().bytes(&section).ok());
+        let index = self.owned_sections(cubin).map_or(0, |owned| owned.info);
+        let section = if index == 0 { None } else { cubin.elf().section_header(index).ok() };
+        let section = section.and_then(|section| cubin.elf().bytes(&section).ok());
         info::records(section.unwrap_or(Reader::at(&[], cubin.file().base())))
     }
 
@@ -274,7 +283,7 @@ impl<'a> Function<'a> {
         sections
             .iter()
             .filter_map(move |index| {
-                let section = elf.section(*index).ok()?;
+                let section = elf.section_header(*index).ok()?;
                 let relocations = Relocations::of(&elf, &section).ok()??;
                 Some((section.info & INDEX_MASK, relocations))
             })

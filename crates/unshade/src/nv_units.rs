@@ -72,7 +72,7 @@ pub fn each_unit<'a>(
 }
 
 /// The unpacked size of the entries that [`map_units`] has in memory at once, unless one alone is larger.
-const AT_ONCE: u64 = 256 << 20;
+const AT_ONCE: u64 = 1 << 30;
 
 /// The number of entries that [`map_units`] visits at once.
 const ENTRIES_AT_ONCE: usize = 1024;

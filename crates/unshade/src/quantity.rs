@@ -6,15 +6,24 @@
 /// assert_eq!(unshade::quantity::grouped(17_248), "17,248");
 /// ```
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
+    push_grouped(number, &mut text);
     text
+}
+
+/// Appends a number with commas between thousands.
+pub fn push_grouped(number: u64, text: &mut String) {
+    if number >= 1_000 {
+        push_grouped(number / 1_000, text);
+        text.push(',');
+    }
+    let (digits, is_first) = (number % 1_000, number < 1_000);
+    for unit in [100, 10, 1] {
+        if !is_first || digits >= unit || unit == 1 {
+            // A digit fits into a byte.
+            text.push(char::from(b'0' + (digits / unit % 10) as u8));
+        }
+    }
 }
 
 /// Returns a size in decimal units, rounded for people: `361 kB`.
@@ -96,8 +105,8 @@ mod tests {
     #[test]
     fn thousands() {
         assert_eq!(
-            [0, 999, 1_000, 17_248, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "17,248", "1,234,567"]
+            [0, 10, 999, 1_000, 17_048, 1_234_567].map(grouped),
+            ["0", "10", "999", "1,000", "17,048", "1,234,567"]
         );
     }
 

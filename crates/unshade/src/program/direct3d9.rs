@@ -70,7 +70,7 @@ impl Direct3d9<'_> {
             name: "main".to_owned(),
             kind: self.name().kind.unwrap_or_default().to_owned().into(),
             range: Some(self.0.range()),
-            cells: vec![Cell::Text(view.profile.clone()), Cell::Size(self.0.data().len() as u64)],
+            cells: vec![Cell::Text(view.profile.clone().into()), Cell::Size(self.0.data().len() as u64)],
             ..Row::default()
         }
     }

@@ -1,7 +1,8 @@
 //! Facts and tables for people, without a layout. The terminal and the Explorer's page lay out the same ones.
 
-use crate::quantity::{grouped, size};
+use crate::quantity::{push_grouped, size};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::ops::Range;
 use unshade_core::{Token, TokenKind, TokenSink};
 
@@ -152,7 +153,7 @@ pub enum Cell {
     #[default]
     Empty,
     /// Text.
-    Text(String),
+    Text(Cow<'static, str>),
     /// A version of two numbers.
     Version([u16; 2]),
     /// A number.
@@ -168,7 +169,7 @@ pub enum Cell {
 impl Cell {
     /// Creates a cell of text, or an empty one.
     pub fn text(text: impl Into<Option<String>>) -> Self {
-        text.into().filter(|text| !text.is_empty()).map_or(Self::Empty, Self::Text)
+        text.into().filter(|text| !text.is_empty()).map_or(Self::Empty, |text| Self::Text(text.into()))
     }
 
     /// Creates a cell with a number, or an empty one.
@@ -188,15 +189,29 @@ impl Cell {
 
     /// Returns the cell as text; an empty cell is a dash.
     pub fn shown(&self) -> Cow<'_, str> {
-        match self {
-            Self::Empty => "–".into(),
-            Self::Text(text) => text.into(),
-            Self::Version([major, minor]) => format!("{major}.{minor}").into(),
-            Self::Number(number) => grouped(*number).into(),
-            Self::Size(bytes) => size(*bytes).into(),
-            Self::Offset(offset) => format!("{offset:#x}").into(),
-            Self::Place(range) => format!("{:#x}", range.start).into(),
+        if let Self::Text(text) = self {
+            return Cow::Borrowed(text);
         }
+        let mut text = String::new();
+        self.push_to(&mut text);
+        text.into()
+    }
+
+    /// Appends the cell as [`shown`](Self::shown) returns it.
+    pub fn push_to(&self, to: &mut String) {
+        // Writing to a String does not fail.
+        let _ = match self {
+            Self::Empty => to.write_str("–"),
+            Self::Text(text) => to.write_str(text),
+            Self::Version([major, minor]) => write!(to, "{major}.{minor}"),
+            Self::Number(number) => {
+                push_grouped(*number, to);
+                Ok(())
+            }
+            Self::Size(bytes) => to.write_str(&size(*bytes)),
+            Self::Offset(offset) => write!(to, "{offset:#x}"),
+            Self::Place(range) => write!(to, "{:#x}", range.start),
+        };
     }
 }
 

@@ -690,7 +690,7 @@ const ARGUMENTS: &[Column] = &[
 ];
 
 fn yes(flag: bool) -> Cell {
-    Cell::Text(if flag { "yes" } else { "no" }.to_owned())
+    Cell::Text(if flag { "yes" } else { "no" }.into())
 }
 
 /// Returns all facts of a function.

@@ -177,7 +177,7 @@ impl NvidiaProgram<'_> {
         let isa = chip.and_then(isa::by_architecture);
         let is_known = isa.is_some();
         let is_lifted = isa.is_some_and(|isa| isa.has_semantics);
-        match row.kind.as_str() {
+        match &*row.kind {
             _ if matches!(self.program, Nvidia::Ptx(_)) => piece::PTX,
             "PTX" => piece::PTX,
             "kernel" | "device" if is_lifted => piece::DECOMPILED,
@@ -238,16 +238,17 @@ impl Program for NvidiaProgram<'_> {
         kernel_rows(&self.program, false, &InOrder, &mut diagnostics, &|_, _| true, &mut take);
         demangle_all(&mut kernels, &InOrder);
         let mut counts: HashMap<u32, u32> = HashMap::new();
-        let piece = |view: &KernelRow| {
-            let unit = view.entry.unwrap_or(0);
+        let piece = |view: KernelRow| {
+            let (entry, panes) = (view.entry, self.panes_of(&view));
+            let unit = entry.unwrap_or(0);
             let count = counts.entry(unit).or_default();
             let index = *count;
             *count = count.saturating_add(1);
             let mut row = row(view);
-            row.cells.push(Cell::number(view.entry));
-            Piece { unit, index, panes: self.panes_of(view), has_bytes: true, row }
+            row.cells.push(Cell::number(entry));
+            Piece { unit, index, panes, has_bytes: true, row }
         };
-        let all = kernels.iter().map(piece).collect();
+        let all = kernels.into_iter().map(piece).collect();
         let panes = match &self.program {
             Nvidia::Fatbin(_) => &[],
             Nvidia::Cubin(cubin) if instruction_set(cubin).is_some() => piece::CODE,
@@ -299,19 +300,25 @@ impl Program for NvidiaProgram<'_> {
         runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
-        let mut kernels = Vec::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
-        kernel_rows(&self.program, false, runner, diagnostics, &wanted, &mut |row| {
-            if is_wanted(selection, &row.kind) && !selection.has_source {
-                kernels.push(row);
-            }
-        });
-        if form != (Form::Rows { demangled: false }) {
-            demangle_all(&mut kernels, runner);
+        let mut each = |take: &mut dyn FnMut(KernelRow)| {
+            kernel_rows(&self.program, false, runner, diagnostics, &wanted, &mut |kernel| {
+                if is_wanted(selection, &kernel.kind) && !selection.has_source {
+                    take(kernel);
+                }
+            });
+        };
+        if form == (Form::Rows { demangled: false }) {
+            let mut rows = Vec::new();
+            each(&mut |kernel| rows.push(row(kernel)));
+            return Items::of(COLUMNS, rows, super::json(()));
         }
+        let mut kernels = Vec::new();
+        each(&mut |kernel| kernels.push(kernel));
+        demangle_all(&mut kernels, runner);
         let count = kernels.len();
         match form {
-            Form::Rows { .. } => Items::of(COLUMNS, kernels.iter().map(row).collect(), super::json(())),
+            Form::Rows { .. } => Items::of(COLUMNS, kernels.into_iter().map(row).collect(), super::json(())),
             Form::Json => {
                 Items { count, ..Items::of(COLUMNS, Vec::new(), super::json(KernelsJson { kernels })) }
             }
@@ -407,25 +414,25 @@ fn demangle_all(rows: &mut [KernelRow], runner: &dyn Runner) {
     }
 }
 
-fn row(view: &KernelRow) -> Row {
+fn row(view: KernelRow) -> Row {
     let constants = view.constants.iter().fold(0_u64, |sum, (_, size)| sum.saturating_add(*size));
     Row {
         index: view.index,
-        name: view.name.clone(),
-        demangled: view.demangled.clone(),
+        name: view.name,
+        demangled: view.demangled,
         declaration: None,
-        kind: view.kind.clone().into(),
+        kind: view.kind,
         has_source: false,
         range: view.offset.filter(|_| view.size > 0).map(|start| start..start.saturating_add(view.size)),
         cells: vec![
-            Cell::text(view.target.clone()),
+            Cell::text(view.target),
             Cell::number(view.registers),
             Cell::number(view.stack),
             Cell::number(view.shared),
             Cell::number((!view.constants.is_empty()).then_some(constants)),
             Cell::number(view.parameter_count),
             Cell::size((view.size > 0).then_some(view.size)),
-            view.offset.map_or_else(|| Cell::Text("packed".to_owned()), Cell::Offset),
+            view.offset.map_or_else(|| Cell::Text("packed".into()), Cell::Offset),
         ],
     }
 }

@@ -5,6 +5,7 @@ use crate::demangle;
 use crate::nv_units::{Nvidia, Unit, each_unit, map_units};
 use crate::program::Runner;
 use serde::Serialize;
+use std::borrow::Cow;
 use unshade_core::{Diagnostics, Severity};
 use unshade_nv::compression::Compression;
 use unshade_nv::fatbin::{Entry, Flags};
@@ -145,7 +146,7 @@ pub struct KernelRow {
     /// Target chip.
     pub target: String,
     /// `kernel`, `device`, `inner`, or `PTX` for an entry that was not unpacked.
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// Its name as in the file.
     pub name: String,
     /// Its demangled name, if it is mangled.
@@ -189,7 +190,7 @@ impl KernelRow {
 
     /// Returns the part of the name that is demangled.
     pub fn own_name(&self) -> &str {
-        let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.to_string());
+        let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.name());
         own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name)
     }
 
@@ -583,7 +584,7 @@ impl UnitFunction<'_, '_> {
             }
             Self::Unread => {
                 let Some(entry) = entry else { return row };
-                row.kind = entry.kind.to_string();
+                row.kind = entry.kind.name().map_or_else(|| entry.kind.to_string().into(), Cow::Borrowed);
                 row.name = entry.name().map(shown).unwrap_or_default();
                 row.size = EntryView::new(entry).size;
                 row.offset = Some(entry.payload.base());
@@ -616,7 +617,7 @@ impl UnitFunction<'_, '_> {
 impl KernelRow {
     fn take_function(&mut self, cubin: &Cubin<'_>, function: &Function<'_>, entry: Option<&Entry<'_>>) {
         let resources = function.resources(cubin);
-        self.kind = function.kind.to_string();
+        self.kind = function.kind.name().into();
         if self.target.is_empty() {
             self.target = cubin.target();
         }
@@ -630,9 +631,7 @@ impl KernelRow {
             self.local = Some(resources.local);
         }
         if function.kind == FunctionKind::Kernel {
-            let is_parameter = |record: unshade_nv::info::Record<'_>| record.parameter().is_some();
-            let records = function.records(cubin).map_while(Result::ok);
-            self.parameter_count = u32::try_from(records.filter(|one| is_parameter(*one)).count()).ok();
+            self.parameter_count = Some(resources.parameters);
         }
         let is_there = entry.is_none_or(|entry| entry.compression() == Compression::None);
         self.offset = function.code(cubin).ok().filter(|_| is_there).map(|code| code.base());
