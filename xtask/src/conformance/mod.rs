@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile), or a hundred times as many mutants per chip and this many cubins (sass).
+    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Number of random cases (decompile-random) [default: 10000].
@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries.
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
+    /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
+    #[arg(long, value_name = "MB", default_value_t = 10)]
+    listings: u64,
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
     #[arg(long, value_name = "NAME")]
     options: Vec<String>,
@@ -146,7 +149,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Emulate => emulate::run(args.sample),
         Format::Ghidra => ghidra::run(),
         Format::Metallib => metallib::run(),
-        Format::Sass => sass::run(args.sample, &args.chip, &args.packages),
+        Format::Sass => sass::run(args.sample, &args.chip, &args.packages, args.listings * 1_000_000),
         Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
         Format::Nv => nv::run(),

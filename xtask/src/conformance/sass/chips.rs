@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use flate2::read::GzDecoder;
@@ -20,7 +20,8 @@ use unshade_tests::mutate::Random;
 
 use super::Tally;
 use super::oracle::with_our_registers;
-use super::{life, listings, packages};
+use super::packages::{self, Found};
+use super::{life, listings};
 use crate::nvdisasm::{self, Oracle};
 use crate::{codegen, sh};
 
@@ -58,8 +59,12 @@ pub(super) struct Listed {
 }
 
 /// Compares the chips that have a list or code in packages. `sample` is a number of mutants per chip.
-pub(super) fn run(corpus: &Path, chosen: &[u32], packages: &[PathBuf], sample: usize) -> Result<u64> {
-    let mut found = packages::find(packages, chosen, sample / 100)?;
+pub(super) fn run(
+    corpus: &Path,
+    chosen: &[u32],
+    packages: &BTreeMap<u32, Found>,
+    sample: usize,
+) -> Result<u64> {
     let mut wrong = 0;
     for (chip, table) in tables()? {
         if chip < 50 || !(chosen.is_empty() || chosen.contains(&chip)) {
@@ -76,22 +81,22 @@ pub(super) fn run(corpus: &Path, chosen: &[u32], packages: &[PathBuf], sample: u
         } else {
             println!("sm_{chip}: no list of words");
         }
-        let found = found.remove(&chip).unwrap_or_default();
-        words.extend(&found.words);
+        let found = packages.get(&chip);
+        words.extend(found.into_iter().flat_map(|found| &found.words));
         let Some(program) = nvdisasm::find_for(chip)? else {
             println!("sm_{chip} mutants: skipped, no nvdisasm knows the chip");
             continue;
         };
         let oracle = Oracle::new(program.clone(), chip)?;
-        if !found.words.is_empty() {
+        if let Some(found) = found {
             println!("sm_{chip}: {} bytes of code in packages", found.code);
             let mut results = Results::default();
             for batch in found.words.chunks(BATCH) {
                 results.compare(table, &packages::listed(&oracle, batch)?);
             }
             wrong += results.report(&format!("sm_{chip} words of packages"));
-            wrong += listings::compare_with(&program, chip, &found.cubins)?;
-            wrong += life::compare_with(&program, chip, &found.cubins)?;
+            wrong += listings::compare_with(&program, chip, &found.cubins())?;
+            wrong += life::compare_with(&program, chip, &found.cubins())?;
         }
         if !words.is_empty() {
             wrong += compare_mutants(table, chip, &words, &oracle, sample)?;

@@ -55,33 +55,58 @@ fn raw(data: &[u8]) -> Result<(String, Diagnostics)> {
     Ok((text, diagnostics))
 }
 
+/// What a comparison of a cubin's listings found.
+#[derive(Default)]
+struct Compared {
+    /// The bytes of the listing of cuobjdump; 0 if it refuses the cubin.
+    size: usize,
+    /// For the head and each function, how the listings differ.
+    differences: Vec<Option<String>>,
+}
+
 /// Compares the listings of a chip's cubins with those of the cuobjdump beside an nvdisasm, by function. The first difference of
 /// each function is printed.
-pub(super) fn compare_with(nvdisasm: &Path, chip: u32, cubins: &[Vec<u8>]) -> Result<u64> {
+pub(super) fn compare_with(nvdisasm: &Path, chip: u32, cubins: &[&[u8]]) -> Result<u64> {
     let folder = nvdisasm.parent().unwrap_or(Path::new("."));
     if !folder.join("cuobjdump").is_file() {
         println!("sm_{chip} listings: skipped, no cuobjdump in {}", folder.display());
         return Ok(0);
     }
-    let (mut same, mut refused) = (Tally::default(), 0);
-    let pairs: Vec<Result<(String, Option<String>)>> =
-        cubins.par_iter().map(|data| Ok((raw(data)?.0, cuobjdump(folder, data)?))).collect();
-    for pair in pairs {
-        let (ours, theirs) = pair?;
-        let Some(theirs) = theirs else {
+    let (mut same, mut refused, mut code, mut size) = (Tally::default(), 0, 0, 0);
+    let compared: Vec<Compared> =
+        cubins.par_iter().map(|data| compare(folder, data)).collect::<Result<_>>()?;
+    for (compared, data) in compared.into_iter().zip(cubins) {
+        if compared.size == 0 {
             refused += 1;
             continue;
-        };
-        let (ours, theirs): (Vec<&str>, Vec<&str>) = (functions(&ours), functions(&theirs));
-        same.count(ours.len() == theirs.len(), || format!("{} functions | {}", ours.len(), theirs.len()));
-        for (ours, theirs) in ours.iter().zip(theirs) {
-            same.count(*ours == theirs, || first_difference(ours, theirs));
+        }
+        size += compared.size as u64;
+        code += Cubin::parse(data)?.code_sections().map(|section| section.size).sum::<u64>();
+        for difference in compared.differences {
+            same.count(difference.is_none(), || difference.unwrap_or_default());
         }
     }
     if refused > 0 {
         println!("sm_{chip} cubins that cuobjdump refuses: {refused}");
     }
+    println!(
+        "sm_{chip}: {} cubins with {code} bytes of code, listings of {size} bytes",
+        cubins.len() - refused
+    );
     Ok(same.report(&format!("sm_{chip} listings, heads and functions equal to cuobjdump")))
+}
+
+fn compare(folder: &Path, data: &[u8]) -> Result<Compared> {
+    let Some(theirs) = cuobjdump(folder, data)? else { return Ok(Compared::default()) };
+    let ours = raw(data)?.0;
+    let parts = (functions(&ours), functions(&theirs));
+    let mut differences = Vec::new();
+    if parts.0.len() != parts.1.len() {
+        differences.push(Some(format!("{} functions | {}", parts.0.len(), parts.1.len())));
+    }
+    let pairs = parts.0.iter().zip(&parts.1);
+    differences.extend(pairs.map(|(ours, theirs)| (ours != theirs).then(|| first_difference(ours, theirs))));
+    Ok(Compared { size: theirs.len(), differences })
 }
 
 /// Returns the head of a listing and its functions.

@@ -49,8 +49,8 @@ impl Tally {
     }
 }
 
-/// Compares all chips, or those that are chosen, and the code in packages.
-pub(super) fn run(sample: Option<usize>, chips: &[u32], packages: &[PathBuf]) -> Result<()> {
+/// Compares all chips, or those that are chosen, and the code in packages. `listings` is a number of bytes of code per chip.
+pub(super) fn run(sample: Option<usize>, chips: &[u32], packages: &[PathBuf], listings: u64) -> Result<()> {
     let Some(corpus) = corpus() else {
         bail!("UNSHADE_CORPUS/cuda does not exist");
     };
@@ -62,7 +62,7 @@ pub(super) fn run(sample: Option<usize>, chips: &[u32], packages: &[PathBuf]) ->
         wrong += listings::run(&corpus)?;
         wrong += sm_35_oracle(&corpus, sample)?;
     }
-    wrong += chips::run(&corpus, chips, packages, sample * 100)?;
+    wrong += chips::run(&corpus, chips, &packages::find(packages, chips, listings)?, sample * 100)?;
     if wrong > 0 {
         bail!("{wrong} differences");
     }

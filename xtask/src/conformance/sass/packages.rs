@@ -35,11 +35,32 @@ pub(super) struct Found {
     shapes: HashMap<u128, u32>,
     /// Code of all distinct cubins, in bytes.
     pub(super) code: u64,
-    /// The distinct cubins, up to a maximum.
-    pub(super) cubins: Vec<Vec<u8>>,
+    /// Code of the cubins whose listings are compared, in bytes.
+    kept: u64,
+    /// The cubins whose listings are compared, by their digests: a choice of all packages, the same each time.
+    by_digest: BTreeMap<String, (Vec<u8>, u64)>,
 }
 
 impl Found {
+    /// Returns the cubins whose listings are compared.
+    pub(super) fn cubins(&self) -> Vec<&[u8]> {
+        self.by_digest.values().map(|(data, _)| data.as_slice()).collect()
+    }
+
+    /// Keeps a cubin with `code` bytes of code, if its digest is among the lowest.
+    fn keep(&mut self, digest: String, data: &[u8], code: u64, most: u64) {
+        if self.kept >= most && self.by_digest.last_key_value().is_none_or(|(last, _)| digest > *last) {
+            return;
+        }
+        self.by_digest.insert(digest, (data.to_vec(), code));
+        self.kept += code;
+        while let Some(last) = self.by_digest.last_entry()
+            && self.kept - last.get().1 >= most
+        {
+            self.kept -= last.remove().1;
+        }
+    }
+
     fn take_code(&mut self, chip: u32, bytes: &[u8]) {
         self.code += bytes.len() as u64;
         let Some(isa) = isa::by_architecture(chip) else { return };
@@ -67,9 +88,9 @@ fn words<'b>(isa: &'static Isa, bytes: &'b [u8]) -> impl Iterator<Item = u128> +
     words.filter(|(word, index)| !control::is_scheduling(isa, *index, *word)).map(|(word, _)| word)
 }
 
-/// Returns the words and cubins of chips from Maxwell on in files, and in the files below folders. Each chip has at most
-/// `cubins` cubins.
-pub(super) fn find(paths: &[PathBuf], chips: &[u32], cubins: usize) -> Result<BTreeMap<u32, Found>> {
+/// Returns the words and cubins of chips from Maxwell on in files, and in the files below folders. Of each chip, cubins with
+/// `listings` bytes of code are kept, or all if they have less.
+pub(super) fn find(paths: &[PathBuf], chips: &[u32], listings: u64) -> Result<BTreeMap<u32, Found>> {
     let mut files = Vec::new();
     paths.iter().for_each(|path| walk(path, &mut files));
     files.sort();
@@ -78,17 +99,17 @@ pub(super) fn find(paths: &[PathBuf], chips: &[u32], cubins: usize) -> Result<BT
         let Ok(cubin) = Cubin::parse(data) else { return };
         let chip = cubin.arch();
         let is_wanted = chips.is_empty() && chip >= 50 || chips.contains(&chip);
-        if !is_wanted || !locked(&seen).insert(sh::sha256_hex(data)) {
+        let digest = sh::sha256_hex(data);
+        if !is_wanted || !locked(&seen).insert(digest.clone()) {
             return;
         }
         let sections: Vec<_> =
             cubin.code_sections().filter_map(|section| cubin.elf().bytes(&section).ok()).collect();
         let mut found = locked(&found);
         let found = found.entry(chip).or_default();
+        let code = found.code;
         sections.iter().for_each(|bytes| found.take_code(chip, bytes.data()));
-        if found.cubins.len() < cubins {
-            found.cubins.push(data.to_vec());
-        }
+        found.keep(digest, data, found.code - code, listings);
     };
     files.par_iter().try_for_each(|path| each_cubin(path, &take))?;
     Ok(found.into_inner().unwrap_or_default())
