@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `EI_OSABI` 0x33 | 0x41 | |
 //! | `e_version`, 112 is 11.2 | 1; `.note.nv.cuinfo` has it | toolkit |
-//! | `e_flags` bits 0–7 | bits 8–15 | chip |
+//! | `e_flags` bits 0–7 | bits 8–23 | chip |
 //! | `e_flags` bits 16–23 | `.note.nv.cuinfo` | chip of the PTX |
 //! | `e_flags` bit 10 | | 64-bit addresses |
 //!
@@ -251,7 +251,7 @@ impl<'a> Cubin<'a> {
     /// Returns the chip: 35 for sm_35.
     pub fn arch(&self) -> u32 {
         let flags = self.elf.header().flags;
-        if self.is_abi_8() { (flags >> 8) & 0xff } else { flags & 0xff }
+        if self.is_abi_8() { (flags >> 8) & 0xffff } else { flags & 0xff }
     }
 
     /// Returns the target: `sm_35`, or `sm_90a` for code that uses the accelerators of its chip and runs on no other.

@@ -285,26 +285,41 @@ fn parameters(cubin: &Cubin<'_>, inside: &[Function<'_>]) -> Vec<(Range<u64>, St
     parameters
 }
 
+/// The flags of a cubin up to toolkit 12 that cuobjdump has no names for.
+const UNKNOWN_FLAGS: u32 = 0x7f00_a000;
+
 /// Returns the line after a function's name. cuobjdump names the chip twice, even if the code was compiled for an older
 /// one.
 fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
     if instruction_set(cubin).is_some_and(|isa| isa.control.is_some()) {
-        let flags = cubin.elf().header().flags;
+        let accelerators = cubin.has_accelerators().then_some("EF_CUDA_ACCELERATORS");
         let named = [
-            (0x100, "EF_CUDA_TEXMODE_UNIFIED "),
-            (0x200, "EF_CUDA_TEXMODE_INDEPENDENT "),
-            (0x400, "EF_CUDA_64BIT_ADDRESS "),
-            (if cubin.has_accelerators() { 0 } else { 0x800 }, "EF_CUDA_SW_1729687 "),
-            (0x1000, "EF_CUDA_SW_1729687_v2 "),
+            (0x100, "EF_CUDA_TEXMODE_UNIFIED"),
+            (0x200, "EF_CUDA_TEXMODE_INDEPENDENT"),
+            (0x400, "EF_CUDA_64BIT_ADDRESS"),
+            (0x800, accelerators.unwrap_or("EF_CUDA_SW_1729687")),
+            (0x1000, "EF_CUDA_SW_1729687_v2"),
         ];
-        let named = named.into_iter().filter(|(flag, _)| flags & flag != 0 && !cubin.is_abi_8());
-        let accelerators = cubin.has_accelerators().then_some("EF_CUDA_ACCELERATORS ");
-        let names: String = accelerators.into_iter().chain(named.map(|(_, name)| name)).collect();
-        let virtual_arch = cubin.virtual_arch().unwrap_or(arch);
-        return format!(
-            "\n\t.headerflags\t@\"{names}EF_CUDA_SM{arch} EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{virtual_arch})\"\n"
-        );
+        let target = |arch: u32| format!("EF_CUDA_VIRTUAL_SM(EF_CUDA_SM{arch})");
+        let flags = cubin.elf().header().flags;
+        let mut names: Vec<String> = Vec::new();
+        if cubin.is_abi_8() {
+            names.extend(accelerators.map(str::to_owned));
+            names.push(format!("EF_CUDA_SM{arch}"));
+            names.push(target(cubin.virtual_arch().unwrap_or(arch)));
+        } else {
+            let named = named.into_iter().filter(|(flag, _)| flags & flag != 0);
+            names.extend(named.map(|(_, name)| name.to_owned()));
+            names.push(format!("EF_CUDA_SM{arch}"));
+            names.extend(cubin.virtual_arch().map(|arch| match isa::by_architecture(arch) {
+                Some(_) => target(arch),
+                None => format!("unrecognized:{arch:x}"),
+            }));
+            let unknown = flags & UNKNOWN_FLAGS;
+            names.extend((unknown != 0).then(|| format!("unrecognized:{unknown:x}")));
+        }
+        return format!("\n\t.headerflags\t@\"{}\"\n", names.join(" "));
     }
     format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
 }
