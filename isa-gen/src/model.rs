@@ -234,6 +234,11 @@ impl Generation {
     pub fn bits(&self) -> u128 {
         self.control.iter().fold(ones(self.word_bits), |bits, field| bits | ones(field.count) << field.low)
     }
+
+    /// Returns whether a scheduling word has bits of each of the instructions that follow it.
+    pub fn has_bundles(&self) -> bool {
+        self.schedule.every != 0 && !self.control.is_empty()
+    }
 }
 
 /// A field of scheduling information: lowest bit and count.
@@ -282,6 +287,8 @@ pub struct Encoding {
     pub ignored: u128,
     /// If not zero, exactly one of these bits is set.
     pub one_bit: u128,
+    /// If not zero, not all of these bits are set.
+    pub not_ones: u128,
     /// Whether it takes precedence over encodings that fix more bits.
     pub is_first: bool,
     /// The modifier slots.
@@ -304,7 +311,9 @@ impl Encoding {
 
     /// Returns whether a word can have this encoding.
     pub fn matches(&self, word: u128) -> bool {
-        word & self.mask == self.value && (self.one_bit == 0 || (word & self.one_bit).count_ones() == 1)
+        word & self.mask == self.value
+            && (self.one_bit == 0 || (word & self.one_bit).count_ones() == 1)
+            && (self.not_ones == 0 || word & self.not_ones != self.not_ones)
     }
 
     /// Returns the order in which the encodings that match a word are tried, lowest first: those that are marked, in file

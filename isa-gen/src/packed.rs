@@ -450,10 +450,10 @@ impl<'a> Tables<'a> {
         out.word(encoding.mask);
         out.word(encoding.value);
         out.word(encoding.ignored);
-        out.number(usize::from(encoding.is_first) | usize::from(encoding.one_bit != 0) << 1);
-        if encoding.one_bit != 0 {
-            out.word(encoding.one_bit);
-        }
+        let conditions = [encoding.one_bit, encoding.not_ones];
+        let flags = [encoding.is_first, encoding.one_bit != 0, encoding.not_ones != 0];
+        out.number(flags.iter().rev().fold(0, |flags, flag| flags << 1 | usize::from(*flag)));
+        conditions.into_iter().filter(|bits| *bits != 0).for_each(|bits| out.word(bits));
         out.number(self.operations.number(encoding.operation));
         for text in [&form.name, &encoding.alternative, &encoding.latency] {
             out.number(self.text(text));

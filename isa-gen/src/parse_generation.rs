@@ -492,6 +492,7 @@ impl Parser<'_> {
                 value: 0,
                 ignored: 0,
                 one_bit: 0,
+                not_ones: 0,
                 is_first: false,
                 choices: Vec::new(),
                 operands: Vec::new(),
@@ -598,6 +599,7 @@ impl Parser<'_> {
         match slot {
             "ignore" => encoding.ignored |= self.bits(item.line, bits)?.mask(),
             "one_bit" => encoding.one_bit = self.bits(item.line, bits)?.mask(),
+            "not_ones" => encoding.not_ones = self.bits(item.line, bits)?.mask(),
             _ => return self.slot_bits(item, slot, bits, encoding),
         }
         Ok(())

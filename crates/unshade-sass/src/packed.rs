@@ -357,6 +357,7 @@ fn encoding(reader: &mut Reader) -> Option<Encoding> {
         ignored,
         is_first: flags & 1 != 0,
         one_bit: if flags & 2 != 0 { reader.word()? } else { 0 },
+        not_ones: if flags & 4 != 0 { reader.word()? } else { 0 },
         operation: reader.short()?,
         form: reader.short()?,
         alternative: reader.short()?,

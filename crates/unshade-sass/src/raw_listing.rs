@@ -80,6 +80,8 @@ impl<'a> Function<'a> {
                     record.put(TokenKind::Punctuation, if is_code { " ;" } else { ";" });
                     guard_of(record)
                 }
+                // cuobjdump prints nothing but the word where it knows no text for it.
+                Word::Unknown(_) if self.isa.word_bytes > 8 => 0,
                 Word::Unknown(bits) => {
                     unknown(bits, record);
                     0
@@ -147,7 +149,7 @@ impl RawLines<'_> {
         })
     }
 
-    /// Prints a line. One without an instruction has a scheduling word.
+    /// Prints a line. One without an instruction has a scheduling word, or a word without a text.
     fn put_line<S: TokenSink + ?Sized>(
         &self,
         (address, word): (u64, u128),

@@ -51,6 +51,28 @@ fn guards_and_semicolons() {
     );
 }
 
+/// cuobjdump prints nothing but the word where it knows no text, as for bfloat16 on Turing; it can be assembled again.
+#[test]
+fn words_without_a_text() {
+    let words =
+        [[0x0000_00b8_b9b8_723e, 0x011f_e400_0000_00ff], [0x0000_0000_0000_0918, 0x000f_e200_0000_0000]];
+    let bytes: Vec<u8> = words.iter().flatten().flat_map(|half: &u64| half.to_le_bytes()).collect();
+    let isa = isa::by_architecture(75).unwrap();
+    let mut text = String::new();
+    Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }.raw(0, &mut text);
+    assert_eq!(
+        text,
+        "                                              /* 0x000000b8b9b8723e */
+                                              /* 0x011fe400000000ff */
+        /*0010*/               @P0 NOP ;      /* 0x0000000000000918 */
+                                              /* 0x000fe20000000000 */
+"
+    );
+    let assembled = assemble::listing(isa, &text).unwrap();
+    let again: Vec<u8> = assembled.iter().flat_map(|line| line.word.to_le_bytes()).collect();
+    assert_eq!((assembled[0].address, again), (0, bytes));
+}
+
 #[test]
 fn operands_show_inserted_symbols() {
     // A call, both halves of an address, a constant, a texture, and an insertion that no operand shows.

@@ -2,12 +2,19 @@
 
 use std::fmt::Write;
 
-use super::Writer;
+use super::{Writer, bundles};
 use crate::model::{Bits, Choice, Kind, Operand, Part};
 
 impl Writer<'_> {
     /// Returns the table of a modifier's spellings.
     pub(super) fn modifier(&mut self, choice: &Choice) -> String {
+        if choice.bits.ranges.iter().any(|(low, _)| *low >= self.word_bits) {
+            // Of the scheduling word, which is not shown: the text of its value 0.
+            let value = choice.order.first().copied().flatten();
+            let spelling =
+                value.map_or("", |value| &self.isa.modifiers[choice.modifier].values[value].spelling);
+            return self.table('m', &format!("@: \"{spelling}\" is epsilon {{ export 0:1; }}\n"));
+        }
         self.spellings(&choice.bits, choice.modifier, &choice.order)
     }
 
@@ -214,9 +221,19 @@ impl Writer<'_> {
     /// Returns the table of a branch target, which is an address.
     pub(super) fn target(&mut self, operand: &Operand) -> String {
         let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
-        let from = if operand.kind == Kind::Relative { "inst_next + " } else { "" };
+        let next = if self.has_bundles { bundles::NEXT } else { "inst_next" };
+        let address = if operand.kind == Kind::Relative {
+            format!("{next} + ({number})")
+        } else {
+            format!("({number})")
+        };
+        let marks = if self.has_bundles {
+            format!(" {}", bundles::marks(&format!("({address})"), "target"))
+        } else {
+            String::new()
+        };
         let body = format!(
-            "@: target is {} [ target = {from}({number}); ] {{ export *[ram]:8 target; }}\n",
+            "@: target is {} [ target = {address};{marks} ] {{ export *[ram]:8 target; }}\n",
             fields.join(" & ")
         );
         self.table('a', &body)

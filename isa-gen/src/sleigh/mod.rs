@@ -21,6 +21,7 @@
 //! space includes guard and modifiers (`@P0_FADD.FTZ`), followed by operands. Floating-point immediates are shown as
 //! bits, because SLEIGH can't print them.
 
+mod bundles;
 mod display;
 mod files;
 mod operands;
@@ -59,15 +60,19 @@ pub fn specification(isa: &Isa, generation: &Generation) -> String {
         let pattern: Vec<String> =
             bits.iter().map(|(low, high, value)| format!("f_{low}_{high}={value:#x}")).collect();
         // The table does nothing, but without it the constructor would look incomplete.
-        let _ = writeln!(
-            out,
-            "nothing: is epsilon {{ export 0:1; }}\n:SCHED is {} & nothing {{ build nothing; }}",
-            pattern.join(" & ")
-        );
+        out.push_str("nothing: is epsilon { export 0:1; }\n");
+        if generation.has_bundles() {
+            out.push_str(&bundles::scheduling());
+        } else {
+            let _ = writeln!(out, ":SCHED is {} & nothing {{ build nothing; }}", pattern.join(" & "));
+        }
     }
     for root in &roots {
         out.push_str(root);
         out.push('\n');
+    }
+    if generation.has_bundles() {
+        out.push_str("}\n");
     }
     out
 }
@@ -105,6 +110,8 @@ struct Writer<'a> {
     word_bits: u32,
     /// Whether its operations have semantics.
     has_semantics: bool,
+    /// Whether scheduling words have a part of each instruction.
+    has_bundles: bool,
     /// The pattern of words whose reuse bits are printed.
     reuse_enabled: Option<String>,
     /// The fields of the token: name, bits, whether signed, and the attached registers.
@@ -131,6 +138,7 @@ impl<'a> Writer<'a> {
             zero_register,
             word_bits: generation.word_bits,
             has_semantics: generation.has_semantics,
+            has_bundles: generation.has_bundles(),
             reuse_enabled: None,
             fields: BTreeMap::new(),
             tables: Vec::new(),
@@ -139,6 +147,7 @@ impl<'a> Writer<'a> {
             scratch: BTreeMap::new(),
         };
         let r#yield = generation.control.iter().find(|field| field.name == "yield");
+        let r#yield = r#yield.filter(|field| field.low < generation.word_bits);
         writer.reuse_enabled =
             r#yield.map(|field| format!("{}=1", writer.field(field.low, field.low, false)));
         for (low, high, _) in fixed_bits(generation.schedule.mask, generation.schedule.value) {
@@ -353,6 +362,7 @@ impl<'a> Writer<'a> {
             pattern.extend(earlier.filter_map(|other| self.left_to(encoding, other)));
         }
         pattern.extend(self.one_of(encoding.one_bit));
+        pattern.extend(self.not_all(encoding.not_ones));
         pattern
     }
 
@@ -388,6 +398,15 @@ impl<'a> Writer<'a> {
             })
             .collect();
         (!cases.is_empty()).then(|| format!("({})", cases.join(" | ")))
+    }
+
+    /// Returns the pattern that not all of some bits are set.
+    fn not_all(&mut self, bits: u128) -> Option<String> {
+        let differs: Vec<String> = fixed_bits(bits, bits)
+            .into_iter()
+            .map(|(low, high, value)| format!("{}!={value:#x}", self.field(low, high, false)))
+            .collect();
+        (!differs.is_empty()).then(|| format!("({})", differs.join(" | ")))
     }
 
     /// Makes the modifiers of the mnemonic one table.

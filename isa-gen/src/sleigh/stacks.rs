@@ -8,8 +8,8 @@
 //! importer that has traced all paths can set the target of the instruction at an address, which takes precedence
 //! (`goes_to`; docs/ghidra.md).
 
-use super::Writer;
 use super::pieces::ResolvedStep;
+use super::{Writer, bundles};
 use crate::lower::{Code, Pcode, Step, Value};
 use crate::model::{Bits, Encoding, Kind, Operand, Part};
 
@@ -36,13 +36,17 @@ const GOES_TO_LOW: u32 = 96;
 const FIELD_BITS: u32 = 30;
 
 /// Writes the context register and its fields.
-pub(super) fn context(out: &mut String, offset: u32) {
+pub(super) fn context(out: &mut String, offset: u32, has_bundles: bool) {
     out.push_str(&format!("define register offset={offset:#x} size=16 [ stacks ];\ndefine context stacks\n"));
     for stack in &STACKS {
         out.push_str(&format!("  {}=({},{})\n", stack.field, stack.low, stack.low + FIELD_BITS - 1));
     }
     // Unlike a pushed address, this applies to one instruction.
-    out.push_str(&format!("  {GOES_TO}=({GOES_TO_LOW},{}) noflow\n;\n", GOES_TO_LOW + FIELD_BITS - 1));
+    out.push_str(&format!("  {GOES_TO}=({GOES_TO_LOW},{}) noflow\n", GOES_TO_LOW + FIELD_BITS - 1));
+    if has_bundles {
+        out.push_str(&format!("  {}=(126,126)\n", bundles::IS_INSTRUCTION));
+    }
+    out.push_str(";\n");
 }
 
 /// A source of the target of a jump.

@@ -11,6 +11,8 @@
 //! | shared and local memory | blocks without contents |
 //! | relocations | comments that name the symbols |
 //! | stack of branch targets | targets of `.S`, BRK and CONT, in the context field `goes_to` |
+//! | tables of branch targets | references from the indirect branch |
+//! | groups of Maxwell and Pascal | the context field `is_instruction`, which tells instructions from scheduling words |
 //!
 //! The elements follow Ghidra's `PROGRAM.DTD` and the classes in `ghidra.app.util.xml` that read it. Names from files
 //! are
@@ -25,7 +27,7 @@ use unshade_decompile::{Options, Parameter};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
-use unshade_nv::function::{Function, Label};
+use unshade_nv::function::{Function, Label, parameter_base};
 use unshade_sass::control_flow::{Cause, ControlFlow, jump_tables};
 use unshade_sass::listing;
 use unshade_sass::table::Isa;
@@ -33,13 +35,11 @@ use unshade_sass::table::Isa;
 use crate::demangle;
 use crate::sass_listing::instruction_set;
 
-/// Maximum bytes of shared memory per block on Kepler.
-const SHARED: u64 = 0xc000;
+/// (first chip, maximum bytes of shared memory per block), ascending.
+const SHARED: [(u32, u64); 5] =
+    [(30, 0xc000), (70, 0x1_8000), (80, 0x2_8c00), (90, 0x3_8c00), (107, 0x3_9000)];
 /// Maximum size of a constant bank in bytes.
 const BANK: u64 = 0x1_0000;
-/// Offset of the parameters in bank 0; before them are values of the driver.
-const PARAMETERS_OFFSET: u64 = 0x140;
-
 /// A code section as a Ghidra program.
 #[derive(Clone, Debug)]
 pub struct ImportProgram<'a> {
@@ -74,7 +74,7 @@ pub fn programs<'a>(
     wanted: &dyn Fn(&Function<'_>) -> bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<ImportProgram<'a>> {
-    let Some(isa) = instruction_set(cubin).filter(|isa| isa.has_semantics) else {
+    let Some(isa) = instruction_set(cubin) else {
         let message = format!("sm_{}: the Ghidra module does not know this chip", cubin.arch());
         diagnostics.warning("sass-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
         return Vec::new();
@@ -147,7 +147,7 @@ impl<'a> Writer<'_, 'a> {
         let size = code.len() as u64;
         let labels = labels(function, self.cubin, size);
         self.memory(function, size);
-        self.contexts(&code);
+        let references = self.contexts(&code);
         if size > 0 {
             let end = size.saturating_sub(1);
             let _ = writeln!(
@@ -159,6 +159,9 @@ impl<'a> Writer<'_, 'a> {
         self.entries(&labels);
         self.symbols(function);
         self.functions(function, &labels, size);
+        if !references.is_empty() {
+            let _ = writeln!(self.out, "  <MARKUP>\n{references}  </MARKUP>");
+        }
     }
 
     /// Writes a memory block. `contents` is the offset of its bytes in the file of bytes.
@@ -201,7 +204,9 @@ impl<'a> Writer<'_, 'a> {
         }
         banks.sort_by_key(|entry| entry.0);
         let parameters = banks.iter().find(|entry| entry.0 == 0).map_or(0, |entry| entry.2.size);
-        self.block("constant0", "constant:00000000", parameters.clamp(PARAMETERS_OFFSET, BANK), "rw", None);
+        // The driver's values.
+        let before_parameters = u64::from(parameter_base(self.cubin.arch()));
+        self.block("constant0", "constant:00000000", parameters.clamp(before_parameters, BANK), "rw", None);
         for (bank, is_common, section) in banks.iter().filter(|entry| entry.0 != 0) {
             let place = format!("constant:{bank:04x}0000");
             let name = format!("constant{bank}");
@@ -218,40 +223,58 @@ impl<'a> Writer<'_, 'a> {
                 None => self.block(&name, &place, section.size.min(BANK), "rw", None),
             }
         }
-        self.block("shared", "shared:00000000", SHARED, "rw", None);
+        let arch = self.cubin.arch();
+        let shared = SHARED.iter().rev().find(|(first, _)| *first <= arch).map_or(0, |(_, size)| *size);
+        self.block("shared", "shared:00000000", shared, "rw", None);
         let resources = function.resources(self.cubin);
         let local = resources.local.max(u64::from(resources.stack.unwrap_or(0))).min(1 << 24);
         self.block("local", "local_memory:00000000", local, "rw", None);
         self.out.push_str("  </MEMORY_MAP>\n");
     }
 
-    /// Writes the targets of instructions that pop an address, where there is only one.
-    fn contexts(&mut self, code: &[u8]) {
+    /// Writes the context of instructions: the target of one that pops an address, where there is only one, and whether a
+    /// word is an instruction, where only its address tells. Returns the references of indirect branches.
+    fn contexts(&mut self, code: &[u8]) -> String {
         let function = listing::Function { name: "", isa: self.isa, bytes: code, address: 0, file_offset: 0 };
         let constant = |bank| self.banks.iter().find(|entry| entry.0 == bank).map(|entry| entry.1);
         let tables = jump_tables(&function, &constant);
         let flow = ControlFlow::new(&function, &tables);
-        let mut ranges = String::new();
+        let (mut ranges, mut references) = (String::new(), String::new());
+        let mut range = |register: &str, value: u64, start: u64, length: u64| {
+            let _ = writeln!(
+                ranges,
+                "    <REGISTER_VALUE_RANGE REGISTER=\"{register}\" VALUE=\"{value:#x}\" START_ADDRESS=\"{start:08x}\" LENGTH=\"{length:#x}\"/>"
+            );
+        };
+        if self.isa.has_bundles() {
+            let size = code.len() as u64;
+            let starts = (8..size).step_by(32);
+            starts.for_each(|start| range("is_instruction", 1, start, 24.min(size.saturating_sub(start))));
+        }
         for (number, block) in flow.blocks().iter().enumerate() {
             let Ok(number) = u32::try_from(number) else { break };
             let last = block.addresses.end.saturating_sub(self.isa.word_bytes as u64);
-            let mut targets = flow
-                .edges_from(number)
-                .iter()
-                .filter(|edge| matches!(edge.cause, Cause::Join | Cause::Break | Cause::Continue))
-                .filter_map(|edge| flow.blocks().get(edge.to as usize))
-                .map(|block| block.addresses.start);
-            if let (Some(target), None) = (targets.next(), targets.next()) {
+            let targets = |causes: &'static [Cause]| {
+                let edges = flow.edges_from(number).iter().filter(move |edge| causes.contains(&edge.cause));
+                edges
+                    .filter_map(|edge| flow.blocks().get(edge.to as usize))
+                    .map(|block| block.addresses.start)
+            };
+            for target in targets(&[Cause::Indirect]) {
                 let _ = writeln!(
-                    ranges,
-                    "    <REGISTER_VALUE_RANGE REGISTER=\"goes_to\" VALUE=\"{:#x}\" START_ADDRESS=\"{last:08x}\" LENGTH=\"0x8\"/>",
-                    target / 8
+                    references,
+                    "    <MEMORY_REFERENCE ADDRESS=\"{last:08x}\" TO_ADDRESS=\"{target:08x}\" USER_DEFINED=\"y\" PRIMARY=\"n\"/>"
                 );
+            }
+            let mut popped = targets(&[Cause::Join, Cause::Break, Cause::Continue]);
+            if let (true, Some(target), None) = (self.isa.has_semantics, popped.next(), popped.next()) {
+                range("goes_to", target / 8, last, 8);
             }
         }
         if !ranges.is_empty() {
             let _ = writeln!(self.out, "  <REGISTER_VALUES>\n{ranges}  </REGISTER_VALUES>");
         }
+        references
     }
 
     fn comments(&mut self, function: &Function<'a>, section: &Section<'a>) {
@@ -266,7 +289,7 @@ impl<'a> Writer<'_, 'a> {
             let _ = writeln!(
                 comments,
                 "    <COMMENT ADDRESS=\"{:08x}\" TYPE=\"end-of-line\">{} {}</COMMENT>",
-                relocation.offset & !7,
+                relocation.offset & !(self.isa.word_bytes as u64).saturating_sub(1),
                 escaped(&relocation.kind.to_string()),
                 escaped(&named)
             );

@@ -65,7 +65,13 @@ pub(super) fn random_state(random: &mut Random, isa: &Isa) -> State {
 }
 
 fn zero_register(isa: &Isa) -> usize {
-    let registers = isa.operands.iter().filter(|operand| operand.kind == Kind::Register);
+    // Only operands of its encodings: the chips of a family share one list.
+    let used = isa.encodings.iter().flat_map(|encoding| {
+        let (start, count) = encoding.operands;
+        &isa.lists[usize::from(start)..usize::from(start) + usize::from(count)]
+    });
+    let registers =
+        used.map(|index| &isa.operands[usize::from(*index)]).filter(|operand| operand.kind == Kind::Register);
     let width = registers.map(|operand| isa.fields[usize::from(operand.value)].width).max().unwrap_or(8);
     (1 << width) - 1
 }

@@ -3,6 +3,17 @@
 use unshade::sass::table::{Kind, Piece};
 use unshade::sass::{Instruction, print};
 
+/// Returns a number of 64 bits as SLEIGH prints it, which has signed ones only.
+fn signed(shown: &str) -> String {
+    let digits = shown.get(2..18).filter(|_| shown.starts_with("0x"));
+    match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+        Some(number) if number >> 63 == 1 => {
+            format!("-{:#x}{}", number.wrapping_neg(), shown.get(18..).unwrap_or_default())
+        }
+        _ => shown.to_owned(),
+    }
+}
+
 /// Returns an instruction at an address.
 pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
     let isa = instruction.isa;
@@ -26,6 +37,7 @@ pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
                         // The same suffixes after a different number.
                         let hexadecimal = unshade::sass::table::Operand { kind: Kind::Integer, ..*operand };
                         print::operand(instruction, &hexadecimal, address, &mut shown);
+                        shown = signed(&shown);
                     }
                     _ => print::operand(instruction, operand, address, &mut shown),
                 }
