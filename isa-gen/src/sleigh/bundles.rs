@@ -19,9 +19,10 @@ pub(super) fn marks(address: &str, symbol: &str) -> String {
 }
 
 /// Returns the constructor of scheduling words, and the start of the block of all instructions.
-pub(super) fn scheduling() -> String {
+/// `word` is a field of the token, which gives the word its length.
+pub(super) fn scheduling(word: &str) -> String {
     let marks = marks(NEXT, "inst_next");
     format!(
-        ":SCHED is {IS_INSTRUCTION}=0 & nothing [ {marks} ] {{ build nothing; }}\nwith : {IS_INSTRUCTION}=1 [ {marks} ] {{\n"
+        ":SCHED is {IS_INSTRUCTION}=0 & {word} & nothing [ {marks} ] {{ build nothing; }}\nwith : {IS_INSTRUCTION}=1 [ {marks} ] {{\n"
     )
 }

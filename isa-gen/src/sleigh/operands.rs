@@ -194,6 +194,7 @@ impl Writer<'_> {
         let plus = i32::from(operand.kind == Kind::BaseAddressPlus1);
         let descriptor =
             operand.part(Part::Descriptor).cloned().map(|bits| self.register_field(&bits, 'u', plus));
+        let descriptor = descriptor.filter(|_| operand.kind != Kind::HiddenDescriptor);
         let uniform = operand.part(Part::Uniform).cloned().map(|bits| self.register_field(&bits, 'u', 0));
         let base = operand.part(Part::Base).cloned();
         let register = base.as_ref().map(|bits| self.register_field(bits, 'g', 0));
@@ -207,7 +208,7 @@ impl Writer<'_> {
         // The conditions under which the base register is omitted.
         let hidden: Vec<String> = match (&base, operand.kind) {
             (None, _) => vec![String::new()],
-            (_, Kind::BaseAddress | Kind::BaseAddressPlus1) => Vec::new(),
+            (_, Kind::BaseAddress | Kind::BaseAddressPlus1 | Kind::HiddenDescriptor) => Vec::new(),
             (Some(bits), kind) => {
                 let zero = self.equals(bits, ones(bits.width()));
                 match (&select, kind) {

@@ -100,14 +100,15 @@ fn count(instruction: &Instruction, role: &Role) -> u64 {
     }
 }
 
-/// Returns the largest size that a modifier of the operation names. A pair of types, such as `f64_s32`, is that of the result
+/// Returns the largest size that a modifier of the operation names, or its form (`64x`). A pair of types, such as `f64_s32`, is that of the result
 /// and that of the source.
 fn largest(instruction: &Instruction, role: &Role) -> u64 {
     let of_value = |name: &str| match name.split_once('_') {
         Some((result, source)) => size(if role.written { result } else { source }),
         None => size(name),
     };
-    modifiers(instruction).map(of_value).max().unwrap_or(1)
+    let form = instruction.isa.text(instruction.encoding.form).trim_end_matches('x');
+    modifiers(instruction).map(of_value).chain([size(form)]).max().unwrap_or(1)
 }
 
 /// Returns the names of the values of the operation's modifiers.
@@ -180,4 +181,21 @@ fn first_number(name: &str) -> Option<u64> {
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits.get(..end)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    /// `UIADD3.64 UR24, UPT, UPT, UR8, UR50, URZ`: the form says that each operand is a pair.
+    #[test]
+    fn forms_have_sizes() {
+        let isa = isa::by_architecture(100).unwrap();
+        let instruction = Instruction::decode(isa, 0x000f_c400_0fff_e0ff_0000_0032_0818_7297).unwrap();
+        let effect = effect(&instruction);
+        let pair = |first| Set::of(File::UniformRegisters, first, 2);
+        assert_eq!(effect.writes, pair(24));
+        assert_eq!(effect.reads, pair(8).union(pair(50)));
+    }
 }

@@ -115,6 +115,8 @@ impl Reader<'_> {
         command.arg(&script).arg(self.isa.word_bytes.to_string());
         if p_code {
             command.arg("-p");
+        } else if self.isa.has_bundles() {
+            command.arg("-c");
         }
         let output =
             command.arg(&self.ldefs).arg(format!("NVIDIA:LE:64:{}", self.isa.name)).arg(&path).output()?;

@@ -2,13 +2,15 @@
 #
 # WORDS is a file of words of BYTES bytes, at addresses from 0. For each a line `= MNEMONIC|OPERANDS` is printed, or `!` if
 # it is no instruction; with `-p` after BYTES, then a line per operation of p-code: its name, its output, its inputs, each
-# space:offset:bytes, and `-` for no output.
+# space:offset:bytes, and `-` for no output. With `-c`, words set the context of others, which pypcode does only where it makes
+# p-code.
 import sys
 
 import pypcode
 
 size = int(sys.argv[1])
 p_code = sys.argv[2] == "-p"
+sets_context = sys.argv[2] == "-c"
 ldefs, language, path = sys.argv[-3:]
 arch = pypcode.Arch("NVIDIA", ldefs)
 context = pypcode.Context(next(entry for entry in arch.languages if entry.id == language))
@@ -21,6 +23,14 @@ def varnode(node, to_space=False):
     if to_space:
         return "space:%s:8" % node.getSpaceFromConst().name
     return "%s:%d:%d" % (node.space.name, node.offset, node.size)
+
+
+def set_context(word, at):
+    try:
+        context.translate(word, at)
+    except pypcode.UnimplError:
+        # There is none, but the context is set before.
+        pass
 
 
 out = []
@@ -36,6 +46,8 @@ for at in range(0, len(words), size):
                 inputs = " ".join(varnode(node, memory and index == 0) for index, node in enumerate(op.inputs))
                 if name != "IMARK":
                     out.append("%s %s %s" % (name, varnode(op.output), inputs))
+        if sets_context:
+            set_context(word, at)
     except Exception as error:
         out.append("! %s" % str(error).replace("\n", " "))
     if len(out) > 100000:

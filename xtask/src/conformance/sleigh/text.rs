@@ -37,12 +37,12 @@ pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
                         // The same suffixes after a different number.
                         let hexadecimal = unshade::sass::table::Operand { kind: Kind::Integer, ..*operand };
                         print::operand(instruction, &hexadecimal, address, &mut shown);
-                        shown = signed(&shown);
                     }
                     _ => print::operand(instruction, operand, address, &mut shown),
                 }
+                let shown = signed(&shown);
                 match (operand.kind, shown.strip_suffix(' ')) {
-                    (Kind::Guard, Some(guard)) => {
+                    (Kind::Guard | Kind::UniformGuard, Some(guard)) => {
                         text.push_str(guard);
                         text.push('_');
                     }
