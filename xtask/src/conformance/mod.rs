@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
     #[arg(long, value_name = "MB", default_value_t = 10)]
     listings: u64,
+    /// Read this many random words per chip (sass).
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    random: u64,
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
     #[arg(long, value_name = "NAME")]
     options: Vec<String>,
@@ -149,7 +152,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Emulate => emulate::run(args.sample),
         Format::Ghidra => ghidra::run(),
         Format::Metallib => metallib::run(),
-        Format::Sass => sass::run(args.sample, &args.chip, &args.packages, args.listings * 1_000_000),
+        Format::Sass => sass::run(&sass::Options {
+            sample: args.sample.unwrap_or(2_000),
+            chips: &args.chip,
+            packages: &args.packages,
+            listings: args.listings * 1_000_000,
+            random: args.random,
+        }),
         Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
         Format::Nv => nv::run(),

@@ -23,6 +23,11 @@ impl Bits {
         (self.value & common == value & common)
             .then_some(Self { mask: self.mask | mask, value: self.value | value })
     }
+
+    /// Adds the zero register, whose text is also that of the number `plus` before it, to which `plus` is added.
+    pub(super) fn with_zero(self, field: &Field, zero: u64, plus: u64) -> Option<Self> {
+        self.with(field, zero).or_else(|| self.with(field, zero.wrapping_sub(plus)))
+    }
 }
 
 /// An attempt to match the text with one encoding.

@@ -269,7 +269,7 @@ impl Attempt<'_> {
         let field = self.field(part)?;
         let zero = 1_u64.checked_shl(u32::from(field.width))?.wrapping_sub(1);
         if let Some(position) = self.strip("URZ", at) {
-            return Some((position, bits.with(field, zero)?));
+            return Some((position, bits.with_zero(field, zero, plus)?));
         }
         let (position, number) = self.number_after("UR", at)?;
         if number >= zero && plus == 0 || number > zero.wrapping_add(plus) || number < plus {
@@ -326,7 +326,7 @@ impl Attempt<'_> {
             return None;
         };
         if let Some(position) = self.strip("Z", position) {
-            return Some((position, bits.with(field, zero)?));
+            return Some((position, bits.with_zero(field, zero, plus)?));
         }
         let (end, number) = self.decimal(position)?;
         if number.checked_sub(plus)? >= zero {

@@ -61,12 +61,13 @@ pub(super) struct Listed {
 /// Compares the chips that have a list or code in packages. `sample` is a number of mutants per chip.
 pub(super) fn run(
     corpus: &Path,
+    tables: &BTreeMap<u32, &'static Isa>,
     chosen: &[u32],
     packages: &BTreeMap<u32, Found>,
     sample: usize,
 ) -> Result<u64> {
     let mut wrong = 0;
-    for (chip, table) in tables()? {
+    for (&chip, &table) in tables {
         if chip < 50 || !(chosen.is_empty() || chosen.contains(&chip)) {
             continue;
         }
@@ -106,7 +107,7 @@ pub(super) fn run(
 }
 
 /// Returns the tables of all chips as they are in `isa/nvidia` now, by chip.
-fn tables() -> Result<BTreeMap<u32, &'static Isa>> {
+pub(super) fn tables() -> Result<BTreeMap<u32, &'static Isa>> {
     let isa = codegen::load(sh::root())?;
     let mut tables = BTreeMap::new();
     for family in isa_gen::packed::Family::all(&isa) {

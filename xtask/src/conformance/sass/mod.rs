@@ -13,6 +13,7 @@ mod life;
 mod listings;
 mod oracle;
 mod packages;
+mod random;
 mod search;
 mod words;
 
@@ -49,20 +50,36 @@ impl Tally {
     }
 }
 
-/// Compares all chips, or those that are chosen, and the code in packages. `listings` is a number of bytes of code per chip.
-pub(super) fn run(sample: Option<usize>, chips: &[u32], packages: &[PathBuf], listings: u64) -> Result<()> {
+/// What is compared.
+pub(super) struct Options<'a> {
+    /// The number of mutants per chip, divided by a hundred.
+    pub(super) sample: usize,
+    /// The chips; none for all.
+    pub(super) chips: &'a [u32],
+    /// Files with machine code, and folders of them.
+    pub(super) packages: &'a [PathBuf],
+    /// The number of bytes of code per chip whose listings are compared.
+    pub(super) listings: u64,
+    /// The number of random words per chip.
+    pub(super) random: u64,
+}
+
+/// Compares all chips, or those that are chosen, and the code in packages.
+pub(super) fn run(options: &Options<'_>) -> Result<()> {
     let Some(corpus) = corpus() else {
         bail!("UNSHADE_CORPUS/cuda does not exist");
     };
-    let sample = sample.unwrap_or(2_000);
-    let mut wrong = 0;
+    let &Options { sample, chips, packages, listings, random } = options;
+    let tables = chips::tables()?;
+    let mut wrong = random::run(&tables, chips, random);
     if chips.is_empty() {
         wrong += words::sm_35(&corpus)?;
         wrong += envydis::sm_30(&corpus)?;
         wrong += listings::run(&corpus)?;
         wrong += sm_35_oracle(&corpus, sample)?;
     }
-    wrong += chips::run(&corpus, chips, &packages::find(packages, chips, listings)?, sample * 100)?;
+    let found = packages::find(packages, chips, listings)?;
+    wrong += chips::run(&corpus, &tables, chips, &found, sample * 100)?;
     if wrong > 0 {
         bail!("{wrong} differences");
     }
