@@ -1,6 +1,7 @@
 //! Programs for Ghidra: from every fixture cubin of a supported architecture, and with names that are unsafe in XML, C
 //! or file names.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -79,7 +80,9 @@ fn programs_are_well_formed() {
         ("calls_sm_35.cubin", 1),
         ("texture_sm_37.cubin", 3),
         ("two_relocatable_sm_35.cubin", 2),
-        ("switches_sm_50.cubin", 0),
+        ("switches_sm_50.cubin", 2),
+        ("add_sm_90.cubin", 1),
+        ("add_sm_120.cubin", 1),
     ] {
         let made = made(&fixture(name));
         assert_eq!(made.len(), count, "{name}");
@@ -113,6 +116,24 @@ fn functions_have_names_and_parameters() {
     ] {
         assert!(xml.contains(expected), "{expected} is not in\n{xml}");
     }
+}
+
+/// Maxwell: scheduling words are not instructions, and an indirect branch refers to its targets.
+#[test]
+fn groups_and_tables() {
+    let made = made(&fixture("switches_sm_50.cubin"));
+    let (xml, bytes) = made.iter().find(|(xml, _)| xml.contains("NAME=\"sw\"")).expect("the kernel");
+    let elements = elements(xml);
+    let ranges = elements.iter().filter(|element| value(element, "REGISTER") == "is_instruction");
+    let starts: Vec<usize> = ranges.map(|range| number(value(range, "START_ADDRESS"))).collect();
+    let code = elements.iter().find(|element| element.0 == "CODE_BLOCK").expect("code");
+    let size = number(value(code, "END")) + 1;
+    assert!(size <= bytes.len() && starts.iter().copied().eq((8..size).step_by(32)), "{starts:x?}");
+    let references: Vec<_> = elements.iter().filter(|element| element.0 == "MEMORY_REFERENCE").collect();
+    assert_eq!(references.len(), 13);
+    let branches: BTreeSet<&str> = references.iter().map(|one| value(one, "ADDRESS")).collect();
+    assert!(branches.into_iter().eq(["000000a8", "00000128", "00000210", "00000278"]));
+    assert!(references.iter().all(|one| number(value(one, "TO_ADDRESS")) < size));
 }
 
 #[test]

@@ -48,7 +48,10 @@ impl Bits {
     }
 }
 
-/// The number of mutants read at once.
+/// The number of mutants of a chip for each word of a row.
+const MUTANTS_PER_ROW_WORD: usize = 10_000;
+
+/// The number of words read at once.
 const BATCH: usize = 200_000;
 
 /// A word with its text and address.
@@ -99,6 +102,7 @@ pub(super) fn run(
             wrong += listings::compare_with(&program, chip, &found.cubins())?;
             wrong += life::compare_with(&program, chip, &found.cubins())?;
         }
+        wrong += compare_rows(table, chip, &oracle, sample.div_ceil(MUTANTS_PER_ROW_WORD))?;
         if !words.is_empty() {
             wrong += compare_mutants(table, chip, &words, &oracle, sample)?;
         }
@@ -179,6 +183,49 @@ impl Results {
     }
 }
 
+/// The results for words that need not be instructions.
+#[derive(Default)]
+struct Changed {
+    texts: Tally,
+    valid: Tally,
+    fields: Tally,
+    assembled: Tally,
+}
+
+impl Changed {
+    fn compare(&mut self, isa: &'static Isa, oracle: &Oracle, words: &[u128]) -> Result<()> {
+        for (word, answer) in words.iter().zip(oracle.read(words)?) {
+            let instruction = Instruction::decode(isa, *word);
+            let ours = instruction.map(|instruction| instruction.text(answer.address));
+            let theirs = answer.text;
+            let is_valid = ours.is_some() == theirs.is_some();
+            self.valid.count(is_valid, || format!("{word:032x} {ours:?} | {theirs:?}"));
+            if let (Some(ours), Some(theirs)) = (&ours, &theirs) {
+                self.texts.count(is_same(ours, theirs), || format!("{word:032x} {ours} | {theirs}"));
+            }
+            if let Some(instruction) = instruction {
+                let made = encode(isa, instruction.encoding, &instruction.values());
+                self.fields.count(made == *word, || format!("{word:032x} {made:x?}"));
+                let text = instruction.text(answer.address);
+                let made = assemble::instruction(isa, &text, answer.address, *word);
+                // Another word may have the same text.
+                let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
+                let same = again.is_some_and(|again| again.text(answer.address) == text);
+                self.assembled.count(same, || format!("{word:032x} {text}: {made:x?}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&self, what: &str) -> u64 {
+        self.texts.report(&format!("{what}, text equal to nvdisasm"))
+            + self.valid.report(&format!("{what}, validity equal to nvdisasm"))
+            + self.fields.report(&format!("{what} encoded from their fields"))
+            + self.assembled.report(&format!("{what} whose text assembles to a word with this text"))
+    }
+}
+
+/// Compares mutants of words.
 fn compare_mutants(
     isa: &'static Isa,
     chip: u32,
@@ -186,38 +233,36 @@ fn compare_mutants(
     oracle: &Oracle,
     count: usize,
 ) -> Result<u64> {
-    let (mut texts, mut valid) = (Tally::default(), Tally::default());
-    let (mut fields, mut assembled) = (Tally::default(), Tally::default());
+    let mut results = Changed::default();
     let bits = Bits::of(isa);
     let mut random = Random::new(u64::from(chip));
     let mut left = count;
     while left > 0 {
         let mutants: Vec<u128> = (0..left.min(BATCH)).map(|_| mutant(words, bits, &mut random)).collect();
         left -= mutants.len();
-        for (word, answer) in mutants.iter().zip(oracle.read(&mutants)?) {
-            let instruction = Instruction::decode(isa, *word);
-            let ours = instruction.map(|instruction| instruction.text(answer.address));
-            let theirs = answer.text;
-            valid.count(ours.is_some() == theirs.is_some(), || format!("{word:032x} {ours:?} | {theirs:?}"));
-            if let (Some(ours), Some(theirs)) = (&ours, &theirs) {
-                texts.count(is_same(ours, theirs), || format!("{word:032x} {ours} | {theirs}"));
-            }
-            if let Some(instruction) = instruction {
-                let made = encode(isa, instruction.encoding, &instruction.values());
-                fields.count(made == *word, || format!("{word:032x} {made:x?}"));
-                let text = instruction.text(answer.address);
-                let made = assemble::instruction(isa, &text, answer.address, *word);
-                // Another word may have the same text.
-                let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
-                let same = again.is_some_and(|again| again.text(answer.address) == text);
-                assembled.count(same, || format!("{word:032x} {text}: {made:x?}"));
-            }
+        results.compare(isa, oracle, &mutants)?;
+    }
+    Ok(results.report(&format!("sm_{chip} mutants")))
+}
+
+/// Compares words of every row of a table: `count` of each, with random bits where the row fixes none. So each row that a chip
+/// has from the one it is based on is read as well.
+fn compare_rows(isa: &'static Isa, chip: u32, oracle: &Oracle, count: usize) -> Result<u64> {
+    let mut results = Changed::default();
+    let Bits { end, neutral, .. } = Bits::of(isa);
+    let mut random = Random::new(u64::from(chip));
+    let mut words = Vec::new();
+    for encoding in isa.encodings {
+        for _ in 0..count {
+            let free = u128::from(random.number()) << 64 | u128::from(random.number());
+            let word = free & !encoding.mask | encoding.value;
+            words.push(word & ((1 << end) - 1) | neutral);
         }
     }
-    Ok(texts.report(&format!("sm_{chip} mutants, text equal to nvdisasm"))
-        + valid.report(&format!("sm_{chip} mutants, validity equal to nvdisasm"))
-        + fields.report(&format!("sm_{chip} mutants encoded from their fields"))
-        + assembled.report(&format!("sm_{chip} mutants whose text assembles to a word with this text")))
+    for words in words.chunks(BATCH) {
+        results.compare(isa, oracle, words)?;
+    }
+    Ok(results.report(&format!("sm_{chip} words of every row")))
 }
 
 /// Returns whether texts are the same but for names of registers that do not exist.
