@@ -4,7 +4,7 @@
 //! If an nvdisasm that knows the chip is on the `PATH` or in `UNSHADE_NVDISASM`, single-bit flips of words are compared as well,
 //! and the words of a systematic search for rows that are wrong. `UNSHADE_NVDISASM` can name several programs, separated by
 //! colons: 13.5 for chips from Turing on, 12.8 for Maxwell to Volta, 11.2 for Kepler. With `--packages`, the code in any files
-//! is compared as well.
+//! is compared as well. Random words need no other tool.
 
 mod chips;
 mod envydis;

@@ -1,7 +1,7 @@
 //! Random words of every chip: none may stop the decoder, the printer, the encoder or the assembler.
 //!
-//! A third of the words has random bits; the others have the fixed bits of a random row of the table, a third of them with up
-//! to three bits flipped. What decodes is printed and encoded again from its fields; of every 64th word, the text is
+//! A third of the words has random bits; the others have the fixed bits of a random row of the table, half of them with one to
+//! three bits flipped. What decodes is printed and encoded again from its fields; of every fourth word, the text is
 //! assembled, which must lead to a word with the same text.
 
 use std::collections::BTreeMap;
