@@ -2,8 +2,8 @@
 
 use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, name};
+use crate::runner::in_parallel;
 use anyhow::Result;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -154,7 +154,7 @@ const GROUPS_AT_ONCE: usize = 64;
 pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
     let rows = &group.rows;
     let groups: Vec<&[Row]> = rows.chunks(ROWS_AT_ONCE).collect();
-    let cells: Vec<Cells> = on_all_cores(&groups, &|rows: &&[Row]| Cells::new(rows, group.columns));
+    let cells = in_parallel(groups.len(), |at| Cells::new(groups[at], group.columns));
     let is_used = |at: usize| cells.iter().any(|cells| cells.widths.get(at).is_some_and(Option::is_some));
     let width = |at: usize, column: &Column| {
         let widths = cells.iter().filter_map(|cells| *cells.widths.get(at)?);
@@ -178,7 +178,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let names: Vec<&str> =
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
     let names = cut_apart(&names, room);
-    let lines = |(rows, (cells, names)): &(&[Row], (&Cells, &[Cow<'_, str>]))| -> String {
+    let lines = |rows: &[Row], cells: &Cells, names: &[Cow<'_, str>]| -> String {
         let mut text = String::new();
         // Neighbours are mostly of one kind, which is painted once.
         let mut painted: Option<(&str, String)> = None;
@@ -202,17 +202,13 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         }
         text
     };
-    let groups: Vec<_> = groups.into_iter().zip(cells.iter().zip(names.chunks(ROWS_AT_ONCE))).collect();
-    for groups in groups.chunks(GROUPS_AT_ONCE) {
-        on_all_cores(groups, &lines).iter().try_for_each(|text| stdout.write_all(text.as_bytes()))?;
+    let names: Vec<&[Cow<'_, str>]> = names.chunks(ROWS_AT_ONCE).collect();
+    for first in (0..groups.len()).step_by(GROUPS_AT_ONCE) {
+        let count = GROUPS_AT_ONCE.min(groups.len() - first);
+        let texts = in_parallel(count, |at| lines(groups[first + at], &cells[first + at], names[first + at]));
+        texts.iter().try_for_each(|text| stdout.write_all(text.as_bytes()))?;
     }
     Ok(())
-}
-
-/// Calls `make` for each item, on all cores if there are several.
-fn on_all_cores<I: Sync, T: Send>(items: &[I], make: &(impl Fn(&I) -> T + Sync)) -> Vec<T> {
-    // Starting the threads takes longer than a single item.
-    if let [item] = items { vec![make(item)] } else { items.par_iter().map(make).collect() }
 }
 
 /// The cells of rows as text, in one buffer: a list may have many thousands.

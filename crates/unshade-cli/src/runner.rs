@@ -26,3 +26,12 @@ impl Runner for AllProcessors {
         }
     }
 }
+
+/// Calls `make` for each index on all processors, and returns the results in order. A single one needs no threads, nor the time
+/// to start them.
+pub(crate) fn in_parallel<T: Send>(count: usize, make: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+    match count {
+        1 => vec![make(0)],
+        _ => (0..count).into_par_iter().map(make).collect(),
+    }
+}

@@ -5,8 +5,8 @@ use crate::args::DisassembleArgs;
 use crate::input::Input;
 use crate::paint;
 use crate::progress::Progress;
+use crate::runner::in_parallel;
 use anyhow::Result;
-use rayon::prelude::*;
 use unshade::carve::Limits;
 use unshade::core::{Diagnostics, FourCc};
 use unshade::disassembly::Unit;
@@ -82,9 +82,7 @@ pub(super) fn in_batches<T: Send>(
 ) -> Result<()> {
     let progress = Progress::new(what, units.len() as u64);
     for batch in units.chunks(BATCH) {
-        // A single module needs no threads, nor the time to start them.
-        let made: Vec<T> =
-            if let [unit] = batch { vec![make(unit)] } else { batch.par_iter().map(&make).collect() };
+        let made = in_parallel(batch.len(), |at| make(&batch[at]));
         for (unit, made) in batch.iter().zip(made) {
             progress.advance(1);
             take(unit, made)?;

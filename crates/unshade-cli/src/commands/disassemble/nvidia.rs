@@ -5,8 +5,8 @@ use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::output::{Stdout, write_file};
 use crate::paint::{self, PaintedTokens};
+use crate::runner::in_parallel;
 use anyhow::{Result, bail};
-use rayon::prelude::*;
 use std::io::Write;
 use unshade::core::{Diagnostics, TokenSink};
 use unshade::nv::Cubin;
@@ -140,14 +140,6 @@ fn one(
         diagnostics.append(faults);
     }
     (listing.section_count(), cubin.arch(), parts)
-}
-
-/// Calls `make` for each index on all processors. A single one needs no threads, nor the time to start them.
-fn in_parallel<T: Send>(count: usize, make: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
-    match count {
-        1 => vec![make(0)],
-        _ => (0..count).into_par_iter().map(make).collect(),
-    }
 }
 
 /// Returns the text that `put` writes into a sink, in colour or not.
