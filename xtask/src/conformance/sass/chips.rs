@@ -18,10 +18,10 @@ use unshade::sass::table::Isa;
 use unshade::sass::{Instruction, assemble, control, isa};
 use unshade_tests::mutate::Random;
 
-use super::Tally;
 use super::oracle::with_our_registers;
 use super::packages::{self, Found};
-use super::{life, listings};
+use super::{Tally, fault_of_text};
+use super::{life, listings, random};
 use crate::nvdisasm::{self, Oracle};
 use crate::{codegen, sh};
 
@@ -207,11 +207,8 @@ impl Changed {
                 let made = encode(isa, instruction.encoding, &instruction.values());
                 self.fields.count(made == *word, || format!("{word:032x} {made:x?}"));
                 let text = instruction.text(answer.address);
-                let made = assemble::instruction(isa, &text, answer.address, *word);
-                // Another word may have the same text.
-                let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
-                let same = again.is_some_and(|again| again.text(answer.address) == text);
-                self.assembled.count(same, || format!("{word:032x} {text}: {made:x?}"));
+                let fault = fault_of_text(isa, &text, answer.address, *word);
+                self.assembled.count(fault.is_none(), || fault.unwrap_or_default());
             }
         }
         Ok(())
@@ -254,9 +251,7 @@ fn compare_rows(isa: &'static Isa, chip: u32, oracle: &Oracle, count: usize) -> 
     let mut words = Vec::new();
     for encoding in isa.encodings {
         for _ in 0..count {
-            let free = u128::from(random.number()) << 64 | u128::from(random.number());
-            let word = free & !encoding.mask | encoding.value;
-            words.push(word & ((1 << end) - 1) | neutral);
+            words.push(random::of_row(encoding, &mut random) & ((1 << end) - 1) | neutral);
         }
     }
     for words in words.chunks(BATCH) {

@@ -20,6 +20,8 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use unshade::sass::table::Isa;
+use unshade::sass::{Instruction, assemble};
 
 use crate::sh;
 
@@ -48,6 +50,15 @@ impl Tally {
         println!("{what}: {} of {}", self.right, self.right + self.wrong);
         self.wrong
     }
+}
+
+/// Assembles the text of a word. Returns what is wrong if that does not lead to a word with the same text; several words may
+/// have it.
+fn fault_of_text(isa: &'static Isa, text: &str, address: u64, word: u128) -> Option<String> {
+    let made = assemble::instruction(isa, text, address, word);
+    let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
+    let is_same = again.is_some_and(|again| again.text(address) == text);
+    (!is_same).then(|| format!("{word:032x} {text}: {made:x?}"))
 }
 
 /// What is compared.

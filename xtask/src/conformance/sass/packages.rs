@@ -99,8 +99,11 @@ pub(super) fn find(paths: &[PathBuf], chips: &[u32], listings: u64) -> Result<BT
         let Ok(cubin) = Cubin::parse(data) else { return };
         let chip = cubin.arch();
         let is_wanted = chips.is_empty() && chip >= 50 || chips.contains(&chip);
+        if !is_wanted {
+            return;
+        }
         let digest = sh::sha256_hex(data);
-        if !is_wanted || !locked(&seen).insert(digest.clone()) {
+        if !locked(&seen).insert(digest.clone()) {
             return;
         }
         let sections: Vec<_> =

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use unshade::sass::instruction::encode;
-use unshade::sass::table::Isa;
-use unshade::sass::{Instruction, assemble, print};
+use unshade::sass::table::{Encoding, Isa};
+use unshade::sass::{Instruction, print};
 use unshade_tests::mutate::Random;
 
-use super::Tally;
+use super::{Tally, fault_of_text};
 
 /// The number of words of a thread's job.
 const JOB: u64 = 100_000;
@@ -65,11 +65,7 @@ fn read(isa: &'static Isa, job: u64, count: u64) -> Counts {
             counts.faults.push(format!("{word:032x} {text}: {made:032x}"));
         } else if number.is_multiple_of(ASSEMBLED) {
             counts.assembled += 1;
-            let made = assemble::instruction(isa, &text, address, word);
-            let again = made.as_ref().ok().and_then(|word| Instruction::decode(isa, *word));
-            if again.is_none_or(|again| again.text(address) != text) {
-                counts.faults.push(format!("{word:032x} {text}: {made:x?}"));
-            }
+            counts.faults.extend(fault_of_text(isa, &text, address, word));
         }
     }
     counts
@@ -77,24 +73,24 @@ fn read(isa: &'static Isa, job: u64, count: u64) -> Counts {
 
 /// Returns a random word, of the bits that instructions have.
 fn word(isa: &Isa, random: &mut Random) -> u128 {
-    let bits = u128::from(random.number()) << 64 | u128::from(random.number());
     let kind = random.below(3);
-    let mut word = bits;
-    if kind > 0 {
-        let encoding = &isa.encodings[random.below(isa.encodings.len())];
-        word = bits & !encoding.mask | encoding.value;
-    }
+    let mut word = match kind {
+        0 => bits(random),
+        _ => of_row(&isa.encodings[random.below(isa.encodings.len())], random),
+    };
     if kind > 1 {
         word = (0..=random.below(3)).fold(word, |word, _| word ^ 1 << random.below(128));
     }
-    word & bits_of(isa)
+    // Those of a scheduling word are above those of the instruction.
+    let above = if isa.has_bundles() { u32::from(isa.schedule.code_bits) } else { 0 };
+    word & u128::MAX >> (128 - 8 * isa.word_bytes as u32 - above)
 }
 
-/// Returns the bits of an instruction, with those of a scheduling word.
-fn bits_of(isa: &Isa) -> u128 {
-    match isa.word_bytes {
-        16 => u128::MAX,
-        _ if isa.has_bundles() => (1 << 85) - 1,
-        _ => u128::from(u64::MAX),
-    }
+/// Returns a word with random bits where a row fixes none.
+pub(super) fn of_row(encoding: &Encoding, random: &mut Random) -> u128 {
+    bits(random) & !encoding.mask | encoding.value
+}
+
+fn bits(random: &mut Random) -> u128 {
+    u128::from(random.number()) << 64 | u128::from(random.number())
 }

@@ -22,7 +22,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use unshade::sass::semantics::{Lifted, Next, State, execute};
 use unshade::sass::table::{Flow, Isa, Kind, NONE};
-use unshade::sass::{Instruction, assemble, isa};
+use unshade::sass::{Instruction, assemble, control, isa};
 
 use crate::sh;
 use machine::HashedMemory;
@@ -142,7 +142,7 @@ fn texts(reader: &Reader<'_>) -> Result<usize> {
     let (mut same, mut different) = (0, 0);
     for ((index, word), theirs) in words.iter().enumerate().zip(&read) {
         let address = (index * reader.isa.word_bytes) as u64;
-        let ours = if is_scheduling(reader.isa, index) {
+        let ours = if control::is_scheduling(reader.isa, index as u64, *word) {
             Some("SCHED".to_owned())
         } else {
             Instruction::decode(reader.isa, *word).map(|found| text::ghidra(&found, address))
@@ -166,11 +166,6 @@ fn scheduled(isa: &Isa, words: Vec<u128>) -> Vec<u128> {
         return words;
     }
     words.chunks(3).flat_map(|words| std::iter::once(0).chain(words.iter().copied())).collect()
-}
-
-/// Returns whether a word with a part of each of the next ones is at this index.
-fn is_scheduling(isa: &Isa, index: usize) -> bool {
-    isa.has_bundles() && index.is_multiple_of(4)
 }
 
 /// Compares the effects of words of every encoding.
