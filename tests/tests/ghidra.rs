@@ -136,6 +136,26 @@ fn groups_and_tables() {
     assert!(references.iter().all(|one| number(value(one, "TO_ADDRESS")) < size));
 }
 
+/// Each language has the parameters where cubins of its chip have them.
+#[test]
+fn languages_place_parameters() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ghidra/NVIDIA/data/languages/nvidia.ldefs");
+    let text = fs::read_to_string(path).expect("the languages");
+    let after = |text: &str, start: &str| {
+        text.split(start).nth(1).map(|rest| rest.split('"').next().unwrap().to_owned())
+    };
+    let languages = text.split("<language ").skip(1).map(|language| {
+        let chip = after(language, "variant=\"sm_").expect("a chip").parse::<u32>().expect("a number");
+        (chip, after(language, "<compiler name=\"CUDA\" spec=\"").expect("a specification"))
+    });
+    let languages: Vec<_> = languages.collect();
+    assert!(languages.len() >= 17);
+    for (chip, specification) in languages {
+        let base = unshade::nv::function::parameter_base(chip);
+        assert_eq!(specification, format!("nvidia_{base:x}.cspec"), "sm_{chip}");
+    }
+}
+
 #[test]
 fn hostile_names_are_escaped() {
     let data = fixture("add_sm_35.cubin");

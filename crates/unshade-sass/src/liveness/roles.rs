@@ -100,8 +100,8 @@ fn count(instruction: &Instruction, role: &Role) -> u64 {
     }
 }
 
-/// Returns the largest size that a modifier of the operation names, or its form (`64x`). A pair of types, such as `f64_s32`, is that of the result
-/// and that of the source.
+/// Returns the largest size that a modifier of the operation names, or its form (`64x`). A pair of types, such as `f64_s32`, is
+/// that of the result and that of the source.
 fn largest(instruction: &Instruction, role: &Role) -> u64 {
     let of_value = |name: &str| match name.split_once('_') {
         Some((result, source)) => size(if role.written { result } else { source }),
