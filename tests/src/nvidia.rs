@@ -118,7 +118,7 @@ fn views(program: &Nvidia<'_>) {
     let mut diagnostics = Diagnostics::new();
     let _ = NvidiaView::new(program, &InOrder, &mut diagnostics);
     let mut rows = 0;
-    kernel_rows(program, true, &InOrder, &mut diagnostics, &|_, _| true, &mut |row| {
+    kernel_rows(program, true, &InOrder, &mut diagnostics, None, &mut |row| {
         assert!(row.name.chars().all(is_plain), "not escaped: {:?}", row.name);
         rows += 1;
     });

@@ -127,7 +127,7 @@ fn textures_are_identified_by_their_relocations() {
     let data = nvidia::one("texture_sm_37.cubin");
     let cubin = Cubin::read(Reader::new(&data)).unwrap();
     let kernel = cubin.functions().find(|function| function.name() == b"texk").unwrap();
-    assert_eq!(kernel.resources(&cubin).textures, 2);
+    assert_eq!(kernel.binding_counts(&cubin).textures, 2);
     let bound: Vec<_> = kernel.bound(&cubin).iter().map(|symbol| symbol.name).collect();
     assert_eq!(bound, [b"tex2", b"tex1"]);
 }

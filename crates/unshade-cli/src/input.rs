@@ -228,6 +228,15 @@ impl Input {
         Ok(())
     }
 
+    /// Returns a find with its bytes in the file, if they are there. Those of an unpacked member are not: they exist only
+    /// during a visit.
+    pub(crate) fn lasting(&self, find: &Find<'_>) -> Option<Find<'_>> {
+        let start = usize::try_from(find.file_offset?).ok()?;
+        let data = self.bytes().get(start..)?.get(..find.data.len())?;
+        let is_there = std::ptr::eq(data, find.data) && find.options.is_none();
+        is_there.then(|| Find { path: find.path.clone(), data, options: None, ..*find })
+    }
+
     /// Returns the message for a file without a GPU program.
     pub(crate) fn without_programs(&self) -> String {
         format!(

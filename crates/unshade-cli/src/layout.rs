@@ -71,12 +71,12 @@ pub(crate) fn card(path: &str, card: &Card, stdout: &mut Stdout) -> Result<()> {
         writeln!(stdout, "{}", tokens.0.trim_end())?;
     }
     facts(path, &card.facts, stdout)?;
-    card.tables.iter().try_for_each(|one| table(one, stdout))
+    Ok(card.tables.iter().try_for_each(|one| stdout.write_all(table(one).as_bytes()))?)
 }
 
-/// Prints a table below its title.
-pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
-    writeln!(stdout, "\n{}", name(&table.title))?;
+/// Returns the lines of a table below its title.
+pub(crate) fn table(table: &Table) -> String {
+    let mut text = format!("\n{}\n", name(&table.title));
     let cells: Vec<Vec<Cow<'_, str>>> =
         table.rows.iter().map(|row| row.iter().map(shown_in_table).collect()).collect();
     let used = |at: usize| cells.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
@@ -88,15 +88,15 @@ pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
         let mut labels = String::new();
         push_line(&mut labels, &columns, &widths, |at| columns[at].1.label);
         let labels = labels.trim_end();
-        writeln!(stdout, "  {}", faint(labels))?;
+        text += &format!("  {}\n", faint(labels));
     }
     let mut line = String::new();
     for row in &cells {
         line.clear();
         push_line(&mut line, &columns, &widths, |at| &row[columns[at].0]);
-        writeln!(stdout, "  {}", line.trim_end())?;
+        text.extend(["  ", line.trim_end(), "\n"]);
     }
-    Ok(())
+    text
 }
 
 /// In a table, an empty cell stays blank.
@@ -146,12 +146,14 @@ fn pad(line: &mut String, mut count: usize) {
     }
 }
 
-/// The number of rows that a thread lays out at once, and of such groups whose lines are in memory at once.
+/// The number of rows that a thread lays out at once.
 const ROWS_AT_ONCE: usize = 1_024;
-const GROUPS_AT_ONCE: usize = 64;
 
-/// Prints one line per item. On a terminal, long names are cut but stay distinct; elsewhere names are whole.
-pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
+/// Room for what a row has besides its cells and its name: the paint of its kind.
+const ROW_SLACK: usize = 16;
+
+/// Returns one line per item, in pieces. On a terminal, long names are cut but stay distinct; elsewhere names are whole.
+pub(crate) fn rows(group: &Group, mangled: bool) -> Vec<String> {
     let rows = &group.rows;
     let groups: Vec<&[Row]> = rows.chunks(ROWS_AT_ONCE).collect();
     let cells = in_parallel(groups.len(), |at| Cells::new(groups[at], group.columns));
@@ -171,7 +173,7 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let mut line = format!("{:>index_width$}  {:<kind_width$}  ", "#", "type");
     push_line(&mut line, &columns, &widths, |at| columns[at].1.label);
     let space = if columns.is_empty() { "" } else { "  " };
-    writeln!(stdout, "{}", faint(format!("{line}{space}{source_label}name")))?;
+    let heading = format!("{}\n", faint(format!("{line}{space}{source_label}name")));
     let labels_width = widths.iter().map(|width| width + 2).sum::<usize>();
     let fixed = index_width + kind_width + labels_width + source_label.len() + 4;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
@@ -179,7 +181,8 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         rows.iter().map(|row| if mangled { row.name.as_str() } else { row.listed_name() }).collect();
     let names = cut_apart(&names, room);
     let lines = |rows: &[Row], cells: &Cells, names: &[Cow<'_, str>]| -> String {
-        let mut text = String::new();
+        let names_size = names.iter().map(|name| name.len()).sum::<usize>();
+        let mut text = String::with_capacity(names_size + rows.len() * (line.len() + ROW_SLACK));
         // Neighbours are mostly of one kind, which is painted once.
         let mut painted: Option<(&str, String)> = None;
         for ((number, row), name) in rows.iter().enumerate().zip(names.iter()) {
@@ -203,12 +206,9 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
         text
     };
     let names: Vec<&[Cow<'_, str>]> = names.chunks(ROWS_AT_ONCE).collect();
-    for first in (0..groups.len()).step_by(GROUPS_AT_ONCE) {
-        let count = GROUPS_AT_ONCE.min(groups.len() - first);
-        let texts = in_parallel(count, |at| lines(groups[first + at], &cells[first + at], names[first + at]));
-        texts.iter().try_for_each(|text| stdout.write_all(text.as_bytes()))?;
-    }
-    Ok(())
+    let mut pieces = in_parallel(groups.len(), |at| lines(groups[at], &cells[at], names[at]));
+    pieces.insert(0, heading);
+    pieces
 }
 
 /// The cells of rows as text, in one buffer: a list may have many thousands.
@@ -221,8 +221,17 @@ struct Cells {
 }
 
 impl Cells {
+    /// A usual length of a cell.
+    const USUAL_CELL: usize = 6;
+
     fn new(rows: &[Row], columns: &[Column]) -> Self {
-        let mut cells = Self { text: String::new(), starts: vec![0], widths: vec![None; columns.len()] };
+        let count = rows.len() * columns.len();
+        let mut cells = Self {
+            text: String::with_capacity(count * Self::USUAL_CELL),
+            starts: Vec::with_capacity(count + 1),
+            widths: vec![None; columns.len()],
+        };
+        cells.starts.push(0);
         for row in rows {
             for (at, width) in cells.widths.iter_mut().enumerate() {
                 let start = cells.text.len();

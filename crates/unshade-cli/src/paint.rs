@@ -6,7 +6,7 @@
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use unshade::core::{Diagnostic, Severity, Token, TokenKind, TokenSink};
 use unshade::metallib::FunctionType;
 
@@ -148,11 +148,14 @@ impl TokenSink for PaintedTokens {
 
 /// Returns the width of the terminal, if standard output is one.
 pub(crate) fn terminal_width() -> Option<usize> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0.into()))
+    static WIDTH: LazyLock<Option<usize>> = LazyLock::new(|| {
+        if !io::stdout().is_terminal() {
+            return None;
+        }
+        let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+        columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0.into()))
+    });
+    *WIDTH
 }
 
 /// Cuts text to a number of columns, with `…` for the omitted part.

@@ -85,16 +85,21 @@ pub struct Resources {
     pub local: u64,
     /// Constant banks and their sizes in bytes, sorted by bank.
     pub constants: Vec<(u8, u64)>,
-    /// Number of bound textures.
-    pub textures: u32,
-    /// Number of bound surfaces.
-    pub surfaces: u32,
-    /// Number of bound samplers.
-    pub samplers: u32,
     /// Barriers per block; cuobjdump's summary does not have them.
     pub barriers: Option<u32>,
     /// Number of parameters, as counted by the records; cuobjdump's summary does not have it.
     pub parameters: u32,
+}
+
+/// The numbers of references to textures, surfaces and samplers, as `cuobjdump --dump-resource-usage` counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BindingCounts {
+    /// Number of textures.
+    pub textures: u32,
+    /// Number of surfaces.
+    pub surfaces: u32,
+    /// Number of samplers.
+    pub samplers: u32,
 }
 
 /// The contents of a function's `.nv.info` records.
@@ -235,16 +240,22 @@ impl<'a> Function<'a> {
         resources.local = size(owned.local);
         resources.constants = owned.constants.iter().map(|(bank, index)| (*bank, size(*index))).collect();
         resources.constants.sort_unstable();
-        for relocation in self.relocations(cubin).map(|(_, relocation)| relocation) {
+        resources
+    }
+
+    /// Counts its references to textures, surfaces and samplers.
+    pub fn binding_counts(&self, cubin: &Cubin<'a>) -> BindingCounts {
+        let mut counts = BindingCounts::default();
+        for (_, relocation) in self.relocations(cubin) {
             let count = match relocation.kind {
-                RelocationType::CUDA_TEX_HEADER_INDEX => &mut resources.textures,
-                RelocationType::CUDA_SURF_HEADER_INDEX => &mut resources.surfaces,
-                RelocationType::CUDA_SAMP_HEADER_INDEX => &mut resources.samplers,
+                RelocationType::CUDA_TEX_HEADER_INDEX => &mut counts.textures,
+                RelocationType::CUDA_SURF_HEADER_INDEX => &mut counts.surfaces,
+                RelocationType::CUDA_SAMP_HEADER_INDEX => &mut counts.samplers,
                 _ => continue,
             };
             *count = count.saturating_add(1);
         }
-        resources
+        counts
     }
 
     /// Returns the records of `.nv.info.F`.

@@ -1,7 +1,7 @@
 //! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
 use crate::program::{Runner, map};
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Result};
 use unshade_nv::compression::Compression;
 use unshade_nv::fatbin::{Entry, EntryKind};
@@ -77,7 +77,7 @@ const AT_ONCE: u64 = 1 << 30;
 /// The number of entries that [`map_units`] visits at once.
 const ENTRIES_AT_ONCE: usize = 1024;
 
-/// The maximum size of a buffer that [`map_units`] keeps for other entries: each thread has one.
+/// The maximum size of a buffer that a thread keeps for other entries.
 const MAX_KEPT: usize = 16 << 20;
 
 /// Calls `make` for each unit of a program as [`each_unit`] does, but on the threads of `runner`, and `take` with the
@@ -94,16 +94,10 @@ pub fn map_units<'a, T: Send>(
     let Nvidia::Fatbin(fatbin) = program else {
         return each_unit(program, unpack_ptx, diagnostics, &mut |entry, unit| take(make(entry, unit)));
     };
-    let buffers = Mutex::new(Vec::new());
-    let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
     let make = |entry: &Entry<'a>| {
         let (mut faults, mut made) = (Diagnostics::new(), None);
-        let mut buffer = buffers().pop().unwrap_or_default();
         let mut visit = |entry: Option<&Entry<'a>>, unit: &Unit<'_>| made = Some(make(entry, unit));
-        each_entry(entry, unpack_ptx, 0, &mut buffer, &mut faults, &mut visit);
-        if buffer.capacity() <= MAX_KEPT {
-            buffers().push(buffer);
-        }
+        with_buffer(|buffer| each_entry(entry, unpack_ptx, 0, buffer, &mut faults, &mut visit));
         (faults, made)
     };
     each_batch(fatbin, diagnostics, &mut |entries, diagnostics| {
@@ -113,6 +107,21 @@ pub fn map_units<'a, T: Send>(
             made.into_iter().for_each(&mut *take);
         }
     });
+}
+
+/// Calls `work` with the buffer of this thread, which keeps it for the next entry unless it has become too large: new memory
+/// costs nearly as much time as decompressing into it.
+fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    thread_local! {
+        static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    // A visit that unpacks another entry meanwhile has a new buffer.
+    let mut buffer = BUFFER.take();
+    let made = work(&mut buffer);
+    if buffer.capacity() <= MAX_KEPT {
+        BUFFER.set(buffer);
+    }
+    made
 }
 
 /// Calls `visit` with the entries of a fat binary, as many at once as may be unpacked at once.

@@ -8,6 +8,7 @@ use super::findings;
 use crate::Outcome;
 use crate::input::{Input, NothingFound};
 use crate::paint;
+use crate::runner::in_parallel;
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -114,6 +115,64 @@ pub(super) fn each_program_quietly(
     diagnostics: &mut Diagnostics,
     mut visit: impl FnMut(Visited<'_, '_>) -> Result<()>,
 ) -> Result<()> {
+    each_supported(input, verb, limits, diagnostics, |find| open(find, &mut visit))
+}
+
+/// The size of the programs that [`map_programs`] visits at once, without the last.
+const BYTES_AT_ONCE: usize = 64 << 20;
+
+/// The number of programs that [`map_programs`] visits at once.
+const PROGRAMS_AT_ONCE: usize = 1024;
+
+/// Visits programs as [`each_program`] does, but several at once: `make` runs on all processors, and `take` gets what it made,
+/// in file order.
+pub(super) fn map_programs<T: Send>(
+    input: &Input,
+    verb: Verb,
+    limits: &Limits,
+    make: impl Fn(Visited<'_, '_>) -> T + Send + Sync,
+    mut take: impl FnMut(T) -> Result<()>,
+) -> Result<Diagnostics> {
+    let mut visit = |finds: &[Find<'_>]| -> Result<()> {
+        let made = in_parallel(finds.len(), |at| open(&finds[at], &make));
+        made.into_iter().try_for_each(&mut take)
+    };
+    let (mut waiting, mut size) = (Vec::new(), 0_usize);
+    let mut diagnostics = Diagnostics::new();
+    let found = each_supported(input, verb, limits, &mut diagnostics, |find| {
+        let lasting = input.lasting(find);
+        let is_full = size >= BYTES_AT_ONCE || waiting.len() >= PROGRAMS_AT_ONCE;
+        if is_full || lasting.is_none() {
+            visit(&std::mem::take(&mut waiting))?;
+            size = 0;
+        }
+        let Some(lasting) = lasting else { return visit(std::slice::from_ref(find)) };
+        size = size.saturating_add(find.data.len());
+        waiting.push(lasting);
+        Ok(())
+    });
+    let result = found.and_then(|()| visit(&waiting));
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+    }
+    result.map(|()| diagnostics)
+}
+
+/// Calls `visit` with a program and the errors of opening it.
+fn open<'a, T>(find: &Find<'a>, visit: impl FnOnce(Visited<'_, 'a>) -> T) -> T {
+    let mut diagnostics = Diagnostics::new();
+    let program = diagnostics.take("program", program::open(find));
+    visit(Visited { find, program: program.as_deref(), diagnostics })
+}
+
+/// Visits the finds that the verb applies to.
+fn each_supported(
+    input: &Input,
+    verb: Verb,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(&Find<'_>) -> Result<()>,
+) -> Result<()> {
     let mut taken = 0u64;
     let mut refused = None;
     input.each_find(limits, diagnostics, |find| {
@@ -122,9 +181,7 @@ pub(super) fn each_program_quietly(
             return Ok(());
         }
         taken += 1;
-        let mut diagnostics = Diagnostics::new();
-        let program = diagnostics.take("program", program::open(find));
-        visit(Visited { find, program: program.as_deref(), diagnostics })
+        visit(find)
     })?;
     match refused {
         Some(reason) if taken == 0 => bail!(Refused(reason)),

@@ -13,7 +13,8 @@ use crate::quantity::{counted, dimensions, grouped};
 use crate::sass_listing::instruction_set;
 use crate::select::Selection;
 use crate::view::nvidia::{
-    KernelRow, KernelView, NvidiaView, UnitView, kernel_at, kernel_names, kernel_rows, kernels,
+    KernelRow, KernelView, NvidiaView, UnitView, Wanted, kernel_at, kernel_names, kernel_rows, kernels,
+    map_kernel_rows,
 };
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -161,7 +162,7 @@ impl NvidiaProgram<'_> {
         let mut entries = HashSet::new();
         let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
         let mut take = |row: KernelRow| entries.extend(row.entry.filter(|_| is_wanted(selection, &row.kind)));
-        kernel_rows(&self.program, false, &InOrder, &mut Diagnostics::new(), &wanted, &mut take);
+        kernel_rows(&self.program, false, &InOrder, &mut Diagnostics::new(), Some(&wanted), &mut take);
         each_unit(&self.program, true, &mut Diagnostics::new(), &mut |entry, unit| {
             let Unit::Ptx(ptx) = unit else { return };
             if ptx.functions().any(|one| selection.matches_name(u32::MAX, one.name)) {
@@ -235,7 +236,7 @@ impl Program for NvidiaProgram<'_> {
         let mut kernels = Vec::new();
         let mut diagnostics = Diagnostics::new();
         let mut take = |row| kernels.push(row);
-        kernel_rows(&self.program, false, &InOrder, &mut diagnostics, &|_, _| true, &mut take);
+        kernel_rows(&self.program, false, &InOrder, &mut diagnostics, None, &mut take);
         demangle_all(&mut kernels, &InOrder);
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let piece = |view: KernelRow| {
@@ -300,21 +301,22 @@ impl Program for NvidiaProgram<'_> {
         runner: &dyn Runner,
         diagnostics: &mut Diagnostics,
     ) -> Items {
-        let wanted = |index: u32, name: &[u8]| selection.matches_name(index, name);
-        let mut each = |take: &mut dyn FnMut(KernelRow)| {
-            kernel_rows(&self.program, false, runner, diagnostics, &wanted, &mut |kernel| {
-                if is_wanted(selection, &kernel.kind) && !selection.has_source {
-                    take(kernel);
-                }
-            });
-        };
+        let is_named = |index: u32, name: &[u8]| selection.matches_name(index, name);
+        let wanted: Wanted<'_> = if selection.is_everything() { None } else { Some(&is_named) };
+        let is_listed = |kernel: &KernelRow| is_wanted(selection, &kernel.kind) && !selection.has_source;
         if form == (Form::Rows { demangled: false }) {
             let mut rows = Vec::new();
-            each(&mut |kernel| rows.push(row(kernel)));
+            let make = |kernel| is_listed(&kernel).then(|| row(kernel));
+            let mut visit = |index, made: Option<Row>| rows.extend(made.map(|row| Row { index, ..row }));
+            map_kernel_rows(&self.program, false, runner, diagnostics, wanted, &make, &mut visit);
             return Items::of(COLUMNS, rows, super::json(()));
         }
         let mut kernels = Vec::new();
-        each(&mut |kernel| kernels.push(kernel));
+        kernel_rows(&self.program, false, runner, diagnostics, wanted, &mut |kernel| {
+            if is_listed(&kernel) {
+                kernels.push(kernel);
+            }
+        });
         demangle_all(&mut kernels, runner);
         let count = kernels.len();
         match form {

@@ -451,35 +451,52 @@ impl PtxView {
     }
 }
 
-/// Calls `visit` with a row for each function whose index and mangled name `wanted` accepts. Names are not demangled
-/// yet. Entries are unpacked on the threads of `runner`.
-/// PTX in a fat binary is one row, unless `unpack_ptx` is set.
+/// Selects functions by index and mangled name; none selects all.
+pub type Wanted<'w> = Option<&'w dyn Fn(u32, &[u8]) -> bool>;
+
+/// Calls `visit` with a row for each wanted function. Names are not demangled yet. Entries are unpacked on the threads
+/// of `runner`. PTX in a fat binary is one row, unless `unpack_ptx` is set.
 pub fn kernel_rows(
     program: &Nvidia<'_>,
     unpack_ptx: bool,
     runner: &dyn Runner,
     diagnostics: &mut Diagnostics,
-    wanted: &dyn Fn(u32, &[u8]) -> bool,
+    wanted: Wanted<'_>,
     visit: &mut dyn FnMut(KernelRow),
 ) {
+    let mut visit = |index: u32, row: KernelRow| visit(KernelRow { index, ..row });
+    map_kernel_rows(program, unpack_ptx, runner, diagnostics, wanted, &|row| row, &mut visit);
+}
+
+/// Calls `make` with rows of functions as [`kernel_rows`] finds them, on the threads of `runner`, and `visit` with the
+/// index of each wanted function and what was made of its row, in order. `make` does not know the index.
+pub fn map_kernel_rows<T: Send>(
+    program: &Nvidia<'_>,
+    unpack_ptx: bool,
+    runner: &dyn Runner,
+    diagnostics: &mut Diagnostics,
+    wanted: Wanted<'_>,
+    make: &(dyn Fn(KernelRow) -> T + Sync),
+    visit: &mut dyn FnMut(u32, T),
+) {
+    let needs_names = wanted.is_some();
     let make = |entry: Option<&Entry<'_>>, unit: &Unit<'_>| {
-        let mut rows = Vec::new();
+        let (mut names, mut rows) = (Vec::new(), Vec::new());
         each_function(entry, unit, &mut 0, &mut |row_index, one| {
-            let row = one.row(row_index, entry);
-            // A name that isn't text is shown in another form.
-            let name = (row.name.as_bytes() != one.name()).then(|| one.name().to_vec());
-            rows.push((row, name));
+            names.extend(needs_names.then(|| one.name().to_vec()));
+            rows.push(make(one.row(row_index, entry)));
         });
-        rows
+        (names, rows)
     };
     let mut index = 0_u32;
-    map_units(program, unpack_ptx, runner, diagnostics, &make, &mut |rows| {
-        for (mut row, name) in rows {
-            row.index = index;
-            index = index.saturating_add(1);
-            if wanted(row.index, name.as_deref().unwrap_or(row.name.as_bytes())) {
-                visit(row);
+    map_units(program, unpack_ptx, runner, diagnostics, &make, &mut |(names, rows)| {
+        let mut names = names.iter();
+        for row in rows {
+            let name = names.next().map_or(&[][..], Vec::as_slice);
+            if wanted.is_none_or(|wanted| wanted(index, name)) {
+                visit(index, row);
             }
+            index = index.saturating_add(1);
         }
     });
 }

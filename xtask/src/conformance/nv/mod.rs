@@ -482,13 +482,10 @@ fn our_usages(cubin: &Cubin<'_>) -> Vec<oracle::Usage> {
             ("LOCAL".to_owned(), resources.local),
         ];
         values.extend(resources.constants.iter().map(|(bank, size)| (format!("CONSTANT[{bank}]"), *size)));
+        let bound = function.binding_counts(cubin);
         values.extend(
-            [
-                ("TEXTURE", resources.textures),
-                ("SURFACE", resources.surfaces),
-                ("SAMPLER", resources.samplers),
-            ]
-            .map(|(key, count)| (key.to_owned(), u64::from(count))),
+            [("TEXTURE", bound.textures), ("SURFACE", bound.surfaces), ("SAMPLER", bound.samplers)]
+                .map(|(key, count)| (key.to_owned(), u64::from(count))),
         );
         usages.push((Escaped(function.name()).to_string(), values));
     }
