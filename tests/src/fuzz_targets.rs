@@ -578,15 +578,29 @@ pub fn ir_text(data: &[u8]) {
     }
 }
 
-/// Words of any instruction set, which the first byte selects: decoded instructions must be encodable from their
-/// fields, and their text must assemble to an instruction with the same text. Also lists them as a function.
+/// Returns the instruction set of the chip that the first byte names, and the other bytes. Other values select a chip, too:
+/// one of those in the variable `UNSHADE_FUZZ_CHIPS`, or of all.
+fn selected_isa(data: &[u8]) -> Option<(&'static unshade::sass::table::Isa, &[u8])> {
+    use unshade::sass::isa;
+    static CHIPS: std::sync::LazyLock<Vec<u32>> = std::sync::LazyLock::new(|| {
+        let asked = std::env::var("UNSHADE_FUZZ_CHIPS").unwrap_or_default();
+        let asked: Vec<u32> = asked.split(',').filter_map(|chip| chip.parse().ok()).collect();
+        if asked.is_empty() { isa::architectures().collect() } else { asked }
+    });
+    let (chip, bytes) = data.split_first()?;
+    let named = CHIPS.iter().find(|one| **one == u32::from(*chip));
+    let chip = named.or_else(|| CHIPS.get(usize::from(*chip) % CHIPS.len()))?;
+    Some((isa::by_architecture(*chip)?, bytes))
+}
+
+/// Words of an instruction set, after a byte that selects it: decoded instructions must be encodable from their fields, and
+/// their text must assemble to an instruction with the same text. Also lists them as a function.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
     use unshade::sass::listing::{Context, Function, Word};
     use unshade::sass::liveness::Liveness;
-    use unshade::sass::{Instruction, assemble, isa};
-    let Some((choice, bytes)) = data.split_first() else { return };
-    let Some(isa) = isa::all().nth(usize::from(*choice) % isa::all().count()) else { return };
+    use unshade::sass::{Instruction, assemble};
+    let Some((isa, bytes)) = selected_isa(data) else { return };
     for (index, word) in bytes.chunks_exact(isa.word_bytes).enumerate().take(64) {
         let word = isa.word(word).expect("enough bytes");
         let address = (isa.word_bytes * index) as u64;
@@ -622,20 +636,18 @@ pub fn sass(data: &[u8]) {
     );
 }
 
-/// Text as a listing for every instruction set.
+/// Text as a listing of an instruction set, after a byte that selects it.
 pub fn sass_text(data: &[u8]) {
-    use unshade::sass::{Instruction, assemble, isa};
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    for isa in isa::all() {
-        match assemble::listing(isa, text) {
-            Ok(words) => {
-                for word in words.iter().take(64) {
-                    let _ =
-                        Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
-                }
+    use unshade::sass::{Instruction, assemble};
+    let Some((isa, text)) = selected_isa(data) else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    match assemble::listing(isa, text) {
+        Ok(words) => {
+            for word in words.iter().take(64) {
+                let _ = Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
             }
-            Err(errors) => assert!(errors.iter().all(|error| error.line > 0 && error.column > 0)),
         }
+        Err(errors) => assert!(errors.iter().all(|error| error.line > 0 && error.column > 0)),
     }
 }
 

@@ -94,7 +94,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "cubin" => nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).collect(),
         "emulate" => sass_words().into_iter().step_by(4).map(words).collect(),
         "sass" | "decompile" => sass_words().into_iter().map(words).collect(),
-        "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
+        "sass_text" => sass_texts().into_iter().map(|text| (text, Vec::new())).collect(),
         "types_header" => vec![(TYPES_HEADER.to_vec(), Vec::new())],
         "ir_text" => ir_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "zstd" => zstd_frames().into_iter().map(words).collect(),
@@ -136,34 +136,51 @@ fn ir_texts() -> Vec<String> {
     texts
 }
 
-/// The examples of the instruction tables.
-const SASS_EXAMPLES: [&str; 2] = [
-    include_str!("../../crates/unshade-sass/tests/examples/sm_30.txt"),
-    include_str!("../../crates/unshade-sass/tests/examples/sm_35.txt"),
-];
-
-/// Machine code of every instruction set, 16 words per seed.
-fn sass_words() -> Vec<Vec<u8>> {
-    let mut seeds = Vec::new();
-    for (choice, examples) in (0_u8..).zip(SASS_EXAMPLES) {
-        let lines: Vec<&str> = examples.lines().collect();
-        for part in lines.chunks(16) {
-            let mut seed = vec![choice];
-            for line in part {
-                let word = line.split(' ').next().and_then(|word| u64::from_str_radix(word, 16).ok());
-                seed.extend(word.expect("an example starts with its word").to_le_bytes());
-            }
-            seeds.push(seed);
-        }
+/// Returns the examples of the instruction tables: the chip, and lines of a word in hexadecimal, its address and its text.
+fn sass_examples() -> Vec<(u8, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/unshade-sass/tests/examples");
+    let mut examples = Vec::new();
+    for file in std::fs::read_dir(folder).expect("the folder of the examples") {
+        let path = file.expect("an entry").path();
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let chip = name.strip_prefix("sm_").and_then(|chip| chip.parse().ok()).expect("the name of a chip");
+        examples.push((chip, std::fs::read_to_string(&path).expect("a text")));
     }
-    seeds
+    examples.sort();
+    examples
 }
 
-/// Returns [`sass_words`] as text.
-fn sass_texts() -> Vec<String> {
+/// Machine code of every instruction set, 16 words per seed, after the chip.
+fn sass_words() -> Vec<Vec<u8>> {
+    let seed = |chip: u8, lines: &[&str]| {
+        let mut seed = vec![chip];
+        for line in lines {
+            let word = line.split(' ').next().expect("an example starts with its word");
+            let number = u128::from_str_radix(word, 16).expect("hexadecimal digits");
+            seed.extend(&number.to_le_bytes()[..word.len() / 2]);
+        }
+        seed
+    };
+    sass_seeds(16, &seed)
+}
+
+/// The same as text.
+fn sass_texts() -> Vec<Vec<u8>> {
     let text = |line: &&str| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
-    let lines: Vec<&str> = SASS_EXAMPLES.iter().flat_map(|examples| examples.lines()).collect();
-    lines.chunks(16).map(|part| part.iter().map(text).collect::<Vec<String>>().join(";\n")).collect()
+    sass_seeds(16, &|chip, lines| {
+        let lines: Vec<String> = lines.iter().map(text).collect();
+        [&[chip], lines.join(";\n").as_bytes()].concat()
+    })
+}
+
+/// Makes a seed of every `count` examples of a chip.
+fn sass_seeds(count: usize, seed: &dyn Fn(u8, &[&str]) -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (chip, examples) in sass_examples() {
+        let lines: Vec<&str> = examples.lines().collect();
+        seeds.extend(lines.chunks(count).map(|lines| seed(chip, lines)));
+    }
+    seeds
 }
 
 /// Returns the token programs of the fixtures.

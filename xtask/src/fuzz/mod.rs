@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Duration per target in seconds.
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
+    /// Chips whose instruction sets `sass` and `sass_text` try, separated by commas [default: all].
+    #[arg(long, value_name = "CHIPS")]
+    chips: Option<String>,
     /// Run a single input, such as a finding, and show the result.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "seconds"])]
     input: Option<PathBuf>,
@@ -75,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let seeds = seeds::copy(target, &corpus)?;
         println!("{target}: {seeds} seeds");
         let artifacts = fuzz.join("artifacts").join(target);
-        let command = command(&binaries.join(target), &corpus, &artifacts, args)?;
+        let command = command(target, &binaries, &corpus, &artifacts, args)?;
         findings.extend(run_target(target, command)?);
     }
     ensure!(
@@ -156,10 +159,13 @@ fn run_input(binary: &Path, input: &Path) -> Result<()> {
 }
 
 /// Returns the command that fuzzes a target from `corpus` and writes findings to `artifacts`.
-fn command(binary: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Result<Command> {
+fn command(target: &str, binaries: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Result<Command> {
     fs::create_dir_all(artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
-    let mut command = Command::new(binary);
-    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={}", seeds::MAX_LEN));
+    let mut command = Command::new(binaries.join(target));
+    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={}", seeds::max_len(target)));
+    if let Some(chips) = &args.chips {
+        command.env("UNSHADE_FUZZ_CHIPS", chips);
+    }
     if let Some(seconds) = args.seconds {
         command.arg(format!("-max_total_time={seconds}"));
     }

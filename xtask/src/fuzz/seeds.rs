@@ -12,7 +12,6 @@ use unshade::core::{Diagnostics, Reader};
 use unshade::dxcontainer::Container;
 use unshade::metallib::{Library, Module};
 use unshade::nv::Cubin;
-use unshade::sass::isa;
 use unshade::sass::listing::Function;
 use unshade::sass::table::Isa;
 use unshade::sass_code::Code;
@@ -20,8 +19,8 @@ use unshade::sass_listing::instruction_set;
 
 use crate::sh;
 
-/// Maximum size of an input, and of a seed file.
-pub(crate) const MAX_LEN: u64 = 64 * 1024;
+/// Maximum size of an input, unless the target has its own, and of a seed file.
+const MAX_LEN: u64 = 64 * 1024;
 
 /// Extracts the parts of a file for a target.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
@@ -32,10 +31,24 @@ struct Target {
     parts: Parts,
     /// Whether it gets whole files, too.
     whole: bool,
+    /// The maximum length of its inputs.
+    max_len: u64,
 }
 
 const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
-    Target { name, parts, whole }
+    Target { name, parts, whole, max_len: MAX_LEN }
+}
+
+impl Target {
+    /// Shortens its inputs: what it tests is within a few of the parts, and more only take longer.
+    const fn of_length(self, max_len: u64) -> Self {
+        Self { max_len, ..self }
+    }
+}
+
+/// Returns the maximum length of a target's inputs.
+pub(crate) fn max_len(target: &str) -> u64 {
+    TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
 }
 
 const TARGETS: [Target; 13] = [
@@ -50,8 +63,8 @@ const TARGETS: [Target; 13] = [
     target("dx_debug", debug_parts, false),
     target("rdef", |file| of_container(file, b"RDEF"), false),
     target("root_signature", |file| of_container(file, b"RTS0"), false),
-    target("sass", |file| of_cubin(file, 16, machine_words), true),
-    target("sass_text", |file| of_cubin(file, 5, listing), true),
+    target("sass", |file| of_cubin(file, 4, machine_words), false).of_length(1 + 8 * 16),
+    target("sass_text", |file| of_cubin(file, 2, listing), false).of_length(512),
 ];
 
 /// Copies the seeds for the target, of at most [`MAX_LEN`] bytes each, to the folder `corpus`. Returns their number.
@@ -162,15 +175,15 @@ fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>)
     runs.map(|bytes| part(isa, bytes)).collect()
 }
 
-/// Returns the words, after a byte that selects the instruction set.
+/// Returns the words, after a byte that selects the instruction set: the number of its first chip.
 fn machine_words(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
-    let choice = isa::all().position(|candidate| candidate.name == isa.name).unwrap_or_default();
-    [&[choice as u8], bytes].concat()
+    let chip = isa.architectures.first().and_then(|chip| u8::try_from(*chip).ok()).unwrap_or_default();
+    [&[chip], bytes].concat()
 }
 
-/// Returns the listing of the words.
+/// Returns the listing of the words, after the same byte.
 fn listing(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
     let mut text = String::new();
     Function { name: "seed", isa, bytes, address: 0, file_offset: 0 }.raw(0, &mut text);
-    text.into_bytes()
+    machine_words(isa, text.as_bytes())
 }
