@@ -506,6 +506,31 @@ pub fn cubin(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// Bitcode as a tree: what can be read is written as it was, and what a change makes of it can be read.
+pub fn bitcode_tree(data: &[u8]) {
+    use unshade::llvm::tree::{Block, Tree, UNABBREVIATED};
+    let Ok(mut tree) = Tree::read(data, 0) else { return };
+    assert!(tree.write().expect("a tree that was read can be written") == data, "writing changes it");
+    fn change(block: &mut Block) {
+        let records: Vec<(usize, u32, Vec<u64>)> = block
+            .records()
+            .take(8)
+            .map(|(index, record)| (index, record.code, record.operands.to_vec()))
+            .collect();
+        for (index, code, operands) in records {
+            assert!(block.replace(index, code, &operands.iter().map(|one| one ^ 1).collect::<Vec<_>>()));
+        }
+        block.insert(0, UNABBREVIATED, 77, &[1, u64::MAX]);
+        block.blocks_mut().for_each(change);
+    }
+    tree.blocks_mut().for_each(change);
+    // What BLOCKINFO says may have changed, so that abbreviations are missing.
+    if let Ok(changed) = tree.write() {
+        let again = Tree::read(&changed, 0).expect("a changed tree can be read");
+        assert!(again.write().expect("it can be written") == changed, "writing changes it");
+    }
+}
+
 /// The name of a fuzz target, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
@@ -722,6 +747,7 @@ pub const ALL: &[Target] = &[
     ("zstd", zstd),
     ("bitcode", bitcode),
     ("bitcode_file", bitcode_file),
+    ("bitcode_tree", bitcode_tree),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("psv0", psv0),

@@ -47,7 +47,9 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter_map(fixtures::Fixture::source_section)
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
-        "bitcode" | "bitcode_file" => AIR.iter().map(|module| words(module.to_vec())).collect(),
+        "bitcode" | "bitcode_file" | "bitcode_tree" => {
+            AIR.iter().map(|module| words(module.to_vec())).collect()
+        }
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
         "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),

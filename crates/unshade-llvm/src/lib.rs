@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`bitstream`] | blocks, records and abbreviations |
+//! | [`tree`] | a file as a tree of them that can be changed and written |
 //! | [`outline`] | what every bit of a file is, also as `llvm-bcanalyzer` prints it |
 //! | [`facts`] | what a module says of itself, and its functions |
 //! | [`verify`] | whether a file is sound |
@@ -81,6 +82,7 @@ readers! {
     pub mod statistics;
     pub mod summary;
     mod summary_reader;
+    pub mod tree;
     pub mod types;
     pub mod uses;
     pub mod value;

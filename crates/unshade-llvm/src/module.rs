@@ -95,21 +95,22 @@ pub struct Module<'a> {
     pub diagnostics: Diagnostics,
 }
 
-mod code {
-    pub(super) const VERSION: u32 = 1;
-    pub(super) const TRIPLE: u32 = 2;
-    pub(super) const DATALAYOUT: u32 = 3;
-    pub(super) const ASM: u32 = 4;
-    pub(super) const SECTIONNAME: u32 = 5;
-    pub(super) const GLOBALVAR: u32 = 7;
-    pub(super) const FUNCTION: u32 = 8;
-    pub(super) const ALIAS_OLD: u32 = 9;
-    pub(super) const GCNAME: u32 = 11;
-    pub(super) const COMDAT: u32 = 12;
-    pub(super) const ALIAS: u32 = 14;
-    pub(super) const SOURCE_FILENAME: u32 = 16;
-    pub(super) const HASH: u32 = 17;
-    pub(super) const IFUNC: u32 = 18;
+pub(crate) mod code {
+    pub(crate) const VERSION: u32 = 1;
+    pub(crate) const TRIPLE: u32 = 2;
+    pub(crate) const DATALAYOUT: u32 = 3;
+    pub(crate) const ASM: u32 = 4;
+    pub(crate) const SECTIONNAME: u32 = 5;
+    pub(crate) const GLOBALVAR: u32 = 7;
+    pub(crate) const FUNCTION: u32 = 8;
+    pub(crate) const ALIAS_OLD: u32 = 9;
+    pub(crate) const GCNAME: u32 = 11;
+    pub(crate) const COMDAT: u32 = 12;
+    pub(crate) const VSTOFFSET: u32 = 13;
+    pub(crate) const ALIAS: u32 = 14;
+    pub(crate) const SOURCE_FILENAME: u32 = 16;
+    pub(crate) const HASH: u32 = 17;
+    pub(crate) const IFUNC: u32 = 18;
 }
 
 /// A property of a module that has a record of its own.

@@ -98,6 +98,8 @@ enum Format {
     Bitcode,
     /// Compare the outline of bitcode with llvm-bcanalyzer.
     BitcodeDump,
+    /// Read every module as a tree and write it.
+    BitcodeTree,
     /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
@@ -136,6 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
+        Format::BitcodeTree => bitcode::tree::run(args.sample),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
             let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());

@@ -16,12 +16,16 @@ const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
 /// What is wrong with a definition.
 type Fault = (ErrorKind, &'static str);
 
-/// An operand of an abbreviation that stands for one number.
+/// An operand of an abbreviation that is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scalar {
+pub enum Scalar {
+    /// The same number in all records, which takes no bits of them.
     Literal(u64),
+    /// A number of as many bits, at most 64.
     Fixed(u32),
+    /// A number in groups of as many bits, at most 32.
     Variable(u32),
+    /// A letter, a digit, `.` or `_`, in six bits.
     Char6,
 }
 
@@ -52,9 +56,12 @@ enum Operand {
 
 /// What may follow the scalars of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
+pub enum Tail {
+    /// Nothing.
     None,
+    /// Any number of elements.
     Array(Scalar),
+    /// Bytes, aligned to 32 bits.
     Blob,
 }
 
@@ -102,8 +109,7 @@ impl Abbreviations {
 
     /// Reads a definition, from its count of operands on, and returns its number.
     pub(crate) fn define(&mut self, bits: &mut BitReader<'_>) -> Result<u32, Fault> {
-        let count = bits.variable(5);
-        if count > MAX_ABBREVIATION_OPERANDS || self.definitions.len() >= MAX_ABBREVIATIONS {
+        if self.definitions.len() >= MAX_ABBREVIATIONS {
             return Err((ErrorKind::Limit, "too many abbreviations"));
         }
         if self.definitions.is_empty() {
@@ -113,27 +119,34 @@ impl Abbreviations {
         }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let start = position(self.scalars.len());
-        let mut tail = Tail::None;
-        let mut left = count;
-        while left > 0 {
-            left = left.wrapping_sub(1);
-            match (operand(bits)?, left) {
-                (Operand::Scalar(scalar), _) => self.scalars.push(scalar),
-                (Operand::Array, 1) => {
-                    left = 0;
-                    let Operand::Scalar(element) = operand(bits)? else {
-                        return Err((ErrorKind::BadValue, "array of arrays in an abbreviation"));
-                    };
-                    tail = Tail::Array(element);
-                }
-                (Operand::Blob, 0) => tail = Tail::Blob,
-                _ => return Err((ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
-            }
-        }
+        let tail = read_definition(bits, &mut self.scalars)?;
         let end = position(self.scalars.len());
         self.definitions.push(Definition { start, end, tail });
         Ok(position(self.definitions.len().saturating_sub(1)))
     }
+}
+
+/// Reads a definition from its count of operands on, and appends its scalars.
+pub(crate) fn read_definition(bits: &mut BitReader<'_>, scalars: &mut Vec<Scalar>) -> Result<Tail, Fault> {
+    let mut left = bits.variable(5);
+    if left > MAX_ABBREVIATION_OPERANDS {
+        return Err((ErrorKind::Limit, "abbreviation of too many operands"));
+    }
+    while left > 0 {
+        left = left.wrapping_sub(1);
+        match (operand(bits)?, left) {
+            (Operand::Scalar(scalar), _) => scalars.push(scalar),
+            (Operand::Array, 1) => {
+                let Operand::Scalar(element) = operand(bits)? else {
+                    return Err((ErrorKind::BadValue, "array of arrays in an abbreviation"));
+                };
+                return Ok(Tail::Array(element));
+            }
+            (Operand::Blob, 0) => return Ok(Tail::Blob),
+            _ => return Err((ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
+        }
+    }
+    Ok(Tail::None)
 }
 
 /// One operand of an abbreviation that is being defined.
@@ -162,7 +175,15 @@ fn width_of_operand(bits: &mut BitReader<'_>, most: u64) -> Result<u32, Fault> {
 }
 
 /// The characters of a `char6`.
-pub(super) fn char6(value: u64) -> u8 {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+
+/// Returns the character of a `char6`.
+pub(crate) fn char6(value: u64) -> u8 {
     LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
+}
+
+/// Returns the `char6` of a character, if it has one.
+pub(crate) fn char6_value(character: u64) -> Option<u64> {
+    let index = LETTERS.iter().position(|letter| u64::from(*letter) == character)?;
+    Some(index as u64)
 }

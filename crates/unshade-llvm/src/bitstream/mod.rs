@@ -15,12 +15,13 @@
 
 mod abbreviation;
 mod bit_reader;
+mod bit_writer;
 
-pub use abbreviation::Abbreviations;
-pub(crate) use abbreviation::{Definition, Scalar, Tail};
+pub use abbreviation::{Abbreviations, Scalar, Tail};
+pub(crate) use abbreviation::{Definition, char6, char6_value, read_definition};
 pub(crate) use bit_reader::BitReader;
+pub use bit_writer::BitWriter;
 
-use abbreviation::char6;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};

@@ -5,7 +5,7 @@
 //! `docs/verify.md`; what the readers of a module find comes under their own rules, which begin with `llvm-`. The work is
 //! proportional to the file: every body is read once.
 
-mod positions;
+pub(crate) mod positions;
 mod symbols;
 
 use crate::body::FunctionBody;

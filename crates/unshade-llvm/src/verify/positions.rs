@@ -17,13 +17,12 @@ use crate::blocks;
 use crate::metadata::code::{INDEX, INDEX_OFFSET};
 use crate::metadata;
 use crate::module::Module;
+use crate::module::code::{HASH, VSTOFFSET};
 use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-const VSTOFFSET: u32 = 13;
-const HASH: u32 = 17;
-const FNENTRY: u32 = 3;
+pub(crate) const FNENTRY: u32 = 3;
 
 /// The bits before the position that a function's body is read from: the ids of its abbreviation and of the block.
 const BEFORE_BODY: usize = 11;

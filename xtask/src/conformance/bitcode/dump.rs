@@ -55,7 +55,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
 }
 
 /// Returns the distinct modules of the AIR set and of the folder `air` of UNSHADE_CORPUS.
-fn air_modules(sample: Option<usize>) -> Result<Vec<Input>> {
+pub(super) fn air_modules(sample: Option<usize>) -> Result<Vec<Input>> {
     let mut modules = BTreeMap::new();
     let mut add = |name: String, bytes: &[u8]| {
         if let Entry::Vacant(entry) = modules.entry(sh::sha256_hex(bytes)) {

@@ -7,6 +7,7 @@
 //! | [`ours`] | our text, in a thread where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | compares one set with one other program |
 //! | [`dump`], [`generated`] | compares the outline with `llvm-bcanalyzer`, also for generated C |
+//! | [`tree`] | writes each module as it was read |
 //! | [`server`] | runs a program many times at the cost of one start |
 //! | [`report`] | the printed results, and the criteria |
 
@@ -21,6 +22,7 @@ mod oracle;
 mod ours;
 mod report;
 mod server;
+pub(crate) mod tree;
 
 use std::fs;
 use std::path::PathBuf;
