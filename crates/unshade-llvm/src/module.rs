@@ -439,6 +439,11 @@ impl<'a> Module<'a> {
         }
     }
 
+    /// Returns the size of the stream in bytes.
+    pub(crate) fn data_size(&self) -> usize {
+        self.stream.len()
+    }
+
     /// Returns a cursor at the module's block, without abbreviations.
     pub(crate) fn cursor_at_module(&self) -> Cursor<'a> {
         Cursor::resume(self.stream, self.base, &Abbreviations::default(), self.position)

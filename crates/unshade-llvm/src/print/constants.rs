@@ -1,28 +1,33 @@
 //! Prints constants and operands.
 
 use super::text::{push_escaped_as, push_signed, push_wide};
-use super::{Bodies, Entity, Printer, links, symbols};
+use super::{Bodies, Entity, LONG_TYPE, Printer, links, symbols};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{BlockId, Slice, TypeId, ValueId};
 use crate::instruction::{Opcode, predicate};
+use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Value, ValueKind};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
+use alloc::vec::Vec;
 use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
-/// Maximum nesting depth of constants.
-const MAX_DEPTH: usize = 64;
 /// Maximum number of elements of nested constants that are printed: a base, and a number for each element that the
 /// module stores. Nested constants in hostile files can double the text at each level.
 const BASE_ELEMENTS: u64 = 1 << 19;
 const PRINTED_PER_STORED: u64 = 64;
 
-/// The constants being written, outermost first, and the elements that may still be written.
+/// Maximum number of casts and element pointers around each other that are folded; a cycle of them has no end.
+const MAX_FOLDED: usize = 1 << 10;
+
+/// The limits of the constants being written.
 #[derive(Default)]
 pub(super) struct ConstantNesting {
-    path: alloc::vec::Vec<ValueId>,
+    /// The constants with operands that are being written.
+    open: BTreeSet<ValueId>,
     /// The number of elements that may still be written.
     left: u64,
 }
@@ -30,7 +35,7 @@ pub(super) struct ConstantNesting {
 impl ConstantNesting {
     /// Creates the limits for the constants of a module.
     pub(super) fn new(constants: &Constants) -> Self {
-        let mut nesting = Self { path: alloc::vec::Vec::new(), left: BASE_ELEMENTS };
+        let mut nesting = Self { open: BTreeSet::new(), left: BASE_ELEMENTS };
         nesting.allow(constants);
         nesting
     }
@@ -39,16 +44,28 @@ impl ConstantNesting {
     pub(super) fn allow(&mut self, constants: &Constants) {
         self.left = self.left.saturating_add(constants.stored_elements().saturating_mul(PRINTED_PER_STORED));
     }
+}
 
-    /// Enters a constant; returns whether the limits allow it.
-    fn enter(&mut self, id: ValueId) -> bool {
-        if self.left == 0 || self.path.len() >= MAX_DEPTH || self.path.contains(&id) {
-            return false;
-        }
-        self.left -= 1;
-        self.path.push(id);
-        true
-    }
+/// A constant whose operands are being written.
+struct OpenConstant<'c> {
+    id: ValueId,
+    operands: &'c [ValueId],
+    /// The number of operands that were written.
+    written: usize,
+    /// The operand before which `inrange` is written.
+    in_range: Option<usize>,
+    end: End<'c>,
+}
+
+/// The operands of a constant, the one before which `inrange` is written, and what follows them.
+type Opened<'c> = (&'c [ValueId], Option<usize>, End<'c>);
+
+/// What follows the operands of a constant.
+enum End<'c> {
+    /// The bracket of an aggregate.
+    Bracket(&'static str),
+    /// The rest of an expression, which has a type.
+    Expression(&'c Expression, TypeId, Option<ValueId>),
 }
 
 /// Fast-math flags with their bits, in the order in which they are written.
@@ -99,10 +116,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
             && !text.is_empty()
         {
-            let ty = Entity::Type(cached.ty).reference();
-            self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(cached.ty), link: ty });
-            let link = links::of_value(cached, self.locals.function, id);
-            return self.sink.token(Token { kind: cached.kind, text, link });
+            let of_type = self.types.spaced(cached.ty);
+            if of_type.len() <= LONG_TYPE {
+                let ty = Entity::Type(cached.ty).reference();
+                self.sink.token(Token { kind: TokenKind::Type, text: of_type, link: ty });
+                let link = links::of_value(cached, self.locals.function, id);
+                return self.sink.token(Token { kind: cached.kind, text, link });
+            }
         }
         self.type_of(body, id);
         self.punctuation(" ");
@@ -121,15 +141,96 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             let link = links::of_value(cached, self.locals.function, id);
             return self.sink.token(Token { kind: cached.kind, text, link });
         }
-        if !self.nesting.enter(id) {
-            return self.out(TokenKind::Text, "<constant nests too deep>");
-        }
-        if let Some((constant, constants)) = module.constant(body, id) {
-            self.constant(body, value, constant, constants);
-        }
-        self.nesting.path.pop();
+        self.nested_constant(body, id);
     }
 
+    /// Writes a constant. Those with operands are on a list, because they may nest deep.
+    fn nested_constant<'c>(&mut self, body: Option<&'c FunctionBody>, id: ValueId)
+    where
+        'm: 'c,
+    {
+        let mut open = Vec::new();
+        self.begin_constant(body, id, &mut open);
+        while let Some(constant) = open.last_mut() {
+            let at = constant.written;
+            let Some(&operand) = constant.operands.get(at).filter(|_| self.nesting.left > 0) else {
+                if let Some(constant) = open.pop() {
+                    if at < constant.operands.len() {
+                        self.unprintable("<too many constants>", "constants are longer than the file allows");
+                    }
+                    self.nesting.open.remove(&constant.id);
+                    self.end_constant(body, &constant.end);
+                }
+                continue;
+            };
+            constant.written += 1;
+            if at > 0 {
+                self.punctuation(", ");
+            }
+            if constant.in_range == Some(at) {
+                self.keyword("inrange ");
+            }
+            self.type_of(body, operand);
+            self.punctuation(" ");
+            let folded = if self.rules.opaque_pointers { self.folded(body, operand) } else { operand };
+            match self.module.value(body, folded).map(|value| value.kind) {
+                Some(ValueKind::Constant(_)) => self.begin_constant(body, folded, &mut open),
+                _ => self.nested_value(body, folded),
+            }
+        }
+    }
+
+    /// Writes a constant, or its beginning if it has operands.
+    fn begin_constant<'c>(
+        &mut self,
+        body: Option<&'c FunctionBody>,
+        id: ValueId,
+        open: &mut Vec<OpenConstant<'c>>,
+    ) where
+        'm: 'c,
+    {
+        let module: &'c Module<'_> = self.module;
+        let (Some(value), Some((constant, constants))) = (module.value(body, id), module.constant(body, id))
+        else {
+            return;
+        };
+        if self.nesting.left == 0 {
+            return self.unprintable("<too many constants>", "constants are longer than the file allows");
+        }
+        self.nesting.left -= 1;
+        let opened = match constant {
+            Constant::Aggregate(elements) => self.begin_aggregate(body, value, constants.values(elements)),
+            Constant::Expression(index) => {
+                constants.expression(index).map(|one| self.begin_expression(body, value.ty, one, constants))
+            }
+            _ => return self.constant(body, value, constant, constants),
+        };
+        let Some((operands, in_range, end)) = opened else { return };
+        if !self.nesting.open.insert(id) {
+            self.unprintable("<constant within itself>", "a constant contains itself");
+            return self.end_constant(body, &end);
+        }
+        open.push(OpenConstant { id, operands, written: 0, in_range, end });
+    }
+
+    /// Writes what follows the operands of a constant.
+    fn end_constant(&mut self, body: Option<&FunctionBody>, end: &End<'_>) {
+        match *end {
+            End::Bracket(text) => self.punctuation(text),
+            End::Expression(expression, ty, mask) => {
+                if expression.opcode.is_cast() {
+                    self.keyword(" to ");
+                    self.ty(ty);
+                }
+                if let Some(mask) = mask {
+                    self.shuffle_mask(body, mask);
+                }
+                self.punctuation(")");
+            }
+        }
+    }
+
+    /// Writes a constant without operands that are constants themselves.
     fn constant(
         &mut self,
         body: Option<&FunctionBody>,
@@ -149,16 +250,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                     super::float::push_wide_float(text, ty, constants.words(words));
                 });
             }
-            Constant::Aggregate(elements) => {
-                self.aggregate(body, value, constants.values(elements));
-            }
             Constant::Data(words) => self.data(value.ty, constants.words(words)),
             Constant::Text(bytes) => self.text_constant(value.ty, constants.bytes(bytes)),
-            Constant::Expression(index) => {
-                if let Some(expression) = constants.expression(index) {
-                    self.expression(body, value.ty, expression, constants);
-                }
-            }
             Constant::Assembly(index) => self.assembly(constants, index),
             Constant::BlockAddress { function, block } => self.block_address(body, function, block),
             Constant::DsoLocalEquivalent(global) => {
@@ -188,7 +281,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// opaque.
     pub(super) fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
         let types = &self.module.types;
-        for _ in 0..MAX_DEPTH {
+        for _ in 0..MAX_FOLDED {
             let Some((Constant::Expression(index), constants)) = self.module.constant(body, id) else {
                 break;
             };
@@ -241,9 +334,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn aggregate(&mut self, body: Option<&FunctionBody>, value: Value, elements: &[ValueId]) {
+    /// Writes an aggregate that is one word or a string; else its opening bracket, and returns the rest.
+    fn begin_aggregate<'c>(
+        &mut self,
+        body: Option<&FunctionBody>,
+        value: Value,
+        elements: &'c [ValueId],
+    ) -> Option<Opened<'c>> {
         if let Some(word) = self.uniform(body, elements) {
-            return self.out(TokenKind::Number, word);
+            self.out(TokenKind::Number, word);
+            return None;
         }
         let (open, close) = match self.module.types.get(value.ty) {
             Type::Struct(structure) if structure.packed => ("<{ ", " }>"),
@@ -251,25 +351,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Type::Vector { .. } => ("<", ">"),
             Type::Array { element, .. } => {
                 if self.byte_array(body, element, elements) {
-                    return;
+                    return None;
                 }
                 ("[", "]")
             }
             _ => ("[", "]"),
         };
         self.punctuation(open);
-        for (at, &element) in elements.iter().enumerate() {
-            if at > 0 {
-                self.punctuation(", ");
-            }
-            self.type_of(body, element);
-            self.punctuation(" ");
-            self.nested_value(body, element);
-            if self.nesting.left == 0 {
-                break;
-            }
-        }
-        self.punctuation(close);
+        Some((elements, None, End::Bracket(close)))
     }
 
     /// Writes an array of bytes as a string; returns whether it is one.
@@ -282,7 +371,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Constant::Integer(number) => Some(number.to_le_bytes()[0]),
             _ => None,
         };
-        let Some(bytes) = elements.iter().map(byte).collect::<Option<alloc::vec::Vec<u8>>>() else {
+        let Some(bytes) = elements.iter().map(byte).collect::<Option<Vec<u8>>>() else {
             return false;
         };
         self.string_constant(&bytes);
@@ -306,20 +395,22 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             return self.string_constant(bytes);
         }
-        let words: alloc::vec::Vec<u64> = bytes.iter().map(|&byte| u64::from(byte)).collect();
+        let words: Vec<u64> = bytes.iter().map(|&byte| u64::from(byte)).collect();
         self.data(ty, &words);
     }
 
     /// Writes elements that are stored as numbers.
     fn data(&mut self, ty: TypeId, words: &[u64]) {
         let types = &self.module.types;
-        let Some(element) = types.child(ty, 0) else { return self.out(TokenKind::Text, "<bad data>") };
+        let Some(element) = types.child(ty, 0) else {
+            return self.unprintable("<bad data>", "the elements of a constant have no type");
+        };
         if words.iter().all(|&word| word == 0) {
             return self.out(TokenKind::Number, "zeroinitializer");
         }
         let vector = matches!(types.get(ty), Type::Vector { .. });
         if !vector && types.get(element) == Type::Integer(8) {
-            let bytes: alloc::vec::Vec<u8> = words.iter().map(|word| word.to_le_bytes()[0]).collect();
+            let bytes: Vec<u8> = words.iter().map(|word| word.to_le_bytes()[0]).collect();
             return self.string_constant(&bytes);
         }
         self.punctuation(if vector { "<" } else { "[" });
@@ -387,13 +478,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn expression(
+    /// Writes an expression up to its operands, and returns the rest.
+    fn begin_expression<'c>(
         &mut self,
         body: Option<&FunctionBody>,
         ty: TypeId,
-        expression: &Expression,
-        constants: &Constants,
-    ) {
+        expression: &'c Expression,
+        constants: &'c Constants,
+    ) -> Opened<'c> {
         let opcode = expression.opcode;
         self.keyword(opcode.mnemonic());
         self.operation_flags(opcode, expression.flags);
@@ -418,26 +510,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             _ => operands.len(),
         };
-        for (at, &operand) in operands.iter().take(shown).enumerate() {
-            if at > 0 {
-                self.punctuation(", ");
-            }
-            // LLVM 19 has `inrange` for byte ranges only, and drops it on indices.
-            if expression.in_range != 0 && at == expression.in_range as usize && !self.rules.opaque_pointers {
-                self.keyword("inrange ");
-            }
-            self.type_of(body, operand);
-            self.punctuation(" ");
-            self.nested_value(body, operand);
-        }
-        if opcode.is_cast() {
-            self.keyword(" to ");
-            self.ty(ty);
-        }
-        if let (Opcode::ShuffleVector, Some(&mask)) = (opcode, operands.get(2)) {
-            self.shuffle_mask(body, mask);
-        }
-        self.punctuation(")");
+        // LLVM 19 has `inrange` for byte ranges only, and drops it on indices.
+        let in_range =
+            (expression.in_range != 0 && !self.rules.opaque_pointers).then_some(expression.in_range as usize);
+        let mask = operands.get(2).copied().filter(|_| opcode == Opcode::ShuffleVector);
+        (operands.get(..shown).unwrap_or(operands), in_range, End::Expression(expression, ty, mask))
     }
 
     fn range_bounds(&mut self, constants: &Constants, bounds: Slice) {
@@ -531,7 +608,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let Some((constant, constants)) = module.constant(body, mask) else {
             return self.value(body, mask);
         };
-        let elements: alloc::vec::Vec<Option<u64>> = match constant {
+        let elements: Vec<Option<u64>> = match constant {
             Constant::Null => return self.out(TokenKind::Number, "zeroinitializer"),
             Constant::Undef | Constant::Poison => return self.out(TokenKind::Number, undefined),
             Constant::Data(words) => constants.words(words).iter().map(|&word| Some(word)).collect(),

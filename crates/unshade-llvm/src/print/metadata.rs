@@ -158,7 +158,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Some((Metadata::Node(node), table)) => {
                 let nodes = NodeContext { owner: reference.owner, body, node, table };
                 if self.depth > MAX_DEPTH {
-                    return self.out(TokenKind::Text, "<metadata nests too deep>");
+                    return self.unprintable("<metadata nests too deep>", "metadata in place nests too deep");
                 }
                 self.depth += 1;
                 match node.kind {
@@ -166,7 +166,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                     NodeKind::ArgList => self.argument_list(&nodes),
                     NodeKind::Location => self.fields(&nodes),
                     // LLVM writes an address here.
-                    _ => self.out(TokenKind::Text, "<node without a number>"),
+                    _ => self.unprintable("<node without a number>", "a metadata node has no number"),
                 }
                 self.depth -= 1;
             }

@@ -72,6 +72,13 @@ pub enum Dialect {
     Llvm19,
 }
 
+/// The size from which the text of a type counts as long.
+const LONG_TYPE: usize = 1 << 12;
+
+/// The size of the text of all long types that are printed: a base, and a number for each byte of the file.
+const LONG_TYPES: usize = 1 << 28;
+const LONG_TYPES_PER_BYTE: usize = 256;
+
 /// Options of the printer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions<'o> {
@@ -216,6 +223,8 @@ struct Printer<'m, 'a, 's, S> {
     kinds: MetadataKinds,
     scratch: String,
     nesting: ConstantNesting,
+    /// The size of the text of long types that may still be written.
+    long_types: usize,
     /// The nesting depth of inline metadata being written.
     depth: u32,
     findings: Diagnostics,
@@ -252,6 +261,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             kinds: MetadataKinds::new(module),
             scratch: String::new(),
             nesting: ConstantNesting::new(&module.constants),
+            long_types: LONG_TYPES.saturating_add(module.data_size().saturating_mul(LONG_TYPES_PER_BYTE)),
             depth: 0,
             findings: Diagnostics::new(),
             sources: SourceMap::default(),
@@ -273,6 +283,13 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.sink.put(TokenKind::Keyword, text);
     }
 
+    /// Writes a placeholder for what can't be printed, and reports why.
+    #[cold]
+    fn unprintable(&mut self, placeholder: &str, why: &'static str) {
+        self.sink.put(TokenKind::Text, placeholder);
+        self.findings.error("llvm-text", Error::without_offset(ErrorKind::Unsupported, why));
+    }
+
     /// Writes a token whose text is built in the scratch buffer.
     #[inline]
     fn built(&mut self, kind: TokenKind, write: impl FnOnce(&mut String)) {
@@ -292,6 +309,10 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     #[inline(always)]
     fn ty(&mut self, id: TypeId) {
+        let text = self.types.get(id);
+        if text.len() > LONG_TYPE && !self.allows_type(text.len()) {
+            return;
+        }
         let link = Entity::Type(id).reference();
         self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(id), link });
     }
@@ -299,8 +320,28 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     /// Writes a type followed by a space.
     #[inline(always)]
     fn spaced_type(&mut self, id: TypeId) {
+        let text = self.types.spaced(id);
+        if text.len() > LONG_TYPE && !self.allows_type(text.len()) {
+            return;
+        }
         let link = Entity::Type(id).reference();
         self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(id), link });
+    }
+
+    /// Counts the text of a long type against what the file allows. If that is used up, writes a placeholder and returns false:
+    /// few operands of a hostile file could each have a type of megabytes.
+    #[cold]
+    fn allows_type(&mut self, size: usize) -> bool {
+        match self.long_types.checked_sub(size) {
+            Some(left) => {
+                self.long_types = left;
+                true
+            }
+            None => {
+                self.unprintable("<type too long> ", "types are longer than the file allows");
+                false
+            }
+        }
     }
 
     /// Writes a quoted string.
@@ -317,6 +358,10 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         note_debug_version(self.module, &mut self.findings);
         self.map_sources();
         self.module(options);
+        if self.types.is_cut {
+            let message = "types are too long or nest too deep, and are not printed whole";
+            self.findings.error("llvm-text", Error::without_offset(ErrorKind::Limit, message));
+        }
     }
 
     fn module(&mut self, options: &PrintOptions<'_>) {

@@ -20,9 +20,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Maximum size of the text of a type: nested types can double the text at each level.
-const MAX_TEXT: usize = 1 << 16;
-/// Maximum size of the text of all types.
-const MAX_ALL_TEXT: usize = 1 << 26;
+const MAX_TEXT: usize = 1 << 24;
+/// Maximum size of the text of all types, and of all bodies of structs.
+const MAX_ALL_TEXT: usize = 1 << 28;
 /// Maximum nesting depth of types.
 const MAX_DEPTH: u32 = 64;
 /// The text of a type that can't be written.
@@ -36,6 +36,8 @@ pub(super) struct TypeTexts {
     buffers: Vec<String>,
     opaque_pointers: bool,
     total: usize,
+    /// Whether a limit cut a text.
+    pub(super) is_cut: bool,
 }
 
 impl TypeTexts {
@@ -52,8 +54,8 @@ impl TypeTexts {
                 next += 1;
             }
         }
-        let mut texts =
-            Self { texts: vec![String::new(); types.len()], buffers: Vec::new(), opaque_pointers, total: 0 };
+        let texts = vec![String::new(); types.len()];
+        let mut texts = Self { texts, buffers: Vec::new(), opaque_pointers, total: 0, is_cut: false };
         let writer = TypeWriter { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
@@ -85,7 +87,12 @@ impl TypeTexts {
                     continue;
                 }
                 let mut body = String::new();
-                self.write_body(&writer, structure, &mut body, 0);
+                if self.total > MAX_ALL_TEXT {
+                    self.cut(&mut body);
+                } else {
+                    self.write_body(&writer, structure, &mut body, 0);
+                }
+                self.total += body.len();
                 list.push((id, body));
             }
         }
@@ -100,13 +107,12 @@ impl TypeTexts {
         }
         let mut text = self.buffers.pop().unwrap_or_default();
         if depth > MAX_DEPTH || self.total > MAX_ALL_TEXT {
-            text.push_str(UNKNOWN);
+            self.cut(&mut text);
         } else {
             self.write_type(writer, id, &mut text, depth);
         }
         if text.len() > MAX_TEXT {
-            text.clear();
-            text.push_str(UNKNOWN);
+            self.cut(&mut text);
         }
         self.total += text.len();
         if let Some(slot) = self.texts.get_mut(id.index()) {
@@ -130,9 +136,17 @@ impl TypeTexts {
             }
             self.push(writer, id, text, depth);
             if text.len() > MAX_TEXT {
+                self.is_cut = true;
                 return;
             }
         }
+    }
+
+    /// Replaces the text of a type that is too long or nests too deep.
+    fn cut(&mut self, text: &mut String) {
+        text.clear();
+        text.push_str(UNKNOWN);
+        self.is_cut = true;
     }
 
     fn write_type(&mut self, writer: &TypeWriter<'_>, id: TypeId, text: &mut String, depth: u32) {
