@@ -5,9 +5,18 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 8] =
-    ["instructions", "exceptions", "symbols", "debug_info", "air_like", "upgrades", "thinlto", "use_lists"];
-const NAMES_19: [&str; 3] = ["upgrades", "expressions", "later"];
+const NAMES: [&str; 9] = [
+    "instructions",
+    "exceptions",
+    "symbols",
+    "debug_info",
+    "air_like",
+    "upgrades",
+    "thinlto",
+    "use_lists",
+    "equal_metadata",
+];
+const NAMES_19: [&str; 4] = ["upgrades", "expressions", "later", "equal_metadata"];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

@@ -11,7 +11,7 @@ use unshade_llvm::uses::{CallGraph, Uses};
 use unshade_llvm::value::OperandKind;
 use unshade_llvm::{BlockId, Module};
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -23,6 +23,7 @@ const NAMES: [&str; 11] = [
     "thinlto",
     "two_modules",
     "use_lists",
+    "equal_metadata",
 ];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
 /// Maximum size of the text, far above that of any fixture: nested constants and types make text long.

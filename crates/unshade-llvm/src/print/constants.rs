@@ -80,6 +80,40 @@ const FAST_MATH: [(u32, &str); 7] = [
 ];
 const ALL_FAST_MATH: u32 = 0b1111_1110;
 
+/// Removes casts between pointers and element pointers with zero indices, which LLVM folds once pointers are opaque.
+pub(super) fn folded(module: &Module<'_>, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
+    let types = &module.types;
+    for _ in 0..MAX_FOLDED {
+        let Some((Constant::Expression(index), constants)) = module.constant(body, id) else { break };
+        let Some(expression) = constants.expression(index) else { break };
+        let Some((&first, indices)) = constants.values(expression.operands).split_first() else { break };
+        let from = module.value(body, first).map_or(TypeId::NONE, |value| value.ty);
+        let pointer = types.is_pointer(from);
+        let folds = match expression.opcode {
+            Opcode::BitCast => pointer,
+            Opcode::GetElementPtr => {
+                pointer
+                    && expression.bounds.is_empty()
+                    && indices.iter().all(|&index| is_zero(module, body, index))
+            }
+            _ => false,
+        };
+        if !folds {
+            break;
+        }
+        id = first;
+    }
+    id
+}
+
+fn is_zero(module: &Module<'_>, body: Option<&FunctionBody>, id: ValueId) -> bool {
+    match module.constant(body, id) {
+        Some((Constant::Null | Constant::Integer(0), _)) => true,
+        Some((Constant::Float(bits), _)) => bits == 0,
+        _ => false,
+    }
+}
+
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes a value without its type.
     #[inline]
@@ -277,41 +311,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Removes casts between pointers and element pointers with zero indices, which LLVM folds once pointers are
-    /// opaque.
-    pub(super) fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
-        let types = &self.module.types;
-        for _ in 0..MAX_FOLDED {
-            let Some((Constant::Expression(index), constants)) = self.module.constant(body, id) else {
-                break;
-            };
-            let Some(expression) = constants.expression(index) else { break };
-            let Some((&first, indices)) = constants.values(expression.operands).split_first() else { break };
-            let from = self.module.value(body, first).map_or(TypeId::NONE, |value| value.ty);
-            let pointer = types.is_pointer(from);
-            let folds = match expression.opcode {
-                Opcode::BitCast => pointer,
-                Opcode::GetElementPtr => {
-                    pointer
-                        && expression.bounds.is_empty()
-                        && indices.iter().all(|&index| self.is_zero(body, index))
-                }
-                _ => false,
-            };
-            if !folds {
-                break;
-            }
-            id = first;
-        }
-        id
+    /// As [`folded`].
+    pub(super) fn folded(&self, body: Option<&FunctionBody>, id: ValueId) -> ValueId {
+        folded(self.module, body, id)
     }
 
     fn is_zero(&self, body: Option<&FunctionBody>, id: ValueId) -> bool {
-        match self.module.constant(body, id) {
-            Some((Constant::Null | Constant::Integer(0), _)) => true,
-            Some((Constant::Float(bits), _)) => bits == 0,
-            _ => false,
-        }
+        is_zero(self.module, body, id)
     }
 
     /// Returns the single word for an aggregate whose elements are all zero, `undef` or `poison`.

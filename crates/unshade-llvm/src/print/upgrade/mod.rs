@@ -9,6 +9,7 @@
 
 mod debug_info;
 mod editor;
+mod equal_metadata;
 mod expressions;
 mod functions;
 mod globals;
@@ -21,6 +22,7 @@ use super::Dialect;
 use crate::body::FunctionBody;
 use crate::module::Module;
 use alloc::vec::Vec;
+use equal_metadata::EqualMetadata;
 
 /// An upgraded module with all of its bodies.
 pub(super) struct Upgraded<'a> {
@@ -49,7 +51,8 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
-                || (dialect == Dialect::Llvm19 && expressions::is_old(module)));
+                || (dialect == Dialect::Llvm19
+                    && (expressions::is_old(module) || equal_metadata::is_old(module))));
         let calls = functions::CallCheck::new(module, dialect);
         let (attachments, declares) =
             (metadata::AttachmentKinds::new(module, dialect), local_debug_info::DebugDeclares::new(module));
@@ -63,7 +66,9 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 && (self.attachments.any_old(self.module, body)
                     || self.calls.any_old(self.module, body)
                     || self.declares.any_old(self.module, body)
-                    || (self.dialect == Dialect::Llvm19 && expressions::any_old(self.module, body))));
+                    || (self.dialect == Dialect::Llvm19
+                        && (expressions::any_old(self.module, body)
+                            || equal_metadata::any_old(self.module, body)))));
     }
 
     /// Returns whether anything checked so far needs an upgrade.
@@ -95,6 +100,11 @@ pub(super) fn upgrade<'a>(
     if expands {
         expressions::undef_module_metadata(module, &mut expressions);
     }
+    let equal =
+        (opaque && has_pointers_in_metadata(module, &upgraded.bodies)).then(|| EqualMetadata::of(module));
+    if let Some(equal) = &equal {
+        equal.unify(module);
+    }
     let declares = local_debug_info::DebugDeclares::new(module);
     let (kinds, mut offset) = (metadata::AttachmentKinds::new(module, dialect), None);
     for body in upgraded.bodies.iter_mut().flatten() {
@@ -106,10 +116,19 @@ pub(super) fn upgrade<'a>(
         if expands {
             expressions::expand(module, body, &mut expressions);
         }
+        if let Some(equal) = &equal {
+            equal.unify_body(module, body);
+        }
         metadata::upgrade_attachments(module, body, &kinds, &mut offset);
     }
     functions::upgrade_declarations(module, dialect);
     objc::upgrade(module, &mut upgraded.bodies, opaque);
     upgraded.bodies.resize_with(upgraded.module.functions.len(), || None);
     upgraded
+}
+
+/// Returns whether metadata refers to typed pointers.
+fn has_pointers_in_metadata(module: &Module<'_>, bodies: &[Option<FunctionBody>]) -> bool {
+    equal_metadata::is_old(module)
+        || bodies.iter().flatten().any(|body| equal_metadata::any_old(module, body))
 }
