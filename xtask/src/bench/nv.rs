@@ -11,7 +11,8 @@
 //! Without them only the time of our own list is measured. The three inputs have the same cubins, those of the
 //! library: packed with Zstandard as they are, with LZ4, and not packed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -134,7 +135,7 @@ fn compressed_forms(library: &Path) -> Result<[PathBuf; 3]> {
         let mut file = Vec::from([0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0]);
         file.extend((entries.len() as u64).to_le_bytes());
         file.extend(entries);
-        fs::write(path, file)?;
+        write_input(path, &file)?;
     }
     Ok(paths)
 }
@@ -172,6 +173,13 @@ fn large_fatbin() -> Result<PathBuf> {
     let target = sh::root().join("target/bench");
     fs::create_dir_all(&target)?;
     let path = target.join("large.fatbin");
-    fs::write(&path, &bytes)?;
+    write_input(&path, &bytes)?;
     Ok(path)
+}
+
+/// Writes an input to the disk. The system would otherwise do so while programs that read it are measured.
+fn write_input(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    Ok(file.sync_all()?)
 }

@@ -482,9 +482,10 @@ pub fn map_kernel_rows<T: Send>(
     let needs_names = wanted.is_some();
     let make = |entry: Option<&Entry<'_>>, unit: &Unit<'_>| {
         let (mut names, mut rows) = (Vec::new(), Vec::new());
+        let target = entry.map(Entry::target).unwrap_or_default();
         each_function(entry, unit, &mut 0, &mut |row_index, one| {
             names.extend(needs_names.then(|| one.name().to_vec()));
-            rows.push(make(one.row(row_index, entry)));
+            rows.push(make(one.row(row_index, entry, &target)));
         });
         (names, rows)
     };
@@ -583,11 +584,12 @@ impl UnitFunction<'_, '_> {
         }
     }
 
-    fn row(&self, index: u32, entry: Option<&Entry<'_>>) -> KernelRow {
+    /// Returns its row; `target` is that of the entry.
+    fn row(&self, index: u32, entry: Option<&Entry<'_>>, target: &str) -> KernelRow {
         let mut row = KernelRow {
             index,
             entry: entry.map(|entry| entry.index),
-            target: entry.map(Entry::target).unwrap_or_default(),
+            target: target.to_owned(),
             name: shown(self.name()),
             ..KernelRow::default()
         };
@@ -616,7 +618,8 @@ impl UnitFunction<'_, '_> {
         entry: Option<&Entry<'_>>,
         lines: &mut Option<Option<LineRows>>,
     ) -> KernelView {
-        let mut view = KernelView { row: self.row(index, entry), ..KernelView::default() };
+        let target = entry.map(Entry::target).unwrap_or_default();
+        let mut view = KernelView { row: self.row(index, entry, &target), ..KernelView::default() };
         view.row.demangle();
         match self {
             Self::Cubin(cubin, function) => {
