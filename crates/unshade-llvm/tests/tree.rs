@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use unshade_llvm::Module;
 use unshade_llvm::bitstream::{BitWriter, MAGIC, Scalar, Tail};
 use unshade_llvm::print::{self, PrintOptions};
-use unshade_llvm::tree::{Block, Definition, Item, Part, Stream, Tree, UNABBREVIATED};
+use unshade_llvm::tree::{Block, Definition, Item, NO_CODE, Part, Stream, Tree, UNABBREVIATED};
 
 /// Returns all modules of the fixtures.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
@@ -138,6 +138,46 @@ fn unusual_forms_are_kept() {
     assert_eq!((record.abbreviation, record.code, record.operands), (UNABBREVIATED, 7, &[97, 32][..]));
 }
 
+/// Bits that were kept are not written where they would mean something else: with ids of another width, or after the
+/// abbreviation of their record has changed.
+#[test]
+fn kept_bits_are_dropped_when_their_meaning_changes() {
+    let mut bits = BitWriter::new();
+    bits.bytes(&MAGIC);
+    bits.fixed(1, 2);
+    bits.variable(8, 8);
+    bits.variable(3, 4);
+    bits.align();
+    bits.fixed(3, 32);
+    // An abbreviation of a code and a number, and a record whose number is 5 in two groups.
+    bits.fixed(2, 3);
+    bits.variable(2, 5);
+    bits.fixed(1, 1);
+    bits.variable(7, 8);
+    bits.fixed(2 << 1, 4);
+    bits.variable(6, 5);
+    bits.fixed(4, 3);
+    bits.fixed(5 | 0x20, 6);
+    bits.fixed(0, 6);
+    bits.fixed(0, 3);
+    bits.align();
+    bits.fixed(0, 32);
+    let file = bits.finish();
+    let tree = Tree::read(&file, 0).unwrap();
+    assert_eq!(tree.write().unwrap(), file);
+    let operands = |tree: &Tree| {
+        let read = Tree::read(&tree.write().unwrap(), 0).unwrap();
+        read.blocks().next().unwrap().record(1).unwrap().operands.to_vec()
+    };
+    let mut wider = tree.clone();
+    wider.blocks_mut().next().unwrap().width = 9;
+    assert_eq!(operands(&wider), [5]);
+    let mut changed = tree;
+    let fixed = Definition::new(vec![Scalar::Literal(7), Scalar::Fixed(9)], Tail::None);
+    changed.blocks_mut().next().unwrap().items[0] = Item::Definition(Box::new(fixed));
+    assert_eq!(operands(&changed), [5]);
+}
+
 /// A tree that was made is read as it was made.
 #[test]
 fn a_tree_can_be_made() {
@@ -161,6 +201,21 @@ fn a_tree_can_be_made() {
     // Code 9 takes four bits.
     assert_eq!((inner[0].abbreviation, inner[0].operands), (4, &[1 << 40][..]));
     assert_eq!((inner[1].abbreviation, inner[1].code, inner[1].operands), (UNABBREVIATED, 9, &[2][..]));
+
+    // An abbreviation without a place for the code has none in its records.
+    let mut coded = module.clone();
+    let array = Definition::new(vec![], Tail::Array(Scalar::Fixed(8)));
+    coded.items.push(Item::Definition(Box::new(array)));
+    coded.push(5, NO_CODE, &[1, 2]);
+    coded.push(5, 3, &[1]);
+    let tree = Tree { parts: vec![Part::Stream(Stream { blocks: vec![coded.clone()] })] };
+    let read = Tree::read(&tree.write().unwrap(), 0).unwrap();
+    let records: Vec<_> = read.blocks().next().unwrap().records().map(|(_, record)| record).collect();
+    assert_eq!((records[1].abbreviation, records[1].code, records[1].operands), (5, NO_CODE, &[1, 2][..]));
+    assert_eq!((records[2].abbreviation, records[2].code, records[2].operands), (UNABBREVIATED, 3, &[1][..]));
+    coded.push(5, NO_CODE, &[256]);
+    let tree = Tree { parts: vec![Part::Stream(Stream { blocks: vec![coded] })] };
+    assert!(tree.write().unwrap_err().to_string().contains("record without a code"));
 
     module.push(9, 1, &[]);
     let tree = Tree { parts: vec![Part::Stream(Stream { blocks: vec![module] })] };

@@ -38,6 +38,9 @@ use alloc::vec::Vec;
 /// The abbreviation id of a record without an abbreviation.
 pub const UNABBREVIATED: u32 = 3;
 
+/// The code of a record whose abbreviation has no place for one.
+pub const NO_CODE: u32 = u32::MAX;
+
 /// A bitcode file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
@@ -63,7 +66,7 @@ pub struct Wrapper {
     pub version: u32,
     /// The offset of the stream, from the start of the header.
     pub offset: u32,
-    /// The stated size, if it isn't that of the content.
+    /// The stated size, if it is larger than that of the content.
     pub size: Option<u32>,
     /// The CPU type of Mach-O.
     pub cpu_type: u32,
@@ -126,7 +129,7 @@ pub struct RecordItem {
     start: u32,
     count: u32,
     blob: Option<Box<[u8]>>,
-    spelling: Option<Box<Bits>>,
+    spelling: Option<Box<RecordBits>>,
 }
 
 /// A record of a block.
@@ -134,7 +137,7 @@ pub struct RecordItem {
 pub struct Record<'t> {
     /// The id of its abbreviation, or [`UNABBREVIATED`].
     pub abbreviation: u32,
-    /// Its code; `u32::MAX` if its abbreviation has none.
+    /// Its code; [`NO_CODE`] if its abbreviation has none.
     pub code: u32,
     /// The operands.
     pub operands: &'t [u64],
@@ -142,12 +145,22 @@ pub struct Record<'t> {
     pub blob: Option<&'t [u8]>,
 }
 
-/// Bits of a file that aren't in their shortest form, and where they began, modulo 32 bits: alignment depends on it.
+/// Bits of a file that aren't in their shortest form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Bits {
     bytes: Vec<u8>,
     count: usize,
+    /// Where they began, modulo 32 bits: alignment depends on it.
     phase: usize,
+    /// The number of bits of the abbreviation id that they begin with.
+    width: u32,
+}
+
+/// Bits of a record, and what they mean: its abbreviation may be another one after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RecordBits {
+    bits: Bits,
+    abbreviation: Option<(Vec<Scalar>, Tail)>,
 }
 
 impl Tree {
@@ -287,9 +300,9 @@ impl Definition {
 }
 
 impl Bits {
-    /// Appends the bits, if they begin at a multiple of 32 bits as they did. Returns whether it did.
-    fn write(&self, to: &mut BitWriter) -> bool {
-        let fits = to.position() & 31 == self.phase;
+    /// Appends the bits, if they still begin where they did and with an id of the same width. Returns whether it did.
+    fn write(&self, to: &mut BitWriter, width: u32) -> bool {
+        let fits = to.position() & 31 == self.phase && width == self.width;
         if fits {
             to.bits(&self.bytes, self.count);
         }

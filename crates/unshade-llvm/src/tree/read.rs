@@ -3,7 +3,7 @@
 //! Each item is written again as it is read. If that doesn't give its bits, the item keeps them.
 
 use super::write::{self, Abbreviation, Scopes};
-use super::{Bits, Block, Definition, Item, Part, RecordItem, Stream, Tree, Wrapper, position};
+use super::{Bits, Block, Definition, Item, NO_CODE, Part, RecordBits, RecordItem, Stream, Tree, Wrapper, position};
 use crate::bitstream::{BitReader, BitWriter, MAGIC, Scalar, Tail, WRAPPER_MAGIC, char6, read_definition};
 use alloc::boxed::Box;
 use alloc::format;
@@ -168,7 +168,7 @@ impl<'a> Reading<'a> {
         }
         let mut block = Block::new(id, width);
         let outer_width = self.scopes.width();
-        block.header = self.spelling(start..header_end, |to| write::header(to, outer_width, id, width));
+        block.header = self.spelling(start..header_end, outer_width, |to| write::header(to, outer_width, id, width));
         self.scopes.enter(id, width);
         let body = self.bits.position();
         self.items(&mut block)?;
@@ -188,7 +188,7 @@ impl<'a> Reading<'a> {
                     // Of a stream whose size is no multiple of four bytes, the last padding is cut off.
                     self.bits.align();
                     let width = block.width;
-                    block.end = self.spelling(start..self.bits.position(), |to| write::end(to, width));
+                    block.end = self.spelling(start..self.bits.position(), width, |to| write::end(to, width));
                     self.scopes.leave();
                     return Ok(());
                 }
@@ -206,7 +206,7 @@ impl<'a> Reading<'a> {
         self.check(start)?;
         let mut definition = Definition::new(scalars, tail);
         definition.spelling =
-            self.spelling(start..self.bits.position(), |to| write::definition(to, width, &definition));
+            self.spelling(start..self.bits.position(), width, |to| write::definition(to, width, &definition));
         self.scopes.define(&definition).map_err(|fault| self.error(start, fault))?;
         Ok(definition)
     }
@@ -222,9 +222,13 @@ impl<'a> Reading<'a> {
         self.check(start)?;
         let operands = block.operands.get(first..).unwrap_or_default();
         let range = start..self.bits.position();
-        let spelling = self.spelling(range, |to| {
+        let bits = self.spelling(range, block.width, |to| {
             // What can't be written in this way has a spelling that nobody else would choose.
             let _ = write::record(to, block.width, id, abbreviation.as_deref(), code, operands, blob.as_deref());
+        });
+        let spelling = bits.map(|bits| {
+            let abbreviation = abbreviation.as_deref().map(|one| (one.scalars.clone(), one.tail));
+            Box::new(RecordBits { bits: *bits, abbreviation })
         });
         self.scopes.see_record(code, operands);
         let (first, count) = (position(first), position(operands.len()));
@@ -248,7 +252,7 @@ impl<'a> Reading<'a> {
         operands: &mut Vec<u64>,
     ) -> Result<(u32, Option<Blob>), Fault> {
         let mut scalars = definition.scalars.iter();
-        let code = scalars.next().map_or(Ok(u32::MAX), |scalar| code(scalar.read(&mut self.bits)))?;
+        let code = scalars.next().map_or(Ok(NO_CODE), |scalar| code(scalar.read(&mut self.bits)))?;
         self.count_free(definition.free)?;
         operands.extend(scalars.map(|scalar| scalar.read(&mut self.bits)));
         match definition.tail {
@@ -292,8 +296,13 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Returns the bits of a range, unless `write` writes the same.
-    fn spelling(&mut self, range: Range<usize>, write: impl FnOnce(&mut BitWriter)) -> Option<Box<Bits>> {
+    /// Returns the bits of a range, which begin with an id of `width` bits, unless `write` writes the same.
+    fn spelling(
+        &mut self,
+        range: Range<usize>,
+        width: u32,
+        write: impl FnOnce(&mut BitWriter),
+    ) -> Option<Box<Bits>> {
         let phase = range.start & 31;
         let count = range.end.saturating_sub(range.start);
         self.written.reset(phase);
@@ -307,7 +316,7 @@ impl<'a> Reading<'a> {
         let mut copy = BitWriter::new();
         let mut bits = BitReader::new(self.bits.data(), range.start);
         chunks(count).for_each(|width| copy.fixed(bits.fixed57(width), width));
-        Some(Box::new(Bits { bytes: copy.finish(), count, phase }))
+        Some(Box::new(Bits { bytes: copy.finish(), count, phase, width }))
     }
 }
 
@@ -318,6 +327,5 @@ fn chunks(count: usize) -> impl Iterator<Item = u32> {
 }
 
 fn code(code: u64) -> Result<u32, Fault> {
-    // The highest is that of a record without one.
-    u32::try_from(code).ok().filter(|code| *code < u32::MAX).ok_or((ErrorKind::BadValue, "record with an impossible code"))
+    u32::try_from(code).ok().filter(|code| *code != NO_CODE).ok_or((ErrorKind::BadValue, "record with an impossible code"))
 }

@@ -1,6 +1,6 @@
 //! Writes a tree, and keeps track of the abbreviations that are known in each block.
 
-use super::{Bits, Block, Definition, Item, Part, RecordItem, Stream, Tree, UNABBREVIATED, Wrapper};
+use super::{Bits, Block, Definition, Item, Part, NO_CODE, RecordItem, Stream, Tree, UNABBREVIATED, Wrapper};
 use crate::bitstream::{BitWriter, MAGIC, Scalar, Tail, WRAPPER_MAGIC, char6_value};
 use crate::blocks;
 use alloc::collections::BTreeMap;
@@ -42,7 +42,9 @@ fn write_wrapper(wrapper: &Wrapper, to: &mut Vec<u8>) -> Result<()> {
     wrapper.content.iter().try_for_each(|part| write_part(part, &mut content))?;
     let end = content.len().saturating_add(20);
     let size = end.saturating_sub(wrapper.offset as usize);
-    let size = wrapper.size.or(u32::try_from(size).ok()).ok_or_else(|| too_large("content of a wrapper"))?;
+    let size = u32::try_from(size).map_err(|_| too_large("content of a wrapper"))?;
+    // A size that was too large may have become too small.
+    let size = wrapper.size.map_or(size, |stated| stated.max(size));
     to.extend(WRAPPER_MAGIC);
     for word in [wrapper.version, wrapper.offset, size, wrapper.cpu_type] {
         to.extend(word.to_le_bytes());
@@ -86,7 +88,7 @@ impl Writing<'_> {
         }
         self.note_position();
         let outer_width = self.scopes.width();
-        spell(&mut self.bits, block.header.as_deref(), |to| header(to, outer_width, block.id, block.width));
+        spell(&mut self.bits, block.header.as_deref(), outer_width, |to| header(to, outer_width, block.id, block.width));
         let place = self.bits.position();
         self.bits.fixed(0, 32);
         let body = self.bits.position();
@@ -95,7 +97,7 @@ impl Writing<'_> {
             self.item(block, item).map_err(|error| error.within(format!("item {index} of block {}", block.id)))?;
         }
         self.note_position();
-        spell(&mut self.bits, block.end.as_deref(), |to| end(to, block.width));
+        spell(&mut self.bits, block.end.as_deref(), block.width, |to| end(to, block.width));
         self.scopes.leave();
         let words = self.bits.position().saturating_sub(body).div_ceil(32);
         let words = block.words.or(u32::try_from(words).ok()).ok_or_else(|| too_large("block"))?;
@@ -109,7 +111,7 @@ impl Writing<'_> {
             Item::Block(inner) => self.block(inner)?,
             Item::Definition(one) => {
                 self.note_position();
-                spell(&mut self.bits, one.spelling.as_deref(), |to| definition(to, block.width, one));
+                spell(&mut self.bits, one.spelling.as_deref(), block.width, |to| definition(to, block.width, one));
                 self.scopes.define(one).map_err(fault)?;
             }
             Item::Record(item) => {
@@ -123,20 +125,24 @@ impl Writing<'_> {
     }
 
     fn record(&mut self, block: &Block, item: &RecordItem) -> Result<(), (ErrorKind, &'static str)> {
-        if item.spelling.as_deref().is_some_and(|spelling| spelling.write(&mut self.bits)) {
-            return Ok(());
-        }
         let one = block.record_of(item);
         let abbreviation = self.scopes.abbreviation(one.abbreviation)?;
+        if let Some(spelling) = item.spelling.as_deref() {
+            let known = abbreviation.as_deref().map(|one| (&one.scalars, &one.tail));
+            let is_same = spelling.abbreviation.as_ref().map(|(scalars, tail)| (scalars, tail)) == known;
+            if is_same && spelling.bits.write(&mut self.bits, block.width) {
+                return Ok(());
+            }
+        }
         let id = if fits(abbreviation.as_deref(), one.code, one.operands, one.blob) { one.abbreviation } else { UNABBREVIATED };
         let abbreviation = abbreviation.as_deref().filter(|_| id != UNABBREVIATED);
         record(&mut self.bits, block.width, id, abbreviation, one.code, one.operands, one.blob)
     }
 }
 
-/// Writes bits as the file had them, if it had others than `write` writes.
-fn spell(to: &mut BitWriter, spelling: Option<&Bits>, write: impl FnOnce(&mut BitWriter)) {
-    if !spelling.is_some_and(|spelling| spelling.write(to)) {
+/// Writes bits as the file had them, if it had others than `write` writes. They begin with an id of `width` bits.
+fn spell(to: &mut BitWriter, spelling: Option<&Bits>, width: u32, write: impl FnOnce(&mut BitWriter)) {
+    if !spelling.is_some_and(|spelling| spelling.write(to, width)) {
         write(to);
     }
 }
@@ -198,7 +204,7 @@ fn scalar(to: &mut BitWriter, scalar: Scalar) {
 fn fits(abbreviation: Option<&Abbreviation>, code: u32, operands: &[u64], blob: Option<&[u8]>) -> bool {
     let Some(abbreviation) = abbreviation else { return blob.is_none() };
     let mut scalars = abbreviation.scalars.iter();
-    let has_code = scalars.next().is_none_or(|scalar| holds(*scalar, code.into()));
+    let has_code = scalars.next().map_or(code == NO_CODE, |scalar| holds(*scalar, code.into()));
     let scalars = scalars.as_slice();
     let (fixed, rest) = operands.split_at_checked(scalars.len()).unwrap_or_default();
     let has_scalars = operands.len() >= scalars.len()
@@ -233,6 +239,9 @@ pub(super) fn record(
 ) -> Result<(), (ErrorKind, &'static str)> {
     to.fixed(id.into(), width);
     let Some(abbreviation) = abbreviation else {
+        if code == NO_CODE {
+            return Err((ErrorKind::BadValue, "record without a code that does not fit in its abbreviation"));
+        }
         if blob.is_some() {
             return Err((ErrorKind::BadValue, "record with a blob that its abbreviation does not have"));
         }
