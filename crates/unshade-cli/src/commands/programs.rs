@@ -101,9 +101,7 @@ pub(super) fn each_program(
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let result = each_program_quietly(input, verb, limits, &mut diagnostics, visit);
-    for diagnostic in &diagnostics {
-        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-    }
+    print_diagnostics(&input.name, &diagnostics);
     result.map(|()| diagnostics)
 }
 
@@ -152,9 +150,7 @@ pub(super) fn map_programs<T: Send>(
         Ok(())
     });
     let result = found.and_then(|()| visit(&waiting));
-    for diagnostic in &diagnostics {
-        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-    }
+    print_diagnostics(&input.name, &diagnostics);
     result.map(|()| diagnostics)
 }
 
@@ -335,7 +331,7 @@ pub(super) fn only_program<T>(
     result.ok_or_else(|| anyhow!("{}: no program", input.name))
 }
 
-/// Prints the diagnostics of a program.
+/// Prints the diagnostics of a program or of a file on standard error.
 pub(super) fn print_diagnostics(path: &str, diagnostics: &Diagnostics) {
     for diagnostic in diagnostics {
         anstream::eprintln!("{}", paint::diagnostic(path, diagnostic));

@@ -3,6 +3,7 @@
 //! The walk lists the files first, in order. Threads then take one file after another, and rows are printed in the
 //! order of the list.
 
+use super::programs::print_diagnostics;
 use super::programs::{ProgramJson, collect};
 use super::walk::{in_order, list_files, threads};
 use crate::Outcome;
@@ -150,9 +151,7 @@ fn report(
         )?;
     }
     if args.verbose || diagnostics.has_errors() {
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&scanned.name, diagnostic));
-        }
+        print_diagnostics(&scanned.name, &diagnostics);
     }
     Ok(())
 }

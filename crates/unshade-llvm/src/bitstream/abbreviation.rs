@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use unshade_core::ErrorKind;
 
 /// Maximum number of abbreviations that a file may define: real files have a few dozen.
-const MAX_ABBREVIATIONS: usize = 1 << 16;
+pub(crate) const MAX_ABBREVIATIONS: usize = 1 << 16;
 /// Maximum number of operands of one abbreviation.
 const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
 
@@ -178,7 +178,7 @@ fn width_of_operand(bits: &mut BitReader<'_>, most: u64) -> Result<u32, Fault> {
 const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
 /// Returns the character of a `char6`.
-pub(crate) fn char6(value: u64) -> u8 {
+pub(super) fn char6(value: u64) -> u8 {
     LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
 }
 

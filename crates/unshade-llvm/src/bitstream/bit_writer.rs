@@ -31,13 +31,14 @@ impl BitWriter {
 
     /// Appends the lowest `width` bits of a number, at most 64.
     #[inline]
-    pub fn fixed(&mut self, value: u64, width: u32) {
+    pub fn fixed(&mut self, value: u64, width: u32) -> &mut Self {
         if width > 32 {
             self.up_to_32(value, 32);
             self.up_to_32(value >> 32, width.saturating_sub(32).min(32));
         } else {
             self.up_to_32(value, width);
         }
+        self
     }
 
     #[inline]
@@ -56,7 +57,7 @@ impl BitWriter {
     /// Appends a number in as few groups of `width` bits as it takes; the top bit of each but the last is set. A group of
     /// one bit or none has no room for a number, and is always one group.
     #[inline]
-    pub fn variable(&mut self, mut value: u64, width: u32) {
+    pub fn variable(&mut self, mut value: u64, width: u32) -> &mut Self {
         if width < 2 {
             return self.fixed(0, width);
         }
@@ -66,11 +67,11 @@ impl BitWriter {
             self.fixed(value & more.wrapping_sub(1) | more, width);
             value >>= payload;
         }
-        self.fixed(value, width);
+        self.fixed(value, width)
     }
 
     /// Appends zeros.
-    pub fn zeros(&mut self, mut count: usize) {
+    pub(crate) fn zeros(&mut self, mut count: usize) {
         while count > 0 {
             let some = u32::try_from(count.min(32)).unwrap_or(32);
             self.fixed(0, some);
@@ -79,8 +80,9 @@ impl BitWriter {
     }
 
     /// Appends zeros up to a multiple of 32 bits.
-    pub fn align(&mut self) {
+    pub fn align(&mut self) -> &mut Self {
         self.zeros(self.position().wrapping_neg() & 31);
+        self
     }
 
     /// Appends whole bytes.
@@ -88,7 +90,9 @@ impl BitWriter {
         if self.count == 0 {
             self.bytes.extend_from_slice(bytes);
         } else {
-            bytes.iter().for_each(|byte| self.fixed(u64::from(*byte), 8));
+            for byte in bytes {
+                self.fixed(u64::from(*byte), 8);
+            }
         }
     }
 
@@ -136,10 +140,14 @@ mod tests {
         let values = [0, 1, 5, 31, 32, 1 << 20, u64::from(u32::MAX), 1 << 40, u64::MAX];
         let mut writer = BitWriter::new();
         for width in 1..=64 {
-            values.iter().for_each(|value| writer.fixed(*value, width));
+            for value in values {
+                writer.fixed(value, width);
+            }
         }
         for width in 2..=32 {
-            values.iter().for_each(|value| writer.variable(*value, width));
+            for value in values {
+                writer.variable(value, width);
+            }
         }
         writer.bytes(b"text");
         writer.align();

@@ -18,10 +18,11 @@ mod bit_reader;
 mod bit_writer;
 
 pub use abbreviation::{Abbreviations, Scalar, Tail};
-pub(crate) use abbreviation::{Definition, char6, char6_value, read_definition};
+pub(crate) use abbreviation::{Definition, MAX_ABBREVIATIONS, char6_value, read_definition};
 pub(crate) use bit_reader::BitReader;
 pub use bit_writer::BitWriter;
 
+use abbreviation::char6;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
@@ -33,8 +34,11 @@ pub const WRAPPER_MAGIC: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 /// The block that defines abbreviations for other blocks.
 const BLOCKINFO: u32 = 0;
-/// Number of operands of no bits that a cursor may read in addition to one per bit.
-const FREE_OPERANDS: usize = 1 << 10;
+/// The size of a wrapper's header: five words.
+pub(crate) const WRAPPER_SIZE: usize = 20;
+
+/// Number of operands of no bits that may be read in addition to one per bit.
+pub(crate) const FREE_OPERANDS: usize = 1 << 10;
 /// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20.
 const MANY_OPERANDS: usize = 32;
 
@@ -533,58 +537,26 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    /// Builds streams for tests.
-    #[derive(Default)]
-    struct BitWriter(Vec<u8>, usize);
-
-    impl BitWriter {
-        fn fixed(&mut self, value: u64, width: usize) -> &mut Self {
-            for bit in 0..width {
-                if self.1.is_multiple_of(8) {
-                    self.0.push(0);
-                }
-                *self.0.last_mut().unwrap() |= (((value >> bit) & 1) as u8) << (self.1 % 8);
-                self.1 += 1;
-            }
-            self
-        }
-
-        fn vbr(&mut self, mut value: u64, width: usize) -> &mut Self {
-            let more = 1 << (width - 1);
-            while value >= more {
-                self.fixed((value & (more - 1)) | more, width);
-                value >>= width - 1;
-            }
-            self.fixed(value, width)
-        }
-
-        fn align(&mut self) -> &mut Self {
-            while !self.1.is_multiple_of(32) {
-                self.fixed(0, 1);
-            }
-            self
-        }
-    }
-
     fn stream() -> BitWriter {
-        let mut bits = BitWriter::default();
-        bits.fixed(u64::from(u32::from_le_bytes(MAGIC)), 32);
+        let mut bits = BitWriter::new();
+        bits.bytes(&MAGIC);
         bits
     }
 
     #[test]
     fn zero_width_operands_and_all_encodings() {
         let mut bits = stream();
-        bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(0, 32);
+        bits.fixed(1, 2).variable(8, 8).variable(3, 4).align().fixed(0, 32);
         // Literal 7, Fixed(0), VBR(0), VBR(6), Array of Char6.
-        bits.fixed(2, 3).vbr(6, 5).fixed(1, 1).vbr(7, 8).fixed(0, 1).fixed(1, 3).vbr(0, 5);
-        bits.fixed(0, 1).fixed(2, 3).vbr(0, 5).fixed(0, 1).fixed(2, 3).vbr(6, 5);
+        bits.fixed(2, 3).variable(6, 5).fixed(1, 1).variable(7, 8).fixed(0, 1).fixed(1, 3).variable(0, 5);
+        bits.fixed(0, 1).fixed(2, 3).variable(0, 5).fixed(0, 1).fixed(2, 3).variable(6, 5);
         bits.fixed(0, 1).fixed(3, 3).fixed(0, 1).fixed(4, 3);
-        bits.fixed(4, 3).vbr(1 << 40, 6).vbr(2, 6).fixed(0, 6).fixed(63, 6);
-        bits.fixed(3, 3).vbr(9, 6).vbr(2, 6).vbr(u64::MAX, 6).vbr(31, 6);
+        bits.fixed(4, 3).variable(1 << 40, 6).variable(2, 6).fixed(0, 6).fixed(63, 6);
+        bits.fixed(3, 3).variable(9, 6).variable(2, 6).variable(u64::MAX, 6).variable(31, 6);
         bits.fixed(0, 3).align();
 
-        let mut cursor = Cursor::new(&bits.0, 0);
+        let bytes = bits.finish();
+        let mut cursor = Cursor::new(&bytes, 0);
         assert_eq!(cursor.advance_entry().unwrap(), Entry::Block(8));
         cursor.enter_block(8).unwrap();
         let mut record = Record::default();
@@ -602,13 +574,13 @@ mod tests {
     /// element is given in nine bits.
     fn module_of_arrays(element: u64, count: u64) -> Vec<u8> {
         let mut bits = stream();
-        bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(1 << 20, 32);
-        bits.fixed(2, 3).vbr(3, 5).fixed(1, 1).vbr(1000, 8).fixed(0, 1).fixed(3, 3).fixed(element, 9);
+        bits.fixed(1, 2).variable(8, 8).variable(3, 4).align().fixed(1 << 20, 32);
+        bits.fixed(2, 3).variable(3, 5).fixed(1, 1).variable(1000, 8).fixed(0, 1).fixed(3, 3).fixed(element, 9);
         for _ in 0..1 << 15 {
-            bits.fixed(4, 3).vbr(count, 6);
+            bits.fixed(4, 3).variable(count, 6);
         }
         bits.fixed(0, 3).align();
-        bits.0
+        bits.finish()
     }
 
     #[test]
@@ -624,8 +596,8 @@ mod tests {
         }
         // An abbreviation of 4000 operands of no bits, and sixteen records of it.
         let mut bits = stream();
-        bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(1 << 20, 32);
-        bits.fixed(2, 3).vbr(4001, 5).fixed(1, 1).vbr(1000, 8);
+        bits.fixed(1, 2).variable(8, 8).variable(3, 4).align().fixed(1 << 20, 32);
+        bits.fixed(2, 3).variable(4001, 5).fixed(1, 1).variable(1000, 8);
         for _ in 0..4000 {
             bits.fixed(fixed, 9);
         }
@@ -633,16 +605,17 @@ mod tests {
             bits.fixed(4, 3);
         }
         bits.fixed(0, 3).align();
-        let error = crate::Module::parse(&bits.0, 0).map(|_| ()).unwrap_err();
+        let error = crate::Module::parse(&bits.finish(), 0).map(|_| ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     }
 
     #[test]
     fn lengths_past_the_end_are_refused() {
         let mut bits = stream();
-        bits.fixed(1, 2).vbr(8, 8).vbr(2, 4).align().fixed(1 << 30, 32);
-        bits.fixed(3, 2).vbr(1, 6).vbr(u64::from(u32::MAX), 6);
-        let mut cursor = Cursor::new(&bits.0, 0x100);
+        bits.fixed(1, 2).variable(8, 8).variable(2, 4).align().fixed(1 << 30, 32);
+        bits.fixed(3, 2).variable(1, 6).variable(u64::from(u32::MAX), 6);
+        let bytes = bits.finish();
+        let mut cursor = Cursor::new(&bytes, 0x100);
         cursor.advance_entry().unwrap();
         assert_eq!(cursor.clone().skip_block().unwrap_err().kind(), ErrorKind::Truncated);
         cursor.enter_block(8).unwrap();

@@ -25,7 +25,7 @@ mod walk;
 
 pub use analyzer::Analyzer;
 
-use crate::bitstream::{MAGIC, WRAPPER_MAGIC};
+use crate::bitstream::{MAGIC, WRAPPER_MAGIC, WRAPPER_SIZE};
 use alloc::collections::BTreeMap;
 use core::ops::Range;
 use unshade_core::outline::UNKNOWN;
@@ -37,9 +37,6 @@ pub const MAX_DEPTH: usize = crate::bitstream::Cursor::MAX_DEPTH;
 
 /// The rule of findings about the structure of a stream.
 const RULE: &str = "bitcode-stream";
-
-/// The size of a wrapper's header.
-const WRAPPER_SIZE: usize = 20;
 
 /// What is in a file: its streams, and its blocks by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

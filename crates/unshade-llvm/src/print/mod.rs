@@ -310,37 +310,33 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     #[inline(always)]
     fn ty(&mut self, id: TypeId) {
         let text = self.types.get(id);
-        if text.len() > LONG_TYPE && !self.allows_type(text.len()) {
-            return;
+        if text.len() > LONG_TYPE {
+            return self.long_type(id, false);
         }
-        let link = Entity::Type(id).reference();
-        self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(id), link });
+        self.sink.token(Token { kind: TokenKind::Type, text, link: Entity::Type(id).reference() });
     }
 
     /// Writes a type followed by a space.
     #[inline(always)]
     fn spaced_type(&mut self, id: TypeId) {
         let text = self.types.spaced(id);
-        if text.len() > LONG_TYPE && !self.allows_type(text.len()) {
-            return;
+        if text.len() > LONG_TYPE {
+            return self.long_type(id, true);
         }
-        let link = Entity::Type(id).reference();
-        self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(id), link });
+        self.sink.token(Token { kind: TokenKind::Type, text, link: Entity::Type(id).reference() });
     }
 
-    /// Counts the text of a long type against what the file allows. If that is used up, writes a placeholder and returns false:
-    /// few operands of a hostile file could each have a type of megabytes.
+    /// Writes a long type, and a space if `spaced` is set, as far as the file allows; then a placeholder: few operands of a hostile
+    /// file could each have a type of megabytes.
     #[cold]
-    fn allows_type(&mut self, size: usize) -> bool {
-        match self.long_types.checked_sub(size) {
+    fn long_type(&mut self, id: TypeId, spaced: bool) {
+        let text = if spaced { self.types.spaced(id) } else { self.types.get(id) };
+        match self.long_types.checked_sub(text.len()) {
             Some(left) => {
                 self.long_types = left;
-                true
+                self.sink.token(Token { kind: TokenKind::Type, text, link: Entity::Type(id).reference() });
             }
-            None => {
-                self.unprintable("<type too long> ", "types are longer than the file allows");
-                false
-            }
+            None => self.unprintable("<type too long> ", "types are longer than the file allows"),
         }
     }
 

@@ -4,21 +4,14 @@
 
 use super::write::{self, Abbreviation, Scopes};
 use super::{Bits, Block, Definition, Item, NO_CODE, Part, RecordBits, RecordItem, Stream, Tree, Wrapper, position};
-use crate::bitstream::{BitReader, BitWriter, MAGIC, Scalar, Tail, WRAPPER_MAGIC, char6, read_definition};
+use crate::bitstream::{
+    BitReader, BitWriter, Cursor, FREE_OPERANDS, MAGIC, Scalar, Tail, WRAPPER_MAGIC, WRAPPER_SIZE, read_definition,
+};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
-
-/// Maximum nesting depth of blocks. LLVM's own writer reaches four.
-const MAX_DEPTH: usize = 32;
-
-/// The size of a wrapper's header.
-const WRAPPER_SIZE: usize = 20;
-
-/// Number of operands of no bits that a file may have in addition to one per bit.
-const FREE_OPERANDS: usize = 1 << 10;
 
 /// What is wrong with an item.
 type Fault = (ErrorKind, &'static str);
@@ -163,7 +156,7 @@ impl<'a> Reading<'a> {
             let fault = (ErrorKind::BadValue, "abbreviation width of a block is not in 2..=32");
             return Err(self.error(start, fault));
         };
-        if self.scopes.depth() >= MAX_DEPTH {
+        if self.scopes.depth() >= Cursor::MAX_DEPTH {
             return Err(self.error(start, (ErrorKind::Limit, "blocks nest too deeply")));
         }
         let mut block = Block::new(id, width);
@@ -272,10 +265,7 @@ impl<'a> Reading<'a> {
         if element.is_free() {
             self.count_free(count)?;
         }
-        match element {
-            Scalar::Char6 => operands.extend((0..count).map(|_| u64::from(char6(self.bits.fixed57(6))))),
-            element => operands.extend((0..count).map(|_| element.read(&mut self.bits))),
-        }
+        operands.extend((0..count).map(|_| element.read(&mut self.bits)));
         Ok(())
     }
 
@@ -315,7 +305,9 @@ impl<'a> Reading<'a> {
         }
         let mut copy = BitWriter::new();
         let mut bits = BitReader::new(self.bits.data(), range.start);
-        chunks(count).for_each(|width| copy.fixed(bits.fixed57(width), width));
+        for width in chunks(count) {
+            copy.fixed(bits.fixed57(width), width);
+        }
         Some(Box::new(Bits { bytes: copy.finish(), count, phase, width }))
     }
 }

@@ -1,7 +1,9 @@
 //! Writes a tree, and keeps track of the abbreviations that are known in each block.
 
 use super::{Bits, Block, Definition, Item, Part, NO_CODE, RecordItem, Stream, Tree, UNABBREVIATED, Wrapper};
-use crate::bitstream::{BitWriter, MAGIC, Scalar, Tail, WRAPPER_MAGIC, char6_value};
+use crate::bitstream::{
+    BitWriter, MAGIC, MAX_ABBREVIATIONS, Scalar, Tail, WRAPPER_MAGIC, WRAPPER_SIZE, char6_value,
+};
 use crate::blocks;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -11,9 +13,6 @@ use unshade_core::{Error, ErrorKind, Result};
 
 /// `SETBID` of `BLOCKINFO`: the block that the definitions after it are for.
 const SETBID: u32 = 1;
-
-/// Maximum number of abbreviations that are known in a block: real files have a few dozen.
-const MAX_ABBREVIATIONS: usize = 1 << 16;
 
 impl Tree {
     /// Returns the bytes of the file.
@@ -40,7 +39,7 @@ fn write_part(part: &Part, to: &mut Vec<u8>) -> Result<()> {
 fn write_wrapper(wrapper: &Wrapper, to: &mut Vec<u8>) -> Result<()> {
     let mut content = Vec::new();
     wrapper.content.iter().try_for_each(|part| write_part(part, &mut content))?;
-    let end = content.len().saturating_add(20);
+    let end = content.len().saturating_add(WRAPPER_SIZE);
     let size = end.saturating_sub(wrapper.offset as usize);
     let size = u32::try_from(size).map_err(|_| too_large("content of a wrapper"))?;
     // A size that was too large may have become too small.
@@ -149,16 +148,12 @@ fn spell(to: &mut BitWriter, spelling: Option<&Bits>, width: u32, write: impl Fn
 
 /// Writes the header of a block up to its size, in a block with ids of `outer_width` bits.
 pub(super) fn header(to: &mut BitWriter, outer_width: u32, id: u32, width: u32) {
-    to.fixed(1, outer_width);
-    to.variable(id.into(), 8);
-    to.variable(width.into(), 4);
-    to.align();
+    to.fixed(1, outer_width).variable(id.into(), 8).variable(width.into(), 4).align();
 }
 
 /// Writes the end of a block.
 pub(super) fn end(to: &mut BitWriter, width: u32) {
-    to.fixed(0, width);
-    to.align();
+    to.fixed(0, width).align();
 }
 
 /// Writes a definition.
@@ -173,31 +168,21 @@ pub(super) fn definition(to: &mut BitWriter, width: u32, definition: &Definition
     definition.scalars.iter().for_each(|one| scalar(to, *one));
     match definition.tail {
         Tail::None => {}
-        Tail::Array(element) => {
-            to.fixed(3 << 1, 4);
-            scalar(to, element);
+        Tail::Array(element) => scalar(to.fixed(3 << 1, 4), element),
+        Tail::Blob => {
+            to.fixed(5 << 1, 4);
         }
-        Tail::Blob => to.fixed(5 << 1, 4),
     }
 }
 
 /// Writes an operand of a definition: bit 0 is set for a literal, else bits 1 to 3 are the encoding.
 fn scalar(to: &mut BitWriter, scalar: Scalar) {
     match scalar {
-        Scalar::Literal(value) => {
-            to.fixed(1, 1);
-            to.variable(value, 8);
-        }
-        Scalar::Fixed(width) => {
-            to.fixed(1 << 1, 4);
-            to.variable(width.into(), 5);
-        }
-        Scalar::Variable(width) => {
-            to.fixed(2 << 1, 4);
-            to.variable(width.into(), 5);
-        }
+        Scalar::Literal(value) => to.fixed(1, 1).variable(value, 8),
+        Scalar::Fixed(width) => to.fixed(1 << 1, 4).variable(width.into(), 5),
+        Scalar::Variable(width) => to.fixed(2 << 1, 4).variable(width.into(), 5),
         Scalar::Char6 => to.fixed(4 << 1, 4),
-    }
+    };
 }
 
 /// Returns whether a record can be written with an abbreviation.
@@ -245,9 +230,10 @@ pub(super) fn record(
         if blob.is_some() {
             return Err((ErrorKind::BadValue, "record with a blob that its abbreviation does not have"));
         }
-        to.variable(code.into(), 6);
-        to.variable(operands.len() as u64, 6);
-        operands.iter().for_each(|operand| to.variable(*operand, 6));
+        to.variable(code.into(), 6).variable(operands.len() as u64, 6);
+        for operand in operands {
+            to.variable(*operand, 6);
+        }
         return Ok(());
     };
     let mut scalars = abbreviation.scalars.iter();
@@ -264,8 +250,7 @@ pub(super) fn record(
         }
         Tail::Blob => {
             let blob = blob.unwrap_or_default();
-            to.variable(blob.len() as u64, 6);
-            to.align();
+            to.variable(blob.len() as u64, 6).align();
             to.bytes(blob);
             to.align();
         }
@@ -276,11 +261,11 @@ pub(super) fn record(
 /// Writes a number as an operand of an abbreviation.
 fn number(to: &mut BitWriter, scalar: Scalar, value: u64) {
     match scalar {
-        Scalar::Literal(_) => {}
+        Scalar::Literal(_) => to,
         Scalar::Fixed(width) => to.fixed(value, width),
         Scalar::Variable(width) => to.variable(value, width),
         Scalar::Char6 => to.fixed(char6_value(value).unwrap_or(0), 6),
-    }
+    };
 }
 
 /// An abbreviation that is known in a block.

@@ -4,9 +4,6 @@
 //! C compiled with every available clang. `verify` also checks each, and its findings are counted.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,10 +13,9 @@ use unshade::core::{Diagnostics, Reader};
 use unshade::llvm::facts::{ModuleFacts, functions};
 use unshade::llvm::outline::{self, Analyzer, BlockContents};
 use unshade::llvm::{Module, verify};
-use unshade::metallib::Library;
 
 use super::server::run_once;
-use super::{Input, Place, air, dxil, generated};
+use super::{Input, air, dxil, generated};
 use crate::sh;
 
 /// The reference program: the outline uses the names of its version.
@@ -44,7 +40,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
         faults += counts.faults.len();
         Ok(())
     };
-    set("air", &air_modules(sample)?)?;
+    set("air", &air::with_corpus(sample)?)?;
     match dxil::Containers::find(sample)? {
         Some(containers) => set("dxil", &containers.modules())?,
         None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),
@@ -52,41 +48,6 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     set("clang", &generated::modules()?)?;
     ensure!(faults == 0, "{faults} faults");
     Ok(())
-}
-
-/// Returns the distinct modules of the AIR set and of the folder `air` of UNSHADE_CORPUS.
-pub(super) fn air_modules(sample: Option<usize>) -> Result<Vec<Input>> {
-    let mut modules = BTreeMap::new();
-    let mut add = |name: String, bytes: &[u8]| {
-        if let Entry::Vacant(entry) = modules.entry(sh::sha256_hex(bytes)) {
-            entry.insert(Input { name, place: Place::Memory(bytes.to_vec()) });
-        }
-    };
-    for input in air::modules(sample)? {
-        add(input.name.clone(), &input.bytes()?);
-    }
-    let mut files = Vec::new();
-    if let Some(shared) = sh::env_path("UNSHADE_CORPUS") {
-        sh::files_below(&shared.join("air"), &mut files)?;
-    }
-    let of_type =
-        |path: &PathBuf, wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
-    for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let data = || fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
-        if of_type(&path, "air") {
-            add(name, &data()?);
-        } else if of_type(&path, "metallib") {
-            let data = data()?;
-            let Ok(library) = Library::parse(&data) else { continue };
-            for function in library.functions().map_while(Result::ok) {
-                if let Ok(Some(found)) = library.module(&function) {
-                    add(format!("{} of {name}", function.label()), found.bytes());
-                }
-            }
-        }
-    }
-    Ok(modules.into_values().collect())
 }
 
 /// The counts for some modules.

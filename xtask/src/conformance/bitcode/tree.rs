@@ -7,7 +7,7 @@ use unshade::core::Reader;
 use unshade::llvm::tree::Tree;
 use unshade::llvm::verify;
 
-use super::{Input, c_files, dump, dxil, generated, llvm_tests};
+use super::{Input, air, c_files, dxil, generated, llvm_tests};
 use crate::sh;
 
 /// Maximum number of printed faults per set.
@@ -23,7 +23,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
         faults += counts.faults.len();
         Ok(())
     };
-    set("air", &dump::air_modules(sample)?)?;
+    set("air", &air::with_corpus(sample)?)?;
     match dxil::Containers::find(sample)? {
         Some(containers) => set("dxil", &containers.modules())?,
         None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),

@@ -1,6 +1,6 @@
 //! Visits the code of an input's programs, and processes modules in batches.
 
-use super::super::programs::{ProgramJson, each_program_quietly};
+use super::super::programs::{ProgramJson, each_program_quietly, print_diagnostics};
 use crate::args::DisassembleArgs;
 use crate::input::Input;
 use crate::paint;
@@ -46,9 +46,7 @@ pub(super) fn each_code(
 ) -> Result<Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let result = each_code_quietly(input, request, &mut diagnostics, visit);
-    for diagnostic in &diagnostics {
-        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-    }
+    print_diagnostics(&input.name, &diagnostics);
     result.map(|()| diagnostics)
 }
 
