@@ -77,7 +77,7 @@ const AT_ONCE: u64 = 1 << 30;
 /// The number of entries that [`map_units`] visits at once.
 const ENTRIES_AT_ONCE: usize = 1024;
 
-/// The maximum size of a buffer that a thread keeps for other entries.
+/// The size of a thread's first buffer, and the maximum size of one that it keeps for other entries.
 const MAX_KEPT: usize = 16 << 20;
 
 /// Calls `make` for each unit of a program as [`each_unit`] does, but on the threads of `runner`, and `take` with the
@@ -110,13 +110,17 @@ pub fn map_units<'a, T: Send>(
 }
 
 /// Calls `work` with the buffer of this thread, which keeps it for the next entry unless it has become too large: new memory
-/// costs nearly as much time as decompressing into it.
+/// costs nearly as much time as decompressing into it. The first one already has the size that a thread may keep: it is
+/// memory that the system zeroes a page at a time, when the page is used, while a buffer that grows is cleared as well.
 fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     thread_local! {
         static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
     // A visit that unpacks another entry meanwhile has a new buffer.
     let mut buffer = BUFFER.take();
+    if buffer.is_empty() {
+        buffer = vec![0; MAX_KEPT];
+    }
     let made = work(&mut buffer);
     if buffer.capacity() <= MAX_KEPT {
         BUFFER.set(buffer);
