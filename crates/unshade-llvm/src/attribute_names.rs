@@ -122,6 +122,12 @@ pub fn name(kind: u32) -> Option<&'static str> {
     NAMES.get((kind as usize).checked_sub(1)?).map(|&(name, _)| name)
 }
 
+/// Returns the kind of an attribute by its name.
+pub(crate) fn kind_of(name: &[u8]) -> Option<u32> {
+    let at = NAMES.iter().position(|(known, _)| known.as_bytes() == name)?;
+    u32::try_from(at).ok()?.checked_add(1)
+}
+
 /// Returns the rank of an attribute kind in a printing order; unknown kinds come last.
 pub(crate) fn rank(kind: u32, order: AttributeOrder) -> u8 {
     let ranks = (kind as usize).checked_sub(1).and_then(|at| NAMES.get(at));

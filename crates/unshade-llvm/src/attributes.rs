@@ -274,7 +274,8 @@ impl Attributes {
         let _ = self.add_list(entries);
     }
 
-    fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) -> AttributeListId {
+    /// Adds a list without its empty sets, and returns its id.
+    pub(crate) fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) -> AttributeListId {
         let entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
         let slice = Slice::extend(&mut self.entries, entries);
         let id = narrow(self.lists.len() as u64);
@@ -300,8 +301,33 @@ impl Attributes {
         self.add_list(entries)
     }
 
+    /// Creates a text attribute.
+    pub(crate) fn text_attribute(&mut self, name: &[u8], value: &[u8]) -> Attribute {
+        let name = Slice::extend(&mut self.bytes, name.iter().copied());
+        let value = Slice::extend(&mut self.bytes, value.iter().copied());
+        Attribute::Text { name, value }
+    }
+
+    /// Creates an attribute with ranges of integers.
+    pub(crate) fn range_attribute(&mut self, kind: u32, width: u32, bounds: &[u64]) -> Attribute {
+        Attribute::Ranges { kind, width, bounds: Slice::extend(&mut self.words, bounds.iter().copied()) }
+    }
+
+    /// Returns the name of a text attribute; empty for others.
+    pub(crate) fn name_of(&self, attribute: &Attribute) -> &[u8] {
+        match *attribute {
+            Attribute::Text { name, .. } => self.text(name),
+            _ => &[],
+        }
+    }
+
+    /// Returns whether two attributes have one name, so that a set can't hold both.
+    pub(crate) fn is_same_name(&self, one: &Attribute, two: &Attribute) -> bool {
+        one.kind() == two.kind() && self.name_of(one) == self.name_of(two)
+    }
+
     /// Returns the id of a set, which is added if there is no equal one.
-    fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {
+    pub(crate) fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {
         let hash = self.hash_of(&set);
         let same = |id: u32| {
             let other = self.set(AttributeSetId(id));

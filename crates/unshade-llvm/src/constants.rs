@@ -13,6 +13,10 @@ use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
+mod interning;
+
+pub(crate) use interning::{NewConstant, NewExpression};
+
 /// A constant; its [`Value`] holds its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constant {
@@ -80,6 +84,8 @@ pub struct Assembly {
     pub constraints: Slice,
     /// Bits: 0 `sideeffect`, 1 `alignstack`, 2 `inteldialect`, 3 `unwind`.
     pub flags: u32,
+    /// The type of the function that it is called as; none where a file does not say it.
+    pub function_type: TypeId,
 }
 
 /// The constants of a module or function.
@@ -224,11 +230,17 @@ impl Constants {
     }
 
     /// Creates inline assembly, without adding it to the list.
-    pub(crate) fn add_assembly(&mut self, text: &[u8], constraints: &[u8], flags: u32) -> Constant {
+    pub(crate) fn add_assembly(
+        &mut self,
+        text: &[u8],
+        constraints: &[u8],
+        flags: u32,
+        function_type: TypeId,
+    ) -> Constant {
         let text = Slice::extend(&mut self.bytes, text.iter().copied());
         let constraints = Slice::extend(&mut self.bytes, constraints.iter().copied());
         let index = narrow(self.assembly.len() as u64);
-        self.assembly.push(Assembly { text, constraints, flags });
+        self.assembly.push(Assembly { text, constraints, flags, function_type });
         Constant::Assembly(index)
     }
 
@@ -320,8 +332,13 @@ impl Constants {
             }
             code::DSO_LOCAL_EQUIVALENT => Constant::DsoLocalEquivalent(value(1)?),
             code::NO_CFI => Constant::NoCfi(value(1)?),
-            code::INLINEASM_OLD | code::INLINEASM_OLD2 | code::INLINEASM_OLD3 => self.assembly_of(values)?,
-            code::INLINEASM => self.assembly_of(values.get(1..)?)?,
+            code::INLINEASM_OLD | code::INLINEASM_OLD2 | code::INLINEASM_OLD3 => {
+                self.assembly_of(values, types.pointee(ty).unwrap_or(TypeId::NONE))?
+            }
+            code::INLINEASM => {
+                let (&function_type, rest) = values.split_first()?;
+                self.assembly_of(rest, TypeId(narrow(function_type)))?
+            }
             _ => self.expression_of(record, ty, types)?,
         };
         Some(constant)
@@ -332,7 +349,7 @@ impl Constants {
     }
 
     /// Decodes inline assembly: flags, length and text, length and constraints.
-    fn assembly_of(&mut self, values: &[u64]) -> Option<Constant> {
+    fn assembly_of(&mut self, values: &[u64], function_type: TypeId) -> Option<Constant> {
         let (&flags, rest) = values.split_first()?;
         let (&length, rest) = rest.split_first()?;
         let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
@@ -341,7 +358,7 @@ impl Constants {
         let text = self.add_bytes(text);
         let constraints = self.add_bytes(constraints);
         let index = narrow(self.assembly.len() as u64);
-        self.assembly.push(Assembly { text, constraints, flags: narrow(flags) });
+        self.assembly.push(Assembly { text, constraints, flags: narrow(flags), function_type });
         Some(Constant::Assembly(index))
     }
 

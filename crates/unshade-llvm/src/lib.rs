@@ -15,6 +15,7 @@
 //! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
 //! | [`summary`] | the ThinLTO summary of a module |
+//! | [`assemble`] | parses LLVM assembly into a module |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
 //! ```
@@ -89,6 +90,7 @@ readers! {
     pub mod verify;
 }
 
+pub mod assemble;
 mod attribute_names;
 mod dwarf;
 pub mod print;

@@ -262,6 +262,18 @@ impl MetadataTable {
         reference
     }
 
+    /// Adds a numbered entry and returns its number.
+    pub(crate) fn add(&mut self, entry: Metadata) -> MetadataId {
+        let id = self.base.saturating_add(narrow(self.entries.len() as u64));
+        self.entries.push(entry);
+        MetadataId(id)
+    }
+
+    /// Stores a string and returns its entry.
+    pub(crate) fn text(&mut self, text: &[u8]) -> Metadata {
+        Metadata::String(Slice::extend(&mut self.bytes, text.iter().copied()))
+    }
+
     /// Stores the words of a node and returns the node.
     pub(crate) fn node(&mut self, kind: NodeKind, distinct: bool, references: &[u64], numbers: &[u64]) -> Metadata {
         let words = Slice::extend(&mut self.words, references.iter().chain(numbers).copied());

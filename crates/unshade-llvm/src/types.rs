@@ -248,6 +248,11 @@ impl TypeTable {
         matches!(self.get(id), Type::Pointer { .. } | Type::OpaquePointer { .. })
     }
 
+    /// Returns whether a type is a pointer without a pointee.
+    pub fn is_opaque_pointer(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::OpaquePointer { .. })
+    }
+
     /// Returns whether a type is a function type.
     pub fn is_function(&self, id: TypeId) -> bool {
         matches!(self.get(id), Type::Function { .. })
@@ -330,12 +335,16 @@ impl TypeTable {
             Type::Struct(structure) if structure.literal => {
                 Self::hash_of_fields(self.elements(structure.fields))
             }
+            Type::Function { result, parameters, .. } => Self::hash_of_signature(result, self.elements(parameters)),
             // Never looked up; but if many had the same hash, inserting them would be slow.
-            Type::Struct(_) | Type::Function { .. } | Type::Target { .. } | Type::Unknown => {
-                Hash::new().word(14).word(u64::from(id)).0
-            }
+            Type::Struct(_) | Type::Target { .. } | Type::Unknown => Hash::new().word(14).word(u64::from(id)).0,
             ty => Self::hash_of(ty),
         }
+    }
+
+    fn hash_of_signature(result: TypeId, parameters: &[TypeId]) -> u64 {
+        let hash = Hash::new().word(15).word(u64::from(result.0));
+        parameters.iter().fold(hash, |hash, ty| hash.word(u64::from(ty.0))).0
     }
 
     /// Adds a struct whose fields all have the type of the struct itself, for tests.
@@ -366,12 +375,69 @@ impl TypeTable {
         self.push(Type::Function { result, parameters, variadic })
     }
 
+    /// Returns the id of a function type, which is added if there is no equal one.
+    pub(crate) fn intern_function(&mut self, result: TypeId, parameters: &[TypeId], variadic: bool) -> TypeId {
+        let found = self.index.find(Self::hash_of_signature(result, parameters), |id| match self.get(TypeId(id)) {
+            Type::Function { result: other, parameters: slice, variadic: also } => {
+                (other, also) == (result, variadic) && self.elements(slice) == parameters
+            }
+            _ => false,
+        });
+        found.map_or_else(|| self.add_function(result, parameters, variadic), TypeId)
+    }
+
     /// Returns the id of a literal struct, which is added if there is no equal one.
     pub(crate) fn intern_literal(&mut self, fields: &[TypeId]) -> TypeId {
-        self.find_literal(fields).unwrap_or_else(|| {
-            let fields = Slice::extend(&mut self.elements, fields.iter().copied());
-            self.push(Type::Struct(StructType { fields, packed: false, literal: true, opaque: false, name: None }))
-        })
+        self.intern_struct(fields, false)
+    }
+
+    /// Returns the id of a literal struct that may be packed, which is added if there is no equal one.
+    pub(crate) fn intern_struct(&mut self, fields: &[TypeId], packed: bool) -> TypeId {
+        let found = self.index.find(Self::hash_of_fields(fields), |id| match self.get(TypeId(id)) {
+            Type::Struct(structure) => {
+                structure.literal && structure.packed == packed && self.elements(structure.fields) == fields
+            }
+            _ => false,
+        });
+        found.map_or_else(
+            || {
+                let fields = Slice::extend(&mut self.elements, fields.iter().copied());
+                self.push(Type::Struct(StructType { fields, packed, literal: true, opaque: false, name: None }))
+            },
+            TypeId,
+        )
+    }
+
+    /// Adds an identified struct whose fields are not known yet, and returns its id.
+    pub(crate) fn declare_struct(&mut self, name: Option<&[u8]>) -> TypeId {
+        let name = name.filter(|name| !name.is_empty()).map(|name| self.push_name(name.to_vec()));
+        let fields = Slice::default();
+        self.push(Type::Struct(StructType { fields, packed: false, literal: false, opaque: true, name }))
+    }
+
+    /// Sets the fields of an identified struct.
+    pub(crate) fn define_struct(&mut self, id: TypeId, fields: &[TypeId], packed: bool) {
+        let fields = Slice::extend(&mut self.elements, fields.iter().copied());
+        if let Some(Type::Struct(structure)) = self.types.get_mut(id.index()) {
+            (structure.fields, structure.packed, structure.opaque) = (fields, packed, false);
+        }
+    }
+
+    /// Returns the id of a target type, which is added if there is no equal one.
+    pub(crate) fn intern_target(&mut self, name: &[u8], types: &[TypeId], numbers: &[u32]) -> TypeId {
+        let is_equal = |ty: &Type| match *ty {
+            Type::Target { name: other, types: of, numbers: with } => {
+                self.name(other) == name && self.elements(of) == types && self.numbers(with) == numbers
+            }
+            _ => false,
+        };
+        if let Some(at) = self.types.iter().position(is_equal) {
+            return TypeId(narrow(at as u64));
+        }
+        let name = self.push_name(name.to_vec());
+        let types = Slice::extend(&mut self.elements, types.iter().copied());
+        let numbers = Slice::extend(&mut self.numbers, numbers.iter().copied());
+        self.push(Type::Target { name, types, numbers })
     }
 
     /// Adds the types that instructions may need but a file need not list: `i1`, `i8`, `i32`, `i64`, `void`,
@@ -443,8 +509,12 @@ impl TypeTable {
     }
 
     fn add_name(&mut self, characters: &[u64]) -> u32 {
+        self.push_name(characters.iter().map(|&c| c.to_le_bytes()[0]).collect())
+    }
+
+    fn push_name(&mut self, name: Vec<u8>) -> u32 {
         let number = narrow(self.names.len() as u64);
-        self.names.push(characters.iter().map(|&c| c.to_le_bytes()[0]).collect());
+        self.names.push(name);
         number
     }
 

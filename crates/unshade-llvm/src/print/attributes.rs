@@ -68,11 +68,11 @@ const INITIALIZES: u32 = 94;
 const POINTERS_ONLY: [u32; 16] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77];
 
 /// The keywords of `allockind`, by bit.
-const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
+pub(crate) const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
 /// The keywords of `memory`, by the value of a two-bit field.
-const ACCESS: [&str; 4] = ["none", "read", "write", "readwrite"];
+pub(crate) const MEMORY_ACCESSES: [&str; 4] = ["none", "read", "write", "readwrite"];
 /// Classes of floating-point numbers, widest first.
-const FP_CLASSES: [(u64, &str); 15] = [
+pub(crate) const FP_CLASSES: [(u64, &str); 16] = [
     (0x3FF, "all"),
     (0x003, "nan"),
     (0x001, "snan"),
@@ -88,6 +88,7 @@ const FP_CLASSES: [(u64, &str); 15] = [
     (0x080, "psub"),
     (0x108, "norm"),
     (0x008, "nnorm"),
+    (0x100, "pnorm"),
 ];
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
@@ -474,7 +475,7 @@ fn push_words<'w>(text: &mut String, words: impl Iterator<Item = &'w str>, separ
 
 fn fp_classes(value: u64) -> impl Iterator<Item = &'static str> {
     let mut rest = value & 0x3FF;
-    FP_CLASSES.into_iter().chain([(0x100, "pnorm")]).filter_map(move |(mask, word)| {
+    FP_CLASSES.into_iter().filter_map(move |(mask, word)| {
         let whole = rest & mask == mask;
         if whole {
             rest &= !mask;
@@ -486,7 +487,7 @@ fn fp_classes(value: u64) -> impl Iterator<Item = &'static str> {
 /// Appends `memory(…)`. Bits of the value: 0 and 1 argument memory, 2 and 3 inaccessible memory, 4 and 5 other
 /// memory.
 fn push_memory(text: &mut String, value: u64) {
-    let access = |at: u32| ACCESS.get((value >> (at * 2) & 3) as usize).copied().unwrap_or("");
+    let access = |at: u32| MEMORY_ACCESSES.get((value >> (at * 2) & 3) as usize).copied().unwrap_or("");
     let other = access(2);
     text.push_str("memory(");
     let mut first = true;

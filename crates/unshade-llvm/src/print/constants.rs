@@ -69,7 +69,7 @@ enum End<'c> {
 }
 
 /// Fast-math flags with their bits, in the order in which they are written.
-const FAST_MATH: [(u32, &str); 7] = [
+pub(crate) const FAST_MATH: [(u32, &str); 7] = [
     (1 << 7, " reassoc"),
     (1 << 1, " nnan"),
     (1 << 2, " ninf"),

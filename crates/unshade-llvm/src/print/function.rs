@@ -140,7 +140,7 @@ pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId)
 
 /// The names of calling conventions.
 #[rustfmt::skip]
-const CONVENTIONS: &[(u32, &str)] = &[
+pub(crate) const CONVENTIONS: &[(u32, &str)] = &[
     (8, "fastcc"), (9, "coldcc"), (10, "ghccc"), (11, "cc11"), (12, "webkit_jscc"), (13, "anyregcc"),
     (14, "preserve_mostcc"), (15, "preserve_allcc"), (16, "swiftcc"), (17, "cxx_fast_tlscc"), (18, "tailcc"),
     (19, "cfguard_checkcc"), (20, "swifttailcc"), (64, "x86_stdcallcc"),
@@ -155,7 +155,7 @@ const CONVENTIONS: &[(u32, &str)] = &[
 
 /// Calling conventions that LLVM 19 added.
 #[rustfmt::skip]
-const LATER_CONVENTIONS: &[(u32, &str)] = &[
+pub(crate) const LATER_CONVENTIONS: &[(u32, &str)] = &[
     (21, "preserve_nonecc"), (102, "aarch64_sme_preservemost_from_x0"), (103, "aarch64_sme_preservemost_from_x2"),
     (104, "amdgpu_cs_chain"), (105, "amdgpu_cs_chain_preserve"), (106, "m68k_rtdcc"), (107, "graalcc"),
     (110, "riscv_vector_cc"), (111, "aarch64_sme_preservemost_from_x1"),

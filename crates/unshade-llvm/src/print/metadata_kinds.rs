@@ -45,6 +45,26 @@ const FIXED_KINDS: &[&[u8]] = &[
     b"annotation",
 ];
 
+/// The kinds that versions after 14 added, by number.
+const LATER_FIXED_KINDS: &[&[u8]] = &[
+    b"nosanitize",
+    b"func_sanitize",
+    b"exclude",
+    b"memprof",
+    b"callsite",
+    b"kcfi_type",
+    b"pcsections",
+    b"DIAssignID",
+    b"coro.outside.frame",
+    b"mmra",
+];
+
+/// Returns the kinds that every module of a version has, by number.
+pub(crate) fn fixed_metadata_kinds(is_later: bool) -> impl Iterator<Item = &'static [u8]> {
+    let later = LATER_FIXED_KINDS.iter().filter(move |_| is_later);
+    FIXED_KINDS.iter().chain(later).copied()
+}
+
 /// A metadata kind of a module.
 struct MetadataKind {
     /// Its number in the file.

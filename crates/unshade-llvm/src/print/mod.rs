@@ -54,10 +54,15 @@ use types::{StructFinder, TypeTexts};
 use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
+pub(crate) use attributes::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
+pub(crate) use constants::FAST_MATH;
 pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
+pub(crate) use function::{CONVENTIONS, LATER_CONVENTIONS};
 pub use links::Entity;
+pub(crate) use metadata_kinds::fixed_metadata_kinds;
 pub use one_function::function;
 pub(crate) use text::push_name;
+pub(crate) use types::type_text;
 
 /// The tool and version whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

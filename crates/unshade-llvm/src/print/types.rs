@@ -28,6 +28,11 @@ const MAX_DEPTH: u32 = 64;
 /// The text of a type that can't be written.
 const UNKNOWN: &str = "<unknown type>";
 
+/// Returns the text of one type, for a message.
+pub(crate) fn type_text(types: &TypeTable, id: TypeId) -> String {
+    String::from(TypeTexts::new(types, &[], false).get(id))
+}
+
 /// The texts of all types of a module.
 pub(super) struct TypeTexts {
     /// Each text, followed by a space; empty if it is not formatted yet.

@@ -418,7 +418,8 @@ fn without_labels(editor: &mut editor::Editor<'_, '_>, instruction: &Instruction
         labelled.extend_from_slice(part);
     }
     let ty = editor.type_of(*operands.first()?);
-    let assembly = editor.body.constants.add_assembly(&text, &labelled, assembly.flags);
+    let assembly =
+        editor.body.constants.add_assembly(&text, &labelled, assembly.flags, assembly.function_type);
     if let Some(first) = operands.first_mut() {
         *first = editor.constant(ty, assembly);
     }

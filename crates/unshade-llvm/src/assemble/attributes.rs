@@ -1,0 +1,440 @@
+//! Parses attributes, and resolves the groups (`#0`) that functions, calls and variables refer to.
+//!
+//! Groups are defined at the end of a text, so a list of attributes is kept as what is written and is completed at the
+//! end. Equal lists are one list.
+//!
+//! Knowledge: LLVM's language reference, *Parameter Attributes*, *Function Attributes*, *Attribute Groups*.
+
+use super::Version;
+use super::error::Parsed;
+use super::lexer::Token;
+use super::parser::{Parser, shown};
+use crate::attribute_names::{AttributeOrder, kind_of, rank};
+use crate::attributes::{Attribute, index, kind};
+use crate::ids::{AttributeListId, AttributeSetId, narrow};
+use crate::print::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// The attributes of a text.
+#[derive(Default)]
+pub(super) struct AttributeState {
+    groups: BTreeMap<u32, Vec<Attribute>>,
+    lists: Vec<WrittenList>,
+    numbers: BTreeMap<WrittenList, u32>,
+    /// The lists of variables: index of the variable, and its list.
+    pub(super) variables: Vec<(u32, AttributeListId)>,
+}
+
+/// A list of attributes as it is written: sets, and the groups that the function refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WrittenList {
+    pub(super) sets: Vec<(u32, AttributeSetId)>,
+    pub(super) groups: Vec<u32>,
+}
+
+/// Where attributes are written, which decides how some of them look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On a parameter or result.
+    Parameter,
+    /// After the parameters of a function or the arguments of a call.
+    Function,
+    /// In an attribute group.
+    Group,
+}
+
+/// The form of the value of an attribute.
+enum Form {
+    /// `name`
+    Flag,
+    /// `name(type)`
+    Type,
+    /// `name(number)`, or `name=number` in a group.
+    Number,
+    /// `align number`
+    Alignment,
+    AllocSize,
+    ScalableRange,
+    UnwindTable,
+    AllocKind,
+    Memory,
+    FloatClasses,
+    Range,
+    Initializes,
+}
+
+/// The forms of attributes other than flags.
+const FORMS: &[(u32, Form)] = &[
+    (kind::ALIGN, Form::Alignment),
+    (kind::BY_VALUE, Form::Type),
+    (kind::STACK_ALIGNMENT, Form::Number),
+    (kind::STRUCT_RESULT, Form::Type),
+    (33, Form::UnwindTable),
+    (kind::IN_ALLOCA, Form::Type),
+    (41, Form::Number),
+    (42, Form::Number),
+    (51, Form::AllocSize),
+    (65, Form::Type),
+    (69, Form::Type),
+    (74, Form::ScalableRange),
+    (77, Form::Type),
+    (82, Form::AllocKind),
+    (86, Form::Memory),
+    (87, Form::FloatClasses),
+    (92, Form::Range),
+    (94, Form::Initializes),
+];
+
+/// The value of `uwtable` without a kind of table: asynchronous.
+const ASYNCHRONOUS: u64 = 2;
+
+impl Parser<'_> {
+    /// Parses `attributes #5 = { … }`.
+    pub(super) fn attribute_group(&mut self) -> Parsed<()> {
+        self.expect_word("attributes")?;
+        let Token::AttributeGroup(number) = self.token else {
+            return self.fault("expected an attribute group");
+        };
+        self.advance();
+        self.expect(b'=')?;
+        self.expect(b'{')?;
+        let attributes = self.attributes(Place::Group)?;
+        self.expect(b'}')?;
+        self.attributes.groups.entry(number).or_default().extend(attributes);
+        Ok(())
+    }
+
+    /// Parses attributes, as many as there are.
+    pub(super) fn attributes(&mut self, place: Place) -> Parsed<Vec<Attribute>> {
+        let mut attributes = Vec::new();
+        loop {
+            match self.token {
+                Token::Text(_) => attributes.push(self.text_attribute()?),
+                Token::Word(b"align") if place == Place::Function => break,
+                Token::Word(word) => match kind_of(word) {
+                    Some(kind) => attributes.push(self.attribute(kind, place)?),
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// Parses the attributes of a parameter or result, and returns their set if there are any.
+    pub(super) fn parameter_attributes(&mut self) -> Parsed<Option<AttributeSetId>> {
+        if !matches!(self.token, Token::Word(_) | Token::Text(_)) {
+            return Ok(None);
+        }
+        let attributes = self.attributes(Place::Parameter)?;
+        Ok((!attributes.is_empty()).then(|| self.intern_set(attributes)))
+    }
+
+    /// Parses the attributes of a function or call: groups, words and strings.
+    pub(super) fn function_attributes(&mut self, list: &mut WrittenList) -> Parsed<()> {
+        let mut plain = Vec::new();
+        loop {
+            if let Token::AttributeGroup(number) = self.token {
+                self.advance();
+                list.groups.push(number);
+                continue;
+            }
+            let more = self.attributes(Place::Function)?;
+            if more.is_empty() {
+                break;
+            }
+            plain.extend(more);
+        }
+        if !plain.is_empty() {
+            let set = self.intern_set(plain);
+            list.sets.push((index::FUNCTION, set));
+        }
+        Ok(())
+    }
+
+    /// Parses the attributes of a global variable.
+    pub(super) fn variable_attributes(&mut self) -> Parsed<AttributeListId> {
+        let mut list = WrittenList::default();
+        self.function_attributes(&mut list)?;
+        Ok(self.written_list(list))
+    }
+
+    /// Returns the number of a list as it is written, which is replaced at the end of the text.
+    pub(super) fn written_list(&mut self, list: WrittenList) -> AttributeListId {
+        if list.sets.is_empty() && list.groups.is_empty() {
+            return AttributeListId::NONE;
+        }
+        let state = &mut self.attributes;
+        if let Some(&number) = state.numbers.get(&list) {
+            return AttributeListId(number);
+        }
+        let number = narrow(state.lists.len() as u64);
+        state.lists.push(list.clone());
+        state.numbers.insert(list, number);
+        AttributeListId(number)
+    }
+
+    fn text_attribute(&mut self) -> Parsed<Attribute> {
+        let name = self.string()?;
+        let value = if self.eat(b'=') { self.string()? } else { Vec::new() };
+        Ok(self.module.attributes.text_attribute(&name, &value))
+    }
+
+    fn attribute(&mut self, kind: u32, place: Place) -> Parsed<Attribute> {
+        let at = self.at;
+        self.advance();
+        let form = FORMS.iter().find(|(of, _)| *of == kind).map_or(&Form::Flag, |(_, form)| form);
+        let value = match form {
+            Form::Flag => return Ok(Attribute::Flag(kind)),
+            Form::Type => return self.type_attribute(kind),
+            Form::Range | Form::Initializes => return self.range_attribute(kind),
+            Form::UnwindTable if self.version == Version::Llvm14 => return Ok(Attribute::Flag(kind)),
+            Form::Number if place == Place::Group && self.eat(b'=') => self.u64()?,
+            Form::Number => self.u64_in_parentheses()?,
+            Form::Alignment => {
+                let _ = place == Place::Group && self.eat(b'=');
+                1 << (self.alignment()? - 1)
+            }
+            Form::AllocSize => self.allocation_size()?,
+            Form::ScalableRange => self.scalable_range()?,
+            Form::UnwindTable => self.unwind_table()?,
+            Form::AllocKind => self.allocation_kind()?,
+            Form::Memory => self.memory_effects()?,
+            Form::FloatClasses => self.float_classes()?,
+        };
+        if kind == kind::STACK_ALIGNMENT {
+            self.alignment_of(value, at)?;
+        }
+        Ok(Attribute::Integer(kind, value))
+    }
+
+    fn type_attribute(&mut self, kind: u32) -> Parsed<Attribute> {
+        if !self.eat(b'(') {
+            return Ok(Attribute::Type(kind, None));
+        }
+        let ty = self.ty()?;
+        self.expect(b')')?;
+        Ok(Attribute::Type(kind, Some(ty)))
+    }
+
+    fn allocation_size(&mut self) -> Parsed<u64> {
+        self.expect(b'(')?;
+        let size = u64::from(self.u32()?);
+        let count = if self.eat(b',') { self.u32()? } else { u32::MAX };
+        self.expect(b')')?;
+        Ok(size << 32 | u64::from(count))
+    }
+
+    fn scalable_range(&mut self) -> Parsed<u64> {
+        self.expect(b'(')?;
+        let least = self.u32()?;
+        let most = if self.eat(b',') { self.u32()? } else { least };
+        self.expect(b')')?;
+        Ok(u64::from(least) << 32 | u64::from(most))
+    }
+
+    fn unwind_table(&mut self) -> Parsed<u64> {
+        if !self.eat(b'(') {
+            return Ok(ASYNCHRONOUS);
+        }
+        let Some(at) = self.eat_one_of(&["sync", "async"]) else {
+            return self.fault("expected sync or async");
+        };
+        self.expect(b')')?;
+        Ok(at as u64 + 1)
+    }
+
+    fn allocation_kind(&mut self) -> Parsed<u64> {
+        self.expect(b'(')?;
+        let at = self.at;
+        let text = self.string()?;
+        self.expect(b')')?;
+        text.split(|&byte| byte == b',').try_fold(0, |kinds, word| {
+            match ALLOC_KINDS.iter().position(|known| known.as_bytes() == word) {
+                Some(bit) => Ok(kinds | 1 << bit),
+                None => self.fault_at(at, alloc::format!("unknown kind of allocation '{}'", shown(word))),
+            }
+        })
+    }
+
+    /// Parses `memory(read, argmem: write)`. Bits: 0 and 1 argument memory, 2 and 3 inaccessible memory, 4 and 5
+    /// other memory.
+    fn memory_effects(&mut self) -> Parsed<u64> {
+        self.expect(b'(')?;
+        let mut effects = 0;
+        self.list(b')', |parser| {
+            let location = match parser.token {
+                Token::Label(name) => match &*name.bytes() {
+                    b"argmem" => Some(0),
+                    b"inaccessiblemem" => Some(2),
+                    _ => return parser.fault("unknown kind of memory"),
+                },
+                _ => None,
+            };
+            if location.is_some() {
+                parser.advance();
+            }
+            let Some(access) = parser.eat_one_of(&MEMORY_ACCESSES) else {
+                return parser.fault("expected none, read, write or readwrite");
+            };
+            let access = access as u64;
+            effects = match location {
+                Some(shift) => effects & !(3 << shift) | access << shift,
+                None => access | access << 2 | access << 4,
+            };
+            Ok(())
+        })?;
+        Ok(effects)
+    }
+
+    fn float_classes(&mut self) -> Parsed<u64> {
+        self.expect(b'(')?;
+        if matches!(self.token, Token::Integer(_)) {
+            let mask = self.u64()?;
+            self.expect(b')')?;
+            return Ok(mask);
+        }
+        let words = FP_CLASSES.map(|(_, word)| word);
+        let mut mask = 0;
+        while let Some(at) = self.eat_one_of(&words) {
+            mask |= FP_CLASSES.get(at).map_or(0, |&(bits, _)| bits);
+        }
+        self.expect(b')')?;
+        Ok(mask)
+    }
+
+    /// Parses `range(i32 1, 4)` or `initializes((0, 4), (8, 12))`.
+    fn range_attribute(&mut self, kind: u32) -> Parsed<Attribute> {
+        let mut bounds = Vec::new();
+        let mut width = 64;
+        self.expect(b'(')?;
+        if matches!(self.token, Token::Word(_)) {
+            let ty = self.ty()?;
+            width = match self.module.types.get(ty) {
+                crate::types::Type::Integer(width) => width,
+                _ => return self.fault("a range has an integer type"),
+            };
+            self.range_bounds(width, &mut bounds)?;
+            self.expect(b')')?;
+        } else {
+            self.list(b')', |parser| {
+                parser.expect(b'(')?;
+                parser.range_bounds(64, &mut bounds)?;
+                parser.expect(b')')
+            })?;
+        }
+        Ok(self.module.attributes.range_attribute(kind, width, &bounds))
+    }
+
+    fn range_bounds(&mut self, width: u32, bounds: &mut Vec<u64>) -> Parsed<()> {
+        bounds.extend(self.integer_words(width)?);
+        self.expect(b',')?;
+        bounds.extend(self.integer_words(width)?);
+        Ok(())
+    }
+
+    /// Returns the set of attributes in LLVM's order; of several of one kind the last counts.
+    fn intern_set(&mut self, attributes: Vec<Attribute>) -> AttributeSetId {
+        let order = match self.version {
+            Version::Llvm14 => AttributeOrder::V14,
+            Version::Llvm19 => AttributeOrder::V19,
+        };
+        let table = &mut self.module.attributes;
+        let mut set: Vec<Attribute> = Vec::with_capacity(attributes.len());
+        for attribute in attributes {
+            match set.iter().position(|other| table.is_same_name(other, &attribute)) {
+                Some(at) => set.splice(at..=at, [attribute]).for_each(drop),
+                None => set.push(attribute),
+            }
+        }
+        set.sort_by(|one, two| {
+            let key = |attribute: &Attribute| match *attribute {
+                Attribute::Text { .. } => (1, 0),
+                _ => (0, attribute.kind().map_or(u8::MAX, |kind| rank(kind, order))),
+            };
+            key(one).cmp(&key(two)).then_with(|| table.name_of(one).cmp(table.name_of(two)))
+        });
+        table.intern(set)
+    }
+
+    /// Completes all lists with the groups that they refer to.
+    pub(super) fn finish_attributes(&mut self) -> Parsed<()> {
+        let lists = core::mem::take(&mut self.attributes.lists);
+        let mut finished = Vec::with_capacity(lists.len());
+        let mut alignments = Vec::with_capacity(lists.len());
+        let mut known: BTreeMap<Vec<(u32, AttributeSetId)>, AttributeListId> = BTreeMap::new();
+        for list in lists {
+            let mut alignment = None;
+            let sets = self.complete(list, &mut alignment)?;
+            alignments.push(alignment);
+            let id = match known.get(&sets) {
+                Some(&id) => id,
+                None => {
+                    let id = match sets.is_empty() {
+                        true => AttributeListId::NONE,
+                        false => self.module.attributes.add_list(sets.clone()),
+                    };
+                    known.insert(sets, id);
+                    id
+                }
+            };
+            finished.push(id);
+        }
+        let resolve =
+            |list: AttributeListId| finished.get(list.index()).copied().unwrap_or(AttributeListId::NONE);
+        for function in &mut self.module.functions {
+            if let Some(Some(alignment)) = alignments.get(function.attributes.index())
+                && function.symbol.alignment == 0
+            {
+                function.symbol.alignment = *alignment;
+            }
+            function.attributes = resolve(function.attributes);
+        }
+        for call in self.bodies.iter_mut().flat_map(|body| &mut body.calls) {
+            call.attributes = resolve(call.attributes);
+        }
+        for &(variable, list) in &self.attributes.variables {
+            let set = self.module.attributes.of(resolve(list), index::FUNCTION);
+            if let Some(variable) = self.module.globals.get_mut(variable as usize) {
+                variable.attributes = set;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the sets of a list with its groups, and the alignment in them, which belongs to the function.
+    fn complete(
+        &mut self,
+        list: WrittenList,
+        alignment: &mut Option<u8>,
+    ) -> Parsed<Vec<(u32, AttributeSetId)>> {
+        let mut sets = list.sets;
+        if list.groups.is_empty() {
+            return Ok(sets);
+        }
+        let mut attributes = Vec::new();
+        for number in list.groups {
+            match self.attributes.groups.get(&number) {
+                Some(group) => attributes.extend_from_slice(group),
+                None => return self.fault(alloc::format!("use of undefined attribute group #{number}")),
+            }
+        }
+        let own = sets.iter().position(|&(of, _)| of == index::FUNCTION);
+        if let Some((_, set)) = own.map(|at| sets.remove(at)) {
+            attributes.extend_from_slice(self.module.attributes.set(set));
+        }
+        attributes.retain(|attribute| match *attribute {
+            Attribute::Integer(kind::ALIGN, bytes) => {
+                *alignment = Some(bytes.trailing_zeros().to_le_bytes()[0] + 1);
+                false
+            }
+            _ => true,
+        });
+        if !attributes.is_empty() {
+            let set = self.intern_set(attributes);
+            sets.push((index::FUNCTION, set));
+        }
+        Ok(sets)
+    }
+}

@@ -1,0 +1,336 @@
+//! Parses calls, invokes, operand bundles and exception handling.
+//!
+//! The type of a callee may follow from the arguments, so the callee is resolved after them.
+
+use super::attributes::WrittenList;
+use super::error::Parsed;
+use super::instructions::Parts;
+use super::lexer::Token;
+use super::parser::Parser;
+use crate::attributes::index;
+use crate::body::{Bundle, Call};
+use crate::ids::{AttributeListId, Slice, TypeId, narrow};
+use crate::instruction::Opcode;
+use crate::types::Type;
+use crate::value::Operand;
+use alloc::vec::Vec;
+
+/// The tags of bundles that every module has, in LLVM's order; the last two only from LLVM 16 on.
+pub(super) const BUNDLE_TAGS: [&str; 10] = [
+    "deopt",
+    "funclet",
+    "gc-transition",
+    "cfguardtarget",
+    "preallocated",
+    "gc-live",
+    "clang.arc.attachedcall",
+    "ptrauth",
+    "kcfi",
+    "convergencectrl",
+];
+
+/// A call before its instruction is added.
+struct WrittenCall {
+    function_type: TypeId,
+    result: TypeId,
+    convention: u32,
+    attributes: AttributeListId,
+    bundles: Slice,
+    /// The callee, then the arguments.
+    operands: Vec<Operand>,
+}
+
+impl Parser<'_> {
+    pub(super) fn call(&mut self) -> Parsed<Parts> {
+        let tail = match self.eat_one_of(&["tail", "musttail", "notail"]) {
+            Some(at) => 1u8 << at,
+            None => 0,
+        };
+        self.expect_word("call")?;
+        let flags = self.fast_math();
+        let call = self.written_call()?;
+        let detail = self.add_call(&call, tail)?;
+        let start = self.state()?.body.operands.len();
+        for &operand in &call.operands {
+            self.push_operand(operand)?;
+        }
+        let parts = Parts { flags, detail, ..Parts::new(Opcode::Call, call.result) };
+        self.add_instruction(parts, start)?;
+        Ok(parts)
+    }
+
+    /// Parses `invoke` and `callbr` after the mnemonic.
+    pub(super) fn invoke(&mut self, opcode: Opcode) -> Parsed<Parts> {
+        let call = self.written_call()?;
+        let detail = self.add_call(&call, 0)?;
+        let start = self.state()?.body.operands.len();
+        for &operand in &call.operands {
+            self.push_operand(operand)?;
+        }
+        self.expect_word("to")?;
+        let label = self.label_operand()?;
+        self.push_operand(label)?;
+        let mut extra = 0;
+        if opcode == Opcode::Invoke {
+            self.expect_word("unwind")?;
+            let label = self.label_operand()?;
+            self.push_operand(label)?;
+        } else {
+            self.expect(b'[')?;
+            self.list(b']', |parser| {
+                extra += 1;
+                let label = parser.label_operand()?;
+                parser.push_operand(label)
+            })?;
+        }
+        let parts = Parts { detail, extra, ..Parts::new(opcode, call.result) };
+        self.add_instruction(parts, start)?;
+        Ok(parts)
+    }
+
+    fn add_call(&mut self, call: &WrittenCall, tail: u8) -> Parsed<u32> {
+        let &WrittenCall { function_type, convention, attributes, bundles, .. } = call;
+        let body = &mut self.state()?.body;
+        let detail = narrow(body.calls.len() as u64);
+        body.calls.push(Call { attributes, function_type, convention, tail, bundles });
+        Ok(detail)
+    }
+
+    /// Parses a call from the calling convention to the operand bundles.
+    fn written_call(&mut self) -> Parsed<WrittenCall> {
+        let convention = self.calling_convention()?;
+        let mut list = WrittenList::default();
+        if let Some(set) = self.parameter_attributes()? {
+            list.sets.push((index::RESULT, set));
+        }
+        let address_space = match self.is_word("addrspace") {
+            true => self.address_space()?,
+            false => self.module.data_layout.program_address_space(),
+        };
+        let at = self.at;
+        let written = self.any_type()?;
+        let callee = self.bookmark();
+        let expression = self.skip_callee()?;
+        self.expect(b'(')?;
+        let (mut operands, mut types) = (alloc::vec![Operand::block(crate::ids::BlockId(0))], Vec::new());
+        self.list(b')', |parser| {
+            // A call that must be a tail call passes on further arguments.
+            if parser.token == Token::Dots {
+                parser.advance();
+                return Ok(());
+            }
+            let (operand, ty) = parser.argument(&mut list, operands.len() - 1)?;
+            operands.push(operand);
+            types.push(ty);
+            Ok(())
+        })?;
+        self.function_attributes(&mut list)?;
+        let function_type = match self.module.types.get(written) {
+            Type::Function { .. } => written,
+            _ => self.module.types.intern_function(written, &types, false),
+        };
+        self.check_arguments(function_type, &types, at)?;
+        let value = match expression {
+            Some((value, ty)) => {
+                let fits = self.module.types.pointee(ty).is_none_or(|pointee| pointee == function_type);
+                if !fits || !self.module.types.is_pointer(ty) {
+                    return self.fault_at(at, "callee does not fit the type of the call");
+                }
+                value
+            }
+            None => {
+                let ty = self.pointer_to(function_type, address_space);
+                let after = self.bookmark();
+                self.go_to(callee);
+                self.state()?.called_type = function_type;
+                let value = self.value(ty)?;
+                self.go_to(after);
+                value
+            }
+        };
+        if let Some(first) = operands.first_mut() {
+            *first = Operand::value(value);
+        }
+        let bundles = self.bundles()?;
+        let attributes = self.written_list(list);
+        let result = match self.module.types.get(function_type) {
+            Type::Function { result, .. } => result,
+            _ => written,
+        };
+        Ok(WrittenCall { function_type, result, convention, attributes, bundles, operands })
+    }
+
+    /// Skips a callee; one that is a constant expression is parsed, because it has its type with it.
+    fn skip_callee(&mut self) -> Parsed<Option<(crate::ids::ValueId, TypeId)>> {
+        match self.token {
+            Token::Word(b"asm") => {
+                while !self.is(b'(') && self.token != Token::End {
+                    self.advance();
+                }
+                Ok(None)
+            }
+            Token::Word(b"dso_local_equivalent" | b"no_cfi") => {
+                self.advance();
+                self.advance();
+                Ok(None)
+            }
+            Token::Word(_) if self.peek() != Token::Punctuation(b'(') => {
+                self.advance();
+                Ok(None)
+            }
+            Token::Word(_) => {
+                let parsed = self.untyped_callee()?;
+                Ok(Some(parsed))
+            }
+            _ => {
+                self.advance();
+                Ok(None)
+            }
+        }
+    }
+
+    fn untyped_callee(&mut self) -> Parsed<(crate::ids::ValueId, TypeId)> {
+        let constant = [b"undef".as_slice(), b"null", b"poison", b"zeroinitializer"];
+        match self.token {
+            Token::Word(word) if constant.contains(&word) => self.fault("callee without a function"),
+            _ => self.untyped_expression(),
+        }
+    }
+
+    /// Parses an argument of a call.
+    fn argument(&mut self, list: &mut WrittenList, at: usize) -> Parsed<(Operand, TypeId)> {
+        let ty = self.ty()?;
+        if self.module.types.get(ty) == Type::Metadata {
+            return Ok((self.metadata_operand()?, ty));
+        }
+        if let Some(set) = self.parameter_attributes()? {
+            list.sets.push((index::parameter(at), set));
+        }
+        Ok((Operand::value(self.value(ty)?), ty))
+    }
+
+    fn check_arguments(&self, function_type: TypeId, types: &[TypeId], at: usize) -> Parsed<()> {
+        let Type::Function { parameters, variadic, .. } = self.module.types.get(function_type) else {
+            return self.fault_at(at, "call of something that is not a function");
+        };
+        let parameters = self.module.types.elements(parameters);
+        let enough = if variadic { types.len() >= parameters.len() } else { types.len() == parameters.len() };
+        if !enough {
+            return self.fault_at(at, "number of arguments does not fit the function");
+        }
+        if parameters.iter().zip(types).any(|(parameter, ty)| parameter != ty) {
+            return self.fault_at(at, "type of an argument does not fit the function");
+        }
+        Ok(())
+    }
+
+    /// Parses `[ "tag"(type value, …), … ]`, if there are bundles.
+    fn bundles(&mut self) -> Parsed<Slice> {
+        if !self.eat(b'[') {
+            return Ok(Slice::default());
+        }
+        let mut bundles = Vec::new();
+        self.list(b']', |parser| {
+            let tag = parser.string()?;
+            let tag = parser.bundle_tag(tag);
+            let start = parser.state()?.body.operands.len();
+            parser.expect(b'(')?;
+            parser.list(b')', |parser| parser.typed_operand().map(drop))?;
+            let count = narrow((parser.state()?.body.operands.len() - start) as u64);
+            bundles.push(Bundle { tag, operands: Slice { start: narrow(start as u64), count } });
+            Ok(())
+        })?;
+        let body = &mut self.state()?.body;
+        Ok(Slice::extend(&mut body.bundles, bundles))
+    }
+
+    /// Returns the number of a bundle tag.
+    fn bundle_tag(&mut self, tag: Vec<u8>) -> u32 {
+        self.add_bundle_tags();
+        let tags = &mut self.module.bundle_tags;
+        let known = tags.iter().position(|known| *known == tag);
+        narrow(known.unwrap_or_else(|| {
+            tags.push(tag);
+            tags.len() - 1
+        }) as u64)
+    }
+
+    /// Adds the tags that every module has.
+    pub(super) fn add_bundle_tags(&mut self) {
+        if self.module.bundle_tags.is_empty() {
+            let count = if self.version == super::Version::Llvm14 { 8 } else { BUNDLE_TAGS.len() };
+            self.module.bundle_tags =
+                BUNDLE_TAGS.iter().take(count).map(|tag| tag.as_bytes().to_vec()).collect();
+        }
+    }
+
+    pub(super) fn landing_pad(&mut self) -> Parsed<Parts> {
+        let ty = self.ty()?;
+        let cleanup = u32::from(self.eat_word("cleanup"));
+        let mut kinds = Vec::new();
+        while let Some(kind) = self.eat_one_of(&["catch", "filter"]) {
+            kinds.push(narrow(kind as u64));
+            self.typed_operand()?;
+        }
+        let body = &mut self.state()?.body;
+        let slice = Slice::extend(&mut body.indices, kinds);
+        Ok(Parts { detail: slice.start, extra: cleanup, ..Parts::new(Opcode::LandingPad, ty) })
+    }
+
+    pub(super) fn catch_switch(&mut self) -> Parsed<Parts> {
+        self.expect_word("within")?;
+        let token = self.module.types.intern(Type::Token);
+        self.operand(token)?;
+        self.expect(b'[')?;
+        self.list(b']', |parser| {
+            let label = parser.label_operand()?;
+            parser.push_operand(label)
+        })?;
+        self.expect_word("unwind")?;
+        let detail = u32::from(!self.unwinds_to_caller()?);
+        Ok(Parts { detail, ..Parts::new(Opcode::CatchSwitch, token) })
+    }
+
+    /// Parses `to caller`, or a label as an operand.
+    fn unwinds_to_caller(&mut self) -> Parsed<bool> {
+        if self.eat_word("to") {
+            self.expect_word("caller")?;
+            return Ok(true);
+        }
+        let label = self.label_operand()?;
+        self.push_operand(label)?;
+        Ok(false)
+    }
+
+    pub(super) fn pad(&mut self, opcode: Opcode) -> Parsed<Parts> {
+        self.expect_word("within")?;
+        let token = self.module.types.intern(Type::Token);
+        self.operand(token)?;
+        self.expect(b'[')?;
+        self.list(b']', |parser| {
+            let ty = parser.ty()?;
+            if parser.module.types.get(ty) == Type::Metadata {
+                let operand = parser.metadata_operand()?;
+                return parser.push_operand(operand);
+            }
+            parser.operand(ty).map(drop)
+        })?;
+        Ok(Parts::new(opcode, token))
+    }
+
+    pub(super) fn pad_return(&mut self, opcode: Opcode) -> Parsed<Parts> {
+        self.expect_word("from")?;
+        let token = self.module.types.intern(Type::Token);
+        self.operand(token)?;
+        if opcode == Opcode::CatchRet {
+            self.expect_word("to")?;
+            let label = self.label_operand()?;
+            self.push_operand(label)?;
+        } else {
+            self.expect_word("unwind")?;
+            self.unwinds_to_caller()?;
+        }
+        let void = self.void();
+        Ok(Parts::new(opcode, void))
+    }
+}

@@ -1,0 +1,510 @@
+//! Parses values: constants of every form, and references to symbols and to values of the function.
+//!
+//! A constant is kept in LLVM's canonical form, because that decides its record: an aggregate of zeros is null, an
+//! array of plain numbers is data, an array of bytes is text.
+
+use super::Version;
+use super::error::Parsed;
+use super::lexer::Token;
+use super::parser::Parser;
+use super::uses::Use;
+use crate::constants::{Constant, NewConstant, NewExpression};
+use crate::ids::{BlockId, TypeId, ValueId, narrow};
+use crate::instruction::{Opcode, predicate};
+use crate::types::Type;
+use crate::value::ValueKind;
+use alloc::vec::Vec;
+
+/// The flags of inline assembly, by bit.
+const ASSEMBLY_FLAGS: [(&str, u32); 4] =
+    [("sideeffect", 1), ("alignstack", 2), ("inteldialect", 4), ("unwind", 8)];
+
+impl Parser<'_> {
+    /// Parses a value of type `ty` that is a constant or symbol.
+    pub(super) fn constant_value(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        if matches!(self.token, Token::Local(_) | Token::LocalNumber(_)) {
+            return self.fault("a value of a function can't be used here");
+        }
+        self.value(ty)
+    }
+
+    /// Parses a type and a constant of it.
+    pub(super) fn typed_constant(&mut self) -> Parsed<ValueId> {
+        let ty = self.ty()?;
+        self.constant_value(ty)
+    }
+
+    /// Parses a value of type `ty`.
+    pub(super) fn value(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        match self.token {
+            Token::Local(_) | Token::LocalNumber(_) => self.local_value(ty),
+            Token::Global(_) | Token::GlobalNumber(_) => self.symbol_reference(ty),
+            Token::Hexadecimal(text) if text.first() == Some(&b'0') => self.float(ty),
+            Token::Integer(_) | Token::Hexadecimal(_) => self.integer(ty),
+            Token::Float(_) => self.float(ty),
+            Token::Punctuation(b'{' | b'[' | b'<') => self.nested(|parser| parser.aggregate(ty)),
+            Token::Word(word) => self.word_value(word, ty),
+            _ => self.fault("expected a value"),
+        }
+    }
+
+    fn word_value(&mut self, word: &[u8], ty: TypeId) -> Parsed<ValueId> {
+        let of = self.module.types.get(ty);
+        let plain = match word {
+            b"true" | b"false" => return self.integer(ty),
+            b"undef" => Some((NewConstant::Undef, true)),
+            b"poison" => Some((NewConstant::Poison, true)),
+            b"zeroinitializer" => Some((NewConstant::Null, true)),
+            b"null" => Some((NewConstant::Null, self.module.types.is_pointer(ty))),
+            b"none" => Some((NewConstant::Null, matches!(of, Type::Token | Type::Target { .. }))),
+            _ => None,
+        };
+        if let Some((new, fits)) = plain {
+            if !fits || matches!(of, Type::Void | Type::Function { .. } | Type::Label | Type::Metadata) {
+                let message = alloc::format!("constant of an invalid type '{}'", self.shown_type(ty));
+                return self.fault(message);
+            }
+            self.advance();
+            return Ok(self.constant(ty, &new));
+        }
+        match word {
+            b"c" if matches!(self.peek(), Token::Text(_)) => {
+                self.advance();
+                self.text_constant(ty)
+            }
+            b"asm" => self.inline_assembly(ty),
+            b"blockaddress" => self.block_address(ty),
+            b"dso_local_equivalent" | b"no_cfi" => self.function_alias(ty),
+            b"splat" => self.splat(ty),
+            _ => {
+                let (value, found) = self.nested(Self::untyped_expression)?;
+                if found != ty {
+                    let (found, ty) = (self.shown_type(found), self.shown_type(ty));
+                    return self.fault(alloc::format!(
+                        "constant expression is of type '{found}' but used as '{ty}'"
+                    ));
+                }
+                Ok(value)
+            }
+        }
+    }
+
+    /// Returns the constant with this content and type, which is added if it is new.
+    pub(super) fn constant(&mut self, ty: TypeId, new: &NewConstant<'_>) -> ValueId {
+        let module = &self.module;
+        let same = |id: u32| {
+            module.values.get(id as usize).is_some_and(|value| match value.kind {
+                ValueKind::Constant(index) => value.ty == ty && module.constants.content(index) == *new,
+                _ => false,
+            })
+        };
+        let hash = new.hash(ty);
+        if let Some(id) = self.constants.find(hash, same) {
+            return ValueId(id);
+        }
+        let index = self.module.constants.push(new);
+        let id = self.add_value(ValueKind::Constant(index), ty);
+        let mut table = core::mem::take(&mut self.constants);
+        table.insert(hash, id.0, |id| self.hash_of_constant(id));
+        self.constants = table;
+        let now = self.uses.tick();
+        self.uses.constants.push(now);
+        for (operand, &value) in (0u32..).zip(new.operands()) {
+            self.note_use(value, Use::Element { constant: index, operand });
+        }
+        id
+    }
+
+    fn hash_of_constant(&self, id: u32) -> u64 {
+        let Some(value) = self.module.values.get(id as usize) else { return 0 };
+        match value.kind {
+            ValueKind::Constant(index) => self.module.constants.content(index).hash(value.ty),
+            _ => 0,
+        }
+    }
+
+    /// Returns the constant that a value of the module is.
+    fn constant_of(&self, value: ValueId) -> Option<Constant> {
+        self.module.constant(None, value).map(|(constant, _)| constant)
+    }
+
+    /// Parses `c"…"`, at the string.
+    fn text_constant(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        let at = self.at;
+        let text = self.string()?;
+        let byte = self.module.types.find(Type::Integer(8));
+        match self.module.types.get(ty) {
+            Type::Array { count, element } if count == text.len() as u64 && Some(element) == byte => {
+                if text.iter().all(|&byte| byte == 0) {
+                    return Ok(self.constant(ty, &NewConstant::Null));
+                }
+                Ok(self.constant(ty, &NewConstant::Text(&text)))
+            }
+            _ => self.fault_at(at, "a string is an array of as many i8"),
+        }
+    }
+
+    /// Parses `[…]`, `{…}`, `<{…}>` or `<…>`.
+    fn aggregate(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        let at = self.at;
+        let packed = self.is(b'<') && self.peek() == Token::Punctuation(b'{');
+        let (close, of) = match self.token {
+            Token::Punctuation(b'[') => (b']', self.module.types.get(ty)),
+            Token::Punctuation(b'{') => (b'}', self.module.types.get(ty)),
+            _ if packed => {
+                self.advance();
+                (b'}', self.module.types.get(ty))
+            }
+            _ => (b'>', self.module.types.get(ty)),
+        };
+        self.advance();
+        let mut elements = Vec::new();
+        self.list(close, |parser| {
+            elements.push(parser.typed_constant()?);
+            Ok(())
+        })?;
+        if packed {
+            self.expect(b'>')?;
+        }
+        let count = elements.len() as u64;
+        let fits = match (close, of) {
+            (b']', Type::Array { count: wanted, .. }) => wanted == count,
+            (b'>', Type::Vector { count: wanted, scalable: false, .. }) => u64::from(wanted) == count,
+            (b'}', Type::Struct(structure)) => {
+                structure.packed == packed && structure.fields.len() as u64 == count
+            }
+            _ => false,
+        };
+        let is_empty_array = close == b']' && count == 0;
+        let fits = fits
+            && (0..)
+                .zip(&elements)
+                .all(|(at, &element)| self.module.types.child(ty, at) == Some(self.type_of(element)));
+        if !fits {
+            let message = alloc::format!("elements don't fit the type '{}'", self.shown_type(ty));
+            return self.fault_at(at, message);
+        }
+        if is_empty_array {
+            return Ok(self.constant(ty, &NewConstant::Undef));
+        }
+        Ok(self.aggregate_of(ty, &elements))
+    }
+
+    /// Returns the aggregate of these elements in its canonical form.
+    pub(super) fn aggregate_of(&mut self, ty: TypeId, elements: &[ValueId]) -> ValueId {
+        let all = |parser: &Self, wanted: Constant| {
+            elements.iter().all(|&element| parser.constant_of(element) == Some(wanted))
+        };
+        if all(self, Constant::Null) {
+            return self.constant(ty, &NewConstant::Null);
+        }
+        if all(self, Constant::Undef) {
+            return self.constant(ty, &NewConstant::Undef);
+        }
+        if all(self, Constant::Poison) {
+            return self.constant(ty, &NewConstant::Poison);
+        }
+        let element = match self.module.types.get(ty) {
+            Type::Array { element, .. } | Type::Vector { element, .. } => self.module.types.get(element),
+            _ => Type::Unknown,
+        };
+        if let Some(words) = self.data_of(element, elements) {
+            let is_text =
+                element == Type::Integer(8) && matches!(self.module.types.get(ty), Type::Array { .. });
+            if is_text {
+                let text: Vec<u8> = words.iter().map(|word| word.to_le_bytes()[0]).collect();
+                return self.constant(ty, &NewConstant::Text(&text));
+            }
+            return self.constant(ty, &NewConstant::Data(&words));
+        }
+        self.constant(ty, &NewConstant::Aggregate(elements))
+    }
+
+    /// Returns the bits of elements that are plain numbers of a type that data may have.
+    fn data_of(&self, element: Type, elements: &[ValueId]) -> Option<Vec<u64>> {
+        let mask = match element {
+            Type::Integer(width @ (8 | 16 | 32)) => (1 << width) - 1,
+            Type::Integer(64) | Type::Half | Type::BFloat | Type::Float | Type::Double => u64::MAX,
+            _ => return None,
+        };
+        elements
+            .iter()
+            .map(|&element| match self.constant_of(element)? {
+                Constant::Null => Some(0),
+                Constant::Integer(bits) | Constant::Float(bits) => Some(bits & mask),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Parses `splat (type value)`.
+    fn splat(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        self.advance();
+        self.expect(b'(')?;
+        let value = self.nested(Self::typed_constant)?;
+        self.expect(b')')?;
+        let Type::Vector { count, element, scalable: false } = self.module.types.get(ty) else {
+            return self.fault("splat is a constant of a vector type of fixed length");
+        };
+        if element != self.type_of(value) {
+            return self.fault("splat has the element type of its vector");
+        }
+        if count as usize > self.text_size().max(1 << 16) {
+            return self.fault("splat of too many elements");
+        }
+        let elements = alloc::vec![value; count as usize];
+        Ok(self.aggregate_of(ty, &elements))
+    }
+
+    /// Parses `asm flags "text", "constraints"`.
+    fn inline_assembly(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        self.advance();
+        let words = ASSEMBLY_FLAGS.map(|(word, _)| word);
+        let mut flags = 0;
+        while let Some(at) = self.eat_one_of(&words) {
+            flags |= ASSEMBLY_FLAGS.get(at).map_or(0, |&(_, bit)| bit);
+        }
+        let text = self.string()?;
+        self.expect(b',')?;
+        let constraints = self.string()?;
+        let function_type = match self.module.types.pointee(ty) {
+            Some(pointee) => pointee,
+            None => self.function.as_ref().map_or(TypeId::NONE, |function| function.called_type),
+        };
+        let new = NewConstant::Assembly { text: &text, constraints: &constraints, flags, function_type };
+        Ok(self.constant(ty, &new))
+    }
+
+    /// Parses `blockaddress(@function, %block)`.
+    fn block_address(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        self.advance();
+        self.expect(b'(')?;
+        let function = self.symbol_of_any_type()?;
+        self.expect(b',')?;
+        let (label, at) = (self.token, self.at);
+        if !matches!(label, Token::Local(_) | Token::LocalNumber(_)) {
+            return self.fault("expected the name of a block");
+        }
+        self.advance();
+        self.expect(b')')?;
+        let number = self.label_number(function, label, at);
+        Ok(self.constant(ty, &NewConstant::BlockAddress { function, block: BlockId(number) }))
+    }
+
+    /// Parses `dso_local_equivalent @f` or `no_cfi @f`.
+    fn function_alias(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        let is_equivalent = self.eat_word("dso_local_equivalent");
+        if !is_equivalent {
+            self.expect_word("no_cfi")?;
+        }
+        let symbol = self.symbol_reference(ty)?;
+        let new =
+            if is_equivalent { NewConstant::DsoLocalEquivalent(symbol) } else { NewConstant::NoCfi(symbol) };
+        Ok(self.constant(ty, &new))
+    }
+
+    /// Parses a constant expression and returns it with its type.
+    pub(super) fn untyped_expression(&mut self) -> Parsed<(ValueId, TypeId)> {
+        let at = self.at;
+        let Token::Word(word) = self.token else { return self.fault("expected a value") };
+        let known = Opcode::ALL.iter().find(|opcode| opcode.mnemonic().as_bytes() == word);
+        let Some(&opcode) = known else { return self.fault("expected a value") };
+        self.advance();
+        match opcode {
+            Opcode::GetElementPtr => self.element_pointer_expression(),
+            opcode if opcode.is_cast() => self.cast_expression(opcode),
+            Opcode::ICmp | Opcode::FCmp => {
+                let flags = self.predicate(opcode)?;
+                self.expression(opcode, flags)
+            }
+            opcode if opcode.is_binary() => {
+                let flags = u32::from(self.operation_flags(opcode));
+                self.expression(opcode, flags)
+            }
+            Opcode::Select
+            | Opcode::ExtractElement
+            | Opcode::InsertElement
+            | Opcode::ShuffleVector
+            | Opcode::FNeg
+            | Opcode::PtrAuth => self.expression(opcode, 0),
+            _ => self.fault_at(at, "not a constant expression"),
+        }
+    }
+
+    /// Parses the predicate of a comparison.
+    pub(super) fn predicate(&mut self, opcode: Opcode) -> Parsed<u32> {
+        let numbers = if opcode == Opcode::FCmp { 0..16 } else { 32..42 };
+        for number in numbers {
+            if predicate(number).is_some_and(|name| self.is_word(name)) {
+                self.advance();
+                return Ok(number);
+            }
+        }
+        self.fault("expected the predicate of a comparison")
+    }
+
+    fn cast_expression(&mut self, opcode: Opcode) -> Parsed<(ValueId, TypeId)> {
+        let flags = u32::from(self.operation_flags(opcode));
+        self.expect(b'(')?;
+        let value = self.typed_constant()?;
+        self.expect_word("to")?;
+        let ty = self.ty()?;
+        self.expect(b')')?;
+        if ty == self.type_of(value) {
+            return Ok((value, ty));
+        }
+        let new =
+            NewExpression { opcode, flags, ty: TypeId::NONE, in_range: 0, bounds: &[], operands: &[value] };
+        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+    }
+
+    /// Parses `(type value, type value, …)` and applies an operation to it.
+    fn expression(&mut self, opcode: Opcode, flags: u32) -> Parsed<(ValueId, TypeId)> {
+        let at = self.at;
+        self.expect(b'(')?;
+        let mut operands = Vec::new();
+        self.list(b')', |parser| {
+            operands.push(parser.typed_constant()?);
+            Ok(())
+        })?;
+        let Some(ty) = self.result_type(opcode, &operands) else {
+            return self.fault_at(at, "operands don't fit the operation");
+        };
+        let of = match opcode {
+            Opcode::ICmp | Opcode::FCmp => self.type_of(operands.first().copied().unwrap_or(ValueId::NONE)),
+            _ => TypeId::NONE,
+        };
+        let new = NewExpression { opcode, flags, ty: of, in_range: 0, bounds: &[], operands: &operands };
+        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+    }
+
+    /// Returns the type of the result of an operation on constants or values, if the operands fit it.
+    pub(super) fn result_type(&mut self, opcode: Opcode, operands: &[ValueId]) -> Option<TypeId> {
+        let types: Vec<TypeId> = operands.iter().map(|&operand| self.type_of(operand)).collect();
+        match (opcode, types.as_slice()) {
+            (Opcode::FNeg, &[ty]) => self.module.types.is_float(ty).then_some(ty),
+            (Opcode::ICmp | Opcode::FCmp, &[left, right]) if left == right => {
+                let is_float = self.module.types.is_float(left);
+                (is_float == (opcode == Opcode::FCmp)).then(|| self.truth_type(left))
+            }
+            (Opcode::Select, &[_, then, otherwise]) => (then == otherwise).then_some(then),
+            (Opcode::ExtractElement, &[vector, _]) => match self.module.types.get(vector) {
+                Type::Vector { element, .. } => Some(element),
+                _ => None,
+            },
+            (Opcode::InsertElement, &[vector, element, _]) => {
+                (self.module.types.child(vector, 0) == Some(element)).then_some(vector)
+            }
+            (Opcode::ShuffleVector, &[vector, second, mask]) => {
+                let element = self.module.types.child(vector, 0)?;
+                match self.module.types.get(mask) {
+                    Type::Vector { count, scalable, .. } if vector == second => {
+                        Some(self.module.types.intern(Type::Vector { count, element, scalable }))
+                    }
+                    _ => None,
+                }
+            }
+            (Opcode::PtrAuth, &[pointer, ..]) => Some(pointer),
+            (opcode, &[left, right]) if opcode.is_binary() && left == right => {
+                let is_float = self.module.types.is_float(left);
+                let scalar = self.module.types.get(self.module.types.scalar(left));
+                let fits =
+                    if opcode.is_float_operation() { is_float } else { matches!(scalar, Type::Integer(_)) };
+                fits.then_some(left)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the type of a comparison of values of type `ty`.
+    pub(super) fn truth_type(&mut self, ty: TypeId) -> TypeId {
+        let element = self.module.types.intern(Type::Integer(1));
+        match self.module.types.get(ty) {
+            Type::Vector { count, scalable, .. } => {
+                self.module.types.intern(Type::Vector { count, element, scalable })
+            }
+            _ => element,
+        }
+    }
+
+    fn element_pointer_expression(&mut self) -> Parsed<(ValueId, TypeId)> {
+        let mut flags = 0;
+        let mut bounds = Vec::new();
+        loop {
+            match self.eat_one_of(&["inbounds", "nusw", "nuw", "inrange"]) {
+                // `inbounds` implies `nusw`, from LLVM 19 on.
+                Some(0) => flags |= if self.version == Version::Llvm19 { 3 } else { 1 },
+                Some(1) => flags |= 2,
+                Some(2) => flags |= 4,
+                Some(_) => {
+                    self.expect(b'(')?;
+                    bounds = self.integer_words(64)?;
+                    self.expect(b',')?;
+                    bounds.extend(self.integer_words(64)?);
+                    self.expect(b')')?;
+                }
+                None => break,
+            }
+        }
+        self.expect(b'(')?;
+        let source = self.ty()?;
+        let at = self.at;
+        let (mut operands, mut in_range) = (Vec::new(), 0);
+        self.expect(b',')?;
+        self.list(b')', |parser| {
+            if parser.eat_word("inrange") {
+                in_range = narrow(operands.len() as u64);
+            }
+            operands.push(parser.typed_constant()?);
+            Ok(())
+        })?;
+        let Some(ty) = self.element_pointer_type(source, &operands) else {
+            return self.fault_at(at, "invalid operands of getelementptr");
+        };
+        let new = NewExpression {
+            opcode: Opcode::GetElementPtr,
+            flags,
+            ty: source,
+            in_range,
+            bounds: &bounds,
+            operands: &operands,
+        };
+        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+    }
+
+    /// Returns the type of a `getelementptr`, if its operands fit.
+    pub(super) fn element_pointer_type(&mut self, source: TypeId, operands: &[ValueId]) -> Option<TypeId> {
+        let (&base, indices) = operands.split_first()?;
+        let base_type = self.type_of(base);
+        let space = self.module.types.address_space(base_type)?;
+        let mut lanes = None;
+        let mut element = source;
+        for (at, &operand) in operands.iter().enumerate() {
+            if let Type::Vector { count, scalable, .. } = self.module.types.get(self.type_of(operand)) {
+                lanes = Some((count, scalable));
+            }
+            if at >= 2 {
+                let index = match self.module.types.get(element) {
+                    Type::Struct(_) => {
+                        self.module.integer(self.function.as_ref().map(|f| &f.body), operand)?
+                    }
+                    _ => 0,
+                };
+                element = self.module.types.child(element, index)?;
+            }
+        }
+        if indices.is_empty() && !self.opaque_pointers {
+            return Some(base_type);
+        }
+        let pointer = match self.module.types.get(self.module.types.scalar(base_type)) {
+            Type::OpaquePointer { .. } => self.module.types.scalar(base_type),
+            _ => self.module.types.intern(Type::Pointer { pointee: element, address_space: space }),
+        };
+        Some(match lanes {
+            Some((count, scalable)) => {
+                self.module.types.intern(Type::Vector { count, element: pointer, scalable })
+            }
+            None => pointer,
+        })
+    }
+}

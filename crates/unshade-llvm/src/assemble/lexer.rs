@@ -1,0 +1,356 @@
+//! Splits LLVM assembly into tokens.
+//!
+//! Names and strings keep their escapes (`\XX`) until they are needed. A word, number or string directly before a
+//! colon is a label; the fields of debug-info nodes (`line: 3`) are labels too. `!` is a token of its own unless a
+//! name follows. Comments run from `;` to the end of the line.
+//!
+//! Knowledge: LLVM's language reference (14 and 19), and what `llvm-as` accepts.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+/// A name or string as it is written, between its quotes if it has some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text<'t>(&'t [u8]);
+
+impl<'t> Text<'t> {
+    /// Returns the bytes that the text means: `\XX` is a byte in hexadecimal, `\\` a backslash.
+    pub(super) fn bytes(self) -> Cow<'t, [u8]> {
+        if !self.0.contains(&b'\\') {
+            return Cow::Borrowed(self.0);
+        }
+        let mut bytes = Vec::with_capacity(self.0.len());
+        let mut rest = self.0;
+        while let Some((&first, tail)) = rest.split_first() {
+            let escaped = match (first, tail) {
+                (b'\\', [b'\\', ..]) => Some((b'\\', 1)),
+                (b'\\', [high, low, ..]) => {
+                    digit(*high).zip(digit(*low)).map(|(high, low)| (high << 4 | low, 2))
+                }
+                _ => None,
+            };
+            let (byte, skipped) = escaped.unwrap_or((first, 0));
+            bytes.push(byte);
+            rest = tail.get(skipped..).unwrap_or_default();
+        }
+        Cow::Owned(bytes)
+    }
+}
+
+/// A token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// The end of the text.
+    End,
+    /// A keyword, a type such as `i32`, or any other bare word.
+    Word(&'t [u8]),
+    /// A name or number before a colon.
+    Label(Text<'t>),
+    /// `@name`
+    Global(Text<'t>),
+    /// `@5`
+    GlobalNumber(u32),
+    /// `%name`
+    Local(Text<'t>),
+    /// `%5`
+    LocalNumber(u32),
+    /// `$name`
+    Comdat(Text<'t>),
+    /// `!name`
+    Metadata(Text<'t>),
+    /// `#5`
+    AttributeGroup(u32),
+    /// `#name`
+    DebugRecord(&'t [u8]),
+    /// `^5`
+    Summary(u32),
+    /// A decimal integer, with its sign.
+    Integer(&'t [u8]),
+    /// A decimal floating-point number.
+    Float(&'t [u8]),
+    /// A hexadecimal number with its prefix: `0x`, `0xK`, `0xL`, `0xM`, `0xH`, `0xR`, `u0x` or `s0x`.
+    Hexadecimal(&'t [u8]),
+    /// `"text"`
+    Text(Text<'t>),
+    /// `...`
+    Dots,
+    /// Any of `= , * ( ) [ ] { } < > ! | : /`
+    Punctuation(u8),
+    /// What can't be a token.
+    Unknown,
+}
+
+/// Reads tokens from a text.
+#[derive(Clone, Debug)]
+pub(super) struct Lexer<'t> {
+    text: &'t [u8],
+    position: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self { text, position: 0 }
+    }
+
+    /// Returns the whole text.
+    pub(super) fn text(&self) -> &'t [u8] {
+        self.text
+    }
+
+    /// Returns the next token and the position of its first byte.
+    pub(super) fn next(&mut self) -> (Token<'t>, usize) {
+        self.skip_space();
+        let start = self.position;
+        let Some(first) = self.peek(0) else { return (Token::End, start) };
+        let token = match first {
+            b'@' => self.sigil(Token::Global, Token::GlobalNumber),
+            b'%' => self.sigil(Token::Local, Token::LocalNumber),
+            b'$' if self.peek(1).is_some_and(|next| next == b'"' || is_name_start(next)) => self.comdat(),
+            b'#' if self.peek(1).is_some_and(is_name_start) => {
+                self.position += 1;
+                Token::DebugRecord(self.take_while(is_name))
+            }
+            b'#' => self.numbered(Token::AttributeGroup),
+            b'^' => self.numbered(Token::Summary),
+            b'!' if self.peek(1).is_some_and(|next| is_name_start(next) || next == b'\\') => {
+                self.position += 1;
+                Token::Metadata(Text(self.take_while(|byte| is_name(byte) || byte == b'\\')))
+            }
+            b'"' => match self.quoted() {
+                Some(text) if self.eat_colon() => Token::Label(text),
+                Some(text) => Token::Text(text),
+                None => Token::Unknown,
+            },
+            b'.' if self.rest().starts_with(b"...") => {
+                self.position += 3;
+                Token::Dots
+            }
+            b'0'..=b'9' | b'-' | b'+' => self.number(),
+            b'u' | b's' if self.rest().get(1..3) == Some(b"0x") => {
+                self.position += 3;
+                let _ = self.take_while(|byte| byte.is_ascii_hexdigit());
+                Token::Hexadecimal(self.since(start))
+            }
+            _ if is_name_start(first) => self.word(),
+            b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'!' | b'|'
+            | b':' | b'/' => {
+                self.position += 1;
+                Token::Punctuation(first)
+            }
+            _ => Token::Unknown,
+        };
+        if token == Token::Unknown {
+            self.position = self.position.max(start + 1);
+        }
+        (token, start)
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.text.get(self.position..).unwrap_or_default()
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.text.get(self.position + ahead).copied()
+    }
+
+    fn since(&self, start: usize) -> &'t [u8] {
+        self.text.get(start..self.position).unwrap_or_default()
+    }
+
+    fn take_while(&mut self, accepts: impl Fn(u8) -> bool) -> &'t [u8] {
+        let rest = self.rest();
+        let count = rest.iter().position(|&byte| !accepts(byte)).unwrap_or(rest.len());
+        self.position += count;
+        rest.get(..count).unwrap_or_default()
+    }
+
+    fn skip_space(&mut self) {
+        loop {
+            let _ = self.take_while(|byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0));
+            if self.peek(0) != Some(b';') {
+                return;
+            }
+            let _ = self.take_while(|byte| byte != b'\n');
+        }
+    }
+
+    fn eat_colon(&mut self) -> bool {
+        let is_colon = self.peek(0) == Some(b':');
+        self.position += usize::from(is_colon);
+        is_colon
+    }
+
+    /// Reads a string that starts at a quote.
+    fn quoted(&mut self) -> Option<Text<'t>> {
+        self.position += 1;
+        let text = self.take_while(|byte| byte != b'"');
+        self.peek(0)?;
+        self.position += 1;
+        Some(Text(text))
+    }
+
+    /// Reads what follows `@` or `%`: a name, a quoted name or a number.
+    fn sigil(&mut self, named: fn(Text<'t>) -> Token<'t>, numbered: fn(u32) -> Token<'t>) -> Token<'t> {
+        match self.peek(1) {
+            Some(b'"') => {
+                self.position += 1;
+                self.quoted().map_or(Token::Unknown, named)
+            }
+            Some(b'0'..=b'9') => self.numbered(numbered),
+            Some(next) if is_name_start(next) => {
+                self.position += 1;
+                named(Text(self.take_while(is_name)))
+            }
+            _ => Token::Unknown,
+        }
+    }
+
+    fn comdat(&mut self) -> Token<'t> {
+        let start = self.position;
+        self.position += 1;
+        if self.peek(0) == Some(b'"') {
+            return self.quoted().map_or(Token::Unknown, Token::Comdat);
+        }
+        let name = self.take_while(is_name);
+        if self.eat_colon() {
+            let whole = self.text.get(start..self.position - 1).unwrap_or_default();
+            return Token::Label(Text(whole));
+        }
+        Token::Comdat(Text(name))
+    }
+
+    fn numbered(&mut self, make: fn(u32) -> Token<'t>) -> Token<'t> {
+        self.position += 1;
+        let digits = self.take_while(|byte| byte.is_ascii_digit());
+        match parse_u64(digits).and_then(|number| u32::try_from(number).ok()) {
+            Some(number) if !digits.is_empty() => make(number),
+            _ => Token::Unknown,
+        }
+    }
+
+    fn word(&mut self) -> Token<'t> {
+        let word = self.take_while(is_name);
+        if self.eat_colon() { Token::Label(Text(word)) } else { Token::Word(word) }
+    }
+
+    /// Reads a number, or a label that starts like one.
+    fn number(&mut self) -> Token<'t> {
+        let start = self.position;
+        self.position += usize::from(matches!(self.peek(0), Some(b'-' | b'+')));
+        if self.rest().starts_with(b"0x") && self.position == start {
+            self.position += 2;
+            self.position += usize::from(matches!(self.peek(0), Some(b'K' | b'L' | b'M' | b'H' | b'R')));
+            let _ = self.take_while(|byte| byte.is_ascii_hexdigit());
+            return Token::Hexadecimal(self.since(start));
+        }
+        let digits = self.take_while(|byte| byte.is_ascii_digit());
+        let label_end = self.rest().iter().position(|&byte| !is_name(byte)).unwrap_or(self.rest().len());
+        if self.peek(label_end) == Some(b':') && self.text.get(start) != Some(&b'+') {
+            self.position += label_end + 1;
+            return Token::Label(Text(self.text.get(start..self.position - 1).unwrap_or_default()));
+        }
+        if digits.is_empty() {
+            return Token::Unknown;
+        }
+        if self.peek(0) != Some(b'.') {
+            return Token::Integer(self.since(start));
+        }
+        self.position += 1;
+        let _ = self.take_while(|byte| byte.is_ascii_digit());
+        if matches!(self.peek(0), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(self.peek(1), Some(b'-' | b'+')));
+            if self.peek(1 + sign).is_some_and(|byte| byte.is_ascii_digit()) {
+                self.position += 1 + sign;
+                let _ = self.take_while(|byte| byte.is_ascii_digit());
+            }
+        }
+        Token::Float(self.since(start))
+    }
+}
+
+fn is_name_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'$' | b'.' | b'_' | b'-')
+}
+
+fn is_name(byte: u8) -> bool {
+    is_name_start(byte) || byte.is_ascii_digit()
+}
+
+/// Returns the value of a hexadecimal digit.
+pub(super) fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Parses an unsigned decimal number of at most 64 bits.
+pub(super) fn parse_u64(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |number, &byte| {
+        let digit = byte.checked_sub(b'0').filter(|&digit| digit < 10)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token<'_>> {
+        let mut lexer = Lexer::new(text.as_bytes());
+        let mut tokens = Vec::new();
+        loop {
+            match lexer.next().0 {
+                Token::End => return tokens,
+                token => tokens.push(token),
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_numbers() {
+        assert_eq!(
+            tokens("@a.b %5 $x !air.version !5 #3 %\"a\\22b\""),
+            [
+                Token::Global(Text(b"a.b")),
+                Token::LocalNumber(5),
+                Token::Comdat(Text(b"x")),
+                Token::Metadata(Text(b"air.version")),
+                Token::Punctuation(b'!'),
+                Token::Integer(b"5"),
+                Token::AttributeGroup(3),
+                Token::Local(Text(b"a\\22b")),
+            ]
+        );
+        assert_eq!(&*Text(b"a\\22\\\\b\\").bytes(), b"a\"\\b\\");
+    }
+
+    #[test]
+    fn numbers_and_labels() {
+        assert_eq!(
+            tokens("-7 1.5e+3 0xH3C00 u0xFF 12: if.then: \"x y\": -a: 1.: ... ; c\n2"),
+            [
+                Token::Integer(b"-7"),
+                Token::Float(b"1.5e+3"),
+                Token::Hexadecimal(b"0xH3C00"),
+                Token::Hexadecimal(b"u0xFF"),
+                Token::Label(Text(b"12")),
+                Token::Label(Text(b"if.then")),
+                Token::Label(Text(b"x y")),
+                Token::Label(Text(b"-a")),
+                Token::Label(Text(b"1.")),
+                Token::Dots,
+                Token::Integer(b"2"),
+            ]
+        );
+    }
+
+    #[test]
+    fn damaged_text_ends() {
+        for text in ["\"abc", "@", "%", "\u{7f}", "#x", "^99999999999", "-", "0x"] {
+            let _ = tokens(text);
+        }
+    }
+}

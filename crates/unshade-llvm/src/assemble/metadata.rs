@@ -1,0 +1,263 @@
+//! Parses metadata: tuples, strings and values, named metadata, attachments, and metadata as an operand.
+//!
+//! A number may be used before it is defined; its entry exists from the first use on. Nodes of debug info are parsed
+//! by `debug_info`.
+
+use super::Version;
+use super::error::Parsed;
+use super::function::VALUE_BASE;
+use super::lexer::Token;
+use super::names::NameTable;
+use super::parser::{Parser, shown};
+use crate::debug_info::NodeKind;
+use crate::ids::{MetadataId, TypeId, ValueId, narrow};
+use crate::metadata::{Metadata, NamedMetadata};
+use crate::print::fixed_metadata_kinds;
+use crate::value::Operand;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// The metadata of a text.
+#[derive(Default)]
+pub(super) struct MetadataState {
+    /// Entries by their number in the text.
+    numbers: BTreeMap<u32, MetadataId>,
+    /// Numbers that are used but not defined yet, with the position of the first use.
+    undefined: BTreeMap<u32, usize>,
+    strings: NameTable<MetadataId>,
+    values: BTreeMap<ValueId, MetadataId>,
+    kinds: NameTable<u32>,
+    /// The nodes of `!dbg` attachments, by body and instruction.
+    pub(super) locations: Vec<Vec<(u32, MetadataId)>>,
+}
+
+/// The number of the metadata kind `dbg`.
+const DEBUG_LOCATION: u32 = 0;
+
+impl Parser<'_> {
+    /// Parses `!5 = …`, at the `!`.
+    pub(super) fn metadata_definition(&mut self) -> Parsed<()> {
+        self.expect(b'!')?;
+        let at = self.at;
+        let number = self.u32()?;
+        self.expect(b'=')?;
+        let known = self.metadata.numbers.get(&number).copied();
+        if known.is_some() && self.metadata.undefined.remove(&number).is_none() {
+            return self.fault_at(at, alloc::format!("metadata !{number} is defined twice"));
+        }
+        let distinct = self.eat_word("distinct");
+        let id = match known {
+            Some(id) => id,
+            None => self.module.metadata.add(Metadata::Missing),
+        };
+        self.metadata.numbers.insert(number, id);
+        let node = self.node(distinct)?;
+        self.module.metadata.replace(id, node);
+        Ok(())
+    }
+
+    /// Parses a node: a tuple or a node of debug info.
+    fn node(&mut self, distinct: bool) -> Parsed<Metadata> {
+        match self.token {
+            Token::Punctuation(b'!') => {
+                self.advance();
+                let references = self.tuple()?;
+                Ok(self.module.metadata.node(NodeKind::Tuple, distinct, &references, &[]))
+            }
+            Token::Metadata(name) => {
+                let name = name.bytes();
+                self.nested(|parser| parser.debug_info_node(&name, distinct))
+            }
+            _ => self.fault("expected a metadata node"),
+        }
+    }
+
+    /// Parses `{ … }` and returns its references: number plus one, or zero for null.
+    fn tuple(&mut self) -> Parsed<Vec<u64>> {
+        self.expect(b'{')?;
+        let mut references = Vec::new();
+        self.list(b'}', |parser| {
+            references.push(parser.metadata_reference()?);
+            Ok(())
+        })?;
+        Ok(references)
+    }
+
+    /// Parses metadata or `null`, and returns number plus one, or zero.
+    pub(super) fn metadata_reference(&mut self) -> Parsed<u64> {
+        if self.eat_word("null") {
+            return Ok(0);
+        }
+        Ok(u64::from(self.metadata()?.0) + 1)
+    }
+
+    /// Parses any metadata: a number, string, tuple, value or node.
+    pub(super) fn metadata(&mut self) -> Parsed<MetadataId> {
+        match self.token {
+            Token::Punctuation(b'!') => {
+                self.advance();
+                match self.token {
+                    Token::Integer(_) => self.metadata_number(),
+                    Token::Text(text) => {
+                        self.advance();
+                        Ok(self.metadata_text(&text.bytes()))
+                    }
+                    _ => {
+                        let references = self.nested(Self::tuple)?;
+                        let node = self.module.metadata.node(NodeKind::Tuple, false, &references, &[]);
+                        Ok(self.module.metadata.add(node))
+                    }
+                }
+            }
+            Token::Metadata(_) => {
+                let node = self.node(false)?;
+                Ok(self.module.metadata.add(node))
+            }
+            _ => {
+                let ty = self.ty()?;
+                let value = self.value(ty)?;
+                self.metadata_value(ty, value)
+            }
+        }
+    }
+
+    fn metadata_number(&mut self) -> Parsed<MetadataId> {
+        let at = self.at;
+        let number = self.u32()?;
+        if let Some(&id) = self.metadata.numbers.get(&number) {
+            return Ok(id);
+        }
+        let id = self.module.metadata.add(Metadata::Missing);
+        self.metadata.numbers.insert(number, id);
+        self.metadata.undefined.insert(number, at);
+        Ok(id)
+    }
+
+    /// Returns the entry of a string.
+    pub(super) fn metadata_text(&mut self, text: &[u8]) -> MetadataId {
+        if let Some(id) = self.metadata.strings.get(text) {
+            return id;
+        }
+        let entry = self.module.metadata.text(text);
+        let id = self.module.metadata.add(entry);
+        self.metadata.strings.insert(text, id);
+        id
+    }
+
+    /// Returns the entry of a value, which is of the function if the value is.
+    fn metadata_value(&mut self, ty: TypeId, value: ValueId) -> Parsed<MetadataId> {
+        let entry = Metadata::Value { ty, value };
+        if value.0 >= VALUE_BASE {
+            let table = &mut self.state()?.body.metadata;
+            let known = table.iter().find(|(_, other)| *other == entry).map(|(id, _)| id);
+            return Ok(known.unwrap_or_else(|| table.add(entry)));
+        }
+        if let Some(&id) = self.metadata.values.get(&value) {
+            return Ok(id);
+        }
+        let id = self.module.metadata.add(entry);
+        self.metadata.values.insert(value, id);
+        Ok(id)
+    }
+
+    /// Parses metadata as an argument of a call.
+    pub(super) fn metadata_operand(&mut self) -> Parsed<Operand> {
+        Ok(Operand::metadata(self.metadata()?))
+    }
+
+    /// Parses `!name = !{!1, !2}`.
+    pub(super) fn named_metadata(&mut self) -> Parsed<()> {
+        let Token::Metadata(name) = self.token else { return self.fault("expected the name of metadata") };
+        self.advance();
+        self.expect(b'=')?;
+        self.expect(b'!')?;
+        self.expect(b'{')?;
+        let mut nodes = Vec::new();
+        self.list(b'}', |parser| {
+            nodes.push(parser.metadata()?);
+            Ok(())
+        })?;
+        let name = name.bytes();
+        match self.module.named_metadata.iter_mut().find(|named| named.name == *name) {
+            Some(named) => named.nodes.append(&mut nodes),
+            None => self.module.named_metadata.push(NamedMetadata { name: name.into_owned(), nodes }),
+        }
+        Ok(())
+    }
+
+    /// Parses `!kind !5`, and returns the number of the kind and the node.
+    pub(super) fn attachment(&mut self) -> Parsed<(u32, MetadataId)> {
+        let Token::Metadata(name) = self.token else { return self.fault("expected a metadata attachment") };
+        self.advance();
+        let kind = self.metadata_kind(&name.bytes());
+        Ok((kind, self.metadata()?))
+    }
+
+    /// Returns the number of a metadata kind.
+    pub(super) fn metadata_kind(&mut self, name: &[u8]) -> u32 {
+        self.add_metadata_kinds();
+        if let Some(kind) = self.metadata.kinds.get(name) {
+            return kind;
+        }
+        let kind = narrow(self.module.metadata_kinds.len() as u64);
+        self.module.metadata_kinds.push((kind, name.to_vec()));
+        self.metadata.kinds.insert(name, kind);
+        kind
+    }
+
+    /// Adds the kinds that every module has.
+    fn add_metadata_kinds(&mut self) {
+        if self.module.metadata_kinds.is_empty() {
+            for (kind, name) in (0u32..).zip(fixed_metadata_kinds(self.version == Version::Llvm19)) {
+                self.module.metadata_kinds.push((kind, name.to_vec()));
+                self.metadata.kinds.insert(name, kind);
+            }
+        }
+    }
+
+    /// Parses the attachments of the instruction that was parsed last.
+    pub(super) fn instruction_attachments(&mut self) -> Parsed<()> {
+        let mut attached = Vec::new();
+        while self.eat(b',') {
+            let attachment = self.attachment()?;
+            attached.push(attachment);
+        }
+        if attached.is_empty() {
+            return Ok(());
+        }
+        let function = self.state()?;
+        let index = narrow(function.body.instructions.len() as u64 - 1);
+        let location = attached.iter().rposition(|&(kind, _)| kind == DEBUG_LOCATION);
+        if let Some((_, node)) = location.map(|at| attached.remove(at)) {
+            function.debug_locations.push((index, node));
+        }
+        if !attached.is_empty() {
+            // In LLVM's order, by number of the kind.
+            attached.sort_by_key(|&(kind, _)| kind);
+            let start = narrow(function.body.attached.len() as u64);
+            let count = narrow(attached.len() as u64);
+            function.body.attached.extend(attached);
+            function.body.attachments.push((index, crate::ids::Slice { start, count }));
+        }
+        Ok(())
+    }
+
+    /// Reports numbers that are used but never defined, and completes the tables of names.
+    pub(super) fn finish_metadata(&mut self) -> Parsed<()> {
+        if let Some((number, &position)) =
+            self.metadata.undefined.iter().min_by_key(|(_, position)| **position)
+        {
+            return self.fault_at(position, alloc::format!("use of undefined metadata '!{number}'"));
+        }
+        self.add_metadata_kinds();
+        self.add_bundle_tags();
+        self.finish_scopes();
+        self.unite_metadata();
+        self.finish_locations()
+    }
+
+    /// Describes unknown metadata for a message.
+    pub(super) fn unknown_node<T>(&self, name: &[u8]) -> Parsed<T> {
+        self.fault(alloc::format!("unknown metadata node '!{}'", shown(name)))
+    }
+}

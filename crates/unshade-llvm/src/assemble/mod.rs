@@ -1,0 +1,104 @@
+//! Parses LLVM assembly into a module: the text of LLVM 14 with typed pointers, of LLVM 15 to 19 with opaque ones.
+//!
+//! | file | parses |
+//! |---|---|
+//! | `lexer` | tokens |
+//! | `parser` | what all parts use |
+//! | `types`, `attributes`, `numbers`, `constants` | the values of a module |
+//! | `symbols`, `function` | variables, aliases, functions and their names |
+//! | `instructions`, `memory`, `calls` | what is in blocks |
+//! | `labels` | addresses of blocks |
+//! | `metadata`, `debug_info` | metadata |
+//! | `uses` | when each use was set, for the order of uses |
+//!
+//! The result is the model that a bitcode file is read into ([`Module`], [`FunctionBody`]), with these differences:
+//! all constants belong to the module, values of a function are numbered from 2²⁸ on and its metadata from 2²⁷ on, and
+//! nothing is in the order of a file.
+//!
+//! ```
+//! use unshade_llvm::assemble::{self, AssembleOptions};
+//!
+//! let text = b"define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}\n";
+//! let assembled = assemble::assemble(text, &AssembleOptions::default())?;
+//! assert_eq!(assembled.module.functions[0].symbol.name, b"twice");
+//! assert_eq!(assembled.bodies[0].instructions.len(), 2);
+//!
+//! let error = assemble::assemble(b"define i32 @f() {\n  ret i32 %x\n}\n", &AssembleOptions::default()).unwrap_err();
+//! assert_eq!((error.line, error.column), (2, 11));
+//! # Ok::<(), assemble::SyntaxError>(())
+//! ```
+//!
+//! Knowledge: LLVM's language reference, and what `llvm-as` of LLVM 14 and 19 accepts.
+
+mod attributes;
+mod calls;
+mod constants;
+mod debug_info;
+mod error;
+mod function;
+mod instructions;
+mod labels;
+mod lexer;
+mod memory;
+mod metadata;
+mod names;
+mod numbers;
+mod parser;
+mod symbols;
+mod types;
+mod uses;
+
+use crate::body::FunctionBody;
+use crate::module::Module;
+use alloc::vec::Vec;
+use parser::Parser;
+
+pub use error::SyntaxError;
+pub use uses::{Use, UseTimes};
+
+/// A version of LLVM whose assembly is parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// LLVM 14
+    #[default]
+    Llvm14,
+    /// LLVM 19
+    Llvm19,
+}
+
+/// How a text is parsed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AssembleOptions {
+    /// The version of LLVM that the module is for.
+    pub version: Version,
+}
+
+/// A parsed module.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// Everything but the bodies of functions.
+    pub module: Module<'static>,
+    /// The bodies of the functions that are defined, in their order.
+    pub bodies: Vec<FunctionBody>,
+    /// When each use was set.
+    pub uses: UseTimes,
+}
+
+/// The message of the error that makes a text be parsed again with opaque pointers.
+const NEEDS_OPAQUE_POINTERS: &str = "typed and opaque pointers can't be mixed";
+
+/// Parses a module.
+///
+/// # Errors
+/// If the text is not valid assembly; the error says where.
+pub fn assemble(text: &[u8], options: &AssembleOptions) -> Result<Assembled, SyntaxError> {
+    // Pointers are typed unless the text has `ptr`; LLVM 19 has no other than opaque ones.
+    let opaque = options.version == Version::Llvm19;
+    let parsed = match Parser::new(text, options, opaque).parse() {
+        Err(fault) if !opaque && fault.message == NEEDS_OPAQUE_POINTERS => {
+            Parser::new(text, options, true).parse()
+        }
+        parsed => parsed,
+    };
+    parsed.map_err(|fault| SyntaxError::new(text, fault))
+}

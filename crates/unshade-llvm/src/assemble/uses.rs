@@ -1,0 +1,64 @@
+//! When each use of a value was set, which decides the order of its uses in memory.
+//!
+//! LLVM puts a new use at the front of the list of its value. A use of a name that is not defined yet is set a
+//! second time when the name is: all uses of that name in turn, the latest first. A bitcode file stores the order of
+//! uses where its reader would make another one, so the order has to be known when the file is written.
+
+use crate::ids::ValueId;
+use alloc::vec::Vec;
+
+/// A use of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// An operand of an instruction.
+    Operand {
+        /// The body, as an index into [`super::Assembled::bodies`].
+        body: u32,
+        /// The operand, as an index into [`crate::FunctionBody::operands`].
+        operand: u32,
+    },
+    /// An operand of an aggregate or constant expression.
+    Element {
+        /// The constant, as an index into the module's constants.
+        constant: u32,
+        /// Which operand it is.
+        operand: u32,
+    },
+    /// An operand of a symbol: an initialiser, a target, or data of a function.
+    Symbol {
+        /// The symbol.
+        symbol: ValueId,
+        /// Which operand it is: for functions 0 personality, 1 prefix, 2 prologue.
+        operand: u32,
+    },
+}
+
+/// The times at which uses were set.
+#[derive(Clone, Debug, Default)]
+pub struct UseTimes {
+    now: u32,
+    /// When each constant was created, by its index in the module's constants.
+    pub constants: Vec<u32>,
+    /// When each instruction was created, by body.
+    pub instructions: Vec<Vec<u32>>,
+    /// When operands of symbols were set.
+    pub symbols: Vec<(ValueId, u32)>,
+    /// Uses that were set again when a name was defined.
+    pub late: Vec<(Use, u32)>,
+}
+
+impl UseTimes {
+    /// Returns the next point in time.
+    pub(super) fn tick(&mut self) -> u32 {
+        self.now = self.now.saturating_add(1);
+        self.now
+    }
+
+    /// Notes that uses of a name are set because it is defined now.
+    pub(super) fn define(&mut self, uses: &[Use]) {
+        for &set in uses.iter().rev() {
+            let now = self.tick();
+            self.late.push((set, now));
+        }
+    }
+}
