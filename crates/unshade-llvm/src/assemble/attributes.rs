@@ -9,7 +9,9 @@ use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::{Parser, shown};
-use crate::attribute_names::{AttributeOrder, kind_of, rank};
+use crate::attribute_names::{
+    AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, kind_of, places, rank,
+};
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, narrow};
 use crate::print::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
@@ -36,8 +38,10 @@ pub(super) struct WrittenList {
 /// Where attributes are written, which decides how some of them look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// On a parameter or result.
+    /// On a parameter.
     Parameter,
+    /// On a result.
+    Result,
     /// After the parameters of a function or the arguments of a call.
     Function,
     /// In an attribute group.
@@ -113,7 +117,10 @@ impl Parser<'_> {
                 Token::Text(_) => attributes.push(self.text_attribute()?),
                 Token::Word(b"align") if place == Place::Function => break,
                 Token::Word(word) => match kind_of(word) {
-                    Some(kind) => attributes.push(self.attribute(kind, place)?),
+                    Some(kind) => {
+                        self.check_place(kind, place)?;
+                        attributes.push(self.attribute(kind, place)?);
+                    }
                     None => break,
                 },
                 _ => break,
@@ -122,12 +129,26 @@ impl Parser<'_> {
         Ok(attributes)
     }
 
+    /// Reports an attribute that does not apply to the place that it is at.
+    fn check_place(&self, kind: u32, place: Place) -> Parsed<()> {
+        let (bit, name) = match place {
+            Place::Function | Place::Group => (PLACE_FUNCTION, "functions"),
+            Place::Parameter => (PLACE_PARAMETER, "parameters"),
+            Place::Result => (PLACE_RESULT, "return values"),
+        };
+        // The alignment in a group is that of a function.
+        if places(kind) & bit != 0 || (place == Place::Group && kind == kind::ALIGN) {
+            return Ok(());
+        }
+        self.fault(alloc::format!("this attribute does not apply to {name}"))
+    }
+
     /// Parses the attributes of a parameter or result, and returns their set if there are any.
-    pub(super) fn parameter_attributes(&mut self) -> Parsed<Option<AttributeSetId>> {
+    pub(super) fn value_attributes(&mut self, place: Place) -> Parsed<Option<AttributeSetId>> {
         if !matches!(self.token, Token::Word(_) | Token::Text(_)) {
             return Ok(None);
         }
-        let attributes = self.attributes(Place::Parameter)?;
+        let attributes = self.attributes(place)?;
         Ok((!attributes.is_empty()).then(|| self.intern_set(attributes)))
     }
 
@@ -210,9 +231,7 @@ impl Parser<'_> {
     }
 
     fn type_attribute(&mut self, kind: u32) -> Parsed<Attribute> {
-        if !self.eat(b'(') {
-            return Ok(Attribute::Type(kind, None));
-        }
+        self.expect(b'(')?;
         let ty = self.ty()?;
         self.expect(b')')?;
         Ok(Attribute::Type(kind, Some(ty)))
@@ -415,10 +434,8 @@ impl Parser<'_> {
         }
         let mut attributes = Vec::new();
         for number in list.groups {
-            match self.attributes.groups.get(&number) {
-                Some(group) => attributes.extend_from_slice(group),
-                None => return self.fault(alloc::format!("use of undefined attribute group #{number}")),
-            }
+            // A group that is not defined is empty.
+            attributes.extend_from_slice(self.attributes.groups.get(&number).map_or(&[], Vec::as_slice));
         }
         let own = sets.iter().position(|&(of, _)| of == index::FUNCTION);
         if let Some((_, set)) = own.map(|at| sets.remove(at)) {

@@ -2,7 +2,7 @@
 //!
 //! The type of a callee may follow from the arguments, so the callee is resolved after them.
 
-use super::attributes::WrittenList;
+use super::attributes::{Place, WrittenList};
 use super::error::Parsed;
 use super::instructions::Parts;
 use super::lexer::Token;
@@ -29,6 +29,9 @@ pub(super) const BUNDLE_TAGS: [&str; 10] = [
     "convergencectrl",
 ];
 
+/// The bit of a call that must be a tail call.
+const MUST_TAIL: u8 = 2;
+
 /// A call before its instruction is added.
 struct WrittenCall {
     function_type: TypeId,
@@ -48,7 +51,7 @@ impl Parser<'_> {
         };
         self.expect_word("call")?;
         let flags = self.fast_math();
-        let call = self.written_call()?;
+        let call = self.written_call(tail)?;
         let detail = self.add_call(&call, tail)?;
         let start = self.state()?.body.operands.len();
         for &operand in &call.operands {
@@ -61,7 +64,7 @@ impl Parser<'_> {
 
     /// Parses `invoke` and `callbr` after the mnemonic.
     pub(super) fn invoke(&mut self, opcode: Opcode) -> Parsed<Parts> {
-        let call = self.written_call()?;
+        let call = self.written_call(0)?;
         let detail = self.add_call(&call, 0)?;
         let start = self.state()?.body.operands.len();
         for &operand in &call.operands {
@@ -97,10 +100,10 @@ impl Parser<'_> {
     }
 
     /// Parses a call from the calling convention to the operand bundles.
-    fn written_call(&mut self) -> Parsed<WrittenCall> {
+    fn written_call(&mut self, tail: u8) -> Parsed<WrittenCall> {
         let convention = self.calling_convention()?;
         let mut list = WrittenList::default();
-        if let Some(set) = self.parameter_attributes()? {
+        if let Some(set) = self.value_attributes(Place::Result)? {
             list.sets.push((index::RESULT, set));
         }
         let address_space = match self.is_word("addrspace") {
@@ -113,17 +116,23 @@ impl Parser<'_> {
         let expression = self.skip_callee()?;
         self.expect(b'(')?;
         let (mut operands, mut types) = (alloc::vec![Operand::block(crate::ids::BlockId(0))], Vec::new());
+        let mut ellipsis = None;
         self.list(b')', |parser| {
             // A call that must be a tail call passes on further arguments.
             if parser.token == Token::Dots {
+                ellipsis = Some(parser.at);
                 parser.advance();
                 return Ok(());
+            }
+            if ellipsis.is_some() {
+                return parser.fault("unexpected argument after '...'");
             }
             let (operand, ty) = parser.argument(&mut list, operands.len() - 1)?;
             operands.push(operand);
             types.push(ty);
             Ok(())
         })?;
+        self.check_ellipsis(tail, ellipsis)?;
         self.function_attributes(&mut list)?;
         let function_type = match self.module.types.get(written) {
             Type::Function { .. } => written,
@@ -158,6 +167,28 @@ impl Parser<'_> {
             _ => written,
         };
         Ok(WrittenCall { function_type, result, convention, attributes, bundles, operands })
+    }
+
+    /// Checks that a call passes on further arguments only if it can, and if it must.
+    fn check_ellipsis(&self, tail: u8, ellipsis: Option<usize>) -> Parsed<()> {
+        let function =
+            self.function.as_ref().and_then(|f| self.module.functions.get(f.body.function as usize));
+        let ty = function.map_or(TypeId::NONE, |function| function.symbol.ty);
+        let variadic = matches!(self.module.types.get(ty), Type::Function { variadic: true, .. });
+        let must = tail & MUST_TAIL != 0;
+        match ellipsis {
+            Some(at) if !must => {
+                self.fault_at(at, "unexpected ellipsis in argument list for non-musttail call")
+            }
+            Some(at) if !variadic => self.fault_at(
+                at,
+                "unexpected ellipsis in argument list for musttail call in non-varargs function",
+            ),
+            None if must && variadic => {
+                self.fault("expected '...' at end of argument list for musttail call in varargs function")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Skips a callee; one that is a constant expression is parsed, because it has its type with it.
@@ -203,7 +234,7 @@ impl Parser<'_> {
         if self.module.types.get(ty) == Type::Metadata {
             return Ok((self.metadata_operand()?, ty));
         }
-        if let Some(set) = self.parameter_attributes()? {
+        if let Some(set) = self.value_attributes(Place::Parameter)? {
             list.sets.push((index::parameter(at), set));
         }
         Ok((Operand::value(self.value(ty)?), ty))

@@ -15,6 +15,26 @@ use crate::types::Type;
 use crate::value::ValueKind;
 use alloc::vec::Vec;
 
+/// The constant expressions that LLVM 19 still has.
+const LATER_EXPRESSIONS: &[Opcode] = &[
+    Opcode::Add,
+    Opcode::Sub,
+    Opcode::Mul,
+    Opcode::Xor,
+    Opcode::GetElementPtr,
+    Opcode::Trunc,
+    Opcode::PtrToInt,
+    Opcode::IntToPtr,
+    Opcode::BitCast,
+    Opcode::AddrSpaceCast,
+    Opcode::ExtractElement,
+    Opcode::InsertElement,
+    Opcode::ShuffleVector,
+];
+
+/// The largest array that folding builds anew.
+const MAX_FOLDED: u32 = 1 << 16;
+
 /// The flags of inline assembly, by bit.
 const ASSEMBLY_FLAGS: [(&str, u32); 4] =
     [("sideeffect", 1), ("alignstack", 2), ("inteldialect", 4), ("unwind", 8)];
@@ -243,17 +263,49 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let value = self.nested(Self::typed_constant)?;
         self.expect(b')')?;
-        let Type::Vector { count, element, scalable: false } = self.module.types.get(ty) else {
-            return self.fault("splat is a constant of a vector type of fixed length");
+        let Type::Vector { count, element, scalable } = self.module.types.get(ty) else {
+            return self.fault("splat is a constant of a vector type");
         };
         if element != self.type_of(value) {
             return self.fault("splat has the element type of its vector");
+        }
+        if scalable {
+            return Ok(self.scalable_splat(ty, count, value));
         }
         if count as usize > self.text_size().max(1 << 16) {
             return self.fault("splat of too many elements");
         }
         let elements = alloc::vec![value; count as usize];
         Ok(self.aggregate_of(ty, &elements))
+    }
+
+    /// Returns a scalable vector of equal elements: a shuffle of a vector with this element.
+    fn scalable_splat(&mut self, ty: TypeId, count: u32, value: ValueId) -> ValueId {
+        for plain in [Constant::Null, Constant::Undef, Constant::Poison] {
+            if self.constant_of(value) == Some(plain) {
+                return self.aggregate_of(ty, &[value]);
+            }
+        }
+        let index = self.module.types.intern(Type::Integer(64));
+        let zero = self.constant(index, &NewConstant::Null);
+        let poison = self.constant(ty, &NewConstant::Poison);
+        let word = self.module.types.intern(Type::Integer(32));
+        let mask = self.module.types.intern(Type::Vector { count, element: word, scalable: true });
+        let mask = self.constant(mask, &NewConstant::Null);
+        let plain = |opcode| NewExpression {
+            opcode,
+            flags: 0,
+            ty: TypeId::NONE,
+            in_range: 0,
+            bounds: &[],
+            operands: &[],
+        };
+        let operands = [poison, value, zero];
+        let insert = NewExpression { operands: &operands, ..plain(Opcode::InsertElement) };
+        let inserted = self.constant(ty, &NewConstant::Expression(insert));
+        let operands = [inserted, poison, mask];
+        let shuffle = NewExpression { operands: &operands, ..plain(Opcode::ShuffleVector) };
+        self.constant(ty, &NewConstant::Expression(shuffle))
     }
 
     /// Parses `asm flags "text", "constraints"`.
@@ -310,6 +362,13 @@ impl Parser<'_> {
         let known = Opcode::ALL.iter().find(|opcode| opcode.mnemonic().as_bytes() == word);
         let Some(&opcode) = known else { return self.fault("expected a value") };
         self.advance();
+        if self.version == Version::Llvm19
+            && !LATER_EXPRESSIONS.contains(&opcode)
+            && opcode as u8 >= Opcode::FNeg as u8
+        {
+            let message = alloc::format!("{} constexprs are no longer supported", opcode.mnemonic());
+            return self.fault_at(at, message);
+        }
         match opcode {
             Opcode::GetElementPtr => self.element_pointer_expression(),
             opcode if opcode.is_cast() => self.cast_expression(opcode),
@@ -321,6 +380,7 @@ impl Parser<'_> {
                 let flags = u32::from(self.operation_flags(opcode));
                 self.expression(opcode, flags)
             }
+            Opcode::ExtractValue | Opcode::InsertValue => self.folded_aggregate(opcode),
             Opcode::Select
             | Opcode::ExtractElement
             | Opcode::InsertElement
@@ -329,6 +389,83 @@ impl Parser<'_> {
             | Opcode::PtrAuth => self.expression(opcode, 0),
             _ => self.fault_at(at, "not a constant expression"),
         }
+    }
+
+    /// Parses `extractvalue` or `insertvalue` of constants, which always fold to a constant.
+    fn folded_aggregate(&mut self, opcode: Opcode) -> Parsed<(ValueId, TypeId)> {
+        let at = self.at;
+        self.expect(b'(')?;
+        let aggregate = self.typed_constant()?;
+        let mut inserted = None;
+        if opcode == Opcode::InsertValue {
+            self.expect(b',')?;
+            inserted = Some(self.typed_constant()?);
+        }
+        let mut indices = Vec::new();
+        while self.eat(b',') {
+            indices.push(self.u32()?);
+        }
+        self.expect(b')')?;
+        let folded = match inserted {
+            None => self.extracted(aggregate, &indices),
+            Some(inserted) => self.with_inserted(aggregate, inserted, &indices),
+        };
+        match folded {
+            Some(value) => Ok((value, self.type_of(value))),
+            None => self.fault_at(at, alloc::format!("invalid indices for {}", opcode.mnemonic())),
+        }
+    }
+
+    fn extracted(&mut self, aggregate: ValueId, indices: &[u32]) -> Option<ValueId> {
+        indices.iter().try_fold(aggregate, |value, &index| self.element_of(value, index))
+    }
+
+    fn with_inserted(&mut self, aggregate: ValueId, inserted: ValueId, indices: &[u32]) -> Option<ValueId> {
+        let mut outer = alloc::vec![aggregate];
+        for &index in indices {
+            outer.push(self.element_of(*outer.last()?, index)?);
+        }
+        if self.type_of(outer.pop()?) != self.type_of(inserted) {
+            return None;
+        }
+        indices.iter().rev().try_fold(inserted, |value, &index| {
+            let whole = outer.pop()?;
+            let ty = self.type_of(whole);
+            let count = match self.module.types.get(ty) {
+                Type::Array { count, .. } => {
+                    u32::try_from(count).ok().filter(|&count| count <= MAX_FOLDED)?
+                }
+                Type::Struct(structure) => structure.fields.count,
+                _ => return None,
+            };
+            let elements = (0..count).map(|at| match at == index {
+                true => Some(value),
+                false => self.element_of(whole, at),
+            });
+            let elements: Vec<ValueId> = elements.collect::<Option<_>>()?;
+            Some(self.aggregate_of(ty, &elements))
+        })
+    }
+
+    /// Returns an element of a constant struct or array.
+    fn element_of(&mut self, aggregate: ValueId, index: u32) -> Option<ValueId> {
+        let ty = self.selected(self.type_of(aggregate), index)?;
+        let at = index as usize;
+        let (constant, constants) = self.module.constant(None, aggregate)?;
+        let number = match constant {
+            Constant::Aggregate(values) => return constants.values(values).get(at).copied(),
+            Constant::Null => return Some(self.constant(ty, &NewConstant::Null)),
+            Constant::Undef => return Some(self.constant(ty, &NewConstant::Undef)),
+            Constant::Poison => return Some(self.constant(ty, &NewConstant::Poison)),
+            Constant::Data(words) => *constants.words(words).get(at)?,
+            Constant::Text(bytes) => u64::from(*constants.bytes(bytes).get(at)?),
+            _ => return None,
+        };
+        Some(match self.module.types.get(ty) {
+            Type::Integer(width) => self.integer_of(ty, width, number),
+            _ if number == 0 => self.constant(ty, &NewConstant::Null),
+            _ => self.constant(ty, &NewConstant::Float(number)),
+        })
     }
 
     /// Parses the predicate of a comparison.
@@ -344,13 +481,16 @@ impl Parser<'_> {
     }
 
     fn cast_expression(&mut self, opcode: Opcode) -> Parsed<(ValueId, TypeId)> {
+        let at = self.at;
         let flags = u32::from(self.operation_flags(opcode));
         self.expect(b'(')?;
         let value = self.typed_constant()?;
         self.expect_word("to")?;
         let ty = self.ty()?;
         self.expect(b')')?;
-        if ty == self.type_of(value) {
+        let from = self.type_of(value);
+        self.check_cast(opcode, from, ty, at)?;
+        if ty == from {
             return Ok((value, ty));
         }
         let new =
@@ -477,14 +617,26 @@ impl Parser<'_> {
         let (&base, indices) = operands.split_first()?;
         let base_type = self.type_of(base);
         let space = self.module.types.address_space(base_type)?;
+        let pointee = self.module.types.pointee(self.module.types.scalar(base_type));
+        if pointee.is_some_and(|pointee| pointee != source) {
+            return None;
+        }
         let mut lanes = None;
         let mut element = source;
         for (at, &operand) in operands.iter().enumerate() {
-            if let Type::Vector { count, scalable, .. } = self.module.types.get(self.type_of(operand)) {
+            let ty = self.type_of(operand);
+            if let Type::Vector { count, scalable, .. } = self.module.types.get(ty) {
+                if lanes.is_some_and(|lanes| lanes != (count, scalable)) {
+                    return None;
+                }
                 lanes = Some((count, scalable));
+            }
+            if at >= 1 && !matches!(self.module.types.get(self.module.types.scalar(ty)), Type::Integer(_)) {
+                return None;
             }
             if at >= 2 {
                 let index = match self.module.types.get(element) {
+                    Type::Struct(_) if !self.selects_field(operand) => return None,
                     Type::Struct(_) => {
                         self.module.integer(self.function.as_ref().map(|f| &f.body), operand)?
                     }

@@ -4,7 +4,7 @@
 //! exists from its first use on. Blocks are numbered by first mention while a body is parsed, and by their order when
 //! it ends.
 
-use super::attributes::WrittenList;
+use super::attributes::{Place, WrittenList};
 use super::error::Parsed;
 use super::labels::FunctionLabels;
 use super::lexer::Token;
@@ -108,10 +108,10 @@ impl Parser<'_> {
     /// Parses the head of a function and defines its symbol.
     fn function_head(&mut self, declaration: bool) -> Parsed<Head> {
         let placeholder = SymbolName::Name(Vec::new());
-        let (mut symbol, _) = self.linkage(&placeholder);
+        let (mut symbol, _) = self.linkage(&placeholder)?;
         let calling_convention = self.calling_convention()?;
         let mut list = WrittenList::default();
-        if let Some(set) = self.parameter_attributes()? {
+        if let Some(set) = self.value_attributes(Place::Result)? {
             list.sets.push((index::RESULT, set));
         }
         let result = self.result_type_of_function()?;
@@ -136,7 +136,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             types.push(parser.ty()?);
-            if let Some(set) = parser.parameter_attributes()? {
+            if let Some(set) = parser.value_attributes(Place::Parameter)? {
                 list.sets.push((index::parameter(types.len() - 1), set));
             }
             let (mut name, mut number) = (None, None);
@@ -145,8 +145,14 @@ impl Parser<'_> {
                 Token::LocalNumber(found) => number = Some(found),
                 _ => {}
             }
+            let at = parser.at;
             if name.is_some() || number.is_some() {
                 parser.advance();
+            }
+            if let Some(number) = number {
+                let next =
+                    narrow(names.iter().filter(|name: &&Option<Vec<u8>>| name.is_none()).count() as u64);
+                parser.check_number("argument", '%', number, next, at)?;
             }
             names.push(name);
             numbers.push(number);
@@ -289,9 +295,8 @@ impl Parser<'_> {
             None => {
                 let next = function.next_number;
                 let number = number.unwrap_or(next);
-                if number < next {
-                    return self.fault_at(at, alloc::format!("expected the number %{next}"));
-                }
+                self.check_number(what(local), '%', number, next, at)?;
+                let function = self.state()?;
                 function.next_number = number.saturating_add(1);
                 function.numbers.insert(number, local);
             }
@@ -350,10 +355,9 @@ impl Parser<'_> {
                 };
                 *defined = Some(position);
                 if let Some(number) = number.filter(|_| name.is_none()) {
-                    if number < function.next_number {
-                        return self.fault_at(at, "block is numbered out of order");
-                    }
+                    let next = function.next_number;
                     function.next_number = number.saturating_add(1);
+                    self.check_number("label", '%', number, next, at)?;
                 }
             }
             Some(Local::Value(_)) => return self.fault_at(at, "the name of a value is defined as a block"),
@@ -481,22 +485,18 @@ impl Parser<'_> {
                 if let Some(value) = function.body.value_mut(id) {
                     value.kind = ValueKind::Instruction(index);
                 }
-                let text = match token {
-                    Token::Local(name) => Some(name),
-                    _ => None,
-                };
+                let mut numbered = None;
                 match token {
                     Token::LocalNumber(number) => {
-                        if number < function.next_number {
-                            return self.fault_at(at, "value is numbered out of order");
-                        }
+                        let next = function.next_number;
                         function.next_number = number.saturating_add(1);
+                        numbered = Some((number, next));
                     }
-                    _ => {
-                        if let Some(name) = text {
-                            function.set_name(Local::Value(id), &name.bytes());
-                        }
-                    }
+                    Token::Local(name) => function.set_name(Local::Value(id), &name.bytes()),
+                    _ => {}
+                }
+                if let Some((number, next)) = numbered {
+                    self.check_number("instruction", '%', number, next, at)?;
                 }
                 if used_as != instruction.ty {
                     let (used_as, ty) = (self.shown_type(used_as), self.shown_type(instruction.ty));
@@ -593,5 +593,13 @@ impl FunctionState {
         if let Some(slot) = self.body.value_names.get_mut(at) {
             *slot = slice;
         }
+    }
+}
+
+/// Returns what a name stands for, for a message.
+fn what(local: Local) -> &'static str {
+    match local {
+        Local::Value(_) => "instruction",
+        Local::Block(_) => "label",
     }
 }

@@ -243,7 +243,8 @@ impl Parser<'_> {
     fn phi(&mut self) -> Parsed<Parts> {
         let flags = self.fast_math();
         let ty = self.ty()?;
-        loop {
+        // A block without predecessors has a phi of nothing.
+        while self.is(b'[') || self.version == Version::Llvm14 {
             self.expect(b'[')?;
             self.operand(ty)?;
             self.expect(b',')?;
@@ -313,9 +314,11 @@ impl Parser<'_> {
 
     fn cast(&mut self, opcode: Opcode) -> Parsed<Parts> {
         let flags = self.operation_flags(opcode);
-        self.typed_operand()?;
+        let at = self.at;
+        let (_, from) = self.typed_operand()?;
         self.expect_word("to")?;
         let ty = self.ty()?;
+        self.check_cast(opcode, from, ty, at)?;
         Ok(Parts { flags, ..Parts::new(opcode, ty) })
     }
 
@@ -336,29 +339,52 @@ impl Parser<'_> {
     }
 
     fn aggregate_value(&mut self, opcode: Opcode) -> Parsed<Parts> {
+        let start = self.at;
         let (_, aggregate) = self.typed_operand()?;
+        if !matches!(self.module.types.get(aggregate), Type::Struct(_) | Type::Array { .. }) {
+            return self
+                .fault_at(start, alloc::format!("{} operand must be aggregate type", opcode.mnemonic()));
+        }
+        let inserted_at = self.at;
+        let mut inserted = None;
         if opcode == Opcode::InsertValue {
             self.expect(b',')?;
-            self.typed_operand()?;
+            inserted = Some(self.typed_operand()?.1);
         }
         let (mut selected, mut indices) = (aggregate, Vec::new());
         while self.is(b',') && matches!(self.peek(), Token::Integer(_)) {
             self.advance();
-            let at = self.at;
             let index = self.u32()?;
-            selected = match self.module.types.child(selected, u64::from(index)) {
+            selected = match self.selected(selected, index) {
                 Some(ty) => ty,
-                None => return self.fault_at(at, "index outside of the aggregate"),
+                None => {
+                    return self.fault_at(start, alloc::format!("invalid indices for {}", opcode.mnemonic()));
+                }
             };
             indices.push(index);
         }
         if indices.is_empty() {
             return self.fault("expected the index of an element");
         }
+        if let Some(ty) = inserted.filter(|&ty| ty != selected) {
+            let (ty, field) = (self.shown_type(ty), self.shown_type(selected));
+            let message =
+                alloc::format!("insertvalue operand and field disagree in type: '{ty}' instead of '{field}'");
+            return self.fault_at(inserted_at, message);
+        }
         let ty = if opcode == Opcode::InsertValue { aggregate } else { selected };
         let body = &mut self.state()?.body;
         let slice = Slice::extend(&mut body.indices, indices);
         Ok(Parts { detail: slice.start, extra: slice.count, ..Parts::new(opcode, ty) })
+    }
+
+    /// Returns the type of an element of a struct or array.
+    pub(super) fn selected(&self, ty: TypeId, index: u32) -> Option<TypeId> {
+        match self.module.types.get(ty) {
+            Type::Array { count, element } => (u64::from(index) < count).then_some(element),
+            Type::Struct(_) => self.module.types.child(ty, u64::from(index)),
+            _ => None,
+        }
     }
 
     fn element_pointer(&mut self) -> Parsed<Parts> {

@@ -117,7 +117,10 @@ impl<'t> Lexer<'t> {
                 Token::Metadata(Text(self.take_while(|byte| is_name(byte) || byte == b'\\')))
             }
             b'"' => match self.quoted() {
-                Some(text) if self.eat_colon() => Token::Label(text),
+                Some(text) if self.eat_colon() => match text.bytes().contains(&0) {
+                    true => Token::Unknown,
+                    false => Token::Label(text),
+                },
                 Some(text) => Token::Text(text),
                 None => Token::Unknown,
             },
@@ -194,7 +197,11 @@ impl<'t> Lexer<'t> {
         match self.peek(1) {
             Some(b'"') => {
                 self.position += 1;
-                self.quoted().map_or(Token::Unknown, named)
+                match self.quoted() {
+                    // A name can't have a null byte.
+                    Some(name) if !name.bytes().contains(&0) => named(name),
+                    _ => Token::Unknown,
+                }
             }
             Some(b'0'..=b'9') => self.numbered(numbered),
             Some(next) if is_name_start(next) => {

@@ -18,7 +18,9 @@ const SYSTEM: u32 = 1;
 impl Parser<'_> {
     pub(super) fn alloca(&mut self) -> Parsed<Parts> {
         let flags = u16::from(self.eat_word("inalloca")) | u16::from(self.eat_word("swifterror")) << 1;
+        let at = self.at;
         let ty = self.ty()?;
+        self.check_sized(ty, "invalid type for alloca", at)?;
         let mut size = None;
         let mut alignment = 0;
         let mut address_space = self.module.data_layout.alloca_address_space();
@@ -28,8 +30,10 @@ impl Parser<'_> {
                 alignment = self.alignment()?;
             } else if self.is_word("addrspace") {
                 address_space = self.address_space()?;
-            } else {
+            } else if size.is_none() && alignment == 0 {
                 size = Some(self.typed_operand()?);
+            } else {
+                return self.fault("expected metadata after comma");
             }
         }
         if size.is_none() {
@@ -89,7 +93,9 @@ impl Parser<'_> {
         let (mut scope, mut ordering) = (SYSTEM, 0);
         if atomic {
             scope = self.scope()?;
+            let at = self.at;
             ordering = self.ordering()?;
+            self.check_access(opcode, ordering, at)?;
         }
         let alignment = self.access_alignment(ty)?;
         let extra = Memory::new(alignment, ordering, 0).0;
@@ -136,7 +142,10 @@ impl Parser<'_> {
 
     pub(super) fn fence(&mut self) -> Parsed<Parts> {
         let detail = self.scope()?;
-        let extra = Memory::new(0, self.ordering()?, 0).0;
+        let at = self.at;
+        let ordering = self.ordering()?;
+        self.check_fence(ordering, at)?;
+        let extra = Memory::new(0, ordering, 0).0;
         let void = self.void();
         Ok(Parts { detail, extra, ..Parts::new(Opcode::Fence, void) })
     }
@@ -151,6 +160,7 @@ impl Parser<'_> {
         self.typed_operand()?;
         let detail = self.scope()?;
         let (success, failure) = (self.ordering()?, self.ordering()?);
+        self.check_exchange(success, failure, self.at)?;
         let alignment = self.exchange_alignment(ty)?;
         let bit = self.module.types.intern(Type::Integer(1));
         let pair = self.module.types.intern_literal(&[ty, bit]);
@@ -166,9 +176,11 @@ impl Parser<'_> {
         let flags = volatile | u16::from(operation.to_le_bytes()[0]) << 8;
         self.typed_operand()?;
         self.expect(b',')?;
+        let at = self.at;
         let (_, ty) = self.typed_operand()?;
         let detail = self.scope()?;
         let ordering = self.ordering()?;
+        self.check_atomic_operation(flags >> 8, ty, at)?;
         let alignment = self.exchange_alignment(ty)?;
         let extra = Memory::new(alignment, ordering, 0).0;
         Ok(Parts { flags, detail, extra, ..Parts::new(Opcode::AtomicRmw, ty) })

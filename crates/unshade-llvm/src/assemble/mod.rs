@@ -7,6 +7,7 @@
 //! | `types`, `attributes`, `numbers`, `constants` | the values of a module |
 //! | `symbols`, `function` | variables, aliases, functions and their names |
 //! | `instructions`, `memory`, `calls` | what is in blocks |
+//! | `data_layout`, `checks` | what is valid besides the syntax |
 //! | `labels` | addresses of blocks |
 //! | `metadata`, `debug_info` | metadata |
 //! | `uses` | when each use was set, for the order of uses |
@@ -32,7 +33,9 @@
 
 mod attributes;
 mod calls;
+mod checks;
 mod constants;
+mod data_layout;
 mod debug_info;
 mod error;
 mod function;
@@ -85,14 +88,14 @@ pub struct Assembled {
 }
 
 /// The message of the error that makes a text be parsed again with opaque pointers.
-const NEEDS_OPAQUE_POINTERS: &str = "typed and opaque pointers can't be mixed";
+const NEEDS_OPAQUE_POINTERS: &str = "text with opaque pointers";
 
 /// Parses a module.
 ///
 /// # Errors
 /// If the text is not valid assembly; the error says where.
 pub fn assemble(text: &[u8], options: &AssembleOptions) -> Result<Assembled, SyntaxError> {
-    // Pointers are typed unless the text has `ptr`; LLVM 19 has no other than opaque ones.
+    // Pointers are typed unless the text has `ptr`; to LLVM 19 every pointer is opaque.
     let opaque = options.version == Version::Llvm19;
     let parsed = match Parser::new(text, options, opaque).parse() {
         Err(fault) if !opaque && fault.message == NEEDS_OPAQUE_POINTERS => {

@@ -38,6 +38,13 @@ impl Parser<'_> {
         Ok(self.integer_constant(ty, width, &words))
     }
 
+    /// Returns an integer constant of at most 64 bits.
+    pub(super) fn integer_of(&mut self, ty: TypeId, width: u32, number: u64) -> ValueId {
+        let mut words = [number];
+        extend_sign(&mut words, width);
+        self.integer_constant(ty, width, &words)
+    }
+
     /// Returns an integer constant; its words repeat the sign in unused bits.
     fn integer_constant(&mut self, ty: TypeId, width: u32, words: &[u64]) -> ValueId {
         if words.iter().all(|&word| word == 0) {
@@ -104,7 +111,8 @@ impl Parser<'_> {
         };
         let (prefix, rest) = text.split_at_checked(3).unwrap_or((text, &[]));
         let split = |at: usize| {
-            let (first, second) = rest.split_at_checked(at)?;
+            // Short numbers have only the first part.
+            let (first, second) = rest.split_at_checked(at.min(rest.len()))?;
             (second.len() <= 16).then_some(())?;
             Some((digits(first)?, digits(second)?))
         };

@@ -2,6 +2,7 @@
 //!
 //! A symbol may be used before it is defined; its value exists from the first use on.
 
+use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::names::NameTable;
@@ -110,7 +111,10 @@ impl Parser<'_> {
     /// Parses `@name` or `@5`.
     pub(super) fn symbol_name(&mut self) -> Parsed<SymbolName> {
         let name = match self.token {
-            Token::Global(name) => SymbolName::Name(name.bytes().into_owned()),
+            Token::Global(name) => match name.bytes() {
+                name if name.is_empty() => SymbolName::Number(self.symbols.next_number),
+                name => SymbolName::Name(name.into_owned()),
+            },
             Token::GlobalNumber(number) => SymbolName::Number(number),
             _ => return self.fault("expected the name of a symbol"),
         };
@@ -125,10 +129,14 @@ impl Parser<'_> {
             self.expect_word("datalayout")?;
         }
         self.expect(b'=')?;
+        let at = self.at;
         let text = self.string()?;
         if is_triple {
             self.module.triple = text;
         } else {
+            if let Err(message) = super::data_layout::check(&text) {
+                return self.fault_at(at, message);
+            }
             self.module.data_layout = DataLayout::parse(&text);
             self.module.data_layout_text = text;
         }
@@ -148,7 +156,7 @@ impl Parser<'_> {
 
     fn comdat_definition(&mut self) -> Parsed<()> {
         let Token::Comdat(name) = self.token else { return self.fault("expected a comdat") };
-        let name = name.bytes();
+        let (name, start) = (name.bytes(), self.at);
         self.advance();
         self.expect(b'=')?;
         self.expect_word("comdat")?;
@@ -159,6 +167,9 @@ impl Parser<'_> {
             );
         };
         let index = self.comdat(&name);
+        if self.module.comdats.get(index as usize).is_some_and(|comdat| comdat.selection != 0) {
+            return self.fault_at(start, alloc::format!("redefinition of comdat '${}'", shown(&name)));
+        }
         if let Some(comdat) = self.module.comdats.get_mut(index as usize) {
             comdat.selection = selection;
         }
@@ -194,12 +205,18 @@ impl Parser<'_> {
 
     /// Parses linkage, preemption, visibility and DLL storage into a new symbol. Also returns whether a linkage was
     /// written.
-    pub(super) fn linkage(&mut self, name: &SymbolName) -> (Symbol, bool) {
+    pub(super) fn linkage(&mut self, name: &SymbolName) -> Parsed<(Symbol, bool)> {
         let at = self.eat_one_of(&LINKAGES.map(|(word, _)| word));
         let linkage = at.and_then(|at| LINKAGES.get(at)).map_or(Linkage::External, |&(_, linkage)| linkage);
         let preemption = self.eat_one_of(&["dso_local", "dso_preemptable"]);
         let visibility = self.eat_one_of(&VISIBILITIES).unwrap_or(0);
         let storage = self.eat_one_of(&DLL_STORAGE).map_or(0, |at| at + 1);
+        if linkage.is_local() && visibility != 0 {
+            return self.fault("symbol with local linkage must have default visibility");
+        }
+        if preemption == Some(0) && storage == 1 {
+            return self.fault("dso_location and DLL-StorageClass mismatch");
+        }
         let implied = linkage.is_local() || (visibility != 0 && linkage != Linkage::ExternalWeak);
         let name = match name {
             SymbolName::Name(name) => name.clone(),
@@ -223,7 +240,7 @@ impl Parser<'_> {
             alignment: 0,
             attachments: Vec::new(),
         };
-        (symbol, at.is_some())
+        Ok((symbol, at.is_some()))
     }
 
     /// Parses `unnamed_addr` or `local_unnamed_addr`.
@@ -250,7 +267,7 @@ impl Parser<'_> {
 
     /// Parses a variable, alias or ifunc after its name and `=`.
     fn global_definition(&mut self, name: SymbolName, at: usize) -> Parsed<()> {
-        let (mut symbol, has_linkage) = self.linkage(&name);
+        let (mut symbol, has_linkage) = self.linkage(&name)?;
         self.thread_local(&mut symbol)?;
         self.unnamed_address(&mut symbol);
         if self.is_word("alias") || self.is_word("ifunc") {
@@ -328,6 +345,7 @@ impl Parser<'_> {
         if !indirect {
             self.expect_word("alias")?;
         }
+        let type_at = self.at;
         symbol.ty = self.ty()?;
         self.expect(b',')?;
         let target_at = self.at;
@@ -341,6 +359,14 @@ impl Parser<'_> {
             Some(space) => space,
             None => return self.fault_at(target_at, "an alias or ifunc refers to a pointer"),
         };
+        let pointee = self.module.types.pointee(target_type);
+        if let Some(pointee) = pointee.filter(|&pointee| pointee != symbol.ty && !indirect) {
+            let (ty, pointee) = (self.shown_type(symbol.ty), self.shown_type(pointee));
+            let message = alloc::format!(
+                "explicit pointee type doesn't match operand's pointee type ({ty} vs {pointee})"
+            );
+            return self.fault_at(type_at, message);
+        }
         while self.eat(b',') {
             self.expect_word("partition")?;
             symbol.partition = self.string()?;
@@ -388,10 +414,7 @@ impl Parser<'_> {
         let known = match name {
             SymbolName::Name(name) => self.symbols.names.get(name),
             SymbolName::Number(number) => {
-                if *number < self.symbols.next_number {
-                    return self
-                        .fault_at(at, alloc::format!("expected the number @{}", self.symbols.next_number));
-                }
+                self.check_number("variable", '@', *number, self.symbols.next_number, at)?;
                 self.symbols.next_number = number.saturating_add(1);
                 self.symbols.numbers.get(number).copied()
             }
@@ -421,6 +444,26 @@ impl Parser<'_> {
         }
         self.uses.define(&undefined.uses);
         Ok(value)
+    }
+
+    /// Checks the number of something without a name: the next one, or a later one from LLVM 19 on.
+    pub(super) fn check_number(
+        &self,
+        what: &str,
+        sigil: char,
+        found: u32,
+        next: u32,
+        at: usize,
+    ) -> Parsed<()> {
+        let (fits, or_greater) = match self.version {
+            Version::Llvm14 => (found == next, ""),
+            Version::Llvm19 => (found >= next, " or greater"),
+        };
+        if fits {
+            return Ok(());
+        }
+        let sigil = if what == "label" { String::new() } else { String::from(sigil) };
+        self.fault_at(at, alloc::format!("{what} expected to be numbered '{sigil}{next}'{or_greater}"))
     }
 
     fn name_symbol(&mut self, name: &SymbolName, value: ValueId) {

@@ -200,13 +200,10 @@ impl Parser<'_> {
             if self.is(b'*') || (self.is_word("addrspace") && !self.module.types.is_opaque_pointer(ty)) {
                 let address_space = self.address_space()?;
                 self.expect(b'*')?;
-                if self.opaque_pointers {
-                    return self.fault("typed and opaque pointers can't be mixed");
-                }
                 if matches!(self.module.types.get(ty), Type::Void | Type::Label | Type::Metadata) {
                     return self.fault("pointers to void, label and metadata are invalid; use i8* for void");
                 }
-                ty = self.module.types.intern(Type::Pointer { pointee: ty, address_space });
+                ty = self.pointer_to(ty, address_space);
             } else if self.is(b'(') {
                 ty = self.function_type(ty)?;
             } else {
