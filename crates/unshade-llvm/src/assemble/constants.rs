@@ -30,6 +30,7 @@ const LATER_EXPRESSIONS: &[Opcode] = &[
     Opcode::ExtractElement,
     Opcode::InsertElement,
     Opcode::ShuffleVector,
+    Opcode::PtrAuth,
 ];
 
 /// The largest array that folding builds anew.
