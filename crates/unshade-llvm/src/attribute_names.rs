@@ -122,10 +122,9 @@ pub fn name(kind: u32) -> Option<&'static str> {
     NAMES.get((kind as usize).checked_sub(1)?).map(|&(name, _)| name)
 }
 
-/// Returns the kind of an attribute by its name.
-pub(crate) fn kind_of(name: &[u8]) -> Option<u32> {
-    let at = NAMES.iter().position(|(known, _)| known.as_bytes() == name)?;
-    u32::try_from(at).ok()?.checked_add(1)
+/// Returns all attributes: kind and name.
+pub(crate) fn all() -> impl Iterator<Item = (u32, &'static str)> {
+    (1u32..).zip(NAMES).map(|(kind, &(name, _))| (kind, name))
 }
 
 /// Returns the rank of an attribute kind in a printing order; unknown kinds come last.

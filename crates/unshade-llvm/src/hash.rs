@@ -76,7 +76,9 @@ impl Hash {
     /// Mixes in bytes.
     #[must_use]
     pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
-        bytes.iter().fold(self.word(bytes.len() as u64), |hash, &byte| hash.word(u64::from(byte)))
+        let (words, rest) = bytes.as_chunks::<8>();
+        let hash = words.iter().fold(self.word(bytes.len() as u64), |hash, word| hash.word(u64::from_le_bytes(*word)));
+        hash.word(rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
 }
 

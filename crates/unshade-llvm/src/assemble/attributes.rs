@@ -9,9 +9,7 @@ use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::{Parser, shown};
-use crate::attribute_names::{
-    AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, kind_of, places, rank,
-};
+use crate::attribute_names::{AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, places, rank};
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, narrow};
 use crate::print::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
@@ -116,7 +114,7 @@ impl Parser<'_> {
             match self.token {
                 Token::Text(_) => attributes.push(self.text_attribute()?),
                 Token::Word(b"align") if place == Place::Function => break,
-                Token::Word(word) => match kind_of(word) {
+                Token::Word(word) => match self.keywords.attributes.get(word) {
                     Some(kind) => {
                         self.check_place(kind, place)?;
                         attributes.push(self.attribute(kind, place)?);

@@ -8,7 +8,7 @@ use super::attributes::{Place, WrittenList};
 use super::error::Parsed;
 use super::labels::FunctionLabels;
 use super::lexer::Token;
-use super::names::NameTable;
+use super::names::{NameTable, NumberTable};
 use super::parser::{Parser, shown};
 use super::symbols::{SymbolName, shown_symbol};
 use super::uses::Use;
@@ -39,7 +39,7 @@ pub(super) enum Local {
 pub(super) struct FunctionState {
     pub(super) body: FunctionBody,
     names: NameTable<Local>,
-    numbers: BTreeMap<u32, Local>,
+    numbers: NumberTable<Local>,
     next_number: u32,
     /// For each block by first mention: its position once it is defined, and where it was first mentioned.
     blocks: Vec<(Option<u32>, usize)>,
@@ -91,7 +91,7 @@ impl Parser<'_> {
         self.function = Some(FunctionState {
             body,
             names: NameTable::default(),
-            numbers: BTreeMap::new(),
+            numbers: NumberTable::default(),
             next_number: 0,
             blocks: Vec::new(),
             undefined: BTreeMap::new(),
@@ -344,7 +344,7 @@ impl Parser<'_> {
         let function = self.state()?;
         let known = match name {
             Some(name) => function.names.get(name),
-            None => function.numbers.get(&number.unwrap_or(function.next_number)).copied(),
+            None => function.numbers.get(number.unwrap_or(function.next_number)),
         };
         let position = narrow(function.body.blocks.len() as u64);
         let number = number.or((name.is_none()).then_some(function.next_number));
@@ -567,7 +567,7 @@ impl FunctionState {
     fn known(&self, token: Token<'_>) -> Option<Local> {
         match token {
             Token::Local(name) => self.names.get(&name.bytes()),
-            Token::LocalNumber(number) => self.numbers.get(&number).copied(),
+            Token::LocalNumber(number) => self.numbers.get(number),
             _ => None,
         }
     }

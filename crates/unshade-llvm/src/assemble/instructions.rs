@@ -60,9 +60,9 @@ impl Parser<'_> {
             b"tail" | b"musttail" | b"notail" => b"call",
             word => word,
         };
-        match Opcode::ALL.iter().find(|opcode| opcode.mnemonic().as_bytes() == name) {
+        match self.keywords.opcodes.get(name) {
             Some(Opcode::PtrAuth) | None => self.fault("unknown instruction"),
-            Some(&opcode) => Ok(opcode),
+            Some(opcode) => Ok(opcode),
         }
     }
 

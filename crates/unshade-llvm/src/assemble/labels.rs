@@ -6,7 +6,7 @@
 use super::error::Parsed;
 use super::function::Local;
 use super::lexer::Token;
-use super::names::NameTable;
+use super::names::{NameTable, NumberTable};
 use super::parser::Parser;
 use crate::constants::Constant;
 use crate::ids::{BlockId, ValueId, narrow};
@@ -34,7 +34,7 @@ struct Label {
 /// The blocks of a function by name and number.
 pub(super) struct FunctionLabels {
     pub(super) names: NameTable<Local>,
-    pub(super) numbers: BTreeMap<u32, Local>,
+    pub(super) numbers: NumberTable<Local>,
     /// The position of each block by first mention.
     pub(super) order: Vec<u32>,
 }
@@ -89,7 +89,7 @@ impl Parser<'_> {
         let function = self.labels.functions.get(&label.function)?;
         let local = match &label.name {
             Ok(name) => function.names.get(name),
-            Err(number) => function.numbers.get(number).copied(),
+            Err(number) => function.numbers.get(*number),
         };
         match local? {
             Local::Block(block) => function.order.get(block as usize).map(|&position| BlockId(position)),

@@ -11,8 +11,10 @@ use super::symbols::SymbolState;
 use super::types::TypeState;
 use super::uses::UseTimes;
 use super::{AssembleOptions, Assembled, Version};
+use crate::attribute_names::all as attribute_names;
 use crate::body::FunctionBody;
 use crate::hash::HashIndex;
+use crate::instruction::Opcode;
 use crate::module::Module;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -41,8 +43,29 @@ pub(super) struct Parser<'t> {
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
     pub(super) uses: UseTimes,
+    pub(super) keywords: Keywords,
     /// The function whose body is parsed.
     pub(super) function: Option<FunctionState>,
+}
+
+/// Words that are looked up often.
+pub(super) struct Keywords {
+    pub(super) opcodes: NameTable<Opcode>,
+    /// The kinds of attributes by name.
+    pub(super) attributes: NameTable<u32>,
+}
+
+impl Keywords {
+    fn new() -> Self {
+        let (mut opcodes, mut attributes) = (NameTable::default(), NameTable::default());
+        for &opcode in Opcode::ALL {
+            opcodes.insert(opcode.mnemonic().as_bytes(), opcode);
+        }
+        for (kind, name) in attribute_names() {
+            attributes.insert(name.as_bytes(), kind);
+        }
+        Self { opcodes, attributes }
+    }
 }
 
 /// A place in a text.
@@ -71,6 +94,7 @@ impl<'t> Parser<'t> {
             metadata: MetadataState::default(),
             labels: LabelState::new(contains(text, b"blockaddress")),
             uses: UseTimes::default(),
+            keywords: Keywords::new(),
             function: None,
         };
         parser.module.version = 2;
