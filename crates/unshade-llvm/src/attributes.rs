@@ -91,6 +91,7 @@ pub(crate) mod kind {
     pub(crate) const STACK_ALIGNMENT: u32 = 25;
     pub(crate) const STRUCT_RESULT: u32 = 29;
     pub(crate) const IN_ALLOCA: u32 = 38;
+    pub(crate) const PREALLOCATED: u32 = 65;
     pub(crate) const NULL_POINTER_IS_VALID: u32 = 67;
 }
 

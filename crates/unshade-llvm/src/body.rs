@@ -228,6 +228,11 @@ impl FunctionBody {
         self.blocks.get(id.index()).map_or(&[], |block| block.of(&self.instructions))
     }
 
+    /// Returns the instructions of all blocks in their order, each with its index.
+    pub(crate) fn listed_instructions(&self) -> impl Iterator<Item = (u32, &Instruction)> + '_ {
+        self.blocks.iter().flat_map(|block| (block.start..).zip(block.of(&self.instructions)))
+    }
+
     /// Returns the successors of a block, in the order of its terminator's operands.
     pub fn successors(&self, id: BlockId) -> impl Iterator<Item = BlockId> + '_ {
         let last = self.block(id).last().filter(|last| last.opcode.is_terminator());

@@ -99,40 +99,40 @@ pub struct Constants {
     assembly: Vec<Assembly>,
 }
 
-mod code {
-    pub(super) const SETTYPE: u32 = 1;
-    pub(super) const NULL: u32 = 2;
-    pub(super) const UNDEF: u32 = 3;
-    pub(super) const INTEGER: u32 = 4;
-    pub(super) const WIDE_INTEGER: u32 = 5;
-    pub(super) const FLOAT: u32 = 6;
-    pub(super) const AGGREGATE: u32 = 7;
-    pub(super) const STRING: u32 = 8;
-    pub(super) const CSTRING: u32 = 9;
-    pub(super) const CE_BINOP: u32 = 10;
-    pub(super) const CE_CAST: u32 = 11;
-    pub(super) const CE_GEP_OLD: u32 = 12;
-    pub(super) const CE_SELECT: u32 = 13;
-    pub(super) const CE_EXTRACTELT: u32 = 14;
-    pub(super) const CE_INSERTELT: u32 = 15;
-    pub(super) const CE_SHUFFLEVEC: u32 = 16;
-    pub(super) const CE_CMP: u32 = 17;
-    pub(super) const INLINEASM_OLD: u32 = 18;
-    pub(super) const CE_SHUFVEC_EX: u32 = 19;
-    pub(super) const CE_INBOUNDS_GEP: u32 = 20;
-    pub(super) const BLOCKADDRESS: u32 = 21;
-    pub(super) const DATA: u32 = 22;
-    pub(super) const INLINEASM_OLD2: u32 = 23;
-    pub(super) const CE_GEP_WITH_INRANGE_INDEX: u32 = 24;
-    pub(super) const CE_UNOP: u32 = 25;
-    pub(super) const POISON: u32 = 26;
-    pub(super) const DSO_LOCAL_EQUIVALENT: u32 = 27;
-    pub(super) const INLINEASM_OLD3: u32 = 28;
-    pub(super) const NO_CFI: u32 = 29;
-    pub(super) const INLINEASM: u32 = 30;
-    pub(super) const CE_GEP_WITH_INRANGE: u32 = 31;
-    pub(super) const CE_GEP: u32 = 32;
-    pub(super) const PTRAUTH: u32 = 33;
+pub(crate) mod code {
+    pub(crate) const SETTYPE: u32 = 1;
+    pub(crate) const NULL: u32 = 2;
+    pub(crate) const UNDEF: u32 = 3;
+    pub(crate) const INTEGER: u32 = 4;
+    pub(crate) const WIDE_INTEGER: u32 = 5;
+    pub(crate) const FLOAT: u32 = 6;
+    pub(crate) const AGGREGATE: u32 = 7;
+    pub(crate) const STRING: u32 = 8;
+    pub(crate) const CSTRING: u32 = 9;
+    pub(crate) const CE_BINOP: u32 = 10;
+    pub(crate) const CE_CAST: u32 = 11;
+    pub(crate) const CE_GEP_OLD: u32 = 12;
+    pub(crate) const CE_SELECT: u32 = 13;
+    pub(crate) const CE_EXTRACTELT: u32 = 14;
+    pub(crate) const CE_INSERTELT: u32 = 15;
+    pub(crate) const CE_SHUFFLEVEC: u32 = 16;
+    pub(crate) const CE_CMP: u32 = 17;
+    pub(crate) const INLINEASM_OLD: u32 = 18;
+    pub(crate) const CE_SHUFVEC_EX: u32 = 19;
+    pub(crate) const CE_INBOUNDS_GEP: u32 = 20;
+    pub(crate) const BLOCKADDRESS: u32 = 21;
+    pub(crate) const DATA: u32 = 22;
+    pub(crate) const INLINEASM_OLD2: u32 = 23;
+    pub(crate) const CE_GEP_WITH_INRANGE_INDEX: u32 = 24;
+    pub(crate) const CE_UNOP: u32 = 25;
+    pub(crate) const POISON: u32 = 26;
+    pub(crate) const DSO_LOCAL_EQUIVALENT: u32 = 27;
+    pub(crate) const INLINEASM_OLD3: u32 = 28;
+    pub(crate) const NO_CFI: u32 = 29;
+    pub(crate) const INLINEASM: u32 = 30;
+    pub(crate) const CE_GEP_WITH_INRANGE: u32 = 31;
+    pub(crate) const CE_GEP: u32 = 32;
+    pub(crate) const PTRAUTH: u32 = 33;
 }
 
 /// Returns whether a record of this code defines the next value.

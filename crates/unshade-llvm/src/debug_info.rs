@@ -7,7 +7,8 @@
 //!
 //! Knowledge: `MetadataCodes` and the readers' record layouts of LLVM 3.7 (as in DXC), 14 and 19.
 
-use crate::ids::unrotate;
+use crate::ids::{rotate, unrotate};
+use crate::metadata::Node;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -105,8 +106,9 @@ struct FixedLayout {
     min_length: usize,
     references: &'static [u8],
     numbers: &'static [u8],
+    /// How many operands at the end are newer than LLVM 14.
+    newer_than_14: usize,
 }
-
 
 const fn fixed(
     code: u32,
@@ -115,14 +117,20 @@ const fn fixed(
     references: &'static [u8],
     numbers: &'static [u8],
 ) -> FixedLayout {
-    FixedLayout { code, kind, min_length, references, numbers }
+    FixedLayout { code, kind, min_length, references, numbers, newer_than_14: 0 }
+}
+
+impl FixedLayout {
+    const fn with_newer(self, newer_than_14: usize) -> Self {
+        Self { newer_than_14, ..self }
+    }
 }
 
 #[rustfmt::skip]
 const FIXED_LAYOUTS: &[FixedLayout] = &[
     fixed(15, NodeKind::BasicType, 6, &[2], &[1, 3, 4, 5, 6]),
     fixed(16, NodeKind::File, 3, &[1, 2, 4, 5], &[3]),
-    fixed(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]),
+    fixed(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]).with_newer(1),
     fixed(18, NodeKind::CompositeType, 16, &[3, 5, 2, 6, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21], &[1, 4, 7, 8, 9, 10, 12]),
     fixed(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
     fixed(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
@@ -319,6 +327,226 @@ fn local_variable(values: &[u64]) -> Option<DecodedNode> {
     let tag = if has_tag { at(1) } else { 0 };
     let numbers = vec![field(4), field(6), field(7), align, tag];
     Some(DecodedNode { kind: NodeKind::LocalVariable, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+/// What the first operand of a record says besides `distinct`.
+mod head {
+    /// The references of a type are to nodes, not to names.
+    pub(super) const NO_NAMED_TYPES: u64 = 2;
+    pub(super) const HAS_UNIT: u64 = 2;
+    pub(super) const HAS_SUBPROGRAM_FLAGS: u64 = 4;
+    pub(super) const HAS_ALIGNMENT: u64 = 2;
+}
+
+/// Appends the operands of the record of a node, with `references` as numbers plus one. Returns the code; `None` if
+/// the node has what only older records have, or newer ones than those of LLVM 14 where these are asked for.
+pub(crate) fn encode(
+    node: Node,
+    references: &[u64],
+    numbers: &[u64],
+    is_14: bool,
+    record: &mut Vec<u64>,
+) -> Option<u32> {
+    let distinct = u64::from(node.distinct);
+    let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
+    let reference = |at: usize| references.get(at).copied().unwrap_or(0);
+    if let Some(layout) = FIXED_LAYOUTS.iter().find(|layout| layout.kind == node.kind) {
+        encode_fixed(layout, references, numbers, is_14, record)?;
+        let of_kind = match node.kind {
+            NodeKind::CompositeType | NodeKind::SubroutineType => head::NO_NAMED_TYPES,
+            _ => 0,
+        };
+        *record.first_mut()? = distinct | of_kind;
+        return Some(layout.code);
+    }
+    let code = match node.kind {
+        NodeKind::Location => {
+            record.extend([distinct, number(0), number(1), reference(0).checked_sub(1)?, reference(1), number(2)]);
+            7
+        }
+        NodeKind::GenericDebug => {
+            record.extend([distinct, number(0), 0]);
+            record.extend_from_slice(references);
+            12
+        }
+        NodeKind::Subrange => {
+            match number(0) {
+                3 => record.extend([distinct, number(1), unzigzag(number(2))]),
+                2 => record.extend([distinct | 1 << 1, reference(0), unzigzag(number(2))]),
+                _ => {
+                    record.push(distinct | 2 << 1);
+                    record.extend((0..4).map(reference));
+                }
+            }
+            13
+        }
+        NodeKind::Enumerator => {
+            record.push(number(0) << 1 | distinct);
+            if number(0) & 2 == 0 {
+                record.extend([unzigzag(number(2)), reference(0)]);
+            } else {
+                record.extend([number(1), reference(0)]);
+                record.extend(numbers.get(2..)?.iter().map(|&word| rotate(word)));
+            }
+            14
+        }
+        NodeKind::CompileUnit => {
+            let units = reference(11);
+            record.extend([
+                distinct, number(0), reference(0), reference(1), number(1), reference(2), number(2), reference(3),
+                number(3), reference(4), reference(5), units, reference(6), reference(7), number(4), reference(8),
+                number(5), number(6), number(7), number(8), reference(9), reference(10),
+            ]);
+            20
+        }
+        NodeKind::Subprogram => encode_subprogram(distinct, references, numbers, is_14, record)?,
+        NodeKind::Namespace => {
+            if reference(2) != 0 || number(1) != 0 {
+                record.extend([distinct | number(0) << 1, reference(0), reference(2), reference(1), number(1)]);
+            } else {
+                record.extend([distinct | number(0) << 1, reference(0), reference(1)]);
+            }
+            24
+        }
+        NodeKind::TemplateType => {
+            record.extend([distinct, reference(0), reference(1), number(0)]);
+            25
+        }
+        NodeKind::TemplateValue => {
+            record.extend([distinct, number(0), reference(0), reference(1), number(1), reference(2)]);
+            26
+        }
+        NodeKind::GlobalVariable => {
+            let version = number(4);
+            record.extend([
+                distinct | version << 1, reference(0), reference(1), reference(4), reference(2), number(0),
+                reference(3), number(1), number(2),
+            ]);
+            match version {
+                2 => record.extend([reference(5), reference(6), number(3), reference(7)]),
+                _ => record.extend([reference(8), reference(5), number(3)]),
+            }
+            27
+        }
+        NodeKind::LocalVariable => {
+            if number(4) != 0 {
+                record.extend([
+                    distinct, number(4), reference(0), reference(1), reference(2), number(0), reference(3), number(1),
+                    number(2),
+                ]);
+            } else {
+                record.extend([
+                    distinct | head::HAS_ALIGNMENT, reference(0), reference(1), reference(2), number(0), reference(3),
+                    number(1), number(2), number(3), reference(4),
+                ]);
+            }
+            28
+        }
+        NodeKind::Expression => {
+            record.push(distinct | number(0) << 1);
+            record.extend_from_slice(raw_expression(numbers));
+            29
+        }
+        NodeKind::ImportedEntity => {
+            if number(2) != 0 {
+                record.extend([distinct, number(0), reference(0), reference(1), number(2), reference(2)]);
+            } else {
+                record.extend([
+                    distinct, number(0), reference(0), reference(1), number(1), reference(2), reference(3),
+                    reference(4),
+                ]);
+            }
+            31
+        }
+        NodeKind::Module => {
+            record.push(distinct);
+            record.extend((0..6).map(reference));
+            record.extend([number(0), number(1)]);
+            32
+        }
+        NodeKind::StringType => {
+            record.extend([
+                distinct, number(0), reference(0), reference(1), reference(2), reference(3), number(1), number(2),
+                number(3),
+            ]);
+            41
+        }
+        _ => return None,
+    };
+    Some(code)
+}
+
+/// Appends the operands of a record with a fixed layout. The last operands are left out if an older form lacks
+/// them.
+fn encode_fixed(
+    layout: &FixedLayout,
+    references: &[u64],
+    numbers: &[u64],
+    is_14: bool,
+    record: &mut Vec<u64>,
+) -> Option<()> {
+    let fields = || {
+        let references = layout.references.iter().zip(references);
+        references.chain(layout.numbers.iter().zip(numbers))
+    };
+    let last = layout.references.iter().chain(layout.numbers).copied().max().unwrap_or(0);
+    let newer = if is_14 { layout.newer_than_14 } else { 0 };
+    // The source of a file is the last operand, and is only there if there is a source.
+    let absent = match layout.kind {
+        NodeKind::File => usize::from(references.get(3) == Some(&0)),
+        _ => newer,
+    };
+    let length = usize::from(last).saturating_add(1).saturating_sub(absent);
+    record.resize(length, 0);
+    for (&position, &value) in fields() {
+        match record.get_mut(usize::from(position)) {
+            Some(field) => *field = value,
+            None if value == 0 => {}
+            None => return None,
+        }
+    }
+    Some(())
+}
+
+/// Encodes a subprogram in its form with subprogram flags, or without for one of LLVM 3.7.
+fn encode_subprogram(
+    distinct: u64,
+    references: &[u64],
+    numbers: &[u64],
+    is_14: bool,
+    record: &mut Vec<u64>,
+) -> Option<u32> {
+    const MAIN_SUBPROGRAM: u64 = 1 << 8;
+    let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
+    let reference = |at: usize| references.get(at).copied().unwrap_or(0);
+    let (flags, function) = (number(5), reference(13));
+    if function != 0 {
+        // The function of a subprogram, as in LLVM 3.7, has a place in the form of 19 operands without flags.
+        let main = if flags & MAIN_SUBPROGRAM != 0 { 1 << 21 } else { 0 };
+        record.extend([
+            distinct, reference(1), reference(2), reference(3), reference(0), number(0), reference(4),
+            flags >> 2 & 1, flags >> 3 & 1, number(1), reference(8), number(6), number(2), number(4) | main,
+            flags >> 4 & 1, function, reference(9), reference(6), reference(7),
+        ]);
+        return Some(21);
+    }
+    record.extend([
+        distinct | head::HAS_UNIT | head::HAS_SUBPROGRAM_FLAGS,
+        reference(1), reference(2), reference(3), reference(0), number(0), reference(4), number(1), reference(8),
+        flags, number(2), number(4), reference(5), reference(9), reference(6), reference(7), number(3),
+        reference(10), reference(11),
+    ]);
+    match (is_14, reference(12)) {
+        (true, 0) => {}
+        (true, _) => return None,
+        (false, name) => record.push(name),
+    }
+    Some(21)
+}
+
+/// Encodes a signed number as [`zigzag`] decodes it.
+fn unzigzag(value: u64) -> u64 {
+    if value >> 63 == 0 { value << 1 } else { !value << 1 | 1 }
 }
 
 /// Returns which references of a kind are operands, in the order in which they are numbered; `None` if all are, in

@@ -98,12 +98,20 @@ pub(crate) fn unrotate(value: u64) -> u64 {
     }
 }
 
+/// Encodes a signed number as [`unrotate`] decodes it.
+pub(crate) fn rotate(value: u64) -> u64 {
+    if value >> 63 == 0 { value << 1 } else { value.wrapping_neg() << 1 | 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn signs() {
+        for value in [0, 3, -3i64 as u64, i64::MIN as u64] {
+            assert_eq!(unrotate(rotate(value)), value);
+        }
         assert_eq!(unrotate(6), 3);
         assert_eq!(unrotate(7) as i64, -3);
         assert_eq!(unrotate(1) as i64, i64::MIN);

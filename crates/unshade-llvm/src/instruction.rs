@@ -121,6 +121,17 @@ impl Opcode {
         CASTS.get(usize::try_from(number).ok()?).copied()
     }
 
+    /// Returns the number of a binary operation in bitcode.
+    pub(crate) fn binary_number(self) -> Option<u64> {
+        let is = |&(integer, float): &(Self, Option<Self>)| integer == self || float == Some(self);
+        BINARY.iter().position(is).map(|number| number as u64)
+    }
+
+    /// Returns the number of a cast in bitcode.
+    pub(crate) fn cast_number(self) -> Option<u64> {
+        CASTS.iter().position(|&cast| cast == self).map(|number| number as u64)
+    }
+
     /// Returns whether the operation ends a basic block.
     pub fn is_terminator(self) -> bool {
         (self as u8) <= Self::CallBr as u8

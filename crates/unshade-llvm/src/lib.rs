@@ -16,6 +16,7 @@
 //! | [`data_layout`] | sizes and alignments |
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`assemble`] | parses LLVM assembly into a module |
+//! | [`write`] | bitcode, byte for byte as a given version of `llvm-as` writes it |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
 //! ```
@@ -95,6 +96,7 @@ mod attribute_names;
 mod dwarf;
 pub mod print;
 mod record_names;
+pub mod write;
 
 pub use attribute_names::name as attribute_name;
 pub use body::FunctionBody;

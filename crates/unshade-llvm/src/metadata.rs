@@ -203,6 +203,19 @@ impl MetadataTable {
         if self.base == 0 { UNNUMBERED } else { UNNUMBERED.wrapping_mul(2) }
     }
 
+    /// Returns the number of entries without a number in the file.
+    pub(crate) fn unnumbered_len(&self) -> usize {
+        self.unnumbered.len()
+    }
+
+    /// Returns an entry by its index: numbered ones first.
+    pub(crate) fn by_index(&self, index: usize) -> Option<Metadata> {
+        match self.entries.get(index) {
+            Some(entry) => Some(*entry),
+            None => self.unnumbered.get(index.checked_sub(self.entries.len())?).copied(),
+        }
+    }
+
     /// Returns the index of an unnumbered entry.
     pub(crate) fn unnumbered_index(&self, id: MetadataId) -> Option<usize> {
         let at = id.0.checked_sub(self.unnumbered_base())? as usize;

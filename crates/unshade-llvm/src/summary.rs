@@ -200,6 +200,11 @@ pub(crate) struct SummaryParts {
 }
 
 impl SummaryParts {
+    /// Returns whether there is no summary.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.modules.is_empty() && self.guids.is_empty() && self.hash == [0; 5]
+    }
+
     /// Adds a summary block.
     pub(crate) fn add_block(&mut self, block: u32, position: usize) {
         self.blocks.push((block, position));

@@ -122,20 +122,20 @@ pub struct TypeTable {
     listed: usize,
 }
 
-mod code {
-    pub(super) const NUMENTRY: u32 = 1;
-    pub(super) const OPAQUE: u32 = 6;
-    pub(super) const INTEGER: u32 = 7;
-    pub(super) const POINTER: u32 = 8;
-    pub(super) const FUNCTION_OLD: u32 = 9;
-    pub(super) const ARRAY: u32 = 11;
-    pub(super) const VECTOR: u32 = 12;
-    pub(super) const STRUCT_ANON: u32 = 18;
-    pub(super) const STRUCT_NAME: u32 = 19;
-    pub(super) const STRUCT_NAMED: u32 = 20;
-    pub(super) const FUNCTION: u32 = 21;
-    pub(super) const OPAQUE_POINTER: u32 = 25;
-    pub(super) const TARGET_TYPE: u32 = 26;
+pub(crate) mod code {
+    pub(crate) const NUMENTRY: u32 = 1;
+    pub(crate) const OPAQUE: u32 = 6;
+    pub(crate) const INTEGER: u32 = 7;
+    pub(crate) const POINTER: u32 = 8;
+    pub(crate) const FUNCTION_OLD: u32 = 9;
+    pub(crate) const ARRAY: u32 = 11;
+    pub(crate) const VECTOR: u32 = 12;
+    pub(crate) const STRUCT_ANON: u32 = 18;
+    pub(crate) const STRUCT_NAME: u32 = 19;
+    pub(crate) const STRUCT_NAMED: u32 = 20;
+    pub(crate) const FUNCTION: u32 = 21;
+    pub(crate) const OPAQUE_POINTER: u32 = 25;
+    pub(crate) const TARGET_TYPE: u32 = 26;
 }
 
 /// Returns whether a record of this code defines the next type.
@@ -159,6 +159,13 @@ const SIMPLE: &[(u32, Type)] = &[
     (23, Type::BFloat),
     (24, Type::X86Amx),
 ];
+
+impl Type {
+    /// Returns the code of the record of a type without parameters.
+    pub(crate) fn simple_code(self) -> Option<u32> {
+        SIMPLE.iter().find(|(_, simple)| *simple == self).map(|(code, _)| *code)
+    }
+}
 
 impl TypeTable {
     /// Returns a type; [`Type::Unknown`] for ids outside of the table.

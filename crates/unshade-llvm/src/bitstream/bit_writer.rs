@@ -113,6 +113,17 @@ impl BitWriter {
         }
     }
 
+    /// Overwrites 32 bits at any position, all of them in whole bytes that were written.
+    pub(crate) fn patch(&mut self, position: usize, word: u32) {
+        let (start, shift) = (position >> 3, position & 7);
+        let mask = u64::from(u32::MAX) << shift;
+        let bits = u64::from(word) << shift;
+        for (at, byte) in self.bytes.iter_mut().skip(start).take(5).enumerate() {
+            let of = |word: u64| word.to_le_bytes().get(at).copied().unwrap_or(0);
+            *byte = *byte & !of(mask) | of(bits);
+        }
+    }
+
     /// Fills the last byte up with zeros, and returns all. Nothing can be appended after it.
     pub(crate) fn padded(&mut self) -> &[u8] {
         if self.count > 0 {

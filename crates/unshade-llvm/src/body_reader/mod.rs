@@ -34,6 +34,15 @@ impl Module<'_> {
         Ok(body)
     }
 
+    /// Reads the bodies of all functions that have one, in the order of [`Module::functions`].
+    ///
+    /// # Errors
+    /// If a body is missing. What can't be read is reported in [`FunctionBody::diagnostics`].
+    pub fn bodies(&self) -> Result<Vec<FunctionBody>> {
+        let defined = self.functions.iter().enumerate().filter(|(_, function)| !function.declaration);
+        defined.map(|(index, _)| self.body(index)).collect()
+    }
+
     /// Reads the body of a function into `body`, whose buffers are reused: reading many functions allocates once.
     ///
     /// # Errors

@@ -29,7 +29,7 @@
 
 mod positions;
 mod read;
-mod write;
+pub(crate) mod write;
 
 use crate::bitstream::{BitWriter, Scalar, Tail};
 use alloc::boxed::Box;

@@ -147,26 +147,31 @@ fn spell(to: &mut BitWriter, spelling: Option<&Bits>, width: u32, write: impl Fn
 }
 
 /// Writes the header of a block up to its size, in a block with ids of `outer_width` bits.
-pub(super) fn header(to: &mut BitWriter, outer_width: u32, id: u32, width: u32) {
+pub(crate) fn header(to: &mut BitWriter, outer_width: u32, id: u32, width: u32) {
     to.fixed(1, outer_width).variable(id.into(), 8).variable(width.into(), 4).align();
 }
 
 /// Writes the end of a block.
-pub(super) fn end(to: &mut BitWriter, width: u32) {
+pub(crate) fn end(to: &mut BitWriter, width: u32) {
     to.fixed(0, width).align();
 }
 
 /// Writes a definition.
 pub(super) fn definition(to: &mut BitWriter, width: u32, definition: &Definition) {
+    shape(to, width, &definition.scalars, definition.tail);
+}
+
+/// Writes the definition of an abbreviation with these operands.
+pub(crate) fn shape(to: &mut BitWriter, width: u32, scalars: &[Scalar], tail: Tail) {
     to.fixed(2, width);
-    let of_tail = match definition.tail {
+    let of_tail = match tail {
         Tail::None => 0,
         Tail::Array(_) => 2,
         Tail::Blob => 1,
     };
-    to.variable((definition.scalars.len() as u64).saturating_add(of_tail), 5);
-    definition.scalars.iter().for_each(|one| scalar(to, *one));
-    match definition.tail {
+    to.variable((scalars.len() as u64).saturating_add(of_tail), 5);
+    scalars.iter().for_each(|one| scalar(to, *one));
+    match tail {
         Tail::None => {}
         Tail::Array(element) => scalar(to.fixed(3 << 1, 4), element),
         Tail::Blob => {
@@ -213,7 +218,7 @@ fn holds(scalar: Scalar, value: u64) -> bool {
 }
 
 /// Writes a record: without an abbreviation if it is `None`. The operands fit.
-pub(super) fn record(
+pub(crate) fn record(
     to: &mut BitWriter,
     width: u32,
     id: u32,
@@ -270,11 +275,11 @@ fn number(to: &mut BitWriter, scalar: Scalar, value: u64) {
 
 /// An abbreviation that is known in a block.
 #[derive(Debug)]
-pub(super) struct Abbreviation {
-    pub(super) scalars: Vec<Scalar>,
-    pub(super) tail: Tail,
+pub(crate) struct Abbreviation {
+    pub(crate) scalars: Vec<Scalar>,
+    pub(crate) tail: Tail,
     /// The number of scalars that take no bits.
-    pub(super) free: usize,
+    pub(crate) free: usize,
 }
 
 /// A block that is open.

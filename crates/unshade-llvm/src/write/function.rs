@@ -1,0 +1,98 @@
+//! The blocks of functions, and the symbol table that says where they are.
+
+use super::Writer;
+use super::block_info::name;
+use super::source::Scope;
+use super::stream::Shape;
+use crate::bitstream::Scalar::{Literal, Variable};
+use crate::bitstream::Tail;
+use crate::blocks;
+use crate::body::{FunctionBody, UseList};
+use crate::body_reader::code;
+use crate::global::Function;
+use crate::ids::ValueId;
+use crate::types::Type;
+use alloc::vec::Vec;
+use unshade_core::Result;
+
+impl Writer<'_, '_> {
+    /// Writes a function.
+    pub(super) fn function(&mut self, scope: Scope, function: &Function) -> Result<()> {
+        let Some(body) = self.numbering.source.body(scope) else { return Ok(()) };
+        self.stream.enter(blocks::FUNCTION, 4, self.layouts.function.len());
+        let numbers = self.numbering.enter_body(scope, function)?;
+        self.stream.record(code::DECLAREBLOCKS, &[body.blocks.len() as u64]);
+        self.function_constants(numbers.constants.clone())?;
+        self.function_metadata(numbers.owner)?;
+        self.instructions(scope, body, numbers.constants.end as u32)?;
+        self.local_names(scope, body)?;
+        self.function_attachments(scope, function, body)?;
+        self.use_lists(scope, &body.use_lists)?;
+        self.numbering.leave_body();
+        self.stream.leave()
+    }
+
+    fn instructions(&mut self, scope: Scope, body: &FunctionBody, first_result: u32) -> Result<()> {
+        let mut next = first_result;
+        let mut last_location = 0;
+        let mut record = Vec::new();
+        for (_, instruction) in body.listed_instructions() {
+            record.clear();
+            self.instruction(scope, body, instruction, next, &mut record)?;
+            if self.numbering.source.types.get(instruction.ty) != Type::Void {
+                next += 1;
+            }
+            let location = (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
+            let Some(location) = location else { continue };
+            if instruction.location == last_location {
+                self.stream.record(code::DEBUG_LOC_AGAIN, &[]);
+                continue;
+            }
+            last_location = instruction.location;
+            let mut nodes = [0; 2];
+            for (number, id) in nodes.iter_mut().zip([location.scope, location.inlined_at]) {
+                if id.is_some() {
+                    *number = self.numbering.metadata_number(scope, id)?;
+                }
+            }
+            let [scope_number, inlined_at] = nodes;
+            let record = [
+                location.line.into(),
+                location.column.into(),
+                scope_number,
+                inlined_at,
+                location.implicit.into(),
+            ];
+            self.stream.record(code::DEBUG_LOC, &record);
+        }
+        Ok(())
+    }
+
+    /// Writes orders of use lists, if there are any.
+    pub(super) fn use_lists(&mut self, scope: Scope, lists: &[UseList]) -> Result<()> {
+        if lists.is_empty() || !self.use_list_orders {
+            return Ok(());
+        }
+        self.stream.enter(blocks::USELIST, 3, 0);
+        for list in lists {
+            let number = if list.block { list.id } else { self.numbering.value(scope, ValueId(list.id))? };
+            let mut record: Vec<u64> = list.order.iter().map(|&index| index.into()).collect();
+            record.push(number.into());
+            self.stream.record(if list.block { 2 } else { 1 }, &record);
+        }
+        self.stream.leave()
+    }
+
+    /// Writes the positions of functions, and sets the position of their table, which `at` has.
+    pub(super) fn function_positions(&mut self, at: usize, positions: &[(ValueId, usize)]) -> Result<()> {
+        self.stream.patch(at, self.stream.position() / 32)?;
+        self.stream.enter(blocks::VALUE_SYMTAB, 4, self.layouts.names.len());
+        let scalars = [Literal(name::FUNCTION.into()), Variable(8), Variable(8)];
+        let layout = self.stream.define(&Shape(&scalars, Tail::None));
+        for &(function, position) in positions {
+            let number = self.numbering.value(Scope::MODULE, function)?;
+            self.stream.record_as(Some(&layout), name::FUNCTION, &[number.into(), (position / 32) as u64]);
+        }
+        self.stream.leave()
+    }
+}

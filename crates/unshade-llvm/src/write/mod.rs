@@ -1,0 +1,210 @@
+//! Writes modules as LLVM bitcode, byte for byte as a given version of `llvm-as` does.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `source` | what is written: a module and its bodies |
+//! | `number` | the numbers of types, values, attributes and metadata |
+//! | `operands` | the order of operands in LLVM |
+//! | `stream` | blocks, records, and abbreviations |
+//! | `block_info` | the abbreviations that all blocks of a kind share |
+//! | `tables` | types, attributes, comdats and symbols |
+//! | `constants`, `metadata` | the blocks of constants and metadata |
+//! | `function`, `instruction` | the blocks of functions |
+//! | `local_names` | the names of a function's values |
+//! | `symbols` | the table of symbols for linkers |
+//! | `fixed_names` | names that LLVM knows by number |
+//! | `strings` | the string table |
+//!
+//! The numbers in what is written depend on nothing but the content of the module: the order of symbols, named
+//! metadata, blocks, instructions and operands. Tables of the input may be in any order.
+//!
+//! ```
+//! use unshade_llvm::write::{self, WriteInput, WriteOptions};
+//! # let bytes = include_bytes!("../../tests/fixtures/air_like.bc");
+//! let module = unshade_llvm::Module::parse(bytes, 0)?;
+//! let bodies = module.bodies()?;
+//! let written = write::module(&WriteInput::new(&module, &bodies), &WriteOptions::default())?;
+//! let again = unshade_llvm::Module::parse(&written, 0)?;
+//! assert_eq!(again.functions.len(), module.functions.len());
+//! # Ok::<(), unshade_core::Error>(())
+//! ```
+//!
+//! Knowledge: the blocks, abbreviations and orders of LLVM's `BitcodeWriter.cpp` (14 and 19), and the files that
+//! `llvm-as` writes.
+
+mod block_info;
+mod constants;
+mod fixed_names;
+mod function;
+mod instruction;
+mod library_calls;
+mod local_names;
+mod mangle;
+mod metadata;
+mod number;
+mod operands;
+mod source;
+mod stream;
+mod strings;
+mod symbols;
+mod tables;
+mod triple;
+mod xxh3;
+
+use crate::blocks;
+use crate::body::FunctionBody;
+use crate::module::Module;
+use alloc::vec::Vec;
+use block_info::Layouts;
+use fixed_names::Names;
+use number::Numbering;
+use stream::Stream;
+use strings::StringTable;
+use unshade_core::{Error, ErrorKind, Result};
+
+/// A version of LLVM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Version {
+    /// LLVM 14, with typed pointers.
+    #[default]
+    Llvm14,
+    /// LLVM 19, with opaque pointers.
+    Llvm19,
+}
+
+impl Version {
+    /// Returns what the version writes as the producer of a file.
+    fn producer(self) -> &'static str {
+        match self {
+            Self::Llvm14 => "LLVM14.0.6",
+            Self::Llvm19 => "LLVM19.1.7",
+        }
+    }
+}
+
+/// How to write a module.
+#[derive(Clone, Debug)]
+pub struct WriteOptions<'o> {
+    /// The version of LLVM whose form is written.
+    pub version: Version,
+    /// What wrote the file, such as `LLVM14.0.6` [default: that of the version].
+    pub producer: Option<&'o str>,
+    /// Whether orders of use lists are written. As in LLVM, constants then are not sorted.
+    pub use_list_orders: bool,
+}
+
+impl Default for WriteOptions<'_> {
+    fn default() -> Self {
+        Self { version: Version::default(), producer: None, use_list_orders: true }
+    }
+}
+
+/// A module to write, with the bodies of its functions.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WriteInput<'i, 'a> {
+    /// The module.
+    pub module: &'i Module<'a>,
+    /// The bodies of all functions that are defined.
+    pub bodies: &'i [FunctionBody],
+}
+
+impl<'i, 'a> WriteInput<'i, 'a> {
+    /// Creates an input of a module and the bodies of its functions.
+    pub fn new(module: &'i Module<'a>, bodies: &'i [FunctionBody]) -> Self {
+        Self { module, bodies }
+    }
+}
+
+/// Writes a module as a bitcode file.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if the module has something that can't be written, or not in the form of this version;
+/// [`ErrorKind::BadValue`] or [`ErrorKind::OutOfRange`] if it refers to what does not exist.
+pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
+    check(input.module)?;
+    let mut writer = Writer {
+        numbering: Numbering::new(input, options)?,
+        stream: Stream::new(),
+        layouts: Layouts::default(),
+        strings: StringTable::default(),
+        tags: Names::tags(options.version, input.module)?,
+        scopes: Names::scopes(input.module)?,
+        version: options.version,
+        use_list_orders: options.use_list_orders,
+    };
+    let producer = options.producer.unwrap_or(options.version.producer());
+    stream::identification(&mut writer.stream, producer.as_bytes(), input.module.epoch.unwrap_or(0))?;
+    writer.module_block()?;
+    symbols::write(&mut writer, producer)?;
+    stream::blob_block(&mut writer.stream, blocks::STRTAB, writer.strings.bytes())?;
+    Ok(symbols::wrapped(&input.module.triple, options.version, writer.stream.finish()))
+}
+
+/// Reports what can't be written yet.
+fn check(module: &Module<'_>) -> Result<()> {
+    if !module.summary_parts.is_empty() {
+        return Err(unsupported("a ThinLTO summary can't be written yet"));
+    }
+    if !module.upgrade_values.is_empty() {
+        return Err(unsupported("an upgraded module can't be written"));
+    }
+    Ok(())
+}
+
+fn unsupported(message: &'static str) -> Error {
+    Error::without_offset(ErrorKind::Unsupported, message)
+}
+
+/// The state of writing a module.
+struct Writer<'i, 'a> {
+    numbering: Numbering<'i, 'a>,
+    stream: Stream,
+    layouts: Layouts,
+    strings: StringTable,
+    tags: Names,
+    scopes: Names,
+    version: Version,
+    use_list_orders: bool,
+}
+
+impl Writer<'_, '_> {
+    fn module_block(&mut self) -> Result<()> {
+        let module = self.numbering.source.module;
+        self.stream.enter(blocks::MODULE, 3, 0);
+        self.stream.record(crate::module::code::VERSION, &[2]);
+        self.layouts = Layouts::write(&mut self.stream, self.version, self.numbering.type_list().len())?;
+        self.type_table()?;
+        self.attribute_groups()?;
+        self.attribute_lists()?;
+        self.comdats();
+        let symbol_table_at = self.module_info()?;
+        self.module_constants()?;
+        self.metadata_kinds()?;
+        self.module_metadata()?;
+        self.use_lists(source::Scope::MODULE, &module.use_lists)?;
+        self.names_block(blocks::OPERAND_BUNDLE_TAGS, 3)?;
+        self.names_block(blocks::SYNC_SCOPE_NAMES, 2)?;
+        let mut positions = Vec::new();
+        for (at, function) in module.functions.iter().enumerate() {
+            if let Some(scope) = self.numbering.source.body_of(at) {
+                positions.push((function.symbol.value, self.stream.position()));
+                self.function(scope, function)?;
+            }
+        }
+        self.function_positions(symbol_table_at, &positions)?;
+        self.stream.leave()
+    }
+
+    /// Writes a block that lists the tags of operand bundles or the synchronisation scopes.
+    fn names_block(&mut self, block: u32, width: u32) -> Result<()> {
+        let names = if block == blocks::OPERAND_BUNDLE_TAGS { &self.tags } else { &self.scopes };
+        self.stream.enter(block, width, 0);
+        for name in &names.all {
+            let characters: Vec<u64> = name.iter().map(|&byte| stream::sign_extended_64(byte)).collect();
+            self.stream.record(1, &characters);
+        }
+        self.stream.leave()
+    }
+}
