@@ -123,12 +123,12 @@ impl Writer<'_, '_> {
 
     /// Writes the metadata of a function.
     pub(super) fn function_metadata(&mut self, owner: u32) -> Result<()> {
-        if self.numbering.metadata.is_empty() {
+        let lists = self.numbering.metadata.of_function(owner);
+        let (strings, others) = (lists.strings.to_vec(), lists.others.to_vec());
+        if strings.is_empty() && others.is_empty() {
             return Ok(());
         }
         self.stream.enter(blocks::METADATA, 3, 0);
-        let lists = self.numbering.metadata.of_function(owner);
-        let (strings, others) = (lists.strings.to_vec(), lists.others.to_vec());
         self.metadata_strings(&strings)?;
         self.metadata_records(&others, &mut NodeLayouts::default())?;
         self.stream.leave()

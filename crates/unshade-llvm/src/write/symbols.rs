@@ -319,8 +319,11 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
         let is_special = symbol.linkage == Linkage::Private
             || symbol.name.starts_with(b"llvm.")
             || matches!(object, Object::Variable(_)) && symbol.section == b"llvm.metadata";
-        let is_used =
-            self.used.contains(&symbol.value.0) || library_calls::contains(self.version, &symbol.name);
+        // LLVM 14 takes a symbol without a name for a library function without a name.
+        let is_unnamed = self.version == Version::Llvm14 && symbol.name.is_empty();
+        let is_used = is_unnamed
+            || self.used.contains(&symbol.value.0)
+            || library_calls::contains(self.version, &symbol.name);
         let bits = [
             (flag::UNDEFINED, !is_defined || symbol.linkage == Linkage::AvailableExternally),
             (flag::WEAK, is_weak),
@@ -451,10 +454,16 @@ fn symbol_behind_casts(module: &Module<'_>, mut id: ValueId) -> Option<ValueId> 
         }
         let (Constant::Expression(index), constants) = module.constant(None, id)? else { return None };
         let expression = constants.expression(index)?;
-        if !matches!(expression.opcode, Opcode::BitCast | Opcode::AddrSpaceCast | Opcode::GetElementPtr) {
+        let (&first, indices) = constants.values(expression.operands).split_first()?;
+        let keeps_address = match expression.opcode {
+            Opcode::BitCast | Opcode::AddrSpaceCast => true,
+            Opcode::GetElementPtr => indices.iter().all(|&index| module.integer(None, index) == Some(0)),
+            _ => false,
+        };
+        if !keeps_address {
             return None;
         }
-        id = *constants.values(expression.operands).first()?;
+        id = first;
     }
     None
 }

@@ -133,9 +133,18 @@ fn find_operand<T>(
     next: &mut usize,
     mut take: impl FnMut(MetadataId) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
-    let count = debug_info::operand_order(node.kind, false).map_or(node.references as usize, <[u8]>::len);
+    /// LLVM writes the setter of a property in the place of the getter, and the getter after it, but reads them in the
+    /// other order. So the getter of a module that was read is what the writer met as its setter.
+    const OF_PROPERTY: [u8; 5] = [0, 1, 3, 2, 4];
+    let order = match node.kind {
+        NodeKind::ObjcProperty => Some(&OF_PROPERTY[..]),
+        kind => debug_info::operand_order(kind, false),
+    };
+    let count = order.map_or(node.references as usize, <[u8]>::len);
+    let references = table.references(node);
     while *next < count {
-        let reference = table.operand(node, *next, false).unwrap_or(0);
+        let at = order.map_or(*next, |order| order.get(*next).copied().map_or(0, usize::from));
+        let reference = references.get(at).copied().unwrap_or(0);
         *next += 1;
         if let Some(id) = reference.checked_sub(1)
             && let Some(found) = take(MetadataId(narrow(id)))?
