@@ -13,21 +13,8 @@ use crate::ids::{AttributeListId, Slice, TypeId, narrow};
 use crate::instruction::Opcode;
 use crate::types::Type;
 use crate::value::Operand;
+use crate::write::fixed_names;
 use alloc::vec::Vec;
-
-/// The tags of bundles that every module has, in LLVM's order; the last two only from LLVM 16 on.
-pub(super) const BUNDLE_TAGS: [&str; 10] = [
-    "deopt",
-    "funclet",
-    "gc-transition",
-    "cfguardtarget",
-    "preallocated",
-    "gc-live",
-    "clang.arc.attachedcall",
-    "ptrauth",
-    "kcfi",
-    "convergencectrl",
-];
 
 /// The bit of a call that must be a tail call.
 const MUST_TAIL: u8 = 2;
@@ -289,9 +276,8 @@ impl Parser<'_> {
     /// Adds the tags that every module has.
     pub(super) fn add_bundle_tags(&mut self) {
         if self.module.bundle_tags.is_empty() {
-            let count = if self.version == super::Version::Llvm14 { 8 } else { BUNDLE_TAGS.len() };
-            self.module.bundle_tags =
-                BUNDLE_TAGS.iter().take(count).map(|tag| tag.as_bytes().to_vec()).collect();
+                        let tags = fixed_names::tags(self.version).iter();
+            self.module.bundle_tags = tags.map(|tag| tag.as_bytes().to_vec()).collect();
         }
     }
 

@@ -8,10 +8,9 @@ use crate::ids::{TypeId, ValueId, narrow};
 use crate::instruction::{ATOMIC_OPERATIONS, Memory, ORDERINGS, Opcode};
 use crate::types::Type;
 use crate::value::Operand;
+use crate::write::fixed_names::SCOPES;
 use alloc::vec::Vec;
 
-/// The synchronisation scopes that every module has: a single thread and the whole system.
-const SCOPES: [&[u8]; 2] = [b"singlethread", b""];
 /// The number of the scope of the whole system.
 const SYSTEM: u32 = 1;
 
@@ -121,9 +120,7 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let name = self.string()?;
         self.expect(b')')?;
-        if self.module.sync_scopes.is_empty() {
-            self.module.sync_scopes = SCOPES.iter().map(|name| name.to_vec()).collect();
-        }
+        self.add_scopes();
         if let Some(known) = self.module.sync_scopes.iter().position(|known| *known == name) {
             return Ok(narrow(known as u64));
         }
@@ -195,10 +192,10 @@ impl Parser<'_> {
         Ok(u64::from(bytes.next_power_of_two().trailing_zeros()) + 1)
     }
 
-    /// Returns the scopes of the module by number.
-    pub(super) fn finish_scopes(&mut self) {
+    /// Adds the scopes that every module has.
+    pub(super) fn add_scopes(&mut self) {
         if self.module.sync_scopes.is_empty() {
-            self.module.sync_scopes = SCOPES.iter().map(|name| name.to_vec()).collect::<Vec<_>>();
+            self.module.sync_scopes = SCOPES.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A number may be used before it is defined; its entry exists from the first use on. Nodes of debug info are parsed
 //! by `debug_info`.
 
-use super::Version;
 use super::error::Parsed;
 use super::function::VALUE_BASE;
 use super::lexer::Token;
@@ -12,7 +11,7 @@ use super::parser::{Parser, shown};
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, TypeId, ValueId, narrow};
 use crate::metadata::{Metadata, NamedMetadata};
-use crate::print::fixed_metadata_kinds;
+use crate::write::fixed_names;
 use crate::value::Operand;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -30,6 +29,9 @@ pub(super) struct MetadataState {
     /// The nodes of `!dbg` attachments, by body and instruction.
     pub(super) locations: Vec<Vec<(u32, MetadataId)>>,
 }
+
+/// The version of debug info since LLVM 3.5.
+const DEBUG_INFO_VERSION: u64 = 3;
 
 /// The number of the metadata kind `dbg`.
 const DEBUG_LOCATION: u32 = 0;
@@ -208,9 +210,9 @@ impl Parser<'_> {
     /// Adds the kinds that every module has.
     fn add_metadata_kinds(&mut self) {
         if self.module.metadata_kinds.is_empty() {
-            for (kind, name) in (0u32..).zip(fixed_metadata_kinds(self.version == Version::Llvm19)) {
-                self.module.metadata_kinds.push((kind, name.to_vec()));
-                self.metadata.kinds.insert(name, kind);
+            for (kind, name) in (0u32..).zip(fixed_names::kinds(self.version)) {
+                self.module.metadata_kinds.push((kind, name.as_bytes().to_vec()));
+                self.metadata.kinds.insert(name.as_bytes(), kind);
             }
         }
     }
@@ -242,6 +244,15 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Adds the kind that LLVM names when it strips debug info, which it does for every module that doesn't state the
+    /// version of its debug info: from the first instruction with attachments.
+    fn add_stripped_kind(&mut self) {
+        let states_version = self.module.flag(b"Debug Info Version") == Some(DEBUG_INFO_VERSION);
+        if !states_version && self.bodies.iter().any(|body| !body.attachments.is_empty()) {
+            self.metadata_kind(b"heapallocsite");
+        }
+    }
+
     /// Reports numbers that are used but never defined, and completes the tables of names.
     pub(super) fn finish_metadata(&mut self) -> Parsed<()> {
         if let Some((number, &position)) =
@@ -250,8 +261,9 @@ impl Parser<'_> {
             return self.fault_at(position, alloc::format!("use of undefined metadata '!{number}'"));
         }
         self.add_metadata_kinds();
+        self.add_stripped_kind();
         self.add_bundle_tags();
-        self.finish_scopes();
+        self.add_scopes();
         self.unite_metadata();
         self.finish_locations()
     }

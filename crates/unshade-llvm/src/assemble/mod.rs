@@ -57,17 +57,8 @@ use alloc::vec::Vec;
 use parser::Parser;
 
 pub use error::SyntaxError;
+pub use crate::write::Version;
 pub use uses::{Use, UseTimes};
-
-/// A version of LLVM whose assembly is parsed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Version {
-    /// LLVM 14
-    #[default]
-    Llvm14,
-    /// LLVM 19
-    Llvm19,
-}
 
 /// How a text is parsed.
 #[derive(Clone, Copy, Debug, Default)]

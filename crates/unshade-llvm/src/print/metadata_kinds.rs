@@ -3,67 +3,14 @@
 //! The attachments of an instruction or global are sorted by LLVM's number of their kind. LLVM has fixed numbers
 //! for its own kinds; other kinds follow in the order of the file.
 
+use super::Dialect;
 use super::text::push_metadata_name;
 use crate::ids::narrow;
 use crate::module::Module;
+use crate::write::{Version, fixed_names};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-
-/// The kinds that have fixed numbers in LLVM, by number.
-const FIXED_KINDS: &[&[u8]] = &[
-    b"dbg",
-    b"tbaa",
-    b"prof",
-    b"fpmath",
-    b"range",
-    b"tbaa.struct",
-    b"invariant.load",
-    b"alias.scope",
-    b"noalias",
-    b"nontemporal",
-    b"llvm.mem.parallel_loop_access",
-    b"nonnull",
-    b"dereferenceable",
-    b"dereferenceable_or_null",
-    b"make.implicit",
-    b"unpredictable",
-    b"invariant.group",
-    b"align",
-    b"llvm.loop",
-    b"type",
-    b"section_prefix",
-    b"absolute_symbol",
-    b"associated",
-    b"callees",
-    b"irr_loop",
-    b"llvm.access.group",
-    b"callback",
-    b"llvm.preserve.access_index",
-    b"vcall_visibility",
-    b"noundef",
-    b"annotation",
-];
-
-/// The kinds that versions after 14 added, by number.
-const LATER_FIXED_KINDS: &[&[u8]] = &[
-    b"nosanitize",
-    b"func_sanitize",
-    b"exclude",
-    b"memprof",
-    b"callsite",
-    b"kcfi_type",
-    b"pcsections",
-    b"DIAssignID",
-    b"coro.outside.frame",
-    b"mmra",
-];
-
-/// Returns the kinds that every module of a version has, by number.
-pub(crate) fn fixed_metadata_kinds(is_later: bool) -> impl Iterator<Item = &'static [u8]> {
-    let later = LATER_FIXED_KINDS.iter().filter(move |_| is_later);
-    FIXED_KINDS.iter().chain(later).copied()
-}
 
 /// A metadata kind of a module.
 struct MetadataKind {
@@ -82,15 +29,19 @@ pub(super) struct MetadataKinds {
 }
 
 impl MetadataKinds {
-    pub(super) fn new(module: &Module<'_>) -> Self {
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
+        let fixed = fixed_names::kinds(match dialect {
+            Dialect::Llvm14 | Dialect::Dxc => Version::Llvm14,
+            Dialect::Llvm19 => Version::Llvm19,
+        });
         let mut pool = String::with_capacity(32 * module.metadata_kinds.len());
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
-            let fixed = FIXED_KINDS.iter().position(|fixed| fixed == name);
+            let rank = fixed.iter().position(|fixed| fixed.as_bytes() == name);
             let start = pool.len();
             pool.push_str(", !");
             push_metadata_name(&mut pool, name);
             pool.push(' ');
-            let rank = narrow(fixed.unwrap_or(FIXED_KINDS.len() + at) as u64);
+            let rank = narrow(rank.unwrap_or(fixed.len() + at) as u64);
             MetadataKind { number: *number, rank, text: start..pool.len() }
         });
         let list = kinds.collect();

@@ -59,7 +59,6 @@ pub(crate) use constants::FAST_MATH;
 pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
 pub(crate) use function::{CONVENTIONS, LATER_CONVENTIONS};
 pub use links::Entity;
-pub(crate) use metadata_kinds::fixed_metadata_kinds;
 pub use one_function::function;
 pub(crate) use text::push_name;
 pub(crate) use types::type_text;
@@ -263,7 +262,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             slots: MetadataSlots::new(module, !rules.upgrades),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
-            kinds: MetadataKinds::new(module),
+            kinds: MetadataKinds::new(module, rules.dialect),
             scratch: String::new(),
             nesting: ConstantNesting::new(&module.constants),
             long_types: LONG_TYPES.saturating_add(module.data_size().saturating_mul(LONG_TYPES_PER_BYTE)),

@@ -75,7 +75,23 @@ const TAGS: &[&str] = &[
 const TAGS_OF_14: usize = 7;
 
 /// The synchronisation scopes by number. The second is that of the whole system.
-const SCOPES: &[&str] = &["singlethread", ""];
+pub(crate) const SCOPES: &[&str] = &["singlethread", ""];
+
+/// Returns the kinds of metadata that a version has, by number.
+pub(crate) fn kinds(version: Version) -> &'static [&'static str] {
+    match version {
+        Version::Llvm14 => KINDS.get(..KINDS_OF_14).unwrap_or(KINDS),
+        Version::Llvm19 => KINDS,
+    }
+}
+
+/// Returns the tags of operand bundles that a version has, by number.
+pub(crate) fn tags(version: Version) -> &'static [&'static str] {
+    match version {
+        Version::Llvm14 => TAGS.get(..TAGS_OF_14).unwrap_or(TAGS),
+        Version::Llvm19 => TAGS,
+    }
+}
 
 /// The names that are written, and the numbers of those of the module.
 pub(super) struct Names {
@@ -118,22 +134,14 @@ impl Names {
 
     /// Collects the kinds of metadata of a module.
     pub(super) fn kinds(version: Version, module: &Module<'_>) -> Result<Self> {
-        let fixed = match version {
-            Version::Llvm14 => KINDS.get(..KINDS_OF_14).unwrap_or(KINDS),
-            Version::Llvm19 => KINDS,
-        };
         let mut kinds = module.metadata_kinds.clone();
         kinds.sort_by_key(|&(number, _)| number);
-        Self::new(fixed, kinds.into_iter(), "metadata of an unknown kind is attached")
+        Self::new(self::kinds(version), kinds.into_iter(), "metadata of an unknown kind is attached")
     }
 
     /// Collects the tags of operand bundles of a module.
     pub(super) fn tags(version: Version, module: &Module<'_>) -> Result<Self> {
-        let fixed = match version {
-            Version::Llvm14 => TAGS.get(..TAGS_OF_14).unwrap_or(TAGS),
-            Version::Llvm19 => TAGS,
-        };
-        Self::new(fixed, (0..).zip(module.bundle_tags.iter().cloned()), "operand bundle has an unknown tag")
+        Self::new(self::tags(version), (0..).zip(module.bundle_tags.iter().cloned()), "operand bundle has an unknown tag")
     }
 
     /// Collects the synchronisation scopes of a module.

@@ -34,7 +34,7 @@
 
 mod block_info;
 mod constants;
-mod fixed_names;
+pub(crate) mod fixed_names;
 mod function;
 mod instruction;
 mod library_calls;
