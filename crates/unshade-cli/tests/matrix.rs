@@ -64,8 +64,17 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
         Verb::CodeAsJson => vec!["dis".into(), "--json".into(), file.into(), function.into()],
         Verb::Run | Verb::Sanitize => vec![verb.name().into(), file.into(), function.into()],
         Verb::AssembleInto => {
-            let listing = if file.ends_with(".cubin") { sass } else { listing };
-            vec!["asm".into(), listing, "--into".into(), file.into(), "-o".into(), out("assembled")]
+            let mut words = vec!["asm".into(), listing.clone(), "--into".into(), file.into()];
+            if file.ends_with(".cubin") {
+                words[1] = sass;
+            } else if file.ends_with(".metallib") {
+                words[1] = out("listing.ll");
+                let dis = ["dis", "--raw", "--force", file, function, "-o", &words[1]].map(String::from);
+                run(Path::new(env!("CARGO_BIN_EXE_unshade")), &dis);
+                words.extend(["--function".into(), function.into()]);
+            }
+            words.extend(["-o".into(), out("assembled")]);
+            words
         }
         Verb::Ghidra => vec!["ghidra".into(), "--import".into(), file.into(), "-o".into(), out("ghidra")],
         Verb::Extract => vec!["extract".into(), file.into(), "-o".into(), out("extracted")],

@@ -272,9 +272,16 @@ pub(crate) struct AssembleArgs {
     /// Chip of the machine code: 35 for sm_35 [default: as stated in the listing]
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
-    /// Write the program into a copy of this cubin, in the functions that the listing names, or of this DXContainer
+    /// Dialect of LLVM assembly [default: llvm-19 if it has opaque pointers, else llvm-14]
+    #[arg(long)]
+    pub(crate) dialect: Option<DialectArg>,
+    /// Write the program into a copy of this cubin, in the functions that the listing names, of this DXContainer, or of
+    /// this Metal library
     #[arg(long, value_name = "FILE", requires = "output")]
     pub(crate) into: Option<OsString>,
+    /// The function of a Metal library whose module is replaced: a name, /regular expression/ or #index
+    #[arg(long, value_name = "FUNCTION", requires = "into")]
+    pub(crate) function: Option<String>,
     /// The file to write [default for machine code: print the words as text]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

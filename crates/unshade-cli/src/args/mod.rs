@@ -229,11 +229,13 @@ Exit status:
   1  a fault, no such kernel, or a limit was reached
   2  misuse, or an input that could not be read"))]
     Sanitize(Deferred<SanitizeArgs>),
-    /// Assemble a listing of NVIDIA machine code or of a Direct3D token program
+    /// Assemble a listing of NVIDIA machine code, of a Direct3D token program, or LLVM assembly
     ///
     /// Reads the output of `dis`, with or without --raw. Machine code becomes words, or replaces the code in a copy of
     /// the cubin. A token program (Shader Model 4 to 5.1) becomes a DXContainer, or replaces the program in a copy of
-    /// one; STAT and the digest are recomputed.
+    /// one; STAT and the digest are recomputed. LLVM assembly (of LLVM 14, or of LLVM 19 with opaque pointers) becomes
+    /// bitcode, byte for byte as llvm-as writes it, or replaces the module of a function in a copy of a Metal library;
+    /// its hashes and sizes are recomputed.
     #[command(name = "asm", after_help = format!("\
 Examples:
   echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
@@ -241,6 +243,9 @@ Examples:
   unshade asm kernel.sass --into kernel.cubin -o changed.cubin
   unshade dis shader.dxbc -o shader.asm
   unshade asm shader.asm --into shader.dxbc -o changed.dxbc
+  unshade asm module.ll -o module.bc
+  unshade dis default.metallib blur > blur.ll
+  unshade asm blur.ll --into default.metallib --function blur -o changed.metallib
 
 Exit status:
   0  assembled

@@ -232,12 +232,27 @@ fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     }
 }
 
-/// Replaces a module, and the function's metadata by that of the new module.
+/// Returns a library in which the module of a function is replaced.
+pub(super) fn replaced_module(library: &[u8], function: &str, module: &[u8]) -> Result<Vec<u8>> {
+    let mut file = LibraryFile::parse(library)?;
+    put_module(&mut file, function, module, "the listing")?;
+    if file.uuid().is_some() {
+        file.renew_uuid()?;
+    }
+    Ok(file.write()?.pieces().collect::<Vec<_>>().concat())
+}
+
+/// Replaces a module by that of a file.
 fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<()> {
     let ModuleFile { function, file: path } = replacement;
-    let shown = path.display();
+    let shown = path.display().to_string();
     let bytes = Bytes::open(path).with_context(|| format!("can't read {shown}"))?;
-    let known = air::functions(&bytes).with_context(|| shown.to_string())?;
+    put_module(file, function, &bytes, &shown)
+}
+
+/// Replaces a module, and the function's metadata by that of the new module.
+fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &str) -> Result<()> {
+    let known = air::functions(bytes).with_context(|| shown.to_string())?;
     let index = one_function(file, function)?;
     let module = file.functions[index].module;
     let users = file.functions.iter_mut().filter(|function| function.module == module);
@@ -258,7 +273,7 @@ fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Resul
             ));
         }
     }
-    file.replace_module(index, &bytes)?;
+    file.replace_module(index, bytes)?;
     Ok(())
 }
 

@@ -54,6 +54,7 @@ mod uses;
 use crate::body::FunctionBody;
 use crate::module::Module;
 use alloc::vec::Vec;
+use lexer::{Lexer, Token};
 use parser::Parser;
 
 pub use error::SyntaxError;
@@ -80,6 +81,20 @@ pub struct Assembled {
 
 /// The message of the error that makes a text be parsed again with opaque pointers.
 const NEEDS_OPAQUE_POINTERS: &str = "text with opaque pointers";
+
+impl Version {
+    /// Returns the version that a text is for: LLVM 19 if its pointers are opaque, else LLVM 14.
+    pub fn of(text: &[u8]) -> Self {
+        let mut lexer = Lexer::new(text);
+        loop {
+            match lexer.next().0 {
+                Token::Word(b"ptr") | Token::DebugRecord(_) => return Self::Llvm19,
+                Token::Punctuation(b'*') | Token::End => return Self::Llvm14,
+                _ => {}
+            }
+        }
+    }
+}
 
 /// Parses a module.
 ///

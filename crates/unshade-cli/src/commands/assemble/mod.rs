@@ -1,8 +1,10 @@
 //! `unshade asm`: assembles the output of `dis`.
 //!
-//! The first line of code gives the kind of listing: that of a token program is the shader model alone (`ps_5_0`).
+//! The first line of code gives the kind of listing: that of a token program is the shader model alone (`ps_5_0`), LLVM
+//! assembly starts with a property, type or symbol.
 
 mod direct3d;
+mod llvm;
 mod sass;
 
 use crate::Outcome;
@@ -15,6 +17,8 @@ pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     let text = read_text(&args.listing)?;
     if args.sm.is_none() && direct3d::is_listing(&text) {
         direct3d::run(args, &text, global)
+    } else if args.sm.is_none() && llvm::is_listing(args, &text) {
+        llvm::run(args, &text, global)
     } else {
         sass::run(args, &text)
     }
