@@ -125,6 +125,19 @@ pub struct DebugRecord {
     pub operands: Vec<u64>,
 }
 
+impl DebugRecord {
+    /// The code of `#dbg_value` with a plain value.
+    const VALUE_SIMPLE: u32 = 64;
+
+    /// Returns how many of the operands, from the first on, are metadata.
+    pub(crate) fn metadata_operands(&self) -> usize {
+        match self.code {
+            Self::VALUE_SIMPLE => 3,
+            _ => self.operands.len(),
+        }
+    }
+}
+
 impl FunctionBody {
     /// Clears the body but keeps its buffers for the next function.
     pub(crate) fn clear(&mut self, function: u32, value_base: u32, metadata_base: u32) {

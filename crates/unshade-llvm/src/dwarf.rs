@@ -13,6 +13,11 @@ pub(crate) fn name(names: Names, number: u64) -> Option<&'static str> {
     names.get(at).map(|&(_, name)| name)
 }
 
+/// Returns the number with a name.
+pub(crate) fn number(names: Names, name: &[u8]) -> Option<u32> {
+    names.iter().find(|(_, known)| known.as_bytes() == name).map(|&(number, _)| number)
+}
+
 /// Tags of debugging entries.
 #[rustfmt::skip]
 pub(crate) const TAGS: Names = &[

@@ -69,6 +69,7 @@ readers! {
     pub mod control_flow;
     pub mod data_layout;
     pub mod debug_info;
+    mod equal_metadata;
     pub mod facts;
     pub mod global;
     mod global_reader;

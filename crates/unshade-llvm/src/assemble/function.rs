@@ -9,13 +9,14 @@ use super::error::Parsed;
 use super::labels::FunctionLabels;
 use super::lexer::Token;
 use super::names::{NameTable, NumberTable};
+use super::metadata::DebugLocation;
 use super::parser::{Parser, shown};
 use super::symbols::{SymbolName, shown_symbol};
 use super::uses::Use;
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::{Function, Linkage, UpgradedPosition};
-use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow};
+use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
 use crate::print::{CONVENTIONS, LATER_CONVENTIONS};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind, Value, ValueKind};
@@ -51,8 +52,10 @@ pub(super) struct FunctionState {
     times: Vec<u32>,
     /// The function type of the call that is parsed, for inline assembly.
     pub(super) called_type: TypeId,
-    /// The nodes of `!dbg` attachments, by instruction.
-    pub(super) debug_locations: Vec<(u32, MetadataId)>,
+    /// The `!dbg` attachments.
+    pub(super) debug_locations: Vec<DebugLocation>,
+    /// Where the indices of each use-list order are.
+    pub(super) use_list_positions: Vec<usize>,
 }
 
 /// The head of a function.
@@ -99,6 +102,7 @@ impl Parser<'_> {
             times: Vec::new(),
             called_type: TypeId::NONE,
             debug_locations: Vec::new(),
+            use_list_positions: Vec::new(),
         });
         self.parameters(ty, &head.parameter_names, &head.parameter_numbers)?;
         self.body()?;
@@ -546,6 +550,10 @@ impl Parser<'_> {
                 *operand = Operand::block(BlockId(order.get(id.index()).copied().unwrap_or(id.0)));
             }
         }
+        for list in function.body.use_lists.iter_mut().filter(|list| list.block) {
+            list.id = order.get(list.id as usize).copied().unwrap_or(list.id);
+        }
+        self.check_use_lists(&function)?;
         function.body.value_names.resize(function.body.values.len(), Slice::default());
         self.keep_labels(symbol, FunctionLabels { names: function.names, numbers: function.numbers, order });
         self.metadata.locations.push(core::mem::take(&mut function.debug_locations));

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 #[derive(Default)]
 pub(super) struct LabelState {
     /// Whether the text takes addresses of blocks at all.
-    is_used: bool,
+    pub(super) is_used: bool,
     labels: Vec<Label>,
     numbers: BTreeMap<Label, u32>,
     positions: Vec<usize>,

@@ -7,11 +7,12 @@ use super::error::Parsed;
 use super::function::VALUE_BASE;
 use super::lexer::Token;
 use super::names::NameTable;
-use super::parser::{Parser, shown};
+use super::parser::Parser;
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, TypeId, ValueId, narrow};
 use crate::metadata::{Metadata, NamedMetadata};
 use crate::write::fixed_names;
+use crate::types::Type;
 use crate::value::Operand;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -25,9 +26,20 @@ pub(super) struct MetadataState {
     undefined: BTreeMap<u32, usize>,
     strings: NameTable<MetadataId>,
     values: BTreeMap<ValueId, MetadataId>,
+    /// Values of functions, by the body.
+    local_values: BTreeMap<(u32, ValueId), MetadataId>,
     kinds: NameTable<u32>,
-    /// The nodes of `!dbg` attachments, by body and instruction.
-    pub(super) locations: Vec<Vec<(u32, MetadataId)>>,
+    /// The `!dbg` attachments by body.
+    pub(super) locations: Vec<Vec<DebugLocation>>,
+}
+
+/// A `!dbg` attachment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DebugLocation {
+    pub(super) instruction: u32,
+    pub(super) node: MetadataId,
+    /// Where it is in the text.
+    pub(super) position: usize,
 }
 
 /// The version of debug info since LLVM 3.5.
@@ -117,10 +129,21 @@ impl Parser<'_> {
             }
             _ => {
                 let ty = self.ty()?;
-                let value = self.value(ty)?;
+                let value = self.constant_value(ty)?;
                 self.metadata_value(ty, value)
             }
         }
+    }
+
+    /// Parses a type and a value as metadata.
+    pub(super) fn typed_metadata_value(&mut self) -> Parsed<MetadataId> {
+        let at = self.at;
+        let ty = self.ty()?;
+        if self.module.types.get(ty) == Type::Metadata {
+            return self.fault_at(at, "metadata is not a value");
+        }
+        let value = self.value(ty)?;
+        self.metadata_value(ty, value)
     }
 
     fn metadata_number(&mut self) -> Parsed<MetadataId> {
@@ -147,12 +170,16 @@ impl Parser<'_> {
     }
 
     /// Returns the entry of a value, which is of the function if the value is.
-    fn metadata_value(&mut self, ty: TypeId, value: ValueId) -> Parsed<MetadataId> {
+    pub(super) fn metadata_value(&mut self, ty: TypeId, value: ValueId) -> Parsed<MetadataId> {
         let entry = Metadata::Value { ty, value };
         if value.0 >= VALUE_BASE {
-            let table = &mut self.state()?.body.metadata;
-            let known = table.iter().find(|(_, other)| *other == entry).map(|(id, _)| id);
-            return Ok(known.unwrap_or_else(|| table.add(entry)));
+            let key = (narrow(self.bodies.len() as u64), value);
+            if let Some(&id) = self.metadata.local_values.get(&key) {
+                return Ok(id);
+            }
+            let id = self.state()?.body.metadata.add(entry);
+            self.metadata.local_values.insert(key, id);
+            return Ok(id);
         }
         if let Some(&id) = self.metadata.values.get(&value) {
             return Ok(id);
@@ -164,7 +191,16 @@ impl Parser<'_> {
 
     /// Parses metadata as an argument of a call.
     pub(super) fn metadata_operand(&mut self) -> Parsed<Operand> {
-        Ok(Operand::metadata(self.metadata()?))
+        Ok(Operand::metadata(self.metadata_argument()?))
+    }
+
+    /// Parses metadata that may be a value of the function or a list of them.
+    pub(super) fn metadata_argument(&mut self) -> Parsed<MetadataId> {
+        match self.token {
+            Token::Metadata(name) if &*name.bytes() == b"DIArgList" => self.argument_list(),
+            Token::Metadata(_) | Token::Punctuation(b'!') => self.metadata(),
+            _ => self.typed_metadata_value(),
+        }
     }
 
     /// Parses `!name = !{!1, !2}`.
@@ -220,18 +256,23 @@ impl Parser<'_> {
     /// Parses the attachments of the instruction that was parsed last.
     pub(super) fn instruction_attachments(&mut self) -> Parsed<()> {
         let mut attached = Vec::new();
+        let mut position = self.at;
         while self.eat(b',') {
+            let at = self.at;
             let attachment = self.attachment()?;
             attached.push(attachment);
+            if attachment.0 == DEBUG_LOCATION {
+                position = at;
+            }
         }
         if attached.is_empty() {
             return Ok(());
         }
         let function = self.state()?;
-        let index = narrow(function.body.instructions.len() as u64 - 1);
+        let instruction = narrow(function.body.instructions.len() as u64 - 1);
         let location = attached.iter().rposition(|&(kind, _)| kind == DEBUG_LOCATION);
         if let Some((_, node)) = location.map(|at| attached.remove(at)) {
-            function.debug_locations.push((index, node));
+            function.debug_locations.push(DebugLocation { instruction, node, position });
         }
         if !attached.is_empty() {
             // In LLVM's order, by number of the kind.
@@ -239,7 +280,7 @@ impl Parser<'_> {
             let start = narrow(function.body.attached.len() as u64);
             let count = narrow(attached.len() as u64);
             function.body.attached.extend(attached);
-            function.body.attachments.push((index, crate::ids::Slice { start, count }));
+            function.body.attachments.push((instruction, crate::ids::Slice { start, count }));
         }
         Ok(())
     }
@@ -265,11 +306,8 @@ impl Parser<'_> {
         self.add_bundle_tags();
         self.add_scopes();
         self.unite_metadata();
-        self.finish_locations()
-    }
-
-    /// Describes unknown metadata for a message.
-    pub(super) fn unknown_node<T>(&self, name: &[u8]) -> Parsed<T> {
-        self.fault(alloc::format!("unknown metadata node '!{}'", shown(name)))
+        self.finish_locations()?;
+        self.finish_debug_records();
+        Ok(())
     }
 }

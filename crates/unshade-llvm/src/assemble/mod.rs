@@ -9,7 +9,10 @@
 //! | `instructions`, `memory`, `calls` | what is in blocks |
 //! | `data_layout`, `checks` | what is valid besides the syntax |
 //! | `labels` | addresses of blocks |
-//! | `metadata`, `debug_info` | metadata |
+//! | `metadata`, `debug_info`, `debug_values` | metadata |
+//! | `debug_records` | debug records, source locations |
+//! | `unite` | nothing: it makes equal metadata one |
+//! | `use_lists` | orders of uses |
 //! | `uses` | when each use was set, for the order of uses |
 //!
 //! The result is the model that a bitcode file is read into ([`Module`], [`FunctionBody`]), with these differences:
@@ -37,6 +40,8 @@ mod checks;
 mod constants;
 mod data_layout;
 mod debug_info;
+mod debug_records;
+mod debug_values;
 mod error;
 mod function;
 mod instructions;
@@ -49,6 +54,8 @@ mod numbers;
 mod parser;
 mod symbols;
 mod types;
+mod unite;
+mod use_lists;
 mod uses;
 
 use crate::body::FunctionBody;

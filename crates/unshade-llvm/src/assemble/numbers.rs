@@ -135,7 +135,7 @@ impl Parser<'_> {
 }
 
 /// Returns the words of a decimal integer, negative ones as two's complement of `size` words.
-fn decimal_words(text: &[u8], size: usize) -> Vec<u64> {
+pub(super) fn decimal_words(text: &[u8], size: usize) -> Vec<u64> {
     let (negative, digits) = match text.split_first() {
         Some((b'-', digits)) => (true, digits),
         Some((b'+', digits)) => (false, digits),
@@ -171,7 +171,7 @@ fn wide_words(digits: &[u8], size: usize) -> Vec<u64> {
 }
 
 /// Returns the words of `u0x…` or `s0x…`, of which the latter repeats its highest bit.
-fn hexadecimal_words(text: &[u8], size: usize) -> Vec<u64> {
+pub(super) fn hexadecimal_words(text: &[u8], size: usize) -> Vec<u64> {
     let digits = text.get(3..).unwrap_or_default();
     let mut words = vec![0u64; size];
     for (at, value) in digits.iter().rev().filter_map(|&byte| digit(byte)).enumerate() {

@@ -519,14 +519,18 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Parses a symbol of whatever type it has; the type of one that is not known yet is found later.
-    pub(super) fn symbol_of_any_type(&mut self) -> Parsed<ValueId> {
-        let known = match self.token {
+    /// Returns the symbol whose name is the current token, if it was defined or used before.
+    pub(super) fn known_symbol(&self) -> Option<ValueId> {
+        match self.token {
             Token::Global(name) => self.symbols.names.get(&name.bytes()),
             Token::GlobalNumber(number) => self.symbols.numbers.get(&number).copied(),
-            _ => return self.fault("expected the name of a symbol"),
-        };
-        if let Some(value) = known {
+            _ => None,
+        }
+    }
+
+    /// Parses a symbol of whatever type it has; the type of one that is not known yet is found later.
+    pub(super) fn symbol_of_any_type(&mut self) -> Parsed<ValueId> {
+        if let Some(value) = self.known_symbol() {
             self.advance();
             return Ok(value);
         }

@@ -1,6 +1,8 @@
 //! Prints named metadata, attachments and metadata nodes.
 
-use super::metadata_fields::{FieldFormat, layout};
+use super::metadata_fields::{
+    CHECKSUMS, EMISSION_KINDS, FieldFormat, NAME_TABLES, POINTER_AUTHENTICATION, layout,
+};
 use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
 use super::symbols::CachedText;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
@@ -428,11 +430,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.named_number(names, nodes.number(at));
             }
             FieldFormat::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
-            FieldFormat::EmissionKind(at) => {
-                const KINDS: [&str; 4] = ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
-                self.word(&KINDS, nodes.number(at));
-            }
-            FieldFormat::NameTable(at) => self.word(&["Default", "GNU", "None", "Apple"], nodes.number(at)),
+            FieldFormat::EmissionKind(at) => self.word(&EMISSION_KINDS, nodes.number(at)),
+            FieldFormat::NameTable(at) => self.word(&NAME_TABLES, nodes.number(at)),
             FieldFormat::Checksum(at) => self.checksum(nodes, at),
             FieldFormat::Bound(at) => self.bound(nodes, at),
             FieldFormat::ExpressionBound(at) => self.expression_bound(nodes, at),
@@ -520,27 +519,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Writes pointer authentication. Bits: 0 to 3 key, 4 address discriminated, 5 to 20 extra discriminator, 21
-    /// isa pointer, 22 authenticates null values.
     fn pointer_authentication(&mut self, bits: u64) {
-        self.keyword("ptrAuthKey: ");
-        self.number(bits & 15);
-        for (bit, label) in [
-            (4, ", ptrAuthIsAddressDiscriminated: "),
-            (21, ", ptrAuthIsaPointer: "),
-            (22, ", ptrAuthAuthenticatesNullValues: "),
-        ] {
-            if bit == 21 {
-                self.keyword(", ptrAuthExtraDiscriminator: ");
-                self.number(bits >> 5 & 0xFFFF);
+        for (at, (label, shift, width)) in POINTER_AUTHENTICATION.into_iter().enumerate() {
+            if at > 0 {
+                self.punctuation(", ");
             }
             self.keyword(label);
-            self.keyword(if bits >> bit & 1 != 0 { "true" } else { "false" });
+            self.punctuation(": ");
+            let value = bits >> shift & ((1 << width) - 1);
+            match width {
+                1 => self.keyword(if value != 0 { "true" } else { "false" }),
+                _ => self.number(value),
+            }
         }
     }
 
     fn checksum(&mut self, nodes: &NodeContext<'_>, at: u8) {
-        self.word(&["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"], nodes.number(at));
+        self.word(&CHECKSUMS, nodes.number(at));
         self.punctuation(", ");
         self.keyword("checksum: ");
         let checksum = self.string_of(nodes, 2);

@@ -1,5 +1,5 @@
 //! The fields of debug-info nodes: label, position of the value in the node (see [`crate::debug_info::NodeKind`]),
-//! and format.
+//! and format. The printer writes them, and the assembler reads them.
 
 use super::Dialect;
 use crate::debug_info::NodeKind;
@@ -7,7 +7,7 @@ use crate::dwarf::{self, Names};
 
 /// The format of a field. The operand is the index of a reference or number of the node.
 #[derive(Clone, Copy)]
-pub(super) enum FieldFormat {
+pub(crate) enum FieldFormat {
     /// A string, omitted if empty.
     Text(u8),
     /// A string, never omitted.
@@ -71,10 +71,10 @@ pub(super) enum FieldFormat {
 }
 
 /// A field: label and format.
-pub(super) type Field = (&'static str, FieldFormat);
+pub(crate) type Field = (&'static str, FieldFormat);
 
 /// The name and fields of a kind of node.
-pub(super) type Layout = (&'static str, &'static [Field]);
+pub(crate) type Layout = (&'static str, &'static [Field]);
 
 use FieldFormat::*;
 
@@ -250,29 +250,54 @@ const LLVM_3_7_LAYOUTS: &[(NodeKind, Layout)] = &[
     ])),
 ];
 
+const LARGE_LAYOUTS: &[(NodeKind, Layout)] = &[
+    (NodeKind::Location, LOCATION),
+    (NodeKind::CompileUnit, COMPILE_UNIT),
+    (NodeKind::Subprogram, SUBPROGRAM),
+    (NodeKind::CompositeType, COMPOSITE_TYPE),
+    (NodeKind::DerivedType, DERIVED_TYPE),
+    (NodeKind::GlobalVariable, GLOBAL_VARIABLE),
+    (NodeKind::LocalVariable, LOCAL_VARIABLE),
+    (NodeKind::BasicType, BASIC_TYPE),
+    (NodeKind::StringType, STRING_TYPE),
+    (NodeKind::Module, MODULE),
+    (NodeKind::ImportedEntity, IMPORTED_ENTITY),
+    (NodeKind::ObjcProperty, OBJC_PROPERTY),
+];
+
+/// Pointer authentication: label, and position and width of the value in the number.
+pub(crate) const POINTER_AUTHENTICATION: [(&str, u32, u32); 5] = [
+    ("ptrAuthKey", 0, 4),
+    ("ptrAuthIsAddressDiscriminated", 4, 1),
+    ("ptrAuthExtraDiscriminator", 5, 16),
+    ("ptrAuthIsaPointer", 21, 1),
+    ("ptrAuthAuthenticatesNullValues", 22, 1),
+];
+
+/// The emission kinds of compile units, the kinds of name tables, and the kinds of checksums, by number.
+pub(crate) const EMISSION_KINDS: [&str; 4] = ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
+pub(crate) const NAME_TABLES: [&str; 4] = ["Default", "GNU", "None", "Apple"];
+pub(crate) const CHECKSUMS: [&str; 4] = ["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"];
+
 /// The tags that distinguished parameters from other variables before LLVM 3.8.
 const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_TAG_arg_variable")];
 
 /// Returns the name and fields of a kind of node.
-pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
+pub(crate) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
     if dialect == Dialect::Dxc
         && let Some((_, layout)) = LLVM_3_7_LAYOUTS.iter().find(|(other, _)| *other == kind)
     {
         return Some(*layout);
     }
-    Some(match kind {
-        NodeKind::Location => LOCATION,
-        NodeKind::CompileUnit => COMPILE_UNIT,
-        NodeKind::Subprogram => SUBPROGRAM,
-        NodeKind::CompositeType => COMPOSITE_TYPE,
-        NodeKind::DerivedType => DERIVED_TYPE,
-        NodeKind::GlobalVariable => GLOBAL_VARIABLE,
-        NodeKind::LocalVariable => LOCAL_VARIABLE,
-        NodeKind::BasicType => BASIC_TYPE,
-        NodeKind::StringType => STRING_TYPE,
-        NodeKind::Module => MODULE,
-        NodeKind::ImportedEntity => IMPORTED_ENTITY,
-        NodeKind::ObjcProperty => OBJC_PROPERTY,
-        other => return OTHER_LAYOUTS.iter().find(|(kind, _)| *kind == other).map(|(_, layout)| *layout),
-    })
+    layouts().find(|(other, _)| *other == kind).map(|(_, layout)| *layout)
+}
+
+fn layouts() -> impl Iterator<Item = &'static (NodeKind, Layout)> {
+    LARGE_LAYOUTS.iter().chain(OTHER_LAYOUTS)
+}
+
+/// Returns the kind of node with a name (`DILocation`) and its fields.
+pub(crate) fn kind_named(name: &[u8]) -> Option<(NodeKind, &'static [Field])> {
+    let start = |label: &'static str| label.trim_start_matches('!').trim_end_matches('(').as_bytes();
+    layouts().find(|(_, (label, _))| start(label) == name).map(|&(kind, (_, fields))| (kind, fields))
 }

@@ -23,7 +23,7 @@ mod intrinsics_targets;
 mod links;
 mod mangle;
 mod metadata;
-mod metadata_fields;
+pub(crate) mod metadata_fields;
 mod metadata_kinds;
 mod metadata_slots;
 mod one_function;

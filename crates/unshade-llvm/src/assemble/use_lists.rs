@@ -1,0 +1,145 @@
+//! Parses orders of uses, `uselistorder i32 %x, { 1, 0 }` and `uselistorder_bb @f, %block, { 1, 0 }`.
+//!
+//! An order permutes the uses as they are when the directive is parsed, which [`super::UseTimes`] tells: it is not yet
+//! the order that a bitcode file stores, whose reader sets uses at other times.
+//!
+//! Knowledge: LLVM's language reference, and what `llvm-as` of LLVM 14 and 19 accepts.
+
+use super::error::Parsed;
+use super::function::{FunctionState, VALUE_BASE};
+use super::lexer::Token;
+use super::parser::Parser;
+use crate::body::{FunctionBody, UseList};
+use crate::ids::narrow;
+use crate::instruction::Opcode;
+use crate::value::{OperandKind, ValueKind};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+impl Parser<'_> {
+    /// Parses an order of uses.
+    pub(super) fn use_list_order(&mut self) -> Parsed<()> {
+        if self.eat_word("uselistorder_bb") {
+            return self.block_order();
+        }
+        let at = self.at;
+        self.expect_word("uselistorder")?;
+        let (block, id) = if self.is_word("label") {
+            match self.label_operand()?.kind() {
+                OperandKind::Block(block) => (true, block.0),
+                _ => return self.fault_at(at, "expected a block"),
+            }
+        } else {
+            let ty = self.ty()?;
+            (false, self.value(ty)?.0)
+        };
+        self.expect(b',')?;
+        let order = self.use_indices()?;
+        let list = UseList { block, id, order };
+        match &mut self.function {
+            Some(function) => {
+                function.body.use_lists.push(list);
+                function.use_list_positions.push(at);
+            }
+            None => self.module.use_lists.push(list),
+        }
+        Ok(())
+    }
+
+    /// Parses the order of the uses of a block from outside of its function.
+    fn block_order(&mut self) -> Parsed<()> {
+        let at = self.at;
+        if !matches!(self.token, Token::Global(_) | Token::GlobalNumber(_)) {
+            return self.fault("expected the name of a function");
+        }
+        let function = match self.known_symbol() {
+            Some(value) => match self.module.values.get(value.index()).map(|value| value.kind) {
+                Some(ValueKind::Function(index)) => index,
+                _ => return self.fault("expected the name of a function"),
+            },
+            None => return self.fault("the function must be defined before"),
+        };
+        self.advance();
+        self.expect(b',')?;
+        let label = match self.token {
+            Token::Local(name) => name.bytes(),
+            Token::LocalNumber(_) => return self.fault("the block must have a name"),
+            _ => return self.fault("expected the name of a block"),
+        };
+        let label_at = self.at;
+        self.advance();
+        self.expect(b',')?;
+        let order = self.use_indices()?;
+        let Some(body) = self.bodies.iter_mut().rfind(|body| body.function == function) else {
+            return self.fault_at(at, "the function is only declared");
+        };
+        let block = (0u32..).zip(&body.block_names).find(|(_, name)| name.of(&body.name_bytes) == &*label);
+        let Some((block, _)) = block else {
+            return self.fault_at(label_at, "the function has no such block");
+        };
+        body.use_lists.push(UseList { block: true, id: block, order });
+        Ok(())
+    }
+
+    /// Parses `{ 1, 0 }`: each index once, and not in order.
+    fn use_indices(&mut self) -> Parsed<Vec<u32>> {
+        let at = self.at;
+        self.expect(b'{')?;
+        if self.is(b'}') {
+            return self.fault("expected the indices of uses");
+        }
+        let mut order = Vec::new();
+        self.list(b'}', |parser| {
+            order.push(parser.u32()?);
+            Ok(())
+        })?;
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        if order.len() < 2 {
+            return self.fault_at(at, "expected at least two indices of uses");
+        }
+        if !sorted.iter().copied().eq(0..narrow(order.len() as u64)) {
+            return self.fault_at(at, "expected each index of a use once");
+        }
+        if sorted == order {
+            return self.fault_at(at, "the indices of uses change nothing");
+        }
+        Ok(order)
+    }
+
+    /// Checks that the orders in a function have as many indices as there are uses of values and blocks of the
+    /// function.
+    pub(super) fn check_use_lists(&self, function: &FunctionState) -> Parsed<()> {
+        if function.use_list_positions.is_empty() {
+            return Ok(());
+        }
+        let counts = local_uses(&function.body);
+        for (list, &position) in function.body.use_lists.iter().zip(&function.use_list_positions) {
+            // Constants and symbols are used elsewhere, too, and a block by its address.
+            let is_local = if list.block { !self.labels.is_used } else { list.id >= VALUE_BASE };
+            let count = counts.get(&(list.block, list.id)).copied().unwrap_or(0);
+            if is_local && count != list.order.len() {
+                let message = alloc::format!("wrong number of indices, there are {count} uses");
+                return self.fault_at(position, message);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts the uses of values and blocks by the instructions of a body.
+fn local_uses(body: &FunctionBody) -> BTreeMap<(bool, u32), usize> {
+    let mut counts = BTreeMap::new();
+    for operand in &body.operands {
+        if let OperandKind::Value(id) = operand.kind() {
+            *counts.entry((false, id.0)).or_insert(0) += 1;
+        }
+    }
+    // The blocks of a phi are no uses in LLVM.
+    for instruction in body.instructions.iter().filter(|instruction| instruction.opcode != Opcode::Phi) {
+        for block in body.operands_of(instruction).iter().filter_map(|operand| operand.as_block()) {
+            *counts.entry((true, block.0)).or_insert(0) += 1;
+        }
+    }
+    counts
+}
