@@ -20,7 +20,9 @@ use alloc::vec::Vec;
 const MUST_TAIL: u8 = 2;
 
 /// A call before its instruction is added.
-struct WrittenCall {
+struct WrittenCall<'t> {
+    /// The first token of the callee.
+    callee: Token<'t>,
     function_type: TypeId,
     result: TypeId,
     convention: u32,
@@ -30,15 +32,19 @@ struct WrittenCall {
     operands: Vec<Operand>,
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
     pub(super) fn call(&mut self) -> Parsed<Parts> {
         let tail = match self.eat_one_of(&["tail", "musttail", "notail"]) {
             Some(at) => 1u8 << at,
             None => 0,
         };
         self.expect_word("call")?;
+        let at = self.at;
         let flags = self.fast_math();
         let call = self.written_call(tail)?;
+        if let Token::Global(name) = call.callee {
+            self.note_debug_intrinsic(&name.bytes(), at)?;
+        }
         let detail = self.add_call(&call, tail)?;
         let start = self.state()?.body.operands.len();
         for &operand in &call.operands {
@@ -78,7 +84,7 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    fn add_call(&mut self, call: &WrittenCall, tail: u8) -> Parsed<u32> {
+    fn add_call(&mut self, call: &WrittenCall<'_>, tail: u8) -> Parsed<u32> {
         let &WrittenCall { function_type, convention, attributes, bundles, .. } = call;
         let body = &mut self.state()?.body;
         let detail = narrow(body.calls.len() as u64);
@@ -87,7 +93,7 @@ impl Parser<'_> {
     }
 
     /// Parses a call from the calling convention to the operand bundles.
-    fn written_call(&mut self, tail: u8) -> Parsed<WrittenCall> {
+    fn written_call(&mut self, tail: u8) -> Parsed<WrittenCall<'t>> {
         let convention = self.calling_convention()?;
         let mut list = WrittenList::default();
         if let Some(set) = self.value_attributes(Place::Result)? {
@@ -99,7 +105,7 @@ impl Parser<'_> {
         };
         let at = self.at;
         let written = self.any_type()?;
-        let callee = self.bookmark();
+        let (callee, callee_token) = (self.bookmark(), self.token);
         let expression = self.skip_callee()?;
         self.expect(b'(')?;
         let (mut operands, mut types) = (alloc::vec![Operand::block(crate::ids::BlockId(0))], Vec::new());
@@ -153,7 +159,7 @@ impl Parser<'_> {
             Type::Function { result, .. } => result,
             _ => written,
         };
-        Ok(WrittenCall { function_type, result, convention, attributes, bundles, operands })
+        Ok(WrittenCall { callee: callee_token, function_type, result, convention, attributes, bundles, operands })
     }
 
     /// Checks that a call passes on further arguments only if it can, and if it must.

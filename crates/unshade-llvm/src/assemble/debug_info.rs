@@ -46,7 +46,7 @@ const DEFAULTS: [(NodeKind, u8, u64); 4] = [
 ];
 
 /// Fields that must be there. A `!` says that they can't be null either.
-const REQUIRED: [(NodeKind, &[&str]); 20] = [
+const REQUIRED: [(NodeKind, &[&str]); 22] = [
     (NodeKind::Location, &["scope!"]),
     (NodeKind::GenericDebug, &["tag"]),
     (NodeKind::Enumerator, &["name", "value"]),
@@ -67,15 +67,15 @@ const REQUIRED: [(NodeKind, &[&str]); 20] = [
     (NodeKind::LocalVariable, &["scope!"]),
     (NodeKind::Label, &["scope!", "name", "file", "line"]),
     (NodeKind::ImportedEntity, &["tag", "scope"]),
+    (NodeKind::GlobalVariable, &["name"]),
+    (NodeKind::GlobalVariableExpression, &["var", "expr"]),
 ];
-/// The same, of a kind whose only fields these are.
-const REQUIRED_PAIR: (NodeKind, &[&str]) = (NodeKind::GlobalVariableExpression, &["var", "expr"]);
 
 /// Strings that can't be empty.
 const NOT_EMPTY: [(NodeKind, &str); 1] = [(NodeKind::GlobalVariable, "name")];
 
 /// The largest values of numbers, by label; of others the largest number of 32 bits.
-const LIMITS: [(&str, u64); 7] = [
+const LIMITS: [(&str, u64); 14] = [
     ("size", u64::MAX),
     ("offset", u64::MAX),
     ("dwoId", u64::MAX),
@@ -83,6 +83,13 @@ const LIMITS: [(&str, u64); 7] = [
     ("arg", 0xFFFF),
     ("ptrAuthKey", 7),
     ("ptrAuthExtraDiscriminator", 0xFFFF),
+    ("tag", 0xFFFF),
+    ("language", 0xFFFF),
+    ("runtimeLang", 0xFFFF),
+    ("encoding", 0xFF),
+    ("cc", 0xFF),
+    ("type", 0xFF),
+    ("virtuality", 2),
 ];
 
 /// Where the flags of a subprogram are put together that are written as fields of their own.
@@ -93,9 +100,6 @@ const DEFINITION: u64 = 1 << 3;
 const CONSTS: u64 = 0x11;
 /// The version of expressions.
 const EXPRESSION_VERSION: u64 = 3;
-/// `DW_TAG_hi_user`, and the largest of a byte.
-const MAX_TAG: u64 = 0xFFFF;
-const MAX_BYTE: u64 = 0xFF;
 
 /// A node while its fields are parsed.
 pub(super) struct NodeFields {
@@ -264,15 +268,9 @@ impl Parser<'_> {
             FieldFormat::Flags(at) => (at, self.flags()?),
             FieldFormat::SubprogramFlags(at) => (at, self.subprogram_flags()?),
             FieldFormat::Named(at, names) | FieldFormat::NamedAlways(at, names) => {
-                let wide = core::ptr::eq(names, dwarf::TAGS) || core::ptr::eq(names, dwarf::LANGUAGES);
-                let max = match names.last() {
-                    _ if wide => MAX_TAG,
-                    Some(_) if core::ptr::eq(names, dwarf::VIRTUALITIES) => 2,
-                    _ => MAX_BYTE,
-                };
-                (at, self.named_number(label, names, max)?)
+                (at, self.named_number(label, names, limit(label))?)
             }
-            FieldFormat::TagUnless(at, _) => (at, self.named_number(label, dwarf::TAGS, MAX_TAG)?),
+            FieldFormat::TagUnless(at, _) => (at, self.named_number(label, dwarf::TAGS, limit(label))?),
             FieldFormat::EmissionKind(at) => (at, self.word_number(label, &metadata_fields::EMISSION_KINDS, true)?),
             FieldFormat::NameTable(at) => {
                 // LLVM 14 does not know the tables of Apple.
@@ -437,8 +435,7 @@ fn set(list: &mut Vec<u64>, at: u8, value: u64) {
 
 /// Returns the labels of the fields that a kind must have.
 fn required(kind: NodeKind) -> &'static [&'static str] {
-    let mut all = REQUIRED.iter().chain([&REQUIRED_PAIR]);
-    all.find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
+    REQUIRED.iter().find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
 }
 
 fn is_not_null(required: &str, label: &str) -> bool {

@@ -42,9 +42,13 @@ impl Parser<'_> {
     /// Parses a debug record, which precedes the next instruction.
     pub(super) fn debug_record(&mut self) -> Parsed<()> {
         let Token::DebugRecord(name) = self.token else { return self.fault("expected a debug record") };
+        if self.metadata.debug_intrinsics {
+            return self.fault("debug records and debug intrinsics can't be mixed");
+        }
         let Some((_, code, layout)) = RECORDS.into_iter().find(|(known, ..)| known.as_bytes() == name) else {
-            return self.fault(alloc::format!("unknown debug record '#{}'", shown(name)));
+            return self.fault_at(self.at + 1, alloc::format!("unknown debug record '#{}'", shown(name)));
         };
+        self.metadata.debug_records = true;
         self.advance();
         self.expect(b'(')?;
         let mut operands = alloc::vec![0; layout.len()];
@@ -67,14 +71,16 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses a node: a number, a tuple or a node of debug info.
-    fn metadata_node(&mut self) -> Parsed<MetadataId> {
-        let is_node = match self.token {
-            Token::Metadata(_) => true,
-            Token::Punctuation(b'!') => !matches!(self.peek(), Token::Text(_)),
-            _ => false,
-        };
-        if is_node { self.metadata() } else { self.fault("expected a metadata node") }
+    /// Notes a call of a function that is a debug record in LLVM 19.
+    pub(super) fn note_debug_intrinsic(&mut self, name: &[u8], at: usize) -> Parsed<()> {
+        let is_record = name.strip_prefix(b"llvm.dbg.").is_some_and(|kind| {
+            RECORDS.iter().any(|(record, ..)| record.as_bytes().get(4..) == Some(kind))
+        });
+        if is_record && self.metadata.debug_records {
+            return self.fault_at(at, "debug records and debug intrinsics can't be mixed");
+        }
+        self.metadata.debug_intrinsics |= is_record;
+        Ok(())
     }
 
     /// Parses `!DIArgList(i32 %a, i32 5)`.

@@ -571,6 +571,11 @@ impl FunctionState {
         id
     }
 
+    /// Returns whether a value is used but not defined yet.
+    pub(super) fn is_undefined(&self, value: ValueId) -> bool {
+        self.undefined.contains_key(&value)
+    }
+
     /// Returns what a name or number stands for.
     fn known(&self, token: Token<'_>) -> Option<Local> {
         match token {

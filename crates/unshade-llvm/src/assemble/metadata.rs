@@ -31,6 +31,9 @@ pub(super) struct MetadataState {
     kinds: NameTable<u32>,
     /// The `!dbg` attachments by body.
     pub(super) locations: Vec<Vec<DebugLocation>>,
+    /// Whether there were debug records, and calls of the functions that they replace.
+    pub(super) debug_records: bool,
+    pub(super) debug_intrinsics: bool,
 }
 
 /// A `!dbg` attachment.
@@ -55,17 +58,20 @@ impl Parser<'_> {
         let at = self.at;
         let number = self.u32()?;
         self.expect(b'=')?;
-        let known = self.metadata.numbers.get(&number).copied();
-        if known.is_some() && self.metadata.undefined.remove(&number).is_none() {
-            return self.fault_at(at, alloc::format!("metadata !{number} is defined twice"));
-        }
         let distinct = self.eat_word("distinct");
-        let id = match known {
-            Some(id) => id,
-            None => self.module.metadata.add(Metadata::Missing),
+        let id = match self.metadata.numbers.get(&number) {
+            Some(&id) => id,
+            None => {
+                let id = self.module.metadata.add(Metadata::Missing);
+                self.metadata.numbers.insert(number, id);
+                self.metadata.undefined.insert(number, at);
+                id
+            }
         };
-        self.metadata.numbers.insert(number, id);
         let node = self.node(distinct)?;
+        if self.metadata.undefined.remove(&number).is_none() {
+            return self.fault(alloc::format!("metadata !{number} is defined twice"));
+        }
         self.module.metadata.replace(id, node);
         Ok(())
     }
@@ -128,22 +134,40 @@ impl Parser<'_> {
                 Ok(self.module.metadata.add(node))
             }
             _ => {
-                let ty = self.ty()?;
+                let ty = self.type_of_metadata_value()?;
                 let value = self.constant_value(ty)?;
                 self.metadata_value(ty, value)
             }
         }
     }
 
-    /// Parses a type and a value as metadata.
+    /// Parses a node: a number, a tuple or a node of debug info.
+    pub(super) fn metadata_node(&mut self) -> Parsed<MetadataId> {
+        match self.token {
+            Token::Metadata(_) => self.metadata(),
+            Token::Punctuation(b'!') if matches!(self.peek(), Token::Text(_)) => {
+                self.advance();
+                self.fault("expected a metadata node")
+            }
+            Token::Punctuation(b'!') => self.metadata(),
+            _ => self.fault("expected a metadata node"),
+        }
+    }
+
+    /// Parses a type and a value, which may be of the function, as metadata.
     pub(super) fn typed_metadata_value(&mut self) -> Parsed<MetadataId> {
+        let ty = self.type_of_metadata_value()?;
+        let value = self.value(ty)?;
+        self.metadata_value(ty, value)
+    }
+
+    fn type_of_metadata_value(&mut self) -> Parsed<TypeId> {
         let at = self.at;
         let ty = self.ty()?;
         if self.module.types.get(ty) == Type::Metadata {
             return self.fault_at(at, "metadata is not a value");
         }
-        let value = self.value(ty)?;
-        self.metadata_value(ty, value)
+        Ok(ty)
     }
 
     fn metadata_number(&mut self) -> Parsed<MetadataId> {
@@ -212,7 +236,7 @@ impl Parser<'_> {
         self.expect(b'{')?;
         let mut nodes = Vec::new();
         self.list(b'}', |parser| {
-            nodes.push(parser.metadata()?);
+            nodes.push(parser.named_node()?);
             Ok(())
         })?;
         let name = name.bytes();
@@ -223,12 +247,24 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Parses a node of named metadata: a number, or an expression.
+    fn named_node(&mut self) -> Parsed<MetadataId> {
+        match self.token {
+            Token::Metadata(name) if &*name.bytes() == b"DIExpression" => self.metadata(),
+            Token::Punctuation(b'!') => {
+                self.advance();
+                self.metadata_number()
+            }
+            _ => self.fault("expected the number of a metadata node"),
+        }
+    }
+
     /// Parses `!kind !5`, and returns the number of the kind and the node.
     pub(super) fn attachment(&mut self) -> Parsed<(u32, MetadataId)> {
         let Token::Metadata(name) = self.token else { return self.fault("expected a metadata attachment") };
         self.advance();
         let kind = self.metadata_kind(&name.bytes());
-        Ok((kind, self.metadata()?))
+        Ok((kind, self.metadata_node()?))
     }
 
     /// Returns the number of a metadata kind.
@@ -296,9 +332,7 @@ impl Parser<'_> {
 
     /// Reports numbers that are used but never defined, and completes the tables of names.
     pub(super) fn finish_metadata(&mut self) -> Parsed<()> {
-        if let Some((number, &position)) =
-            self.metadata.undefined.iter().min_by_key(|(_, position)| **position)
-        {
+        if let Some((number, &position)) = self.metadata.undefined.first_key_value() {
             return self.fault_at(position, alloc::format!("use of undefined metadata '!{number}'"));
         }
         self.add_metadata_kinds();

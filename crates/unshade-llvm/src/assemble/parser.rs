@@ -9,6 +9,7 @@ use super::metadata::MetadataState;
 use super::names::NameTable;
 use super::symbols::SymbolState;
 use super::types::TypeState;
+use super::use_lists::Users;
 use super::uses::UseTimes;
 use super::{AssembleOptions, Assembled, Version};
 use crate::attribute_names::all as attribute_names;
@@ -44,6 +45,8 @@ pub(super) struct Parser<'t> {
     pub(super) labels: LabelState,
     pub(super) uses: UseTimes,
     pub(super) keywords: Keywords,
+    /// Where the orders of uses outside of functions are, and what there was before each.
+    pub(super) use_list_places: Vec<(usize, Users)>,
     /// The function whose body is parsed.
     pub(super) function: Option<FunctionState>,
 }
@@ -95,6 +98,7 @@ impl<'t> Parser<'t> {
             labels: LabelState::new(contains(text, b"blockaddress")),
             uses: UseTimes::default(),
             keywords: Keywords::new(),
+            use_list_places: Vec::new(),
             function: None,
         };
         parser.module.version = 2;
@@ -109,6 +113,7 @@ impl<'t> Parser<'t> {
         }
         self.finish_types()?;
         self.finish_symbols()?;
+        self.finish_use_lists()?;
         self.finish_labels()?;
         self.finish_attributes()?;
         self.finish_metadata()?;

@@ -551,6 +551,12 @@ impl Parser<'_> {
         }
     }
 
+    /// Returns whether a value is used but not defined yet.
+    pub(super) fn is_undefined(&self, value: ValueId) -> bool {
+        let is_local = self.function.as_ref().is_some_and(|function| function.is_undefined(value));
+        is_local || self.symbols.undefined.contains_key(&value)
+    }
+
     /// Numbers the ifuncs, and reports symbols and comdats that are used but never defined.
     pub(super) fn finish_symbols(&mut self) -> Parsed<()> {
         if let Some(undefined) = self.symbols.undefined.values().min_by_key(|undefined| undefined.position) {

@@ -10,11 +10,15 @@ use super::function::{FunctionState, VALUE_BASE};
 use super::lexer::Token;
 use super::parser::Parser;
 use crate::body::{FunctionBody, UseList};
-use crate::ids::narrow;
+use crate::ids::{ValueId, narrow};
 use crate::instruction::Opcode;
-use crate::value::{OperandKind, ValueKind};
+use crate::module::Module;
+use crate::value::{OperandKind, Value, ValueKind};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+/// The numbers of bodies, constants, variables and aliases.
+pub(super) type Users = [usize; 4];
 
 impl Parser<'_> {
     /// Parses an order of uses.
@@ -31,7 +35,11 @@ impl Parser<'_> {
             }
         } else {
             let ty = self.ty()?;
-            (false, self.value(ty)?.0)
+            let value = self.value(ty)?;
+            if self.is_undefined(value) {
+                return self.fault_at(at, "value has no uses");
+            }
+            (false, value.0)
         };
         self.expect(b',')?;
         let order = self.use_indices()?;
@@ -41,7 +49,10 @@ impl Parser<'_> {
                 function.body.use_lists.push(list);
                 function.use_list_positions.push(at);
             }
-            None => self.module.use_lists.push(list),
+            None => {
+                self.use_list_places.push((at, self.users()));
+                self.module.use_lists.push(list);
+            }
         }
         Ok(())
     }
@@ -107,6 +118,32 @@ impl Parser<'_> {
         Ok(order)
     }
 
+    /// Returns how much there is that uses symbols.
+    fn users(&self) -> Users {
+        let module = &self.module;
+        [self.bodies.len(), module.constants.len() as usize, module.globals.len(), module.aliases.len()]
+    }
+
+    /// Checks that the orders of symbols have as many indices as there are uses. If more was parsed after an order,
+    /// there may be more uses.
+    pub(super) fn finish_use_lists(&self) -> Parsed<()> {
+        if self.use_list_places.is_empty() {
+            return Ok(());
+        }
+        let counts = symbol_uses(&self.module, &self.bodies);
+        let all = self.users();
+        for (list, &(position, users)) in self.module.use_lists.iter().zip(&self.use_list_places) {
+            let is_symbol = |value: &Value| !matches!(value.kind, ValueKind::Constant(_));
+            let count = counts.get(list.id as usize).copied().unwrap_or(0);
+            let fits = count == list.order.len() || (count > list.order.len() && users != all);
+            if !fits && self.module.values.get(list.id as usize).is_some_and(is_symbol) {
+                let message = alloc::format!("wrong number of indices, there are {count} uses");
+                return self.fault_at(position, message);
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the orders in a function have as many indices as there are uses of values and blocks of the
     /// function.
     pub(super) fn check_use_lists(&self, function: &FunctionState) -> Parsed<()> {
@@ -140,6 +177,28 @@ fn local_uses(body: &FunctionBody) -> BTreeMap<(bool, u32), usize> {
         for block in body.operands_of(instruction).iter().filter_map(|operand| operand.as_block()) {
             *counts.entry((true, block.0)).or_insert(0) += 1;
         }
+    }
+    counts
+}
+
+/// Counts the uses of the values of a module.
+fn symbol_uses(module: &Module<'_>, bodies: &[FunctionBody]) -> Vec<usize> {
+    let mut counts = alloc::vec![0; module.values.len()];
+    let mut note = |id: ValueId| {
+        if let Some(count) = counts.get_mut(id.index()) {
+            *count += 1;
+        }
+    };
+    let operands = bodies.iter().flat_map(|body| &body.operands);
+    operands.filter_map(|operand| operand.as_value()).for_each(&mut note);
+    for constant in 0..module.constants.len() {
+        module.constants.content(constant).operands().iter().copied().for_each(&mut note);
+    }
+    module.globals.iter().filter_map(|global| global.initializer).for_each(&mut note);
+    module.aliases.iter().map(|alias| alias.target).for_each(&mut note);
+    for function in &module.functions {
+        let data = [function.personality, function.prefix, function.prologue];
+        data.into_iter().flatten().for_each(&mut note);
     }
     counts
 }
