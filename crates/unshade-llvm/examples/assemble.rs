@@ -13,8 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [input, output] = arguments.as_slice() else { return Err("usage: assemble [--19] IN.ll OUT.bc".into()) };
     let text = std::fs::read(input)?;
     let (version, form) = match later {
-        true => (Version::Llvm19, write::Version::Llvm19),
-        false => (Version::Llvm14, write::Version::Llvm14),
+        true => (Version::Llvm19, Version::Llvm19),
+        false => (Version::Llvm14, Version::Llvm14),
     };
     let mut assembled =
         assemble::assemble(&text, &AssembleOptions { version }).map_err(|error| format!("{input}:{error}"))?;
