@@ -1,5 +1,9 @@
 //! The fuzz targets: one function per file in `fuzz/fuzz_targets`. Each accepts any bytes and must return.
 
+mod llvm;
+
+pub use llvm::llvm_text;
+
 use crate::dxcontainers;
 use crate::encoder::Encoder;
 use crate::exercise;
@@ -748,6 +752,7 @@ pub const ALL: &[Target] = &[
     ("bitcode", bitcode),
     ("bitcode_file", bitcode_file),
     ("bitcode_tree", bitcode_tree),
+    ("llvm_text", llvm_text),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("psv0", psv0),

@@ -50,6 +50,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "bitcode" | "bitcode_file" | "bitcode_tree" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
+        "llvm_text" => llvm_texts().into_iter().map(|text| (text, Vec::new())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
         "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
@@ -103,6 +104,17 @@ fn seeds(target: &str) -> Vec<Seed> {
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// LLVM assembly: a text with most of its syntax, and that of AIR modules.
+fn llvm_texts() -> Vec<Vec<u8>> {
+    let air = AIR.iter().map(|module| {
+        let module = unshade::llvm::Module::parse(module, 0).expect("a sound fixture");
+        let mut text = String::new();
+        let _ = unshade::llvm::print::module(&module, &unshade::llvm::print::PrintOptions::default(), &mut text);
+        text.into_bytes()
+    });
+    air.chain([include_bytes!("llvm/syntax.ll").to_vec()]).collect()
 }
 
 /// The frames of a fat binary.

@@ -10,6 +10,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use unshade::core::{Diagnostics, Reader};
 use unshade::dxcontainer::Container;
+use unshade::llvm::print::{self, PrintOptions};
 use unshade::metallib::{Library, Module};
 use unshade::nv::Cubin;
 use unshade::sass::listing::Function;
@@ -51,11 +52,12 @@ pub(crate) fn max_len(target: &str) -> u64 {
     TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
 }
 
-const TARGETS: [Target; 14] = [
+const TARGETS: [Target; 15] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
     target("bitcode_tree", |file| of_library(file, bitcode), true),
+    target("llvm_text", |file| of_library(file, assembly), false).of_length(8192),
     target("bitcode_file", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),
@@ -162,6 +164,17 @@ fn bitcode(library: &Library<'_>) -> Vec<Vec<u8>> {
     let functions = library.functions().map_while(Result::ok);
     let modules = functions.filter_map(|function| library.module(&function).ok().flatten());
     modules.map(|module: Module<'_>| module.bytes().to_vec()).collect()
+}
+
+/// Returns the assembly of every module.
+fn assembly(library: &Library<'_>) -> Vec<Vec<u8>> {
+    let text = |bitcode: &Vec<u8>| {
+        let module = unshade::llvm::Module::parse(bitcode, 0).ok()?;
+        let mut text = String::new();
+        let _ = print::module(&module, &PrintOptions::default(), &mut text);
+        Some(text.into_bytes())
+    };
+    bitcode(library).iter().filter_map(text).collect()
 }
 
 /// Applies `part` to every sequence of `words` instructions in a cubin.
