@@ -46,7 +46,7 @@ const DEFAULTS: [(NodeKind, u8, u64); 4] = [
 ];
 
 /// Fields that must be there. A `!` says that they can't be null either.
-const REQUIRED: [(NodeKind, &[&str]); 22] = [
+const REQUIRED: [(NodeKind, &[&str]); 21] = [
     (NodeKind::Location, &["scope!"]),
     (NodeKind::GenericDebug, &["tag"]),
     (NodeKind::Enumerator, &["name", "value"]),
@@ -67,9 +67,11 @@ const REQUIRED: [(NodeKind, &[&str]); 22] = [
     (NodeKind::LocalVariable, &["scope!"]),
     (NodeKind::Label, &["scope!", "name", "file", "line"]),
     (NodeKind::ImportedEntity, &["tag", "scope"]),
-    (NodeKind::GlobalVariable, &["name"]),
     (NodeKind::GlobalVariableExpression, &["var", "expr"]),
 ];
+
+/// The same, before LLVM 15.
+const REQUIRED_EARLIER: [(NodeKind, &[&str]); 1] = [(NodeKind::GlobalVariable, &["name"])];
 
 /// Strings that can't be empty.
 const NOT_EMPTY: [(NodeKind, &str); 1] = [(NodeKind::GlobalVariable, "name")];
@@ -138,7 +140,7 @@ impl Parser<'_> {
         }
         let end = self.at;
         self.expect(b')')?;
-        for label in required(kind).iter().map(|label| label.trim_end_matches('!')) {
+        for label in required(kind, self.version).iter().map(|label| label.trim_end_matches('!')) {
             if !node.seen.contains(&label) {
                 return self.fault_at(end, alloc::format!("missing required field '{label}'"));
             }
@@ -205,7 +207,7 @@ impl Parser<'_> {
                 node.set_reference(at, string.map_or(0, |id| u64::from(id.0) + 1));
             }
             FieldFormat::Ref(at) | FieldFormat::RefAlways(at) => {
-                if self.is_word("null") && required(node.kind).iter().any(|other| is_not_null(other, label)) {
+                if self.is_word("null") && required(node.kind, self.version).iter().any(|other| is_not_null(other, label)) {
                     return self.fault(alloc::format!("'{label}' can't be null"));
                 }
                 let reference = self.metadata_reference()?;
@@ -434,8 +436,9 @@ fn set(list: &mut Vec<u64>, at: u8, value: u64) {
 }
 
 /// Returns the labels of the fields that a kind must have.
-fn required(kind: NodeKind) -> &'static [&'static str] {
-    REQUIRED.iter().find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
+fn required(kind: NodeKind, version: Version) -> &'static [&'static str] {
+    let earlier = REQUIRED_EARLIER.iter().filter(|_| version == Version::Llvm14);
+    REQUIRED.iter().chain(earlier).find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
 }
 
 fn is_not_null(required: &str, label: &str) -> bool {
