@@ -84,7 +84,7 @@ pub struct Assembly {
     pub constraints: Slice,
     /// Bits: 0 `sideeffect`, 1 `alignstack`, 2 `inteldialect`, 3 `unwind`.
     pub flags: u32,
-    /// The type of the function that it is called as; none where a file does not say it.
+    /// The type of the function that it is called as; none where neither the record nor the pointer to it has it.
     pub function_type: TypeId,
 }
 
@@ -204,6 +204,11 @@ impl Constants {
     /// Returns whether a value is an operand of an aggregate or expression.
     pub(crate) fn uses(&self, id: ValueId) -> bool {
         self.values.contains(&id)
+    }
+
+    /// Returns whether there are addresses of blocks.
+    pub(crate) fn has_block_addresses(&self) -> bool {
+        self.list.iter().any(|constant| matches!(constant, Constant::BlockAddress { .. }))
     }
 
     /// Returns all expressions.

@@ -100,6 +100,8 @@ enum Format {
     BitcodeDump,
     /// Read every module as a tree and write it.
     BitcodeTree,
+    /// Write every module as llvm-as does.
+    BitcodeWrite,
     /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
@@ -139,6 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::BitcodeTree => bitcode::tree::run(args.sample),
+        Format::BitcodeWrite => bitcode::write::run(args.sample),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
             let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());

@@ -195,9 +195,9 @@ impl Writer<'_, '_> {
     }
 
     fn assembly(&self, ty: TypeId, assembly: &Assembly, constants: &Constants, record: &mut Vec<u64>) -> Result<()> {
-        let types = &self.numbering.source.types;
-        let Some(function) = types.pointee(ty) else {
-            return Err(unsupported("inline assembly of an opaque pointer type can't be written yet"));
+        let of_pointer = || self.numbering.source.types.pointee(ty);
+        let Some(function) = Some(assembly.function_type).filter(|ty| ty.is_some()).or_else(of_pointer) else {
+            return Err(unsupported("inline assembly without a function type can't be written"));
         };
         record.extend([self.numbering.ty(function)?, assembly.flags.into()]);
         for text in [assembly.text, assembly.constraints] {
@@ -243,7 +243,7 @@ impl Writer<'_, '_> {
                 code::CE_UNOP
             }
             Opcode::GetElementPtr => {
-                let code = self.element_pointer(expression, constants, record)?;
+                let code = self.element_pointer(ty, expression, constants, record)?;
                 for &operand in operands {
                     self.typed(key, operand, record)?;
                 }
@@ -292,7 +292,13 @@ impl Writer<'_, '_> {
     }
 
     /// Begins the record of a constant `getelementptr`, and returns its code.
-    fn element_pointer(&self, expression: &Expression, constants: &Constants, record: &mut Vec<u64>) -> Result<u32> {
+    fn element_pointer(
+        &self,
+        ty: TypeId,
+        expression: &Expression,
+        constants: &Constants,
+        record: &mut Vec<u64>,
+    ) -> Result<u32> {
         record.push(self.numbering.ty(expression.ty)?);
         let flags = u64::from(expression.flags);
         let bounds = constants.words(expression.bounds);
@@ -316,8 +322,10 @@ impl Writer<'_, '_> {
         Ok(match bounds {
             [] => code::CE_GEP,
             bounds => {
-                // The bounds are offsets in bytes, as wide as indices into the address space.
-                record.push(64);
+                // The bounds are offsets in bytes, as wide as pointers into the address space.
+                let source = &self.numbering.source;
+                let space = source.types.address_space(ty).unwrap_or(0);
+                record.push(source.module.data_layout.pointer_bits(space));
                 record.extend(bounds.iter().map(|&bound| rotate(bound)));
                 code::CE_GEP_WITH_INRANGE
             }

@@ -7,7 +7,7 @@ use super::stream::Shape;
 use crate::bitstream::Scalar::{Literal, Variable};
 use crate::bitstream::Tail;
 use crate::blocks;
-use crate::body::{FunctionBody, UseList};
+use crate::body::{FunctionBody, Location, UseList};
 use crate::body_reader::code;
 use crate::global::Function;
 use crate::ids::ValueId;
@@ -25,6 +25,7 @@ impl Writer<'_, '_> {
         self.function_constants(numbers.constants.clone())?;
         self.function_metadata(numbers.owner)?;
         self.instructions(scope, body, numbers.constants.end as u32)?;
+        self.address_users(function)?;
         self.local_names(scope, body)?;
         self.function_attachments(scope, function, body)?;
         self.use_lists(scope, &body.use_lists)?;
@@ -36,35 +37,40 @@ impl Writer<'_, '_> {
         let mut next = first_result;
         let mut last_location = 0;
         let mut record = Vec::new();
-        for (_, instruction) in body.listed_instructions() {
+        let mut records = body.debug_records.iter().peekable();
+        for (index, instruction) in body.listed_instructions() {
             record.clear();
             self.instruction(scope, body, instruction, next, &mut record)?;
             if self.numbering.source.types.get(instruction.ty) != Type::Void {
                 next += 1;
             }
             let location = (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
-            let Some(location) = location else { continue };
-            if instruction.location == last_location {
-                self.stream.record(code::DEBUG_LOC_AGAIN, &[]);
-                continue;
-            }
-            last_location = instruction.location;
-            let mut nodes = [0; 2];
-            for (number, id) in nodes.iter_mut().zip([location.scope, location.inlined_at]) {
-                if id.is_some() {
-                    *number = self.numbering.metadata_number(scope, id)?;
+            if let Some(location) = location {
+                if instruction.location == last_location {
+                    self.stream.record(code::DEBUG_LOC_AGAIN, &[]);
+                } else {
+                    self.location(scope, location)?;
                 }
+                last_location = instruction.location;
             }
-            let [scope_number, inlined_at] = nodes;
-            let record = [
-                location.line.into(),
-                location.column.into(),
-                scope_number,
-                inlined_at,
-                location.implicit.into(),
-            ];
-            self.stream.record(code::DEBUG_LOC, &record);
+            while let Some(debug_record) = records.next_if(|record| record.before <= index) {
+                self.debug_record(scope, debug_record, next)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Writes the source location of the last instruction.
+    fn location(&mut self, scope: Scope, location: &Location) -> Result<()> {
+        let mut nodes = [0; 2];
+        for (number, id) in nodes.iter_mut().zip([location.scope, location.inlined_at]) {
+            if id.is_some() {
+                *number = self.numbering.metadata_number(scope, id)?;
+            }
+        }
+        let [of_scope, inlined_at] = nodes;
+        let (line, column) = (location.line.into(), location.column.into());
+        self.stream.record(code::DEBUG_LOC, &[line, column, of_scope, inlined_at, location.implicit.into()]);
         Ok(())
     }
 

@@ -12,6 +12,7 @@
 //! | `function`, `instruction` | the blocks of functions |
 //! | `local_names` | the names of a function's values |
 //! | `symbols` | the table of symbols for linkers |
+//! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
 //! | `fixed_names` | names that LLVM knows by number |
 //! | `strings` | the string table |
 //!
@@ -32,8 +33,10 @@
 //! Knowledge: the blocks, abbreviations and orders of LLVM's `BitcodeWriter.cpp` (14 and 19), and the files that
 //! `llvm-as` writes.
 
+mod block_addresses;
 mod block_info;
 mod constants;
+mod debug_records;
 pub(crate) mod fixed_names;
 mod function;
 mod instruction;
@@ -55,6 +58,7 @@ use crate::blocks;
 use crate::body::FunctionBody;
 use crate::module::Module;
 use alloc::vec::Vec;
+use block_addresses::AddressUsers;
 use block_info::Layouts;
 use fixed_names::Names;
 use number::Numbering;
@@ -133,7 +137,11 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
         scopes: Names::scopes(input.module)?,
         version: options.version,
         use_list_orders: options.use_list_orders,
+        address_users: AddressUsers::default(),
     };
+    if options.version == Version::Llvm19 {
+        writer.address_users = AddressUsers::of(&writer.numbering.source)?;
+    }
     let producer = options.producer.unwrap_or(options.version.producer());
     stream::identification(&mut writer.stream, producer.as_bytes(), input.module.epoch.unwrap_or(0))?;
     writer.module_block()?;
@@ -165,6 +173,7 @@ struct Writer<'i, 'a> {
     strings: StringTable,
     tags: Names,
     scopes: Names,
+    address_users: AddressUsers,
     version: Version,
     use_list_orders: bool,
 }

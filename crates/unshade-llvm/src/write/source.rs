@@ -8,11 +8,13 @@
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants};
 use crate::ids::{MetadataId, TypeId, ValueId, narrow};
+use crate::instruction::Opcode;
 use crate::metadata::{Metadata, MetadataTable};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -198,6 +200,31 @@ impl<'i, 'a> Source<'i, 'a> {
             Constant::DsoLocalEquivalent(symbol) | Constant::NoCfi(symbol) => ConstantOperands::One(symbol),
             _ => ConstantOperands::Many(&[]),
         }
+    }
+
+    /// Returns the type of the elements that a constant `getelementptr` goes over.
+    pub(super) fn element_type(&self, key: Key, value: Value) -> Option<TypeId> {
+        let (Constant::Expression(index), constants) = self.constant(key, value)? else { return None };
+        let expression = constants.expression(index)?;
+        (expression.opcode == Opcode::GetElementPtr).then_some(expression.ty)
+    }
+
+    /// Returns metadata that wraps each value that is wrapped, by the value's key.
+    pub(super) fn wrappers(&self) -> Result<BTreeMap<u32, Key>> {
+        let mut wrappers = BTreeMap::new();
+        let scopes = core::iter::once(Scope::MODULE).chain((0..self.bodies.len()).map(Scope::body));
+        for scope in scopes {
+            let table = self.body(scope).map_or(&self.module.metadata, |body| &body.metadata);
+            for (id, entry) in table.iter() {
+                if let Metadata::Value { value, .. } = entry
+                    && let Ok(value) = self.value_key(scope, value)
+                {
+                    let key = self.metadata_key(scope, id)?;
+                    wrappers.entry(value.key).or_insert(key);
+                }
+            }
+        }
+        Ok(wrappers)
     }
 
     /// Returns the null pointer that LLVM gives to functions in place of missing data: that of the module if it

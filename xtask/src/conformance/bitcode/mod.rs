@@ -8,6 +8,7 @@
 //! | [`mod@compare`] | compares one set with one other program |
 //! | [`dump`], [`generated`] | compares the outline with `llvm-bcanalyzer`, also for generated C |
 //! | [`tree`] | writes each module as it was read |
+//! | [`mod@write`] | writes each module as `llvm-as` does |
 //! | [`server`] | runs a program many times at the cost of one start |
 //! | [`report`] | the printed results, and the criteria |
 
@@ -23,6 +24,7 @@ mod ours;
 mod report;
 mod server;
 pub(crate) mod tree;
+pub(crate) mod write;
 
 use std::fs;
 use std::path::PathBuf;

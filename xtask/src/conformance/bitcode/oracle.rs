@@ -135,7 +135,7 @@ fn first_message(stderr: &str) -> String {
     line.replace('\t', " ")
 }
 
-fn version_of(program: &str) -> Option<String> {
+pub(super) fn version_of(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().find_map(|line| Some(line.split_once("version ")?.1.trim().to_owned()))

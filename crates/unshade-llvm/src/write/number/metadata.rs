@@ -158,7 +158,11 @@ fn find_operand<T>(
 impl Numbering<'_, '_> {
     /// Numbers metadata and all that it refers to, for an owner.
     pub(super) fn add_metadata(&mut self, owner: u32, scope: Scope, id: MetadataId) -> Result<()> {
-        let root = self.source.metadata_key(scope, id)?;
+        self.add_metadata_of_key(owner, self.source.metadata_key(scope, id)?)
+    }
+
+    /// Numbers metadata and all that it refers to, for an owner.
+    pub(super) fn add_metadata_of_key(&mut self, owner: u32, root: Key) -> Result<()> {
         let mut stack = Vec::new();
         let mut delayed = Vec::new();
         if let Some(node) = self.see_metadata(owner, root)? {
@@ -292,7 +296,10 @@ impl Numbering<'_, '_> {
 
     /// Returns how an operand that is metadata is numbered.
     pub(super) fn locality(&self, scope: Scope, id: MetadataId) -> Result<Locality> {
-        let key = self.source.metadata_key(scope, id)?;
+        self.locality_of_key(self.source.metadata_key(scope, id)?)
+    }
+
+    pub(super) fn locality_of_key(&self, key: Key) -> Result<Locality> {
         Ok(match self.source.metadata(key)?.0 {
             Metadata::Node(node) if node.kind == NodeKind::ArgList => Locality::List(key, node),
             Metadata::Value { value, .. } => {

@@ -16,9 +16,10 @@ use super::source::{Key, Scope, Source};
 use super::{Version, WriteInput, WriteOptions};
 use crate::attributes::Attribute;
 use crate::global::Symbol;
-use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
+use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId};
 use crate::module::Module;
 use crate::types::Type;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use attributes::AttributeNumbers;
 use metadata::{MODULE, MetadataNumbers};
@@ -58,6 +59,8 @@ pub(super) struct Numbering<'i, 'a> {
     version: Version,
     /// The constants whose types have been numbered, by key.
     typed: Vec<bool>,
+    /// The metadata that wraps values, by the key of the value, if debug records refer to values.
+    wrappers: BTreeMap<u32, Key>,
 }
 
 impl<'i, 'a> Numbering<'i, 'a> {
@@ -77,8 +80,12 @@ impl<'i, 'a> Numbering<'i, 'a> {
             kinds,
             sorts: !options.use_list_orders,
             version: options.version,
+            wrappers: BTreeMap::new(),
             source,
         };
+        if input.bodies.iter().any(|body| !body.debug_records.is_empty()) {
+            numbering.wrappers = numbering.source.wrappers()?;
+        }
         numbering.add_symbols()?;
         numbering.add_initializers()?;
         numbering.add_module_metadata()?;
@@ -112,11 +119,6 @@ impl<'i, 'a> Numbering<'i, 'a> {
     #[inline]
     pub(super) fn value(&self, scope: Scope, id: ValueId) -> Result<u32> {
         self.value_of_key(self.source.value_key(scope, id)?)
-    }
-
-    /// Returns the number of values that have one.
-    pub(super) fn value_count(&self) -> u32 {
-        narrow(self.values.len() as u64)
     }
 
     /// Returns the constants of the module.

@@ -2,11 +2,13 @@
 
 use super::metadata::Locality;
 use super::{Numbered, Numbering, STARTED};
+use crate::body::DebugRecord;
 use crate::global::Function;
-use crate::ids::{MetadataId, TypeId, narrow};
+use crate::ids::{TypeId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind, Value, ValueKind};
+use crate::write::debug_records::{DebugParts, Place};
 use crate::write::operands;
 use crate::write::source::{Key, Scope};
 use alloc::vec::Vec;
@@ -28,6 +30,9 @@ impl Numbering<'_, '_> {
                 Some(operand) => self.begin_value(self.source.value_key(key.scope, operand)?, &mut stack)?,
                 None => {
                     stack.pop();
+                    if let Some(ty) = self.source.element_type(key, value) {
+                        self.add_type(ty)?;
+                    }
                     self.push_value(key, value.ty);
                 }
             }
@@ -96,11 +101,8 @@ impl Numbering<'_, '_> {
                 Some(&operand) => stack.push((self.source.value_key(key.scope, operand)?, 0)),
                 None => {
                     stack.pop();
-                    if let crate::constants::Constant::Expression(index) = constant
-                        && let Some(expression) = constants.expression(index)
-                        && expression.opcode == Opcode::GetElementPtr
-                    {
-                        self.add_type(expression.ty)?;
+                    if let Some(ty) = self.source.element_type(key, value) {
+                        self.add_type(ty)?;
                     }
                 }
             }
@@ -116,7 +118,11 @@ impl Numbering<'_, '_> {
         self.add_attached(owner, scope, &attached)?;
         let label = self.source.intern(Type::Label);
         let mut attachments = body.attachments.iter().peekable();
+        let mut records = body.debug_records.iter().peekable();
         for (index, instruction) in body.listed_instructions() {
+            while let Some(record) = records.next_if(|record| record.before <= index) {
+                self.add_debug_record(owner, scope, record)?;
+            }
             let mut outcome = Ok(());
             operands::for_each(body, instruction, |operand| {
                 if outcome.is_ok() {
@@ -154,18 +160,52 @@ impl Numbering<'_, '_> {
                 self.add_operand_type(key)
             }
             OperandKind::Block(_) => self.add_type(label),
-            OperandKind::Metadata(id) => match self.locality(scope, id)? {
-                Locality::Module => self.add_metadata(owner, scope, id),
-                Locality::Local(_) => Ok(()),
-                Locality::List(key, node) => {
-                    for id in self.elements_of(key, node)? {
-                        if matches!(self.locality(key.scope, id)?, Locality::Module) {
-                            self.add_metadata(owner, key.scope, id)?;
-                        }
+            OperandKind::Metadata(id) => self.add_unless_local(owner, self.source.metadata_key(scope, id)?),
+        }
+    }
+
+    /// Numbers metadata, unless it wraps values of the function; of a list of values, those that do not.
+    fn add_unless_local(&mut self, owner: u32, key: Key) -> Result<()> {
+        match self.locality_of_key(key)? {
+            Locality::Module => self.add_metadata_of_key(owner, key)?,
+            Locality::Local(_) => {}
+            Locality::List(key, node) => {
+                for id in self.elements_of(key, node)? {
+                    if matches!(self.locality(key.scope, id)?, Locality::Module) {
+                        self.add_metadata(owner, key.scope, id)?;
                     }
-                    Ok(())
                 }
-            },
+            }
+        }
+        Ok(())
+    }
+
+    fn add_debug_record(&mut self, owner: u32, scope: Scope, record: &DebugRecord) -> Result<()> {
+        let parts = DebugParts::of(record)?;
+        if let Some(place) = parts.place {
+            self.add_unless_local(owner, self.place_key(scope, place)?)?;
+        }
+        for id in parts.nodes() {
+            self.add_metadata(owner, scope, id)?;
+        }
+        if let Some(assignment) = parts.assignment {
+            self.add_unless_local(owner, self.source.metadata_key(scope, assignment.address)?)?;
+            self.add_metadata(owner, scope, assignment.id)?;
+            self.add_metadata(owner, scope, assignment.expression)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the metadata that wraps the value of a variable.
+    pub(in crate::write) fn place_key(&self, scope: Scope, place: Place) -> Result<Key> {
+        match place {
+            Place::Metadata(id) => self.source.metadata_key(scope, id),
+            Place::Value(id) => {
+                let value = self.source.value_key(scope, id)?;
+                self.wrappers.get(&value.key).copied().ok_or_else(|| {
+                    Error::without_offset(ErrorKind::BadValue, "value of a debug record has no metadata")
+                })
+            }
         }
     }
 
@@ -263,16 +303,28 @@ impl Numbering<'_, '_> {
     fn add_results(&mut self, scope: Scope) -> Result<()> {
         let Some(body) = self.source.body(scope) else { return Ok(()) };
         let (mut locals, mut lists) = (Vec::new(), Vec::new());
-        for (_, instruction) in body.listed_instructions() {
+        let mut records = body.debug_records.iter().peekable();
+        for (index, instruction) in body.listed_instructions() {
             let mut outcome = Ok(());
             operands::for_each(body, instruction, |operand| {
                 if outcome.is_ok()
                     && let OperandKind::Metadata(id) = operand.kind()
                 {
-                    outcome = self.find_local(scope, id, &mut locals, &mut lists);
+                    let key = self.source.metadata_key(scope, id);
+                    outcome = key.and_then(|key| self.find_local(key, &mut locals, &mut lists));
                 }
             });
             outcome?;
+            while let Some(record) = records.next_if(|record| record.before <= index) {
+                let parts = DebugParts::of(record)?;
+                if let Some(place) = parts.place {
+                    self.find_local(self.place_key(scope, place)?, &mut locals, &mut lists)?;
+                }
+                if let Some(assignment) = parts.assignment {
+                    let address = self.source.metadata_key(scope, assignment.address)?;
+                    self.find_local(address, &mut locals, &mut lists)?;
+                }
+            }
             if self.source.types.get(instruction.ty) != Type::Void {
                 self.add_value(self.source.value_key(scope, instruction.result)?)?;
             }
@@ -287,8 +339,8 @@ impl Numbering<'_, '_> {
     }
 
     /// Collects metadata that wraps values of the function.
-    fn find_local(&self, scope: Scope, id: MetadataId, locals: &mut Vec<Key>, lists: &mut Vec<Key>) -> Result<()> {
-        match self.locality(scope, id)? {
+    fn find_local(&self, key: Key, locals: &mut Vec<Key>, lists: &mut Vec<Key>) -> Result<()> {
+        match self.locality_of_key(key)? {
             Locality::Module => {}
             Locality::Local(key) => locals.push(key),
             Locality::List(key, node) => {
