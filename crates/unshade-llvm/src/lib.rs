@@ -97,6 +97,7 @@ mod attribute_names;
 mod dwarf;
 pub mod print;
 mod record_names;
+mod rules;
 pub mod write;
 
 pub use attribute_names::name as attribute_name;

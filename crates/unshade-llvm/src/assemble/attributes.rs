@@ -9,10 +9,11 @@ use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::{Parser, shown};
-use crate::attribute_names::{AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, places, rank};
+use crate::attribute_names::{PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, places};
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, narrow};
 use crate::print::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
+use crate::rules;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -353,26 +354,7 @@ impl Parser<'_> {
 
     /// Returns the set of attributes in LLVM's order; of several of one kind the last counts.
     fn intern_set(&mut self, attributes: Vec<Attribute>) -> AttributeSetId {
-        let order = match self.version {
-            Version::Llvm14 => AttributeOrder::V14,
-            Version::Llvm19 => AttributeOrder::V19,
-        };
-        let table = &mut self.module.attributes;
-        let mut set: Vec<Attribute> = Vec::with_capacity(attributes.len());
-        for attribute in attributes {
-            match set.iter().position(|other| table.is_same_name(other, &attribute)) {
-                Some(at) => set.splice(at..=at, [attribute]).for_each(drop),
-                None => set.push(attribute),
-            }
-        }
-        set.sort_by(|one, two| {
-            let key = |attribute: &Attribute| match *attribute {
-                Attribute::Text { .. } => (1, 0),
-                _ => (0, attribute.kind().map_or(u8::MAX, |kind| rank(kind, order))),
-            };
-            key(one).cmp(&key(two)).then_with(|| table.name_of(one).cmp(table.name_of(two)))
-        });
-        table.intern(set)
+        rules::attribute_set(&mut self.module.attributes, self.version, attributes)
     }
 
     /// Completes all lists with the groups that they refer to.

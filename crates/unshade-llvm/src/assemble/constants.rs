@@ -1,7 +1,6 @@
 //! Parses values: constants of every form, and references to symbols and to values of the function.
 //!
-//! A constant is kept in LLVM's canonical form, because that decides its record: an aggregate of zeros is null, an
-//! array of plain numbers is data, an array of bytes is text.
+//! A constant is kept in LLVM's [canonical form](crate::rules::Canonical), because that decides its record.
 
 use super::Version;
 use super::error::Parsed;
@@ -11,8 +10,8 @@ use super::uses::Use;
 use crate::constants::{Constant, NewConstant, NewExpression};
 use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::instruction::{Opcode, predicate};
+use crate::rules::{self, Canonical};
 use crate::types::Type;
-use crate::value::ValueKind;
 use alloc::vec::Vec;
 
 /// The constant expressions that LLVM 19 still has.
@@ -112,36 +111,15 @@ impl Parser<'_> {
 
     /// Returns the constant with this content and type, which is added if it is new.
     pub(super) fn constant(&mut self, ty: TypeId, new: &NewConstant<'_>) -> ValueId {
-        let module = &self.module;
-        let same = |id: u32| {
-            module.values.get(id as usize).is_some_and(|value| match value.kind {
-                ValueKind::Constant(index) => value.ty == ty && module.constants.content(index) == *new,
-                _ => false,
-            })
-        };
-        let hash = new.hash(ty);
-        if let Some(id) = self.constants.find(hash, same) {
-            return ValueId(id);
-        }
-        let index = self.module.constants.push(new);
-        let id = self.add_value(ValueKind::Constant(index), ty);
-        let mut table = core::mem::take(&mut self.constants);
-        table.insert(hash, id.0, |id| self.hash_of_constant(id));
-        self.constants = table;
-        let now = self.uses.tick();
-        self.uses.constants.push(now);
-        for (operand, &value) in (0u32..).zip(new.operands()) {
-            self.note_use(value, Use::Element { constant: index, operand });
+        let (id, added) = self.constants.intern(&mut self.module, ty, new);
+        if let Some(index) = added {
+            let now = self.uses.tick();
+            self.uses.constants.push(now);
+            for (operand, &value) in (0u32..).zip(new.operands()) {
+                self.note_use(value, Use::Element { constant: index, operand });
+            }
         }
         id
-    }
-
-    fn hash_of_constant(&self, id: u32) -> u64 {
-        let Some(value) = self.module.values.get(id as usize) else { return 0 };
-        match value.kind {
-            ValueKind::Constant(index) => self.module.constants.content(index).hash(value.ty),
-            _ => 0,
-        }
     }
 
     /// Returns the constant that a value of the module is.
@@ -213,49 +191,8 @@ impl Parser<'_> {
 
     /// Returns the aggregate of these elements in its canonical form.
     pub(super) fn aggregate_of(&mut self, ty: TypeId, elements: &[ValueId]) -> ValueId {
-        let all = |parser: &Self, wanted: Constant| {
-            elements.iter().all(|&element| parser.constant_of(element) == Some(wanted))
-        };
-        if all(self, Constant::Null) {
-            return self.constant(ty, &NewConstant::Null);
-        }
-        if all(self, Constant::Undef) {
-            return self.constant(ty, &NewConstant::Undef);
-        }
-        if all(self, Constant::Poison) {
-            return self.constant(ty, &NewConstant::Poison);
-        }
-        let element = match self.module.types.get(ty) {
-            Type::Array { element, .. } | Type::Vector { element, .. } => self.module.types.get(element),
-            _ => Type::Unknown,
-        };
-        if let Some(words) = self.data_of(element, elements) {
-            let is_text =
-                element == Type::Integer(8) && matches!(self.module.types.get(ty), Type::Array { .. });
-            if is_text {
-                let text: Vec<u8> = words.iter().map(|word| word.to_le_bytes()[0]).collect();
-                return self.constant(ty, &NewConstant::Text(&text));
-            }
-            return self.constant(ty, &NewConstant::Data(&words));
-        }
-        self.constant(ty, &NewConstant::Aggregate(elements))
-    }
-
-    /// Returns the bits of elements that are plain numbers of a type that data may have.
-    fn data_of(&self, element: Type, elements: &[ValueId]) -> Option<Vec<u64>> {
-        let mask = match element {
-            Type::Integer(width @ (8 | 16 | 32)) => (1 << width) - 1,
-            Type::Integer(64) | Type::Half | Type::BFloat | Type::Float | Type::Double => u64::MAX,
-            _ => return None,
-        };
-        elements
-            .iter()
-            .map(|&element| match self.constant_of(element)? {
-                Constant::Null => Some(0),
-                Constant::Integer(bits) | Constant::Float(bits) => Some(bits & mask),
-                _ => None,
-            })
-            .collect()
+        let form = Canonical::of(&self.module, ty, elements);
+        self.constant(ty, &form.content(elements))
     }
 
     /// Parses `splat (type value)`.
@@ -449,7 +386,7 @@ impl Parser<'_> {
 
     /// Returns an element of a constant struct or array.
     fn element_of(&mut self, aggregate: ValueId, index: u32) -> Option<ValueId> {
-        let ty = self.selected(self.type_of(aggregate), index)?;
+        let ty = rules::selected(&self.module.types, self.type_of(aggregate), index)?;
         let at = index as usize;
         let (constant, constants) = self.module.constant(None, aggregate)?;
         let number = match constant {
@@ -518,55 +455,6 @@ impl Parser<'_> {
         Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
     }
 
-    /// Returns the type of the result of an operation on constants or values, if the operands fit it.
-    pub(super) fn result_type(&mut self, opcode: Opcode, operands: &[ValueId]) -> Option<TypeId> {
-        let types: Vec<TypeId> = operands.iter().map(|&operand| self.type_of(operand)).collect();
-        match (opcode, types.as_slice()) {
-            (Opcode::FNeg, &[ty]) => self.module.types.is_float(ty).then_some(ty),
-            (Opcode::ICmp | Opcode::FCmp, &[left, right]) if left == right => {
-                let is_float = self.module.types.is_float(left);
-                (is_float == (opcode == Opcode::FCmp)).then(|| self.truth_type(left))
-            }
-            (Opcode::Select, &[_, then, otherwise]) => (then == otherwise).then_some(then),
-            (Opcode::ExtractElement, &[vector, _]) => match self.module.types.get(vector) {
-                Type::Vector { element, .. } => Some(element),
-                _ => None,
-            },
-            (Opcode::InsertElement, &[vector, element, _]) => {
-                (self.module.types.child(vector, 0) == Some(element)).then_some(vector)
-            }
-            (Opcode::ShuffleVector, &[vector, second, mask]) => {
-                let element = self.module.types.child(vector, 0)?;
-                match self.module.types.get(mask) {
-                    Type::Vector { count, scalable, .. } if vector == second => {
-                        Some(self.module.types.intern(Type::Vector { count, element, scalable }))
-                    }
-                    _ => None,
-                }
-            }
-            (Opcode::PtrAuth, &[pointer, ..]) => Some(pointer),
-            (opcode, &[left, right]) if opcode.is_binary() && left == right => {
-                let is_float = self.module.types.is_float(left);
-                let scalar = self.module.types.get(self.module.types.scalar(left));
-                let fits =
-                    if opcode.is_float_operation() { is_float } else { matches!(scalar, Type::Integer(_)) };
-                fits.then_some(left)
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the type of a comparison of values of type `ty`.
-    pub(super) fn truth_type(&mut self, ty: TypeId) -> TypeId {
-        let element = self.module.types.intern(Type::Integer(1));
-        match self.module.types.get(ty) {
-            Type::Vector { count, scalable, .. } => {
-                self.module.types.intern(Type::Vector { count, element, scalable })
-            }
-            _ => element,
-        }
-    }
-
     fn element_pointer_expression(&mut self) -> Parsed<(ValueId, TypeId)> {
         let mut flags = 0;
         let mut bounds = Vec::new();
@@ -610,53 +498,5 @@ impl Parser<'_> {
             operands: &operands,
         };
         Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
-    }
-
-    /// Returns the type of a `getelementptr`, if its operands fit.
-    pub(super) fn element_pointer_type(&mut self, source: TypeId, operands: &[ValueId]) -> Option<TypeId> {
-        let (&base, indices) = operands.split_first()?;
-        let base_type = self.type_of(base);
-        let space = self.module.types.address_space(base_type)?;
-        let pointee = self.module.types.pointee(self.module.types.scalar(base_type));
-        if pointee.is_some_and(|pointee| pointee != source) {
-            return None;
-        }
-        let mut lanes = None;
-        let mut element = source;
-        for (at, &operand) in operands.iter().enumerate() {
-            let ty = self.type_of(operand);
-            if let Type::Vector { count, scalable, .. } = self.module.types.get(ty) {
-                if lanes.is_some_and(|lanes| lanes != (count, scalable)) {
-                    return None;
-                }
-                lanes = Some((count, scalable));
-            }
-            if at >= 1 && !matches!(self.module.types.get(self.module.types.scalar(ty)), Type::Integer(_)) {
-                return None;
-            }
-            if at >= 2 {
-                let index = match self.module.types.get(element) {
-                    Type::Struct(_) if !self.selects_field(operand) => return None,
-                    Type::Struct(_) => {
-                        self.module.integer(self.function.as_ref().map(|f| &f.body), operand)?
-                    }
-                    _ => 0,
-                };
-                element = self.module.types.child(element, index)?;
-            }
-        }
-        if indices.is_empty() && !self.opaque_pointers {
-            return Some(base_type);
-        }
-        let pointer = match self.module.types.get(self.module.types.scalar(base_type)) {
-            Type::OpaquePointer { .. } => self.module.types.scalar(base_type),
-            _ => self.module.types.intern(Type::Pointer { pointee: element, address_space: space }),
-        };
-        Some(match lanes {
-            Some((count, scalable)) => {
-                self.module.types.intern(Type::Vector { count, element: pointer, scalable })
-            }
-            None => pointer,
-        })
     }
 }

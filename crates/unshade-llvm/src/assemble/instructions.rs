@@ -7,6 +7,7 @@ use super::parser::Parser;
 use crate::ids::{Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::print::FAST_MATH;
+use crate::rules;
 use crate::types::Type;
 use crate::value::Operand;
 use alloc::vec::Vec;
@@ -269,7 +270,7 @@ impl Parser<'_> {
         let (_, ty) = self.typed_operand()?;
         self.expect(b',')?;
         self.operand(ty)?;
-        let result = self.truth_type(ty);
+        let result = rules::truth_type(&mut self.module.types, ty);
         Ok(Parts { flags, detail, ..Parts::new(opcode, result) })
     }
 
@@ -355,7 +356,7 @@ impl Parser<'_> {
         while self.is(b',') && matches!(self.peek(), Token::Integer(_)) {
             self.advance();
             let index = self.u32()?;
-            selected = match self.selected(selected, index) {
+            selected = match rules::selected(&self.module.types, selected, index) {
                 Some(ty) => ty,
                 None => {
                     return self.fault_at(start, alloc::format!("invalid indices for {}", opcode.mnemonic()));
@@ -376,15 +377,6 @@ impl Parser<'_> {
         let body = &mut self.state()?.body;
         let slice = Slice::extend(&mut body.indices, indices);
         Ok(Parts { detail: slice.start, extra: slice.count, ..Parts::new(opcode, ty) })
-    }
-
-    /// Returns the type of an element of a struct or array.
-    pub(super) fn selected(&self, ty: TypeId, index: u32) -> Option<TypeId> {
-        match self.module.types.get(ty) {
-            Type::Array { count, element } => (u64::from(index) < count).then_some(element),
-            Type::Struct(_) => self.module.types.child(ty, u64::from(index)),
-            _ => None,
-        }
     }
 
     fn element_pointer(&mut self) -> Parsed<Parts> {

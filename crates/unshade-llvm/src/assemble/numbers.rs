@@ -5,6 +5,7 @@ use super::lexer::{Token, digit, parse_u64};
 use super::parser::Parser;
 use crate::constants::NewConstant;
 use crate::ids::{TypeId, ValueId};
+use crate::rules::{extend_sign, wide_integer};
 use crate::types::Type;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -52,17 +53,7 @@ impl Parser<'_> {
         }
         match words {
             &[word] => self.constant(ty, &NewConstant::Integer(word)),
-            words => {
-                // A file stores the words up to the last that is not zero; the unused bits of that one are zero.
-                let mut words = words.to_vec();
-                if let (Some(last), used @ 1..) = (words.last_mut(), width % 64) {
-                    *last &= (1 << used) - 1;
-                }
-                while words.len() > 1 && words.last() == Some(&0) {
-                    words.pop();
-                }
-                self.constant(ty, &NewConstant::WideInteger(&words))
-            }
+            words => self.constant(ty, &NewConstant::WideInteger(&wide_integer(words, width))),
         }
     }
 
@@ -188,14 +179,6 @@ pub(super) fn hexadecimal_words(text: &[u8], size: usize) -> Vec<u64> {
         }
     }
     words
-}
-
-/// Repeats bit `width - 1` in the bits above it.
-fn extend_sign(words: &mut [u64], width: u32) {
-    if let (Some(last), used @ 1..) = (words.last_mut(), width % 64) {
-        let shift = 64 - used;
-        *last = ((*last << shift) as i64 >> shift) as u64;
-    }
 }
 
 /// Returns the bits of a `double` as a smaller number with so many exponent and mantissa bits, if that is exact.

@@ -14,9 +14,9 @@ use super::uses::UseTimes;
 use super::{AssembleOptions, Assembled, Version};
 use crate::attribute_names::all as attribute_names;
 use crate::body::FunctionBody;
-use crate::hash::HashIndex;
 use crate::instruction::Opcode;
 use crate::module::Module;
+use crate::rules::ConstantIndex;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -39,7 +39,7 @@ pub(super) struct Parser<'t> {
     pub(super) types: TypeState,
     pub(super) symbols: SymbolState,
     pub(super) comdats: NameTable<u32>,
-    pub(super) constants: HashIndex,
+    pub(super) constants: ConstantIndex,
     pub(super) attributes: AttributeState,
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
@@ -92,7 +92,7 @@ impl<'t> Parser<'t> {
             types: TypeState::default(),
             symbols: SymbolState::default(),
             comdats: NameTable::default(),
-            constants: HashIndex::default(),
+            constants: ConstantIndex::default(),
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
             labels: LabelState::new(contains(text, b"blockaddress")),

@@ -1,0 +1,24 @@
+//! What makes constants and instructions valid, and what follows from their operands: for everything that makes
+//! modules, from text or from calls.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `casts` | which casts are valid |
+//! | `results` | the types of results |
+//! | `memory` | which orderings and types atomic operations take |
+//! | `constants` | constants in their canonical form, each once |
+//! | `attributes` | the order of the attributes of a set |
+//!
+//! Knowledge: LLVM's language reference; `llvm-as` refuses the same.
+
+mod attributes;
+mod casts;
+mod constants;
+mod memory;
+mod results;
+
+pub(crate) use attributes::attribute_set;
+pub(crate) use casts::is_cast_valid;
+pub(crate) use constants::{Canonical, ConstantIndex, extend_sign, wide_integer};
+pub(crate) use memory::{check_access, check_atomic_operation, check_exchange, check_fence};
+pub(crate) use results::{element_pointer_type, result_type, selected, truth_type};
