@@ -32,7 +32,12 @@ pub(super) struct AddressUsers {
     addresses: BTreeSet<(u32, u32, u32)>,
     /// The users of each constant, in the order of the file.
     users: BTreeMap<u32, Vec<User>>,
+    /// The first key of equal constants, which are one in LLVM but not in a file: each body has its own.
+    first_keys: BTreeMap<Content, u32>,
 }
+
+/// What makes a constant equal to another: its tag, its type, and the first keys of its operands.
+type Content = (u64, u32, Vec<u32>);
 
 impl AddressUsers {
     /// Collects the addresses of blocks in all bodies.
@@ -43,7 +48,7 @@ impl AddressUsers {
         {
             return Ok(users);
         }
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         for (index, body) in source.bodies.iter().enumerate() {
             let scope = Scope::body(index);
             for (_, instruction) in body.listed_instructions() {
@@ -54,8 +59,8 @@ impl AddressUsers {
                     }
                 });
                 for key in used {
-                    users.add(key.key, User::Function(body.function));
-                    users.visit(source, key, &mut seen)?;
+                    let first = users.visit(source, key, &mut seen)?;
+                    users.add(first, User::Function(body.function));
                 }
             }
         }
@@ -69,41 +74,79 @@ impl AddressUsers {
         }
     }
 
-    /// Notes who uses the operands of a constant, and theirs.
-    fn visit(&mut self, source: &Source<'_, '_>, key: Key, seen: &mut BTreeSet<u32>) -> Result<()> {
-        let mut stack = alloc::vec![key];
-        while let Some(key) = stack.pop() {
+    /// Notes who uses the operands of a constant, and theirs. Returns the first key of the constant.
+    fn visit(&mut self, source: &Source<'_, '_>, key: Key, seen: &mut BTreeMap<u32, u32>) -> Result<u32> {
+        let mut stack = alloc::vec![(key, Vec::new(), 0)];
+        let mut last = key.key;
+        while let Some((key, operands, next)) = stack.last_mut() {
+            let key = *key;
+            if *next > 0 {
+                operands.push(last);
+            }
             let value = source.value(key)?;
-            let Some((constant, constants)) = source.constant(key, value) else { continue };
-            if !seen.insert(key.key) {
+            let constant = source.constant(key, value).filter(|_| !seen.contains_key(&key.key));
+            let operand = constant.and_then(|(constant, constants)| match constant {
+                Constant::BlockAddress { .. } => None,
+                _ => source.operands_of(constant, constants).as_slice().get(*next).copied(),
+            });
+            *next += 1;
+            if let Some(operand) = operand {
+                let operand = source.value_key(key.scope, operand)?;
+                stack.push((operand, Vec::new(), 0));
                 continue;
             }
-            if let Constant::BlockAddress { function, block } = constant {
-                let function = source.value(source.value_key(key.scope, function)?)?;
-                if let ValueKind::Function(function) = function.kind {
-                    self.addresses.insert((function, block.0, key.key));
+            let operands = core::mem::take(operands);
+            stack.pop();
+            last = match seen.get(&key.key) {
+                Some(&first) => first,
+                None => {
+                    let first = match constant {
+                        Some((constant, constants)) => self.first_key(source, key, constant, constants, operands)?,
+                        None => key.key,
+                    };
+                    seen.insert(key.key, first);
+                    first
                 }
-                continue;
-            }
-            self.visit_operands(source, key, constant, constants, &mut stack)?;
+            };
         }
-        Ok(())
+        Ok(last)
     }
 
-    fn visit_operands<'i>(
+    /// Returns the first key of a constant, and notes that it uses its operands if it is new.
+    fn first_key(
         &mut self,
-        source: &Source<'i, '_>,
+        source: &Source<'_, '_>,
         key: Key,
         constant: Constant,
-        constants: &'i Constants,
-        stack: &mut Vec<Key>,
-    ) -> Result<()> {
-        for &operand in source.operands_of(constant, constants).as_slice() {
-            let operand = source.value_key(key.scope, operand)?;
-            self.add(operand.key, User::Constant(key.key));
-            stack.push(operand);
+        constants: &Constants,
+        operands: Vec<u32>,
+    ) -> Result<u32> {
+        let ty = source.value(key)?.ty.0;
+        let content = match constant {
+            Constant::BlockAddress { function, block } => {
+                let value = source.value(source.value_key(key.scope, function)?)?;
+                let ValueKind::Function(function) = value.kind else { return Ok(key.key) };
+                let first = *self.first_keys.entry((0, function, alloc::vec![block.0])).or_insert(key.key);
+                self.addresses.insert((function, block.0, first));
+                return Ok(first);
+            }
+            _ if operands.is_empty() => return Ok(key.key),
+            Constant::Expression(index) => {
+                let expression = constants.expression(index);
+                let tag = expression.map_or(0, |expression| {
+                    (expression.opcode as u64) << 32 | u64::from(expression.flags)
+                });
+                (tag | 1 << 63, ty, operands)
+            }
+            _ => (1, ty, operands),
+        };
+        let is_new = !self.first_keys.contains_key(&content);
+        let operands = content.2.clone();
+        let first = *self.first_keys.entry(content).or_insert(key.key);
+        if is_new {
+            operands.iter().for_each(|&operand| self.add(operand, User::Constant(first)));
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Returns the functions that take addresses of blocks of a function.
