@@ -102,6 +102,8 @@ enum Format {
     BitcodeTree,
     /// Write every module as llvm-as does.
     BitcodeWrite,
+    /// Assemble the text of every module, and LLVM's own tests
+    BitcodeAssemble,
     /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
@@ -142,6 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::BitcodeTree => bitcode::tree::run(args.sample),
         Format::BitcodeWrite => bitcode::write::run(args.sample),
+        Format::BitcodeAssemble => bitcode::assemble::run(args.sample),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
             let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());

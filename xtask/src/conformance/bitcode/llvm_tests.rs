@@ -29,6 +29,14 @@ pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
     Ok(modules.into_values().take(sample.unwrap_or(usize::MAX)).collect())
 }
 
+/// Returns the assembly files of a version.
+pub(super) fn texts(version: &str, sample: Option<usize>) -> Result<Vec<(String, PathBuf)>> {
+    let tree = trees()?.into_iter().find(|tree| tree.package.ends_with(version));
+    let mut files = tree.map(|tree| tree.files("ll")).transpose()?.unwrap_or_default();
+    files.truncate(sample.unwrap_or(usize::MAX));
+    Ok(files)
+}
+
 /// Assembles the assembly files of a version with its `llvm-as`, skipping those that it rejects.
 pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Input>> {
     let program = format!("llvm-as-{version}");

@@ -13,6 +13,7 @@
 //! | [`report`] | the printed results, and the criteria |
 
 mod air;
+pub(super) mod assemble;
 mod c_files;
 mod compare;
 pub(crate) mod dump;

@@ -20,9 +20,9 @@ use super::{Input, air, c_files, dxil, generated, llvm_tests, oracle};
 use crate::{corpus, sh};
 
 /// Maximum number of printed faults per set.
-const SHOWN_FAULTS: usize = 20;
+pub(super) const SHOWN_FAULTS: usize = 20;
 /// Minimum share of files that are written byte for byte, in percent.
-const IDENTICAL: f64 = 95.0;
+pub(super) const IDENTICAL: f64 = 95.0;
 
 pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     let mut faults = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-fn name_of(version: Version) -> &'static str {
+pub(super) fn name_of(version: Version) -> &'static str {
     match version {
         Version::Llvm14 => "14",
         _ => "19",
@@ -62,14 +62,14 @@ fn name_of(version: Version) -> &'static str {
 }
 
 /// The disassembler and assembler of a version.
-struct Assemblers {
+pub(super) struct Assemblers {
     version: &'static str,
-    disassembler: Servers,
-    assembler: Servers,
+    pub(super) disassembler: Servers,
+    pub(super) assembler: Servers,
 }
 
 impl Assemblers {
-    fn find(version: Version) -> Result<Option<Self>> {
+    pub(super) fn find(version: Version) -> Result<Option<Self>> {
         let version = name_of(version);
         let programs = ["llvm-dis", "llvm-as"].map(|program| format!("{program}-{version}"));
         if let Some(missing) = programs.iter().find(|program| oracle::version_of(program).is_none()) {
