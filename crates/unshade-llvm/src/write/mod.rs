@@ -56,6 +56,7 @@ mod xxh3;
 
 use crate::blocks;
 use crate::body::FunctionBody;
+use crate::metadata::Metadata;
 use crate::module::Module;
 use alloc::vec::Vec;
 use block_addresses::AddressUsers;
@@ -154,6 +155,14 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
 fn check(module: &Module<'_>) -> Result<()> {
     if !module.summary_parts.is_empty() {
         return Err(unsupported("a ThinLTO summary can't be written yet"));
+    }
+    let is_old_hint = |entry: Metadata| match entry {
+        Metadata::String(string) => module.metadata.string(string).starts_with(b"llvm.vectorizer."),
+        _ => false,
+    };
+    if module.metadata.old_strings && module.metadata.iter().any(|(_, entry)| is_old_hint(entry)) {
+        // Readers only understand them in files as old as they are.
+        return Err(unsupported("loop hints of LLVM 3.5 can't be written"));
     }
     if !module.upgrade_values.is_empty() {
         return Err(unsupported("an upgraded module can't be written"));

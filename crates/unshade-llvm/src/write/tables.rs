@@ -292,11 +292,12 @@ impl Writer<'_, '_> {
             self.add_name(code::GCNAME, &mut collectors, &function.collector);
         }
         let layout = self.global_layout(sections.0.len())?;
-        let source_file = module.source_filename.as_deref().unwrap_or_default();
-        let element = element_for(source_file);
-        let file = self.stream.define(&Shape(&[Literal(code::SOURCE_FILENAME.into())], Tail::Array(element)));
-        let characters: Vec<u64> = source_file.iter().map(|&byte| byte.into()).collect();
-        self.stream.record_as(Some(&file), code::SOURCE_FILENAME, &characters);
+        if let Some(source_file) = &module.source_filename {
+            let element = element_for(source_file);
+            let file = self.stream.define(&Shape(&[Literal(code::SOURCE_FILENAME.into())], Tail::Array(element)));
+            let characters: Vec<u64> = source_file.iter().map(|&byte| byte.into()).collect();
+            self.stream.record_as(Some(&file), code::SOURCE_FILENAME, &characters);
+        }
         for global in &module.globals {
             self.global(global, layout.as_ref(), &sections)?;
         }

@@ -6,7 +6,7 @@
 //! values, then distinct nodes, then uniqued ones.
 
 use super::Numbering;
-use crate::debug_info::{self, NodeKind};
+use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::value::ValueKind;
@@ -135,15 +135,13 @@ fn find_operand<T>(
 ) -> Result<Option<T>> {
     /// LLVM writes the setter of a property in the place of the getter, and the getter after it, but reads them in the
     /// other order. So the getter of a module that was read is what the writer met as its setter.
-    const OF_PROPERTY: [u8; 5] = [0, 1, 3, 2, 4];
-    let order = match node.kind {
-        NodeKind::ObjcProperty => Some(&OF_PROPERTY[..]),
-        kind => debug_info::operand_order(kind, false),
-    };
-    let count = order.map_or(node.references as usize, <[u8]>::len);
+    const OF_PROPERTY: [usize; 5] = [0, 1, 3, 2, 4];
     let references = table.references(node);
-    while *next < count {
-        let at = order.map_or(*next, |order| order.get(*next).copied().map_or(0, usize::from));
+    while *next < references.len() {
+        let at = match node.kind {
+            NodeKind::ObjcProperty => OF_PROPERTY.get(*next).copied().unwrap_or(0),
+            _ => *next,
+        };
         let reference = references.get(at).copied().unwrap_or(0);
         *next += 1;
         if let Some(id) = reference.checked_sub(1)
@@ -207,8 +205,8 @@ impl Numbering<'_, '_> {
             Metadata::Value { value, .. } => {
                 let wrapped = self.source.value_key(key.scope, value)?;
                 if matches!(self.source.value(wrapped)?.kind, ValueKind::Argument(_) | ValueKind::Instruction(_)) {
-                    let message = "metadata node refers to a value of a function";
-                    return Err(Error::without_offset(ErrorKind::BadValue, message));
+                    let message = "a metadata node that refers to a value of a function can't be written";
+                    return Err(Error::without_offset(ErrorKind::Unsupported, message));
                 }
                 self.metadata.push(key);
                 self.add_value(wrapped)?;

@@ -276,7 +276,9 @@ pub(super) fn comdat<'m>(module: &'m Module<'_>, symbol: &'m Symbol) -> Result<O
     /// `any`
     const ANY: u64 = 1;
     if symbol.implicit_comdat {
-        return Ok(Some((&symbol.name, ANY)));
+        // Mach-O has no comdats.
+        let is_apple = module.triple.windows(7).any(|part| part == b"-apple-" || part == b"-darwin");
+        return Ok((!is_apple).then_some((&symbol.name, ANY)));
     }
     let Some(index) = symbol.comdat else { return Ok(None) };
     match module.comdats.get(index as usize) {
