@@ -4,6 +4,7 @@ use super::Writer;
 use super::block_info::name;
 use super::source::Scope;
 use super::stream::Shape;
+use super::use_lists::Used;
 use crate::bitstream::Scalar::{Literal, Variable};
 use crate::bitstream::Tail;
 use crate::blocks;
@@ -14,6 +15,10 @@ use crate::ids::ValueId;
 use crate::types::Type;
 use alloc::vec::Vec;
 use unshade_core::Result;
+
+/// The codes of orders of use lists.
+const USE_LIST: u32 = 1;
+const BLOCK_USE_LIST: u32 = 2;
 
 impl Writer<'_, '_> {
     /// Writes a function.
@@ -74,17 +79,41 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Writes orders of use lists, if there are any.
-    pub(super) fn use_lists(&mut self, scope: Scope, lists: &[UseList]) -> Result<()> {
-        if lists.is_empty() || !self.use_list_orders {
+    /// Writes the orders of use lists of the module or of a body, if there are any: those that were predicted, or else
+    /// those that were read.
+    pub(super) fn use_lists(&mut self, scope: Scope, stored: &[UseList]) -> Result<()> {
+        if !self.use_list_orders {
+            return Ok(());
+        }
+        let mut records = Vec::new();
+        match &self.predicted {
+            Some(predicted) => {
+                for permutation in predicted.of(scope) {
+                    let (code, number) = match permutation.used {
+                        Used::Value(key) => (USE_LIST, self.numbering.value_of_key(key)?),
+                        Used::Block(block) => (BLOCK_USE_LIST, block.0),
+                    };
+                    records.push((code, number, &permutation.order));
+                }
+            }
+            None => {
+                for list in stored {
+                    let (code, number) = match list.block {
+                        true => (BLOCK_USE_LIST, list.id),
+                        false => (USE_LIST, self.numbering.value(scope, ValueId(list.id))?),
+                    };
+                    records.push((code, number, &list.order));
+                }
+            }
+        }
+        if records.is_empty() {
             return Ok(());
         }
         self.stream.enter(blocks::USELIST, 3, 0);
-        for list in lists {
-            let number = if list.block { list.id } else { self.numbering.value(scope, ValueId(list.id))? };
-            let mut record: Vec<u64> = list.order.iter().map(|&index| index.into()).collect();
+        for (code, number, order) in records {
+            let mut record: Vec<u64> = order.iter().map(|&index| index.into()).collect();
             record.push(number.into());
-            self.stream.record(if list.block { 2 } else { 1 }, &record);
+            self.stream.record(code, &record);
         }
         self.stream.leave()
     }

@@ -12,6 +12,7 @@
 //! | `function`, `instruction` | the blocks of functions |
 //! | `local_names` | the names of a function's values |
 //! | `symbols` | the table of symbols for linkers |
+//! | `use_lists` | orders of uses that a reader would not get by itself |
 //! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
 //! | `fixed_names` | names that LLVM knows by number |
 //! | `strings` | the string table |
@@ -52,12 +53,15 @@ mod strings;
 mod symbols;
 mod tables;
 mod triple;
+mod use_lists;
 mod xxh3;
 
 use crate::blocks;
 use crate::body::FunctionBody;
+use crate::ids::ValueId;
 use crate::metadata::Metadata;
 use crate::module::Module;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use block_addresses::AddressUsers;
 use block_info::Layouts;
@@ -66,6 +70,7 @@ use number::Numbering;
 use stream::Stream;
 use strings::StringTable;
 use unshade_core::{Error, ErrorKind, Result};
+use use_lists::UseLists;
 
 /// A version of LLVM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,12 +118,40 @@ pub struct WriteInput<'i, 'a> {
     pub module: &'i Module<'a>,
     /// The bodies of all functions that are defined.
     pub bodies: &'i [FunctionBody],
+    /// When the uses of values were made, for a module that was not read. Without it the orders of use lists that the
+    /// module has are written.
+    pub use_order: Option<&'i UseOrder>,
+}
+
+/// The times at which the uses of values were made, from which the orders of use lists follow.
+///
+/// In memory the list of a value's uses begins with the last one. What is missing was made at time 0; of uses of the same
+/// time, those of higher operands are later.
+#[derive(Clone, Debug, Default)]
+pub struct UseOrder {
+    /// The time at which each constant was made, by its index in [`Module::constants`].
+    pub constants: Vec<u32>,
+    /// The time at which operands of constants that were forward references got their value: by the index of the
+    /// constant, and of the operand.
+    pub constant_operands: BTreeMap<(u32, u32), u32>,
+    /// The time at which a symbol got its initializer, target, personality, prefix or prologue.
+    pub symbols: BTreeMap<ValueId, u32>,
+    /// The time at which each instruction was made: by body, and by its index in [`FunctionBody::instructions`].
+    pub instructions: Vec<Vec<u32>>,
+    /// The time at which operands that were forward references got their value: by body, and by their index in
+    /// [`FunctionBody::operands`].
+    pub forward: BTreeMap<(u32, u32), u32>,
 }
 
 impl<'i, 'a> WriteInput<'i, 'a> {
     /// Creates an input of a module and the bodies of its functions.
     pub fn new(module: &'i Module<'a>, bodies: &'i [FunctionBody]) -> Self {
-        Self { module, bodies }
+        Self { module, bodies, use_order: None }
+    }
+
+    /// Sets when the uses of values were made.
+    pub fn with_use_order(self, order: &'i UseOrder) -> Self {
+        Self { use_order: Some(order), ..self }
     }
 }
 
@@ -139,7 +172,11 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
         version: options.version,
         use_list_orders: options.use_list_orders,
         address_users: AddressUsers::default(),
+        predicted: None,
     };
+    if let Some(order) = input.use_order.filter(|_| options.use_list_orders) {
+        writer.predicted = Some(use_lists::predict(&writer.numbering.source, order, options.version)?);
+    }
     if options.version == Version::Llvm19 {
         writer.address_users = AddressUsers::of(&writer.numbering.source)?;
     }
@@ -183,6 +220,8 @@ struct Writer<'i, 'a> {
     tags: Names,
     scopes: Names,
     address_users: AddressUsers,
+    /// The orders of use lists, if they follow from times.
+    predicted: Option<UseLists>,
     version: Version,
     use_list_orders: bool,
 }

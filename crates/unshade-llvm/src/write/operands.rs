@@ -14,49 +14,43 @@ use crate::value::Operand;
 /// Calls `take` for each operand.
 #[inline]
 pub(super) fn for_each(body: &FunctionBody, instruction: &Instruction, mut take: impl FnMut(Operand)) {
-    let take = &mut take;
-    let operands = body.operands_of(instruction);
-    match instruction.opcode {
-        Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
-            let Some((callee, rest)) = operands.split_first() else { return };
-            let (arguments, blocks) = rest.split_at(rest.len() - block_count(instruction).min(rest.len()));
-            all(take, arguments);
-            if let Some(call) = body.calls.get(instruction.detail as usize) {
-                for bundle in call.bundles.of(&body.bundles) {
-                    all(take, bundle.operands.of(&body.operands));
-                }
-            }
-            all(take, blocks);
-            take(*callee);
+    for_each_index(body, instruction, |index| {
+        if let Some(&operand) = body.operands.get(index) {
+            take(operand);
         }
-        Opcode::Br => {
-            if let [condition, then, otherwise] = operands {
-                all(take, &[*condition, *otherwise, *then]);
-            } else {
-                all(take, operands);
-            }
-        }
-        Opcode::Phi => operands.iter().step_by(2).for_each(|&value| take(value)),
-        Opcode::ShuffleVector => all(take, operands.get(..2).unwrap_or(operands)),
-        Opcode::CatchPad | Opcode::CleanupPad => {
-            if let Some((parent, arguments)) = operands.split_first() {
-                all(take, arguments);
-                take(*parent);
-            }
-        }
-        Opcode::CatchSwitch if instruction.detail != 0 => {
-            if let ([parent, handlers @ ..], Some(unwind)) = (operands, operands.last()) {
-                all(take, &[*parent, *unwind]);
-                all(take, handlers.split_last().map_or(&[], |(_, handlers)| handlers));
-            }
-        }
-        _ => all(take, operands),
-    }
+    });
 }
 
+/// Calls `take` for the index of each operand in [`FunctionBody::operands`].
 #[inline]
-fn all(take: &mut impl FnMut(Operand), operands: &[Operand]) {
-    operands.iter().for_each(|&operand| take(operand));
+pub(super) fn for_each_index(body: &FunctionBody, instruction: &Instruction, mut take: impl FnMut(usize)) {
+    let all = instruction.operands;
+    let (start, count) = (all.start as usize, all.len());
+    let mut range = |from: usize, to: usize| (start + from..start + to).for_each(&mut take);
+    match instruction.opcode {
+        Opcode::Call | Opcode::Invoke | Opcode::CallBr if count > 0 => {
+            let blocks = count.saturating_sub(block_count(instruction)).max(1);
+            range(1, blocks);
+            if let Some(call) = body.calls.get(instruction.detail as usize) {
+                for bundle in call.bundles.of(&body.bundles) {
+                    let from = bundle.operands.start as usize;
+                    (from..from + bundle.operands.len()).for_each(&mut take);
+                }
+            }
+            (start + blocks..start + count).chain([start]).for_each(&mut take);
+        }
+        Opcode::Br if count == 3 => [start, start + 2, start + 1].into_iter().for_each(&mut take),
+        Opcode::Phi => (start..start + count).step_by(2).for_each(&mut take),
+        Opcode::ShuffleVector => range(0, count.min(2)),
+        Opcode::CatchPad | Opcode::CleanupPad if count > 0 => {
+            (start + 1..start + count).chain([start]).for_each(&mut take);
+        }
+        Opcode::CatchSwitch if instruction.detail != 0 && count > 1 => {
+            let handlers = start + 1..start + count - 1;
+            [start, start + count - 1].into_iter().chain(handlers).for_each(&mut take);
+        }
+        _ => range(0, count),
+    }
 }
 
 /// Returns the number of blocks that follow the arguments of a call.

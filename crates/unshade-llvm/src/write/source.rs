@@ -30,6 +30,11 @@ impl Scope {
     pub(super) fn body(index: usize) -> Self {
         Self(narrow(index as u64))
     }
+
+    /// Returns the index of the body in the input; none for the module.
+    pub(super) fn index(self) -> Option<usize> {
+        (self != Self::MODULE).then_some(self.0 as usize)
+    }
 }
 
 /// A value or metadata by its key, with what it belongs to.
@@ -59,6 +64,7 @@ pub(super) struct Source<'i, 'a> {
     of_functions: Vec<Option<Scope>>,
     /// The type of the null pointer that LLVM gives to functions in place of missing data.
     placeholder: TypeId,
+    placeholder_key: u32,
 }
 
 /// The operands of a constant.
@@ -100,7 +106,7 @@ impl<'i, 'a> Source<'i, 'a> {
             }
         }
         let types = Cow::Borrowed(&module.types);
-        Ok(Self { module, bodies, types, value_starts, metadata_starts, of_functions, placeholder: TypeId::NONE })
+        Ok(Self { module, bodies, types, value_starts, metadata_starts, of_functions, placeholder: TypeId::NONE, placeholder_key: 0 })
     }
 
     /// Returns the number of keys of values.
@@ -238,7 +244,25 @@ impl<'i, 'a> Source<'i, 'a> {
         };
         let found = self.module.values.iter().position(is_null);
         let key = found.unwrap_or(self.value_count() - 1);
-        Key { scope: Scope::MODULE, key: narrow(key as u64) }
+        self.placeholder_key = narrow(key as u64);
+        self.known_placeholder()
+    }
+
+    /// Returns what [`Source::placeholder`] returned last.
+    pub(super) fn known_placeholder(&self) -> Key {
+        Key { scope: Scope::MODULE, key: self.placeholder_key }
+    }
+
+    /// Returns the keys of the values of the module or of a body.
+    pub(super) fn value_keys(&self, scope: Scope) -> impl Iterator<Item = Key> + use<> {
+        let range = match self.body(scope) {
+            None => 0..narrow(self.module.values.len() as u64),
+            Some(_) => {
+                let at = |index: u32| self.value_starts.get(index as usize).copied().unwrap_or(0);
+                at(scope.0)..at(scope.0 + 1)
+            }
+        };
+        range.map(move |key| Key { scope, key })
     }
 
     /// Returns the key of metadata.

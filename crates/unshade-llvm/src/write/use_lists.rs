@@ -1,0 +1,552 @@
+//! Orders of use lists that a reader would not get by itself.
+//!
+//! LLVM keeps the uses of a value in a list, the last one first. A reader makes the uses in another order than the program
+//! that wrote the file, so the writer predicts the reader's order, and stores a permutation where it differs. The order of
+//! the writer's own list follows from the times at which uses were made.
+//!
+//! The reader's order follows from a numbering of everything that is used or uses something: what is read later has a
+//! higher number. Users with a higher number than the value were forward references.
+//!
+//! Knowledge: `predictUseListOrder` of `ValueEnumerator.cpp` in LLVM 14 and 19.
+
+use super::debug_records::{DebugParts, Place};
+use super::operands;
+use super::source::{Key, Scope, Source};
+use super::{UseOrder, Version};
+use crate::body::FunctionBody;
+use crate::constants::Constant;
+use crate::debug_info::NodeKind;
+use crate::ids::{BlockId, MetadataId, ValueId, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::metadata::Metadata;
+use crate::value::{OperandKind, ValueKind};
+use alloc::vec::Vec;
+use unshade_core::Result;
+
+/// The value or block whose uses are permuted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Used {
+    Value(Key),
+    Block(BlockId),
+}
+
+/// A permutation of uses.
+#[derive(Clone, Debug)]
+pub(super) struct Permutation {
+    pub(super) used: Used,
+    pub(super) order: Vec<u32>,
+}
+
+/// The permutations of the module and of each body.
+#[derive(Default)]
+pub(super) struct UseLists {
+    pub(super) of_module: Vec<Permutation>,
+    pub(super) of_bodies: Vec<Vec<Permutation>>,
+}
+
+impl UseLists {
+    /// Returns the permutations of the module or of a body.
+    pub(super) fn of(&self, scope: Scope) -> &[Permutation] {
+        match scope.index() {
+            None => &self.of_module,
+            Some(index) => self.of_bodies.get(index).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// A use in the order of the list: of what, the negated time and operand, the number of the user.
+type Use = (u32, core::cmp::Reverse<(u32, u32)>, u32);
+
+/// The state of the prediction. An *entity* is a value (by its key), a block, or an instruction without a result.
+struct Prediction<'p, 'i, 'a> {
+    source: &'p Source<'i, 'a>,
+    times: &'p UseOrder,
+    version: Version,
+    /// The number of each entity; 0 if the reader does not meet it.
+    numbers: Vec<u32>,
+    next: u32,
+    /// The numbers of symbols.
+    symbols: core::ops::Range<u32>,
+    /// The first block, and the first instruction without a result, of each body.
+    starts: Vec<(u32, u32)>,
+    uses: Vec<Use>,
+    done: Vec<bool>,
+    lists: UseLists,
+}
+
+/// Predicts the orders of all use lists.
+pub(super) fn predict(source: &Source<'_, '_>, times: &UseOrder, version: Version) -> Result<UseLists> {
+    let mut starts = Vec::new();
+    let mut end = source.value_count() as u32;
+    for body in source.bodies {
+        let blocks = end;
+        let instructions = blocks + narrow(body.blocks.len() as u64);
+        starts.push((blocks, instructions));
+        end = instructions + narrow(body.instructions.len() as u64);
+    }
+    let mut prediction = Prediction {
+        source,
+        times,
+        version,
+        numbers: alloc::vec![0; end as usize],
+        next: 1,
+        symbols: 0..0,
+        starts,
+        uses: Vec::new(),
+        done: alloc::vec![false; end as usize],
+        lists: UseLists { of_bodies: alloc::vec![Vec::new(); source.bodies.len()], ..UseLists::default() },
+    };
+    prediction.number_all()?;
+    prediction.collect_uses()?;
+    prediction.predict_all()?;
+    // LLVM writes the last order first.
+    prediction.lists.of_module.reverse();
+    prediction.lists.of_bodies.iter_mut().for_each(|lists| lists.reverse());
+    Ok(prediction.lists)
+}
+
+impl<'i> Prediction<'_, 'i, '_> {
+    fn block(&self, scope: usize, block: BlockId) -> u32 {
+        self.starts.get(scope).map_or(0, |(blocks, _)| blocks.saturating_add(block.0))
+    }
+
+    fn instruction(&self, index: usize, at: u32, instruction: &Instruction) -> Result<u32> {
+        if instruction.result.is_some() {
+            return Ok(self.source.value_key(Scope::body(index), instruction.result)?.key);
+        }
+        Ok(self.starts.get(index).map_or(0, |(_, instructions)| instructions.saturating_add(at)))
+    }
+
+    fn is_symbol(&self, key: Key) -> Result<bool> {
+        let kind = self.source.value(key)?.kind;
+        Ok(matches!(kind, ValueKind::Global(_) | ValueKind::Function(_) | ValueKind::Alias(_)))
+    }
+
+    fn is_constant(&self, key: Key) -> Result<bool> {
+        Ok(matches!(self.source.value(key)?.kind, ValueKind::Constant(_) | ValueKind::Unresolved))
+    }
+
+    /// Returns the operands of a constant or symbol, by their index in LLVM.
+    fn operands_of(&self, key: Key) -> Result<Vec<Key>> {
+        let module = self.source.module;
+        let value = self.source.value(key)?;
+        let of_module = |id: ValueId| self.source.value_key(Scope::MODULE, id);
+        match value.kind {
+            ValueKind::Global(index) => {
+                let initializer = module.globals.get(index as usize).and_then(|global| global.initializer);
+                initializer.into_iter().map(of_module).collect()
+            }
+            ValueKind::Alias(index) => {
+                let target = module.aliases.get(index as usize).map(|alias| alias.target);
+                target.into_iter().map(of_module).collect()
+            }
+            ValueKind::Function(index) => {
+                let Some(function) = module.functions.get(index as usize) else { return Ok(Vec::new()) };
+                let data = [function.personality, function.prefix, function.prologue];
+                if data.iter().all(Option::is_none) {
+                    return Ok(Vec::new());
+                }
+                data.into_iter().map(|id| id.map_or(Ok(self.source.known_placeholder()), of_module)).collect()
+            }
+            _ => match self.source.constant(key, value) {
+                Some((constant, constants)) => {
+                    let mut operands = self.source.operands_of(constant, constants).as_slice().to_vec();
+                    if self.mask_of(key)?.is_some() {
+                        operands.truncate(2);
+                    }
+                    operands.into_iter().map(|id| self.source.value_key(key.scope, id)).collect()
+                }
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    /// Returns the mask of a constant `shufflevector`, which is no operand.
+    fn mask_of(&self, key: Key) -> Result<Option<Key>> {
+        let value = self.source.value(key)?;
+        let Some((Constant::Expression(index), constants)) = self.source.constant(key, value) else {
+            return Ok(None);
+        };
+        let expression = constants.expression(index).filter(|found| found.opcode == Opcode::ShuffleVector);
+        let mask = expression.and_then(|found| constants.values(found.operands).get(2).copied());
+        mask.map(|id| self.source.value_key(key.scope, id)).transpose()
+    }
+
+    fn number(&mut self, entity: u32) {
+        if let Some(number @ 0) = self.numbers.get_mut(entity as usize) {
+            *number = self.next;
+            self.next += 1;
+        }
+    }
+
+    fn number_of(&self, entity: u32) -> u32 {
+        self.numbers.get(entity as usize).copied().unwrap_or(0)
+    }
+
+    /// Numbers a constant or symbol after the constants that it is made of.
+    fn number_value(&mut self, key: Key) -> Result<()> {
+        let mut stack = alloc::vec![(key, None::<Vec<Key>>)];
+        while let Some((key, pending)) = stack.last_mut() {
+            let key = *key;
+            if self.number_of(key.key) != 0 {
+                stack.pop();
+                continue;
+            }
+            if pending.is_none() {
+                let skips = self.version == Version::Llvm14 && self.is_symbol(key)?;
+                let mut operands = if skips { Vec::new() } else { self.operands_of(key)? };
+                operands.extend(self.mask_of(key)?);
+                operands.reverse();
+                if let Some((_, pending)) = stack.last_mut() {
+                    *pending = Some(operands);
+                }
+                continue;
+            }
+            match pending.as_mut().and_then(Vec::pop) {
+                Some(operand) => {
+                    if !self.is_symbol(operand)? && self.number_of(operand.key) == 0 {
+                        stack.push((operand, None));
+                    }
+                }
+                None => {
+                    stack.pop();
+                    self.number(key.key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn number_all(&mut self) -> Result<()> {
+        if self.version == Version::Llvm14 { self.number_module_14()? } else { self.number_module_19()? }
+        for index in 0..self.source.bodies.len() {
+            self.number_body(index)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the symbols: variables, aliases, ifuncs, functions.
+    fn symbols(&self) -> Result<[Vec<Key>; 4]> {
+        let module = self.source.module;
+        let aliases = |indirect| {
+            let aliases = module.aliases.iter().filter(move |alias| alias.indirect == indirect);
+            aliases.map(|alias| alias.symbol.value).collect::<Vec<_>>()
+        };
+        let variables = module.globals.iter().map(|global| global.symbol.value).collect();
+        let functions = module.functions.iter().map(|function| function.symbol.value).collect();
+        let lists: [Vec<ValueId>; 4] = [variables, aliases(false), aliases(true), functions];
+        let mut keys = [const { Vec::new() }; 4];
+        for (keys, ids) in keys.iter_mut().zip(lists) {
+            *keys = ids.into_iter().map(|id| self.source.value_key(Scope::MODULE, id)).collect::<Result<_>>()?;
+        }
+        Ok(keys)
+    }
+
+    fn number_module_14(&mut self) -> Result<()> {
+        let [variables, aliases, ifuncs, functions] = self.symbols()?;
+        for &symbol in variables.iter().chain(&aliases).chain(&ifuncs).chain(&functions) {
+            for operand in self.operands_of(symbol)? {
+                if !self.is_symbol(operand)? {
+                    self.number_value(operand)?;
+                }
+            }
+        }
+        for index in 0..self.source.bodies.len() {
+            self.number_wrapped(index)?;
+        }
+        let first = self.next;
+        for symbol in functions.into_iter().chain(aliases).chain(ifuncs).chain(variables) {
+            self.number(symbol.key);
+        }
+        self.symbols = first..self.next;
+        Ok(())
+    }
+
+    fn number_module_19(&mut self) -> Result<()> {
+        for list in self.symbols()? {
+            for symbol in list.into_iter().rev() {
+                self.number_value(symbol)?;
+            }
+        }
+        self.symbols = 1..self.next;
+        Ok(())
+    }
+
+    /// Numbers the constants that metadata of instructions wraps.
+    fn number_wrapped(&mut self, index: usize) -> Result<()> {
+        for key in self.wrapped(index)? {
+            if self.is_constant(key)? {
+                self.number_value(key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the values that metadata of instructions of a body wraps.
+    fn wrapped(&self, index: usize) -> Result<Vec<Key>> {
+        let Some(body) = self.source.bodies.get(index) else { return Ok(Vec::new()) };
+        let scope = Scope::body(index);
+        let mut values = Vec::new();
+        let mut records = body.debug_records.iter().peekable();
+        for (at, instruction) in body.listed_instructions() {
+            while let Some(record) = records.next_if(|record| record.before <= at) {
+                let parts = DebugParts::of(record)?;
+                match parts.place {
+                    Some(Place::Value(id)) => values.push(self.source.value_key(scope, id)?),
+                    Some(Place::Metadata(id)) => self.wrapped_by(scope, id, &mut values)?,
+                    None => {}
+                }
+                if let Some(assignment) = parts.assignment {
+                    self.wrapped_by(scope, assignment.address, &mut values)?;
+                }
+            }
+            let mut ids = Vec::new();
+            operands::for_each(body, instruction, |operand| {
+                if let OperandKind::Metadata(id) = operand.kind() {
+                    ids.push(id);
+                }
+            });
+            ids.into_iter().try_for_each(|id| self.wrapped_by(scope, id, &mut values))?;
+        }
+        Ok(values)
+    }
+
+    fn wrapped_by(&self, scope: Scope, id: MetadataId, values: &mut Vec<Key>) -> Result<()> {
+        let key = self.source.metadata_key(scope, id)?;
+        match self.source.metadata(key)? {
+            (Metadata::Value { value, .. }, _) => values.push(self.source.value_key(key.scope, value)?),
+            (Metadata::Node(node), table) if node.kind == NodeKind::ArgList => {
+                for id in table.references(node).iter().filter_map(|reference| reference.checked_sub(1)) {
+                    let element = self.source.metadata_key(key.scope, MetadataId(narrow(id)))?;
+                    if let (Metadata::Value { value, .. }, _) = self.source.metadata(element)? {
+                        values.push(self.source.value_key(element.scope, value)?);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn number_body(&mut self, index: usize) -> Result<()> {
+        let Some(body) = self.source.bodies.get(index) else { return Ok(()) };
+        for block in 0..body.blocks.len() {
+            self.number(self.block(index, BlockId(narrow(block as u64))));
+        }
+        if self.version != Version::Llvm14 {
+            self.number_wrapped(index)?;
+        }
+        for argument in arguments(self.source, index)? {
+            self.number(argument.key);
+        }
+        for (at, instruction) in body.listed_instructions() {
+            for key in self.constants_of(index, body, instruction)? {
+                self.number_value(key)?;
+            }
+            if self.version != Version::Llvm14 {
+                self.number(self.instruction(index, at, instruction)?);
+            }
+        }
+        if self.version == Version::Llvm14 {
+            for (at, instruction) in body.listed_instructions() {
+                self.number(self.instruction(index, at, instruction)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the constants that are operands of an instruction, and a mask.
+    fn constants_of(&self, index: usize, body: &FunctionBody, instruction: &Instruction) -> Result<Vec<Key>> {
+        let mut constants = Vec::new();
+        for id in values_of(body, instruction) {
+            let key = self.source.value_key(Scope::body(index), id)?;
+            if self.is_constant(key)? {
+                constants.push(key);
+            }
+        }
+        Ok(constants)
+    }
+
+    /// Collects all uses by what the reader meets.
+    fn collect_uses(&mut self) -> Result<()> {
+        for (index, body) in self.source.bodies.iter().enumerate() {
+            let times = self.times.instructions.get(index).map_or(&[][..], Vec::as_slice);
+            for (at, instruction) in body.listed_instructions() {
+                let user = self.number_of(self.instruction(index, at, instruction)?);
+                let time = times.get(at as usize).copied().unwrap_or(0);
+                let mut found = Vec::new();
+                operands::for_each_index(body, instruction, |operand| found.push(operand));
+                for (number, operand) in (0u32..).zip(found) {
+                    let used = match body.operands.get(operand).map(|operand| operand.kind()) {
+                        Some(OperandKind::Value(id)) => self.source.value_key(Scope::body(index), id)?.key,
+                        Some(OperandKind::Block(id)) => self.block(index, id),
+                        _ => continue,
+                    };
+                    let forward = self.times.forward.get(&(narrow(index as u64), narrow(operand as u64)));
+                    let time = forward.copied().unwrap_or(time);
+                    self.uses.push((used, core::cmp::Reverse((time, number)), user));
+                }
+            }
+        }
+        let scopes = core::iter::once(Scope::MODULE).chain((0..self.source.bodies.len()).map(Scope::body));
+        for scope in scopes {
+            for key in self.source.value_keys(scope) {
+                self.collect_uses_of(key)?;
+            }
+        }
+        self.uses.sort_unstable();
+        Ok(())
+    }
+
+    /// Collects the uses by a constant or symbol.
+    fn collect_uses_of(&mut self, key: Key) -> Result<()> {
+        let user = self.number_of(key.key);
+        let Ok(value) = self.source.value(key) else { return Ok(()) };
+        // Bodies only have constants of their own in modules that were read.
+        let constant = match value.kind {
+            ValueKind::Constant(index) if key.scope == Scope::MODULE => Some(index),
+            _ => None,
+        };
+        let time = match value.kind {
+            ValueKind::Constant(index) => self.times.constants.get(index as usize).copied(),
+            ValueKind::Global(_) | ValueKind::Function(_) | ValueKind::Alias(_) => {
+                self.times.symbols.get(&ValueId(key.key)).copied()
+            }
+            _ => return Ok(()),
+        };
+        if user == 0 {
+            return Ok(());
+        }
+        let time = time.unwrap_or(0);
+        for (number, operand) in (0u32..).zip(self.operands_of(key)?) {
+            let forward = constant.and_then(|index| self.times.constant_operands.get(&(index, number)));
+            let time = forward.copied().unwrap_or(time);
+            self.uses.push((operand.key, core::cmp::Reverse((time, number)), user));
+        }
+        if let Some((Constant::BlockAddress { function, block }, _)) = self.source.constant(key, value)
+            && let ValueKind::Function(function) =
+                self.source.value(self.source.value_key(key.scope, function)?)?.kind
+        {
+            let index = self.source.bodies.iter().position(|body| body.function == function);
+            if let Some(index) = index {
+                self.uses.push((self.block(index, block), core::cmp::Reverse((time, 1)), user));
+            }
+        }
+        Ok(())
+    }
+
+    fn predict_all(&mut self) -> Result<()> {
+        for index in (0..self.source.bodies.len()).rev() {
+            self.predict_body(index)?;
+        }
+        let [variables, aliases, ifuncs, functions] = self.symbols()?;
+        for &symbol in variables.iter().chain(&functions).chain(&aliases).chain(&ifuncs) {
+            self.predict_value(symbol, None)?;
+        }
+        Ok(())
+    }
+
+    fn predict_body(&mut self, index: usize) -> Result<()> {
+        let Some(body) = self.source.bodies.get(index) else { return Ok(()) };
+        for block in 0..body.blocks.len() {
+            let block = BlockId(narrow(block as u64));
+            self.permute(self.block(index, block), Used::Block(block), Some(index));
+        }
+        for argument in arguments(self.source, index)? {
+            self.predict_value(argument, Some(index))?;
+        }
+        let mut results = Vec::new();
+        let is_14 = self.version == Version::Llvm14;
+        let wrapped = if is_14 { Vec::new() } else { self.wrapped(index)? };
+        for key in wrapped {
+            self.predict_value(key, Some(index))?;
+        }
+        for (_, instruction) in body.listed_instructions() {
+            for id in values_of(body, instruction) {
+                let key = self.source.value_key(Scope::body(index), id)?;
+                if self.is_constant(key)? || self.is_symbol(key)? {
+                    self.predict_value(key, Some(index))?;
+                }
+            }
+            if instruction.result.is_some() {
+                let key = self.source.value_key(Scope::body(index), instruction.result)?;
+                if is_14 { results.push(key) } else { self.predict_value(key, Some(index))? }
+            }
+        }
+        results.into_iter().try_for_each(|key| self.predict_value(key, Some(index)))
+    }
+
+    /// Predicts the order of the uses of a value, and of the constants that it is made of.
+    fn predict_value(&mut self, key: Key, body: Option<usize>) -> Result<()> {
+        let mut stack = alloc::vec![key];
+        while let Some(key) = stack.pop() {
+            if self.done.get(key.index()).copied().unwrap_or(true) {
+                continue;
+            }
+            self.permute(key.key, Used::Value(key), body);
+            let mut operands = self.operands_of(key)?;
+            operands.extend(self.mask_of(key)?);
+            stack.extend(operands.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    /// Adds the permutation of the uses of an entity, if the reader would not get the order of the list.
+    fn permute(&mut self, entity: u32, used: Used, body: Option<usize>) {
+        if let Some(done) = self.done.get_mut(entity as usize) {
+            *done = true;
+        }
+        let start = self.uses.partition_point(|(used, ..)| *used < entity);
+        let uses = self.uses.get(start..).unwrap_or_default().iter();
+        let uses = uses.take_while(|(used, ..)| *used == entity).filter(|(.., user)| *user != 0);
+        let number = self.number_of(entity);
+        let symbols = &self.symbols;
+        let is_symbol = symbols.contains(&number);
+        let is_14 = self.version == Version::Llvm14;
+        let key = |&(_, core::cmp::Reverse((_, operand)), user): &Use| {
+            let (operand, of_user) = (i64::from(operand), i64::from(user));
+            if is_14 && symbols.contains(&user) {
+                // The uses by symbols keep the order of the symbols.
+                let mirrored = i64::from(symbols.start) + i64::from(symbols.end) - of_user;
+                return (0, -mirrored, -operand);
+            }
+            if is_symbol || user > number { (0, -of_user, -operand) } else { (1, of_user, operand) }
+        };
+        let mut list: Vec<_> = (0u32..).zip(uses).map(|(at, one)| (key(one), at)).collect();
+        if list.len() < 2 {
+            return;
+        }
+        list.sort_unstable();
+        if list.iter().is_sorted_by_key(|(_, at)| *at) {
+            return;
+        }
+        let order = list.into_iter().map(|(_, at)| at).collect();
+        let lists = match body {
+            Some(index) => self.lists.of_bodies.get_mut(index),
+            None => Some(&mut self.lists.of_module),
+        };
+        if let Some(lists) = lists {
+            lists.push(Permutation { used, order });
+        }
+    }
+}
+
+/// Returns the parameters of a body.
+fn arguments(source: &Source<'_, '_>, index: usize) -> Result<Vec<Key>> {
+    let Some(body) = source.bodies.get(index) else { return Ok(Vec::new()) };
+    let numbered = (0u32..).zip(&body.values);
+    let arguments = numbered.filter(|(_, value)| matches!(value.kind, ValueKind::Argument(_)));
+    arguments
+        .map(|(at, _)| source.value_key(Scope::body(index), ValueId(body.value_base.wrapping_add(at))))
+        .collect()
+}
+
+/// Returns the values that are operands of an instruction, with the mask of a `shufflevector` at the end.
+fn values_of(body: &FunctionBody, instruction: &Instruction) -> Vec<ValueId> {
+    let mut values = Vec::new();
+    operands::for_each(body, instruction, |operand| values.extend(operand.as_value()));
+    if instruction.opcode == Opcode::ShuffleVector {
+        values.extend(body.operands_of(instruction).get(2).and_then(|mask| mask.as_value()));
+    }
+    values
+}
