@@ -1,0 +1,154 @@
+//! Written modules: byte for byte as `llvm-as` wrote them, and without loss if something else did. Damaged ones either can't
+//! be written, or are read again as they were.
+//!
+//! `UNSHADE_ROUNDS` sets the number of rounds per module.
+
+use std::path::{Path, PathBuf};
+use unshade_core::ErrorKind;
+use unshade_llvm::Module;
+use unshade_llvm::print::{self, Dialect, PrintOptions};
+use unshade_llvm::types::Type;
+use unshade_llvm::write::{self, Version, WriteInput, WriteOptions};
+
+/// Modules that `llvm-as-14` wrote.
+const ASSEMBLED: [&str; 9] = [
+    "instructions",
+    "exceptions",
+    "symbols",
+    "debug_info",
+    "air_like",
+    "expressions",
+    "use_lists",
+    "equal_metadata",
+    "broken_dominance",
+];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn read(name: &str) -> Vec<u8> {
+    std::fs::read(fixtures().join(format!("{name}.bc"))).unwrap()
+}
+
+fn options(module: &Module<'_>) -> WriteOptions<'static> {
+    let is_opaque = module.types.find(Type::OpaquePointer { address_space: 0 }).is_some();
+    WriteOptions { version: if is_opaque { Version::Llvm19 } else { Version::Llvm14 }, ..WriteOptions::default() }
+}
+
+fn write(module: &Module<'_>) -> unshade_core::Result<Vec<u8>> {
+    let bodies = module.bodies()?;
+    write::module(&WriteInput::new(module, &bodies), &options(module))
+}
+
+/// Returns the text of a module; none if there are findings.
+fn text(module: &Module<'_>) -> Option<String> {
+    let dialect = match options(module).version {
+        Version::Llvm14 => Dialect::Llvm14,
+        _ => Dialect::Llvm19,
+    };
+    let mut text = String::new();
+    let findings = print::module(module, &PrintOptions { dialect, module_id: Some("x") }, &mut text);
+    (module.diagnostics.is_empty() && findings.is_empty()).then_some(text)
+}
+
+#[test]
+fn assembled_modules_are_written_byte_for_byte() {
+    for name in ASSEMBLED {
+        let bytes = read(name);
+        let module = Module::parse(&bytes, 0).unwrap();
+        assert!(write(&module).unwrap() == bytes, "{name}");
+    }
+}
+
+/// Written modules of other producers are printed as before.
+#[test]
+fn other_modules_keep_their_text() {
+    let air = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/air");
+    let files = std::fs::read_dir(air).unwrap().chain(std::fs::read_dir(fixtures()).unwrap());
+    let mut count = 0;
+    for path in files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "bc")) {
+        let bytes = std::fs::read(&path).unwrap();
+        let module = Module::parse(&bytes, 0).unwrap();
+        let Some(before) = text(&module) else { continue };
+        match write(&module) {
+            Ok(written) => {
+                let again = Module::parse(&written, 0).unwrap();
+                assert_eq!(text(&again).as_deref(), Some(before.as_str()), "{}", path.display());
+                count += 1;
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{}: {error}", path.display()),
+        }
+    }
+    assert!(count >= 20, "{count}");
+}
+
+/// Without orders of use lists the constants are sorted, which changes no text.
+#[test]
+fn sorted_constants_change_no_text() {
+    for name in ["instructions", "expressions", "symbols"] {
+        let bytes = read(name);
+        let module = Module::parse(&bytes, 0).unwrap();
+        let bodies = module.bodies().unwrap();
+        let options = WriteOptions { use_list_orders: false, ..WriteOptions::default() };
+        let written = write::module(&WriteInput::new(&module, &bodies), &options).unwrap();
+        assert_eq!(text(&Module::parse(&written, 0).unwrap()), text(&module), "{name}");
+    }
+}
+
+#[test]
+fn what_a_version_lacks_is_refused() {
+    let bytes = read("instructions");
+    let module = Module::parse(&bytes, 0).unwrap();
+    let bodies = module.bodies().unwrap();
+    let options = WriteOptions { version: Version::Llvm19, ..WriteOptions::default() };
+    let error = write::module(&WriteInput::new(&module, &bodies), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let error = write::module(&WriteInput::new(&module, &[]), &WriteOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadValue);
+    let bytes = read("thinlto");
+    let module = Module::parse(&bytes, 0).unwrap();
+    assert_eq!(write(&module).unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+/// A xorshift generator, so that all runs are the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below as u64) as usize
+    }
+}
+
+/// Writes a module if it can be read, and checks that it is read as before if it was sound.
+fn check(bytes: &[u8]) {
+    let Ok(module) = Module::parse(bytes, 0) else { return };
+    let Ok(written) = write(&module) else { return };
+    let Some(before) = text(&module) else { return };
+    let again = Module::parse(&written, 0).expect("a written module can be read");
+    let after = text(&again).expect("a written module has no findings");
+    if before != after {
+        let first = before.lines().zip(after.lines()).find(|(one, other)| one != other);
+        panic!("the text differs: {first:?}");
+    }
+}
+
+#[test]
+fn damaged_modules() {
+    let rounds = std::env::var("UNSHADE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    for name in ASSEMBLED.iter().chain(&["later", "upgrades", "wrong_subprogram"]) {
+        let original = read(name);
+        let mut random = Random(0x2545_F491_4F6C_DD1D);
+        for _ in 0..rounds {
+            let mut bytes = original.clone();
+            for _ in 0..=random.next(3) {
+                let at = random.next(bytes.len());
+                bytes[at] ^= 1 << random.next(8);
+            }
+            check(&bytes);
+        }
+    }
+}
