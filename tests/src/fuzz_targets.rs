@@ -535,6 +535,30 @@ pub fn bitcode_tree(data: &[u8]) {
     }
 }
 
+/// Bitcode that is read and written: what can be written is read as it was.
+pub fn bitcode_write(data: &[u8]) {
+    use unshade::llvm::Module;
+    use unshade::llvm::print::{self, Dialect, PrintOptions};
+    use unshade::llvm::types::Type;
+    use unshade::llvm::write::{self, Version, WriteInput, WriteOptions};
+    let Ok(module) = Module::parse(data, 0) else { return };
+    let Ok(bodies) = module.bodies() else { return };
+    let is_opaque = module.types.find(Type::OpaquePointer { address_space: 0 }).is_some();
+    let version = if is_opaque { Version::Llvm19 } else { Version::Llvm14 };
+    let options = WriteOptions { version, ..WriteOptions::default() };
+    let Ok(written) = write::module(&WriteInput::new(&module, &bodies), &options) else { return };
+    let dialect = if is_opaque { Dialect::Llvm19 } else { Dialect::Llvm14 };
+    let text = |module: &Module<'_>| {
+        let mut text = String::new();
+        let findings = print::module(module, &PrintOptions { dialect, module_id: Some("x") }, &mut text);
+        (module.diagnostics.is_empty() && findings.is_empty()).then_some(text)
+    };
+    let Some(before) = text(&module) else { return };
+    let again = Module::parse(&written, 0).expect("a written module can be read");
+    let after = text(&again).expect("a written module has no findings");
+    assert!(before == after, "writing changes the text");
+}
+
 /// The name of a fuzz target, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
@@ -753,6 +777,7 @@ pub const ALL: &[Target] = &[
     ("bitcode_file", bitcode_file),
     ("bitcode_tree", bitcode_tree),
     ("llvm_text", llvm_text),
+    ("bitcode_write", bitcode_write),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("psv0", psv0),

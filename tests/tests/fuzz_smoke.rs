@@ -47,7 +47,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter_map(fixtures::Fixture::source_section)
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
-        "bitcode" | "bitcode_file" | "bitcode_tree" => {
+        "bitcode" | "bitcode_file" | "bitcode_tree" | "bitcode_write" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
         "llvm_text" => llvm_texts().into_iter().map(|text| (text, Vec::new())).collect(),

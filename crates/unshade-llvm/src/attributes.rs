@@ -114,6 +114,11 @@ impl Attributes {
         self.sets.len()
     }
 
+    /// Returns the number of lists.
+    pub(crate) fn list_count(&self) -> usize {
+        self.lists.len()
+    }
+
     /// Returns the sets of a list, each with the index of what it belongs to.
     pub fn list(&self, id: AttributeListId) -> &[(u32, AttributeSetId)] {
         self.lists.get(id.index()).map_or(&[], |slice| slice.of(&self.entries))

@@ -361,7 +361,8 @@ pub(crate) fn encode(
     }
     let code = match node.kind {
         NodeKind::Location => {
-            record.extend([distinct, number(0), number(1), reference(0).checked_sub(1)?, reference(1), number(2)]);
+            let implicit = u64::from(number(2) != 0);
+            record.extend([distinct, number(0), number(1), reference(0).checked_sub(1)?, reference(1), implicit]);
             7
         }
         NodeKind::GenericDebug => {

@@ -52,12 +52,13 @@ pub(crate) fn max_len(target: &str) -> u64 {
     TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
 }
 
-const TARGETS: [Target; 15] = [
+const TARGETS: [Target; 16] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
     target("bitcode_tree", |file| of_library(file, bitcode), true),
     target("llvm_text", |file| of_library(file, assembly), false).of_length(8192),
+    target("bitcode_write", |file| of_library(file, bitcode), true),
     target("bitcode_file", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),

@@ -84,6 +84,15 @@ impl Writer<'_, '_> {
         let Some((constant, constants)) = source.constant(key, value) else {
             return Err(Error::without_offset(ErrorKind::BadValue, "a value that is no constant is used as one"));
         };
+        let is_integer = matches!(source.types.get(source.types.scalar(ty)), Type::Integer(_));
+        let is_wrong = match constant {
+            Constant::Integer(_) | Constant::WideInteger(_) => !is_integer,
+            Constant::Float(_) | Constant::WideFloat(_) => !source.types.is_float(ty),
+            _ => false,
+        };
+        if is_wrong {
+            return Err(Error::without_offset(ErrorKind::BadValue, "constant number is not of a type of numbers"));
+        }
         let code = match constant {
             Constant::Null | Constant::Integer(0) | Constant::Float(0) => code::NULL,
             Constant::Poison => code::POISON,
@@ -278,6 +287,10 @@ impl Writer<'_, '_> {
             Opcode::ICmp | Opcode::FCmp => {
                 let source = &self.numbering.source;
                 let first = source.value(source.value_key(key.scope, operand(0))?)?.ty;
+                if expression.ty.is_some() && expression.ty != first {
+                    let message = "type of a constant comparison differs from that of its operands";
+                    return Err(Error::without_offset(ErrorKind::BadValue, message));
+                }
                 record.extend([self.numbering.ty(first)?, number(0)?, number(1)?, flags]);
                 code::CE_CMP
             }

@@ -125,8 +125,9 @@ impl Names {
             if result.numbers.len() <= number {
                 result.numbers.resize(number + 1, None);
             }
-            if let Some(slot) = result.numbers.get_mut(number) {
-                *slot = Some(narrow(at as u64));
+            match result.numbers.get_mut(number) {
+                Some(slot @ None) => *slot = Some(narrow(at as u64)),
+                _ => return Err(Error::without_offset(ErrorKind::BadValue, "two metadata kinds have one number")),
             }
         }
         Ok(result)

@@ -46,6 +46,20 @@ impl Shape<'_> {
     }
 }
 
+impl Layout {
+    /// Returns whether the operands before an array fit in their fields.
+    #[inline]
+    fn fits(&self, operands: &[u64]) -> bool {
+        let scalars = self.abbreviation.scalars.get(1..).unwrap_or_default();
+        let holds = |(scalar, &operand): (&Scalar, &u64)| match *scalar {
+            Scalar::Fixed(width) => width >= 64 || operand >> width == 0,
+            Scalar::Literal(literal) => operand == literal,
+            _ => true,
+        };
+        operands.len() >= scalars.len() && scalars.iter().zip(operands).all(holds)
+    }
+}
+
 impl Stream {
     /// Begins a stream with its magic number.
     pub(super) fn new() -> Self {
@@ -118,9 +132,9 @@ impl Stream {
         }
     }
 
-    /// Writes a record with an abbreviation, or without.
+    /// Writes a record with an abbreviation if its operands fit, or else without.
     pub(super) fn record_as(&mut self, layout: Option<&Layout>, code: u32, operands: &[u64]) {
-        match layout {
+        match layout.filter(|layout| layout.fits(operands)) {
             Some(layout) => self.abbreviated(layout, code, operands, None),
             None => self.record(code, operands),
         }

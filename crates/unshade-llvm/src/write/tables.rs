@@ -188,6 +188,10 @@ impl Writer<'_, '_> {
             Attribute::Type(kind, Some(ty)) => record.extend([6, kind.into(), self.numbering.ty(ty)?]),
             Attribute::Text { name, value } => {
                 let (name, value) = (attributes.text(name), attributes.text(value));
+                if name.contains(&0) || value.contains(&0) {
+                    let message = "an attribute has a zero in its text";
+                    return Err(Error::without_offset(ErrorKind::BadValue, message));
+                }
                 record.push(if value.is_empty() { 3 } else { 4 });
                 for text in [name, value].into_iter().take(if value.is_empty() { 1 } else { 2 }) {
                     record.extend(text.iter().map(|&byte| sign_extended_64(byte)));
@@ -199,7 +203,7 @@ impl Writer<'_, '_> {
                 let words = width.div_ceil(64).max(1) as usize;
                 let count = bounds.len() / words / 2;
                 // `range` has one range, `initializes` a list of them.
-                if crate::attribute_names::name(kind) == Some("initializes") {
+                if count != 1 || crate::attribute_names::name(kind) == Some("initializes") {
                     record.extend([8, kind.into(), count as u64, width.into()]);
                 } else {
                     record.extend([7, kind.into(), width.into()]);

@@ -259,6 +259,9 @@ impl<'i, 'a> Numbering<'i, 'a> {
     fn add_attributes(&mut self, list: AttributeListId) -> Result<()> {
         let (types, source) = (&mut self.types, &self.source);
         let attributes = &source.module.attributes;
+        if list.is_some() && list.index() >= attributes.list_count() {
+            return Err(Error::without_offset(ErrorKind::OutOfRange, "a list of attributes that does not exist is used"));
+        }
         self.attributes.add(attributes, list, |attribute| add_attribute(types, source, attribute))
     }
 }
