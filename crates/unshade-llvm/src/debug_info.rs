@@ -662,6 +662,46 @@ mod tests {
         assert_eq!(enumerator.numbers, [0, 64, u64::MAX]);
     }
 
+    /// What is decoded from the records of LLVM 14 and 19 is encoded as it was.
+    #[test]
+    fn records_are_encoded_as_they_were() {
+        let lengths: &[(u32, usize, usize)] = &[
+            (7, 6, 6), (12, 5, 5), (13, 5, 5), (14, 4, 4), (15, 7, 7), (16, 6, 6), (17, 14, 15), (18, 22, 22), (19, 4, 4),
+            (20, 22, 22), (21, 19, 20), (22, 5, 5), (23, 4, 4), (24, 3, 3), (25, 4, 4), (26, 6, 6), (27, 13, 13),
+            (28, 10, 10), (29, 4, 4), (30, 8, 8), (31, 8, 8), (32, 9, 9), (33, 5, 5), (34, 5, 5), (37, 3, 3), (40, 5, 5),
+            (41, 9, 9), (44, 6, 6), (45, 5, 5),
+        ];
+        for &(code, of_14, of_19) in lengths {
+            for (is_14, length) in [(true, of_14), (false, of_19)] {
+                let mut record: Vec<u64> = (0..length as u64).map(|at| at * 2 + 20).collect();
+                record[0] = match code {
+                    13 | 27 => 2 << 1 | 1,
+                    14 | 21 => 7,
+                    29 => 3 << 1 | 1,
+                    18 | 19 | 24 | 28 => 3,
+                    _ => 1,
+                };
+                match code {
+                    // Flags of one bit.
+                    7 => record[5] = 1,
+                    12 => record[2] = 0,
+                    20 => record[16] = 1,
+                    21 => record[11] = 64,
+                    25 => record[3] = 1,
+                    26 => record[4] = 1,
+                    _ => {}
+                }
+                let parts = decode(code, &record).unwrap();
+                let mut table = crate::metadata::MetadataTable::default();
+                let node = table.node(parts.kind, parts.distinct, &parts.references, &parts.numbers);
+                let crate::metadata::Metadata::Node(node) = node else { panic!() };
+                let mut encoded = Vec::new();
+                let of = encode(node, &parts.references, &parts.numbers, is_14, &mut encoded);
+                assert_eq!((of, encoded), (Some(code), record), "{code}");
+            }
+        }
+    }
+
     #[test]
     fn short_records_are_refused() {
         for code in 0..64 {

@@ -163,3 +163,39 @@ fn place(buckets: &mut [u32], hash: u32, taken: u32) {
 fn djb(name: &[u8]) -> u32 {
     name.iter().fold(0, |hash: u32, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the numbers of values by the order of their buckets.
+    fn order(hashes: &[u32]) -> Vec<u32> {
+        let mut table = NameTable { buckets: Vec::new(), names: Vec::new() };
+        for (at, &hash) in (0u32..).zip(hashes) {
+            table.add(hash, Named::Value(ValueId(at)));
+        }
+        let number = |named| match named {
+            Named::Value(id) => id.0,
+            Named::Block(id) => id.0,
+        };
+        table.listed().map(number).collect()
+    }
+
+    #[test]
+    fn names_are_listed_by_bucket() {
+        assert_eq!(order(&[5, 3, 9]), [1, 0, 2]);
+        // Collisions go one further, then three, then six.
+        assert_eq!(order(&[1, 1, 1, 2]), [0, 1, 3, 2]);
+        // The thirteenth name makes the table grow to 32 buckets.
+        let mut hashes: Vec<u32> = (16..29).collect();
+        hashes[0] = 0;
+        assert_eq!(order(&hashes)[..2], [0, 1]);
+        assert_eq!(order(&hashes[..12])[..3], [0, 1, 2]);
+    }
+
+    #[test]
+    fn hash_of_14() {
+        assert_eq!(djb(b""), 0);
+        assert_eq!(djb(b"ab"), 97 * 33 + 98);
+    }
+}

@@ -129,3 +129,31 @@ fn cpu_type(architecture: &str, is_x86_32: bool) -> u32 {
         _ => u32::MAX,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_follow_from_architecture_and_system() {
+        let known: &[(&str, ObjectFormat, bool, u32)] = &[
+            ("x86_64-unknown-linux-gnu", ObjectFormat::Elf, false, 0x0100_0007),
+            ("i686-pc-windows-msvc", ObjectFormat::Coff, false, 7),
+            ("x86_64-apple-macosx10.9.0", ObjectFormat::MachO, true, 0x0100_0007),
+            ("arm64-apple-ios", ObjectFormat::MachO, true, u32::MAX),
+            ("armv7-apple-ios", ObjectFormat::MachO, true, 12),
+            ("air64-apple-macosx12.0.0", ObjectFormat::MachO, true, u32::MAX),
+            ("dxil-ms-dx", ObjectFormat::Other, false, u32::MAX),
+            ("nvptx64-nvidia-cuda", ObjectFormat::Elf, false, u32::MAX),
+            ("powerpc64-ibm-aix", ObjectFormat::Other, false, 0x0100_0012),
+            ("wasm32-unknown-unknown", ObjectFormat::Other, false, u32::MAX),
+            ("x86_64-pc-windows-macho", ObjectFormat::MachO, false, 0x0100_0007),
+            ("", ObjectFormat::Elf, false, u32::MAX),
+        ];
+        for &(text, format, is_darwin, cpu_type) in known {
+            let triple = Triple::parse(text.as_bytes(), Version::Llvm19);
+            assert_eq!((triple.format, triple.is_darwin, triple.cpu_type), (format, is_darwin, cpu_type), "{text}");
+        }
+        assert!(!Triple::parse(b"arm64-apple-xros", Version::Llvm14).is_darwin);
+    }
+}

@@ -174,6 +174,7 @@ fn accumulate(sums: &mut [u64; 8], stripe: &[u8], of_secret: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     const KNOWN: [(usize, u64); 14] = [
         (0, 0x2d06_8005_38d3_94c2),
