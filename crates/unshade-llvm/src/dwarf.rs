@@ -18,6 +18,20 @@ pub(crate) fn number(names: Names, name: &[u8]) -> Option<u32> {
     names.iter().find(|(_, known)| known.as_bytes() == name).map(|&(number, _)| number)
 }
 
+/// Names that LLVM 14 does not have: how they start, and their numbers.
+const LATER_NAMES: [(&str, core::ops::RangeInclusive<u32>); 5] = [
+    ("DW_TAG_", 0x4300..=0x4300),
+    ("DW_LANG_", 0x26..=0x7FFF),
+    ("DW_CC_", 0xCC..=0xCF),
+    ("DW_OP_", 0xE9..=0xE9),
+    ("DW_OP_", 0x1006..=0x1007),
+];
+
+/// Returns whether LLVM 14 does not have a name.
+pub(crate) fn is_later(name: &[u8], number: u32) -> bool {
+    LATER_NAMES.iter().any(|(start, numbers)| name.starts_with(start.as_bytes()) && numbers.contains(&number))
+}
+
 /// Tags of debugging entries.
 #[rustfmt::skip]
 pub(crate) const TAGS: Names = &[

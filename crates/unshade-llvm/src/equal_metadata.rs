@@ -94,9 +94,8 @@ impl EqualMetadata {
             }
             let hash = self.hash(table, node, enclosing);
             let outside = enclosing.and_then(|module| self.find_outside(table, node, hash, module));
-            let found = outside.or_else(|| self.find_inside(table, node, hash, enclosing));
+            let found = outside.or_else(|| self.find_inside(table, id, hash, enclosing));
             match found {
-                Some(other) if other == id => {}
                 Some(other) => {
                     let (merged, kept) = match other.0.checked_sub(self.base) {
                         // The one with fewer users is replaced, so that no user is looked at too often.
@@ -156,14 +155,18 @@ impl EqualMetadata {
         self.nodes = nodes;
     }
 
-    fn find_inside(&self, table: &MetadataTable, node: Node, hash: u64, enclosing: Option<Enclosing<'_>>) -> Option<MetadataId> {
+    /// Finds another node of the table with the same content.
+    fn find_inside(&self, table: &MetadataTable, id: MetadataId, hash: u64, enclosing: Option<Enclosing<'_>>) -> Option<MetadataId> {
+        let Some(Metadata::Node(node)) = table.get(id) else { return None };
         let id_of = |at: u32| MetadataId(self.base.saturating_add(at));
         let found = self.nodes.find(hash, |at| {
-            let id = id_of(at);
-            let Some(Metadata::Node(other)) = table.get(id).filter(|_| self.is_kept(id)) else { return false };
+            let other_id = id_of(at);
+            // The index may have the node itself, by what it was before.
+            let is_other = other_id != id && self.is_kept(other_id);
+            let Some(Metadata::Node(other)) = table.get(other_id).filter(|_| is_other) else { return false };
             is_same_shape(node, other)
                 && self.words(table, node, enclosing).eq(self.words(table, other, enclosing))
-                && !self.refers_to_itself(table, id, other, enclosing)
+                && !self.refers_to_itself(table, other_id, other, enclosing)
         });
         found.map(id_of)
     }
@@ -297,5 +300,56 @@ fn is_same_shape(node: Node, other: Node) -> bool {
 fn mark(flags: &mut [bool], at: u32, value: bool) {
     if let Some(flag) = flags.get_mut(at as usize) {
         *flag = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debug_info::NodeKind;
+
+    /// Returns the entry that is kept for each of these tuples, which refer to each other by position.
+    fn kept(nodes: &[&[u64]]) -> Vec<u32> {
+        let mut table = MetadataTable::default();
+        for references in nodes {
+            let references: Vec<u64> = references.iter().map(|reference| reference + 1).collect();
+            let node = table.node(NodeKind::Tuple, false, &references, &[]);
+            table.add(node);
+        }
+        let mut equal = EqualMetadata::new(&table);
+        equal.find(&table, None);
+        (0..nodes.len() as u32).map(|at| equal.kept(MetadataId(at), None).0).collect()
+    }
+
+    #[test]
+    fn equal_nodes_make_their_users_equal() {
+        let kept = kept(&[&[3], &[4], &[3], &[8], &[9], &[], &[5], &[2], &[], &[]]);
+        assert_eq!(kept[0], kept[1]);
+        assert_eq!((kept[3], kept[4]), (kept[6], kept[6]));
+        assert_eq!((kept[8], kept[9]), (kept[5], kept[5]));
+        assert_eq!(kept[2], kept[0]);
+        assert_ne!(kept[7], kept[0]);
+    }
+
+    #[test]
+    fn cycles_and_self_references_stay() {
+        assert_eq!(kept(&[&[1], &[0], &[3], &[2]]), [0, 1, 2, 3]);
+        assert_eq!(kept(&[&[0], &[1], &[0]]), [0, 1, 2]);
+        // Two nodes that refer to the same cycle in the same way are equal.
+        let kept = kept(&[&[1], &[0], &[1]]);
+        assert_eq!(kept[0], kept[2]);
+    }
+
+    #[test]
+    fn long_chains_take_linear_time() {
+        // Two chains of nodes, each of which refers to the next.
+        let count = 100_000;
+        let mut nodes: Vec<Vec<u64>> = (0..count).map(|at| alloc::vec![at + 1]).collect();
+        nodes.push(Vec::new());
+        nodes.extend((0..count).map(|at| alloc::vec![count + at + 2]));
+        nodes.push(Vec::new());
+        let nodes: Vec<&[u64]> = nodes.iter().map(Vec::as_slice).collect();
+        let kept = kept(&nodes);
+        assert_eq!(kept[0], kept[count as usize + 1]);
     }
 }

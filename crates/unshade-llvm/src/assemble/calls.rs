@@ -159,7 +159,15 @@ impl<'t> Parser<'t> {
             Type::Function { result, .. } => result,
             _ => written,
         };
-        Ok(WrittenCall { callee: callee_token, function_type, result, convention, attributes, bundles, operands })
+        Ok(WrittenCall {
+            callee: callee_token,
+            function_type,
+            result,
+            convention,
+            attributes,
+            bundles,
+            operands,
+        })
     }
 
     /// Checks that a call passes on further arguments only if it can, and if it must.
@@ -282,7 +290,7 @@ impl<'t> Parser<'t> {
     /// Adds the tags that every module has.
     pub(super) fn add_bundle_tags(&mut self) {
         if self.module.bundle_tags.is_empty() {
-                        let tags = fixed_names::tags(self.version).iter();
+            let tags = fixed_names::tags(self.version).iter();
             self.module.bundle_tags = tags.map(|tag| tag.as_bytes().to_vec()).collect();
         }
     }

@@ -156,7 +156,8 @@ impl Parser<'_> {
     fn labelled_field(&mut self, node: &mut NodeFields, fields: &'static [Field]) -> Parsed<()> {
         let Token::Label(label) = self.token else { return self.fault("expected the label of a field") };
         let label = label.bytes();
-        let is_new = |known: &str| self.version != Version::Llvm14 || !LATER_FIELDS.contains(&(node.kind, known));
+        let is_new =
+            |known: &str| self.version != Version::Llvm14 || !LATER_FIELDS.contains(&(node.kind, known));
         let read = READ_FIELDS.iter().filter(|(kind, _)| *kind == node.kind).flat_map(|(_, fields)| *fields);
         let mut all = fields.iter().chain(read).filter(|(known, _)| !known.is_empty());
         if let Some(&(label, format)) = all.find(|(known, _)| known.as_bytes() == &*label && is_new(known)) {
@@ -207,7 +208,9 @@ impl Parser<'_> {
                 node.set_reference(at, string.map_or(0, |id| u64::from(id.0) + 1));
             }
             FieldFormat::Ref(at) | FieldFormat::RefAlways(at) => {
-                if self.is_word("null") && required(node.kind, self.version).iter().any(|other| is_not_null(other, label)) {
+                if self.is_word("null")
+                    && required(node.kind, self.version).iter().any(|other| is_not_null(other, label))
+                {
                     return self.fault(alloc::format!("'{label}' can't be null"));
                 }
                 let reference = self.metadata_reference()?;
@@ -273,7 +276,9 @@ impl Parser<'_> {
                 (at, self.named_number(label, names, limit(label))?)
             }
             FieldFormat::TagUnless(at, _) => (at, self.named_number(label, dwarf::TAGS, limit(label))?),
-            FieldFormat::EmissionKind(at) => (at, self.word_number(label, &metadata_fields::EMISSION_KINDS, true)?),
+            FieldFormat::EmissionKind(at) => {
+                (at, self.word_number(label, &metadata_fields::EMISSION_KINDS, true)?)
+            }
             FieldFormat::NameTable(at) => {
                 // LLVM 14 does not know the tables of Apple.
                 let known = if self.version == Version::Llvm14 { 3 } else { 4 };
@@ -298,7 +303,7 @@ impl Parser<'_> {
         if kind == NodeKind::GenericSubrange {
             let numbers = [EXPRESSION_VERSION, CONSTS, number];
             let node = self.module.metadata.node(NodeKind::Expression, false, &[], &numbers);
-            return Ok(u64::from(self.module.metadata.add(node).0) + 1);
+            return Ok(u64::from(self.add_node(node).0) + 1);
         }
         let (ty, value) = self.long_constant(number);
         Ok(u64::from(self.metadata_value(ty, value)?.0) + 1)
@@ -345,8 +350,12 @@ impl Parser<'_> {
         let mut numbers = vec![EXPRESSION_VERSION];
         self.list(b')', |parser| {
             let number = match parser.token {
-                Token::Word(word) if word.starts_with(b"DW_OP_") => parser.dwarf_name(dwarf::OPERATIONS, word)?,
-                Token::Word(word) if word.starts_with(b"DW_ATE_") => parser.dwarf_name(dwarf::ENCODINGS, word)?,
+                Token::Word(word) if word.starts_with(b"DW_OP_") => {
+                    parser.dwarf_name(dwarf::OPERATIONS, word)?
+                }
+                Token::Word(word) if word.starts_with(b"DW_ATE_") => {
+                    parser.dwarf_name(dwarf::ENCODINGS, word)?
+                }
                 _ => parser.limited("element", u64::MAX)?,
             };
             numbers.push(number);
@@ -447,4 +456,93 @@ fn is_not_null(required: &str, label: &str) -> bool {
 
 fn limit(label: &str) -> u64 {
     LIMITS.iter().find(|(known, _)| *known == label).map_or(u64::from(u32::MAX), |&(_, limit)| limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AssembleOptions, Assembled, assemble};
+    use super::*;
+    use crate::ids::MetadataId;
+    use crate::metadata::Node;
+    use alloc::string::String;
+
+    fn parse(node: &str, version: Version) -> Result<Assembled, (usize, String)> {
+        let text = alloc::format!("!n = !{{!1}}\n!0 = !{{}}\n!1 = {node}\n");
+        assemble(text.as_bytes(), &AssembleOptions { version }).map_err(|error| (error.column, error.message))
+    }
+
+    /// Returns references, as strings where they are, and numbers of a node.
+    fn node(node: &str) -> (Vec<Option<String>>, Vec<u64>) {
+        let assembled = parse(node, Version::Llvm19).unwrap();
+        let table = &assembled.module.metadata;
+        let entry = |id: MetadataId| match table.get(id) {
+            Some(Metadata::String(string)) => String::from_utf8_lossy(table.string(string)).into_owned(),
+            Some(Metadata::Node(Node { kind, .. })) => alloc::format!("{kind:?}"),
+            other => alloc::format!("{other:?}"),
+        };
+        let id = assembled.module.named_metadata[0].nodes[0];
+        let Some(Metadata::Node(node)) = table.get(id) else { panic!("no node") };
+        let references = table.references(node).iter();
+        let references =
+            references.map(|reference| Some(entry(MetadataId(reference.checked_sub(1)? as u32))));
+        (references.collect(), table.numbers(node).to_vec())
+    }
+
+    fn fault(text: &str) -> (usize, String) {
+        parse(text, Version::Llvm19).unwrap_err()
+    }
+
+    #[test]
+    fn fields_and_their_defaults() {
+        let (references, numbers) = node(
+            "!DILocalVariable(name: \"x\", scope: !0, arg: 2, flags: DIFlagArtificial | DIFlagProtected)",
+        );
+        assert_eq!(references, [Some("Tuple".into()), Some("x".into()), None, None, None]);
+        assert_eq!(numbers, [0, 2, 1 << 6 | 2, 0]);
+        assert_eq!(node("!DIBasicType(encoding: DW_ATE_signed)").1, [0x24, 0, 0, 5, 0]);
+        assert_eq!(node("!DIGlobalVariable(name: \"g\")").1, [0, 0, 1, 0, 2]);
+        assert_eq!(node("!DIFile(filename: \"\", directory: \"d\")").0[..2], [None, Some("d".into())]);
+    }
+
+    #[test]
+    fn old_fields_of_subprograms_are_flags() {
+        let (_, numbers) = node("distinct !DISubprogram(isLocal: true, virtuality: DW_VIRTUALITY_virtual)");
+        assert_eq!(numbers[5..], [1 | 1 << 2 | 1 << 3, 1]);
+        let (_, numbers) = node("!DISubprogram(isDefinition: true, spFlags: DISPFlagPureVirtual)");
+        assert_eq!(numbers[5..], [2, 2]);
+    }
+
+    #[test]
+    fn enumerators_have_the_width_that_they_need() {
+        assert_eq!(node("!DIEnumerator(name: \"a\", value: 5)").1, [2, 4, 5]);
+        assert_eq!(node("!DIEnumerator(name: \"a\", value: 5, isUnsigned: true)").1, [3, 3, 5]);
+        assert_eq!(node("!DIEnumerator(name: \"a\", value: -1)").1, [2, 1, 1]);
+        assert_eq!(node("!DIEnumerator(name: \"a\", value: 36893488147419103232)").1, [2, 67, 0, 2]);
+        let (column, _) = fault("!DIEnumerator(name: \"a\", value: -1, isUnsigned: true)");
+        // LLVM reports it at what follows.
+        assert_eq!(column, 1);
+    }
+
+    #[test]
+    fn expressions() {
+        assert_eq!(
+            node("!DIExpression(DW_OP_LLVM_convert, 8, DW_ATE_signed)").1,
+            [EXPRESSION_VERSION, 0x1001, 8, 5]
+        );
+        assert!(parse("!DIExpression(DW_OP_LLVM_extract_bits_sext)", Version::Llvm14).is_err());
+    }
+
+    #[test]
+    fn faults_are_where_llvm_reports_them() {
+        assert_eq!(fault("!DILocation(line: 3)"), (25, "missing required field 'scope'".into()));
+        assert_eq!(fault("!DILocation(scope: null)").0, 25);
+        assert_eq!(fault("!DILocation(bad: 3)"), (18, "invalid field 'bad'".into()));
+        assert_eq!(fault("!DILocation(line: 3, line: 3)").0, 27);
+        assert_eq!(fault("!DILocation(line: 4294967296, scope: !0)").0, 24);
+        assert_eq!(fault("!DICompileUnit()").0, 6);
+        assert_eq!(fault("!DIGlobalVariable(name: \"\")").0, 30);
+        assert_eq!(fault("!DIFile(filename: \"a\", directory: \"b\", checksum: \"c\")").0, 1);
+        assert!(parse("distinct !DIAssignID()", Version::Llvm14).is_err());
+        assert!(parse("distinct !DIAssignID()", Version::Llvm19).is_ok());
+    }
 }

@@ -25,8 +25,11 @@ enum Operand {
 
 use Operand::{Any, Node};
 
+/// A record: name, code, operands.
+type Layout = (&'static str, u32, &'static [(Operand, usize)]);
+
 /// The records: name, code, operands in the order of the text, each with its position in the file.
-const RECORDS: [(&str, u32, &[(Operand, usize)]); 4] = [
+const RECORDS: [Layout; 4] = [
     ("dbg_value", VALUE, &[(Any, 3), (Node, 1), (Node, 2), (Node, 0)]),
     ("dbg_declare", 62, &[(Any, 3), (Node, 1), (Node, 2), (Node, 0)]),
     ("dbg_assign", 63, &[(Any, 3), (Node, 1), (Node, 2), (Node, 4), (Any, 6), (Node, 5), (Node, 0)]),
@@ -73,9 +76,9 @@ impl Parser<'_> {
 
     /// Notes a call of a function that is a debug record in LLVM 19.
     pub(super) fn note_debug_intrinsic(&mut self, name: &[u8], at: usize) -> Parsed<()> {
-        let is_record = name.strip_prefix(b"llvm.dbg.").is_some_and(|kind| {
-            RECORDS.iter().any(|(record, ..)| record.as_bytes().get(4..) == Some(kind))
-        });
+        let is_record = name
+            .strip_prefix(b"llvm.dbg.")
+            .is_some_and(|kind| RECORDS.iter().any(|(record, ..)| record.as_bytes().get(4..) == Some(kind)));
         if is_record && self.metadata.debug_records {
             return self.fault_at(at, "debug records and debug intrinsics can't be mixed");
         }
@@ -172,4 +175,60 @@ fn location(table: &MetadataTable, id: MetadataId) -> Option<Location> {
         inlined_at: reference(1),
         implicit: number(2) != 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AssembleOptions, Assembled, SyntaxError, Version, assemble};
+    use super::*;
+    use alloc::string::String;
+
+    fn parse(body: &str) -> Result<Assembled, SyntaxError> {
+        let text = alloc::format!(
+            "define void @f(i32 %a) !dbg !5 {{\n{body}}}\ndeclare void @llvm.dbg.value(metadata, metadata, metadata)\n\
+             !0 = !DIFile(filename: \"a\", directory: \"b\")\n\
+             !1 = !DILocation(line: 3, column: 7, scope: !5)\n\
+             !2 = !DILocation(line: 3, column: 7, scope: !5)\n\
+             !5 = distinct !DISubprogram(name: \"f\", scope: !0, file: !0, line: 1)\n\
+             !6 = !DILocalVariable(name: \"x\", scope: !5)\n"
+        );
+        assemble(text.as_bytes(), &AssembleOptions { version: Version::Llvm19 })
+    }
+
+    #[test]
+    fn records_precede_instructions() {
+        let assembled = parse(
+            "    #dbg_value(i32 %a, !6, !DIExpression(), !1)\n  %b = add i32 %a, 1, !dbg !2\n\
+             \x20   #dbg_value(!DIArgList(i32 %a, i32 %b), !6, !DIExpression(DW_OP_LLVM_arg, 0), !2)\n\
+             \x20   #dbg_value(i32 %c, !6, !DIExpression(), !2)\n  br label %x, !dbg !1\nx:\n\
+             \x20 %c = add i32 %b, 1\n  ret void\n",
+        )
+        .unwrap();
+        let body = &assembled.bodies[0];
+        let records: Vec<(u32, u32)> =
+            body.debug_records.iter().map(|record| (record.before, record.code)).collect();
+        // A value that is defined later is not in the simple form.
+        assert_eq!(records, [(0, VALUE_SIMPLE), (1, VALUE), (1, VALUE)]);
+        assert_eq!(body.debug_records[0].operands[3], u64::from(VALUE_BASE));
+        // Both locations are equal, so they are one.
+        assert_eq!(body.locations.len(), 1);
+        assert_eq!((body.locations[0].line, body.locations[0].column), (3, 7));
+        assert_eq!((body.instructions[0].location, body.instructions[2].location), (1, 0));
+        assert_eq!(body.debug_records[0].operands[0], body.debug_records[1].operands[0]);
+    }
+
+    #[test]
+    fn faults() {
+        let fault = |body: &str| -> (usize, usize, String) {
+            let error = parse(body).unwrap_err();
+            (error.line, error.column, error.message)
+        };
+        assert_eq!(fault("    #dbg_what(i32 %a)\n  ret void\n").1, 6);
+        let call =
+            "  call void @llvm.dbg.value(metadata i32 %a, metadata !6, metadata !DIExpression()), !dbg !1\n";
+        let record = "    #dbg_value(i32 %a, !6, !DIExpression(), !1)\n";
+        assert_eq!(fault(&alloc::format!("{call}{record}  ret void\n")).0, 3);
+        assert_eq!(fault(&alloc::format!("{record}{call}  ret void\n")).1, 8);
+        assert_eq!(fault("  ret void, !dbg !6\n").0, 2);
+    }
 }

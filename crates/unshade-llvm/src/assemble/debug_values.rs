@@ -1,5 +1,6 @@
 //! Parses the values of fields of debug info: numbers, booleans, and the names of DWARF constants and flags.
 
+use super::Version;
 use super::error::Parsed;
 use super::lexer::{Token, parse_u64};
 use super::numbers::{decimal_words, hexadecimal_words};
@@ -136,7 +137,8 @@ impl Parser<'_> {
 
     /// Parses the name of a DWARF constant.
     pub(super) fn dwarf_name(&mut self, names: Names, word: &[u8]) -> Parsed<u64> {
-        match dwarf::number(names, word) {
+        let is_known = |number: &u32| self.version != Version::Llvm14 || !dwarf::is_later(word, *number);
+        match dwarf::number(names, word).filter(is_known) {
             Some(number) => {
                 self.advance();
                 Ok(u64::from(number))

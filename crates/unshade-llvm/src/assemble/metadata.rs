@@ -11,9 +11,9 @@ use super::parser::Parser;
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, TypeId, ValueId, narrow};
 use crate::metadata::{Metadata, NamedMetadata};
-use crate::write::fixed_names;
 use crate::types::Type;
 use crate::value::Operand;
+use crate::write::fixed_names;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -29,6 +29,8 @@ pub(super) struct MetadataState {
     /// Values of functions, by the body.
     local_values: BTreeMap<(u32, ValueId), MetadataId>,
     kinds: NameTable<u32>,
+    /// Nodes in the order in which they are complete.
+    pub(super) complete: Vec<MetadataId>,
     /// The `!dbg` attachments by body.
     pub(super) locations: Vec<Vec<DebugLocation>>,
     /// Whether there were debug records, and calls of the functions that they replace.
@@ -73,6 +75,7 @@ impl Parser<'_> {
             return self.fault(alloc::format!("metadata !{number} is defined twice"));
         }
         self.module.metadata.replace(id, node);
+        self.metadata.complete.push(id);
         Ok(())
     }
 
@@ -125,13 +128,13 @@ impl Parser<'_> {
                     _ => {
                         let references = self.nested(Self::tuple)?;
                         let node = self.module.metadata.node(NodeKind::Tuple, false, &references, &[]);
-                        Ok(self.module.metadata.add(node))
+                        Ok(self.add_node(node))
                     }
                 }
             }
             Token::Metadata(_) => {
                 let node = self.node(false)?;
-                Ok(self.module.metadata.add(node))
+                Ok(self.add_node(node))
             }
             _ => {
                 let ty = self.type_of_metadata_value()?;
@@ -168,6 +171,13 @@ impl Parser<'_> {
             return self.fault_at(at, "metadata is not a value");
         }
         Ok(ty)
+    }
+
+    /// Adds a node that is written where it is used.
+    pub(super) fn add_node(&mut self, node: Metadata) -> MetadataId {
+        let id = self.module.metadata.add(node);
+        self.metadata.complete.push(id);
+        id
     }
 
     fn metadata_number(&mut self) -> Parsed<MetadataId> {

@@ -64,8 +64,8 @@ use alloc::vec::Vec;
 use lexer::{Lexer, Token};
 use parser::Parser;
 
-pub use error::SyntaxError;
 pub use crate::write::Version;
+pub use error::SyntaxError;
 pub use uses::{Use, UseTimes};
 
 /// How a text is parsed.

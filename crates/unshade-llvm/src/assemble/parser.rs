@@ -44,9 +44,9 @@ pub(super) struct Parser<'t> {
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
     pub(super) uses: UseTimes,
-    pub(super) keywords: Keywords,
     /// Where the orders of uses outside of functions are, and what there was before each.
     pub(super) use_list_places: Vec<(usize, Users)>,
+    pub(super) keywords: Keywords,
     /// The function whose body is parsed.
     pub(super) function: Option<FunctionState>,
 }
@@ -97,8 +97,8 @@ impl<'t> Parser<'t> {
             metadata: MetadataState::default(),
             labels: LabelState::new(contains(text, b"blockaddress")),
             uses: UseTimes::default(),
-            keywords: Keywords::new(),
             use_list_places: Vec::new(),
+            keywords: Keywords::new(),
             function: None,
         };
         parser.module.version = 2;

@@ -202,3 +202,46 @@ fn symbol_uses(module: &Module<'_>, bodies: &[FunctionBody]) -> Vec<usize> {
     }
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AssembleOptions, assemble};
+    use super::*;
+    use alloc::string::String;
+
+    fn orders(text: &str) -> Result<(Vec<UseList>, Vec<UseList>), (usize, String)> {
+        let assembled = assemble(text.as_bytes(), &AssembleOptions::default());
+        let assembled = assembled.map_err(|error| (error.line, error.message))?;
+        let of_body = assembled.bodies.first().map(|body| body.use_lists.clone()).unwrap_or_default();
+        Ok((assembled.module.use_lists, of_body))
+    }
+
+    fn function(directive: &str) -> String {
+        alloc::format!(
+            "define i32 @f(i32 %a) {{\n  %b = add i32 %a, %a\n  br label %x\nx:\n  br i1 true, label %x, label %x\n\
+             {directive}\n}}\n"
+        )
+    }
+
+    #[test]
+    fn values_and_blocks() {
+        let (_, of_body) = orders(&function("uselistorder i32 %a, { 1, 0 }")).unwrap();
+        assert_eq!(of_body, [UseList { block: false, id: VALUE_BASE, order: alloc::vec![1, 0] }]);
+        let (_, of_body) = orders(&function("uselistorder label %x, { 2, 0, 1 }")).unwrap();
+        assert_eq!(of_body, [UseList { block: true, id: 1, order: alloc::vec![2, 0, 1] }]);
+        let text = alloc::format!("{}uselistorder_bb @f, %x, {{ 2, 0, 1 }}\n", function(""));
+        assert_eq!(orders(&text).unwrap().1.len(), 1);
+        let symbol = "@g = global i32 0\n@a = alias i32, i32* @g\n@b = alias i32, i32* @g\n";
+        let text = alloc::format!("{symbol}uselistorder i32* @g, {{ 1, 0 }}\n");
+        assert_eq!(orders(&text).unwrap().0.len(), 1);
+    }
+
+    #[test]
+    fn wrong_indices_are_reported() {
+        for indices in ["{}", "{ 0 }", "{ 0, 1 }", "{ 1, 1 }", "{ 2, 0 }", "{ 2, 1, 0 }"] {
+            let fault = orders(&function(&alloc::format!("uselistorder i32 %a, {indices}"))).unwrap_err();
+            assert_eq!(fault.0, 6, "{indices}");
+        }
+        assert!(orders(&function("uselistorder i32 %unknown, { 1, 0 }")).is_err());
+    }
+}

@@ -275,7 +275,8 @@ pub(crate) const POINTER_AUTHENTICATION: [(&str, u32, u32); 5] = [
 ];
 
 /// The emission kinds of compile units, the kinds of name tables, and the kinds of checksums, by number.
-pub(crate) const EMISSION_KINDS: [&str; 4] = ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
+pub(crate) const EMISSION_KINDS: [&str; 4] =
+    ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
 pub(crate) const NAME_TABLES: [&str; 4] = ["Default", "GNU", "None", "Apple"];
 pub(crate) const CHECKSUMS: [&str; 4] = ["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"];
 
