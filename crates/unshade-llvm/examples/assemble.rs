@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use unshade_llvm::assemble::{self, AssembleOptions, Version};
-use unshade_llvm::write::{self, WriteInput, WriteOptions};
+use unshade_llvm::write::{self, WriteOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +21,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     assembled.module.source_filename.get_or_insert_with(|| input.clone().into_bytes());
     let use_list_orders = std::env::var_os("NO_USE_LISTS").is_none();
     let options = WriteOptions { version: form, use_list_orders, ..WriteOptions::default() };
-    std::fs::write(output, write::module(&WriteInput::new(&assembled.module, &assembled.bodies), &options)?)?;
+    std::fs::write(output, write::module(&assembled.input(), &options)?)?;
     Ok(())
 }

@@ -114,7 +114,7 @@ impl Parser<'_> {
         let (id, added) = self.constants.intern(&mut self.module, ty, new);
         if let Some(index) = added {
             let now = self.uses.tick();
-            self.uses.constants.push(now);
+            self.uses.order.constants.push(now);
             for (operand, &value) in (0u32..).zip(new.operands()) {
                 self.note_use(value, Use::Element { constant: index, operand });
             }

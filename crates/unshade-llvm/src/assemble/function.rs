@@ -191,8 +191,8 @@ impl Parser<'_> {
         }
         let value = self.define_symbol(&name, at, pointer, ValueKind::Function(index))?;
         function.symbol.value = value;
-        let data = [(0, function.personality), (1, function.prefix), (2, function.prologue)];
-        let data: Vec<(u32, ValueId)> = data.iter().filter_map(|&(at, id)| Some((at, id?))).collect();
+        let data = [function.personality, function.prefix, function.prologue];
+        let data: Vec<ValueId> = data.into_iter().flatten().collect();
         if !data.is_empty() {
             self.set_symbol_operands(value, &data);
         }
@@ -557,7 +557,7 @@ impl Parser<'_> {
         function.body.value_names.resize(function.body.values.len(), Slice::default());
         self.keep_labels(symbol, FunctionLabels { names: function.names, numbers: function.numbers, order });
         self.metadata.locations.push(core::mem::take(&mut function.debug_locations));
-        self.uses.instructions.push(core::mem::take(&mut function.times));
+        self.uses.order.instructions.push(core::mem::take(&mut function.times));
         self.bodies.push(function.body);
         Ok(())
     }

@@ -60,13 +60,13 @@ mod uses;
 
 use crate::body::FunctionBody;
 use crate::module::Module;
+use crate::write::{UseOrder, WriteInput};
 use alloc::vec::Vec;
 use lexer::{Lexer, Token};
 use parser::Parser;
 
 pub use crate::write::Version;
 pub use error::SyntaxError;
-pub use uses::{Use, UseTimes};
 
 /// How a text is parsed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +83,14 @@ pub struct Assembled {
     /// The bodies of the functions that are defined, in their order.
     pub bodies: Vec<FunctionBody>,
     /// When each use was set.
-    pub uses: UseTimes,
+    pub uses: UseOrder,
+}
+
+impl Assembled {
+    /// Returns what [`crate::write::module`] writes.
+    pub fn input(&self) -> WriteInput<'_, 'static> {
+        WriteInput::new(&self.module, &self.bodies).with_use_order(&self.uses)
+    }
 }
 
 /// The message of the error that makes a text be parsed again with opaque pointers.

@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
         self.finish_labels()?;
         self.finish_attributes()?;
         self.finish_metadata()?;
-        Ok(Assembled { module: self.module, bodies: self.bodies, uses: self.uses })
+        Ok(Assembled { module: self.module, bodies: self.bodies, uses: self.uses.order })
     }
 
     /// Reads the next token.

@@ -303,7 +303,7 @@ impl Parser<'_> {
         let value = self.define_symbol(&name, at, pointer, ValueKind::Global(index))?;
         global.symbol.value = value;
         if let Some(initializer) = initializer {
-            self.set_symbol_operands(value, &[(0, initializer)]);
+            self.set_symbol_operands(value, &[initializer]);
         }
         self.module.globals.push(global);
         Ok(())
@@ -380,18 +380,18 @@ impl Parser<'_> {
         };
         let value = self.define_symbol(name, at, pointer, kind)?;
         symbol.value = value;
-        self.set_symbol_operands(value, &[(0, target)]);
+        self.set_symbol_operands(value, &[target]);
         let list = if indirect { &mut self.symbols.ifuncs } else { &mut self.module.aliases };
         list.push(Alias { symbol, indirect, target });
         Ok(())
     }
 
     /// Notes when the operands of a symbol were set.
-    pub(super) fn set_symbol_operands(&mut self, symbol: ValueId, operands: &[(u32, ValueId)]) {
+    pub(super) fn set_symbol_operands(&mut self, symbol: ValueId, operands: &[ValueId]) {
         let now = self.uses.tick();
-        self.uses.symbols.push((symbol, now));
-        for &(operand, value) in operands {
-            self.note_use(value, Use::Symbol { symbol, operand });
+        self.uses.order.symbols.insert(symbol, now);
+        for &value in operands {
+            self.note_use(value, Use::Symbol { symbol });
         }
     }
 

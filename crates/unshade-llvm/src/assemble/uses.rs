@@ -5,11 +5,11 @@
 //! uses where its reader would make another one, so the order has to be known when the file is written.
 
 use crate::ids::ValueId;
-use alloc::vec::Vec;
+use crate::write::UseOrder;
 
 /// A use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub(super) enum Use {
     /// An operand of an instruction.
     Operand {
         /// The body, as an index into [`super::Assembled::bodies`].
@@ -28,23 +28,14 @@ pub enum Use {
     Symbol {
         /// The symbol.
         symbol: ValueId,
-        /// Which operand it is: for functions 0 personality, 1 prefix, 2 prologue.
-        operand: u32,
     },
 }
 
-/// The times at which uses were set.
-#[derive(Clone, Debug, Default)]
-pub struct UseTimes {
+/// Notes when uses are set.
+#[derive(Default)]
+pub(super) struct UseTimes {
     now: u32,
-    /// When each constant was created, by its index in the module's constants.
-    pub constants: Vec<u32>,
-    /// When each instruction was created, by body.
-    pub instructions: Vec<Vec<u32>>,
-    /// When operands of symbols were set.
-    pub symbols: Vec<(ValueId, u32)>,
-    /// Uses that were set again when a name was defined.
-    pub late: Vec<(Use, u32)>,
+    pub(super) order: UseOrder,
 }
 
 impl UseTimes {
@@ -58,7 +49,13 @@ impl UseTimes {
     pub(super) fn define(&mut self, uses: &[Use]) {
         for &set in uses.iter().rev() {
             let now = self.tick();
-            self.late.push((set, now));
+            match set {
+                Use::Operand { body, operand } => self.order.forward.insert((body, operand), now),
+                Use::Element { constant, operand } => {
+                    self.order.constant_operands.insert((constant, operand), now)
+                }
+                Use::Symbol { symbol } => self.order.symbols.insert(symbol, now),
+            };
         }
     }
 }

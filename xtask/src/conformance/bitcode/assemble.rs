@@ -10,7 +10,7 @@ use std::panic;
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::llvm::assemble::{self, AssembleOptions, Version};
-use unshade::llvm::write::{self, WriteInput, WriteOptions};
+use unshade::llvm::write::{self, WriteOptions};
 
 use super::write::{Assemblers, IDENTICAL, SHOWN_FAULTS, name_of};
 use super::{Input, air, c_files, llvm_tests};
@@ -73,7 +73,7 @@ struct Counts {
 impl Counts {
     fn of(name: &str, text: &[u8], version: Version, programs: &Assemblers) -> Result<Self> {
         let mut counts = Self { bytes: text.len() as u64, ..Self::default() };
-        let expected = programs.assembler.run(text)?;
+        let expected = programs.assemble(text)?;
         let found = panic::catch_unwind(|| assembled(text, version));
         let Ok(found) = found else {
             counts.faults.push(format!("{name}: panic"));
@@ -166,7 +166,7 @@ fn assembled(text: &[u8], version: Version) -> std::result::Result<Vec<u8>, Refu
         assembled.map_err(|error| Refused { message: error.to_string(), line: Some(error.line) })?;
     assembled.module.source_filename.get_or_insert_with(|| STANDARD_INPUT.to_vec());
     let options = WriteOptions { version, ..WriteOptions::default() };
-    let written = write::module(&WriteInput::new(&assembled.module, &assembled.bodies), &options);
+    let written = write::module(&assembled.input(), &options);
     written.map_err(|error| Refused { message: error.to_string(), line: None })
 }
 

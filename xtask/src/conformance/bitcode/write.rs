@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::panic;
+use std::process::Output;
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
@@ -15,7 +16,7 @@ use unshade::llvm::print::{self, Dialect, PrintOptions};
 use unshade::llvm::types::Type;
 use unshade::llvm::write::{self, Version, WriteInput, WriteOptions};
 
-use super::server::Servers;
+use super::server::{Servers, run_once};
 use super::{Input, air, c_files, dxil, generated, llvm_tests, oracle};
 use crate::{corpus, sh};
 
@@ -65,7 +66,7 @@ pub(super) fn name_of(version: Version) -> &'static str {
 pub(super) struct Assemblers {
     version: &'static str,
     pub(super) disassembler: Servers,
-    pub(super) assembler: Servers,
+    assembler: String,
 }
 
 impl Assemblers {
@@ -76,8 +77,14 @@ impl Assemblers {
             println!("skipped: {missing} is not installed");
             return Ok(None);
         }
-        let [disassembler, assembler] = programs.map(|program| Servers::new(&[&program, "-", "-o", "-"]));
+        let [disassembler, assembler] = programs;
+        let disassembler = Servers::new(&[&disassembler, "-", "-o", "-"]);
         Ok(Some(Self { version, disassembler, assembler }))
+    }
+
+    /// Assembles a text. A forked `llvm-as` writes nothing, so that it is started for each text.
+    pub(super) fn assemble(&self, text: &[u8]) -> Result<Output> {
+        run_once(&[self.assembler.as_str(), "-", "-o", "-"], text)
     }
 
     /// Returns the modules as the assembler writes them, without those that one of the programs rejects.
@@ -91,7 +98,7 @@ impl Assemblers {
             if !path.exists() {
                 let text = self.disassembler.run(&bytes)?;
                 let module = match text.status.success() {
-                    true => self.assembler.run(&text.stdout)?,
+                    true => self.assemble(&text.stdout)?,
                     false => text,
                 };
                 fs::write(&path, if module.status.success() { module.stdout } else { Vec::new() })?;

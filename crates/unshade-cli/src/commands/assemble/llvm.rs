@@ -8,7 +8,7 @@ use crate::commands::written::one_program;
 use crate::input::shown;
 use anyhow::{Context, Result, bail};
 use unshade::llvm::assemble::{self, AssembleOptions, SyntaxError, Version};
-use unshade::llvm::write::{self, WriteInput, WriteOptions};
+use unshade::llvm::write::{self, WriteOptions};
 use unshade::program::{Verb, Writable};
 
 /// What a line of LLVM assembly may start with, after comments.
@@ -62,6 +62,6 @@ fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Result<Result
     let module = &mut assembled.module;
     module.source_filename.get_or_insert_with(|| args.listing.to_string_lossy().into_owned().into_bytes());
     let options = WriteOptions { version, ..WriteOptions::default() };
-    let written = write::module(&WriteInput::new(&assembled.module, &assembled.bodies), &options);
+    let written = write::module(&assembled.input(), &options);
     Ok(Ok(written.with_context(|| shown(&args.listing))?))
 }
