@@ -510,11 +510,51 @@ pub fn cubin(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// Bitcode as a tree: what can be read is written as it was, and what a change makes of it can be read.
+/// Strips, renames and patches bitcode. What an edit returns can be read; a second time there is nothing to strip.
+fn edit_tree(tree: &unshade::llvm::tree::Tree, data: &[u8]) {
+    use unshade::llvm::Module;
+    use unshade::llvm::tree::{Patch, PatchedOperand, Tree};
+    let reads = |tree: &Tree| {
+        let Ok(written) = tree.write() else { return };
+        let again = Tree::read(&written, 0).expect("an edited tree can be read");
+        assert!(again.write().expect("it can be written") == written, "writing changes it");
+    };
+    let mut stripped = tree.clone();
+    if let Ok(counts) = stripped.strip_debug_info() {
+        assert!(!counts.is_empty() || stripped == *tree, "nothing is stripped, but the tree is another");
+        reads(&stripped);
+        if let Ok(again) = stripped.strip_debug_info() {
+            assert!(again.is_empty(), "{again:?} is left");
+        }
+    }
+    let modules = Module::parse_all(data, 0).into_iter().flatten().flatten();
+    let names: std::collections::BTreeSet<Vec<u8>> =
+        modules.flat_map(|module| module.functions.into_iter().map(|one| one.symbol.name)).collect();
+    let new: Vec<Vec<u8>> = names.iter().map(|name| [b"new", name.as_slice()].concat()).collect();
+    let pairs: Vec<(&[u8], &[u8])> =
+        names.iter().zip(&new).map(|(old, new)| (&old[..], &new[..])).take(64).collect();
+    let mut renamed = tree.clone();
+    if renamed.rename_symbols(&pairs).is_ok() {
+        reads(&renamed);
+    }
+    for (number, byte) in data.iter().enumerate().step_by(data.len() / 16 + 1) {
+        let operand =
+            if byte % 8 == 7 { PatchedOperand::Code } else { PatchedOperand::Operand(usize::from(byte % 4)) };
+        let value = u64::from(*byte) << (number % 57);
+        let mut patched = tree.clone();
+        let patch = Patch { offset: number as u64, number: (byte % 3 == 0).then_some(0), operand, value };
+        if patched.patch(&[patch], 0).is_ok() {
+            reads(&patched);
+        }
+    }
+}
+
+/// Bitcode as a tree: what can be read is written as it was, and what an edit or a change makes of it can be read.
 pub fn bitcode_tree(data: &[u8]) {
     use unshade::llvm::tree::{Block, Tree, UNABBREVIATED};
     let Ok(mut tree) = Tree::read(data, 0) else { return };
     assert!(tree.write().expect("a tree that was read can be written") == data, "writing changes it");
+    edit_tree(&tree, data);
     fn change(block: &mut Block) {
         let records: Vec<(usize, u32, Vec<u64>)> = block
             .records()

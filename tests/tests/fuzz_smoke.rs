@@ -12,10 +12,11 @@ use unshade_tests::{dx_debug, dxcontainers, fixtures, nvidia, parallel, reflecti
 const ITERATIONS: u64 = 100;
 
 /// Our own modules.
-const AIR: [&[u8]; 3] = [
+const AIR: [&[u8]; 4] = [
     include_bytes!("../fixtures/air/kernel.bc"),
     include_bytes!("../fixtures/air/fragment.bc"),
     include_bytes!("../fixtures/air/library.bc"),
+    include_bytes!("../fixtures/air/traced.bc"),
 ];
 
 /// A seed: its bytes, and the positions of its numbers.

@@ -3,8 +3,10 @@
 //! These methods do not sign; [`DxFile::write_signed`] does. Every change discards a non-standard layout.
 
 use crate::bytes::Bytes;
+use crate::digest::md5;
 use crate::file::{DxFile, OwnedPart};
 use crate::part::PartData;
+use crate::simple_parts::ShaderHash;
 use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Result};
@@ -68,6 +70,26 @@ impl DxFile {
         self.parts.sort_by_key(rank);
         self.layout = None;
         Ok(())
+    }
+
+    /// Computes the hash of the program (`HASH`). A hash that includes the source can't be computed, and stays. Returns
+    /// whether there is one that is left as it was.
+    pub fn renew_hash(&mut self) -> bool {
+        let program = self.find(b"DXIL").and_then(|part| match &part.data {
+            PartData::Program(program) => Some(md5(&program.bitcode.0)),
+            _ => None,
+        });
+        let mut is_left = false;
+        for part in &mut self.parts {
+            if let (PartData::Hash(hash), Some(computed)) = (&mut part.data, program) {
+                if hash.flags & ShaderHash::INCLUDES_SOURCE == 0 {
+                    hash.digest = computed.0;
+                } else {
+                    is_left = true;
+                }
+            }
+        }
+        is_left
     }
 
     /// Sets the private data; `None` removes the part.

@@ -168,6 +168,16 @@ impl Program {
         Self { header, gap: Bytes::default(), bitcode: Bytes(bitcode), tail }
     }
 
+    /// Replaces the bitcode, and renews the sizes and the padding.
+    pub fn set_bitcode(&mut self, bitcode: Vec<u8>) {
+        let size = ProgramHeader::SIZE.saturating_add(self.gap.0.len()).saturating_add(bitcode.len());
+        let padding = size.wrapping_neg() % 4;
+        self.header.size_in_words = crate::bytes::len32(size.saturating_add(padding)) / 4;
+        self.header.bitcode_size = crate::bytes::len32(bitcode.len());
+        self.bitcode = Bytes(bitcode);
+        self.tail = Bytes(alloc::vec![0; padding]);
+    }
+
     /// Returns shader kind and shader model.
     pub fn version(&self) -> ProgramVersion {
         ProgramVersion(self.header.version)

@@ -410,7 +410,7 @@ impl MetadataTable {
         let &[count, offset] = record.values.as_slice() else { return None };
         let blob = cursor.data().get(record.blob.clone())?;
         let (lengths, characters) = blob.split_at_checked(usize::try_from(offset).ok()?)?;
-        let mut lengths = Vbr6 { data: lengths, position: 0 };
+        let mut lengths = Vbr6::new(lengths);
         let mut start = narrow(self.bytes.len() as u64);
         let end = start.saturating_add(narrow(characters.len() as u64));
         self.bytes.extend_from_slice(characters);
@@ -455,12 +455,16 @@ pub(crate) fn kind_of(values: &[u64]) -> Option<(u32, Vec<u8>)> {
 }
 
 /// Reads vbr6 numbers, as which the lengths of strings are stored.
-struct Vbr6<'a> {
+pub(crate) struct Vbr6<'a> {
     data: &'a [u8],
     position: usize,
 }
 
-impl Vbr6<'_> {
+impl<'a> Vbr6<'a> {
+    pub(crate) fn new(data: &'a [u8]) -> Self {
+        Self { data, position: 0 }
+    }
+
     fn group(&mut self) -> Option<u64> {
         let byte = self.position >> 3;
         let low = u64::from(*self.data.get(byte)?);
@@ -470,7 +474,7 @@ impl Vbr6<'_> {
         Some(group)
     }
 
-    fn next(&mut self) -> Option<u64> {
+    pub(crate) fn next(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..60u32).step_by(5) {
             let group = self.group()?;

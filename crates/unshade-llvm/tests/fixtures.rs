@@ -5,7 +5,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -15,6 +15,7 @@ const NAMES: [&str; 9] = [
     "thinlto",
     "use_lists",
     "equal_metadata",
+    "locations",
 ];
 const NAMES_19: [&str; 4] = ["upgrades", "expressions", "later", "equal_metadata"];
 

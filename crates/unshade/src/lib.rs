@@ -40,6 +40,7 @@
 //! | [`demangle()`], [`DemangledComments`] | demangle C++ names, also in listings |
 //! | [`quantity`] | formats counts and sizes for people |
 //! | [`safe_path`] | makes safe file names of names that come from files |
+//! | [`bitcode_edit`] | strips, renames and patches LLVM bitcode, alone or in containers |
 //! | **Metal** | |
 //! | [`air`] | reads what an AIR module says of its functions |
 //! | [`build`] | builds Metal libraries from modules and manifests |
@@ -67,6 +68,7 @@
 #![deny(missing_docs)]
 
 pub mod air;
+pub mod bitcode_edit;
 pub mod build;
 mod d3d9_outline;
 pub mod decompile;

@@ -98,6 +98,8 @@ enum Format {
     Bitcode,
     /// Compare the outline of bitcode with llvm-bcanalyzer.
     BitcodeDump,
+    /// Strip debug information and rename symbols, beside opt, llvm-as and llvm-nm.
+    BitcodeEdit,
     /// Read every module as a tree and write it.
     BitcodeTree,
     /// Write every module as llvm-as does.
@@ -142,6 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::BitcodeDump => bitcode::dump::run(args.sample),
+        Format::BitcodeEdit => bitcode::edit::run(args.sample),
         Format::BitcodeTree => bitcode::tree::run(args.sample),
         Format::BitcodeWrite => bitcode::write::run(args.sample),
         Format::BitcodeAssemble => bitcode::assemble::run(args.sample),

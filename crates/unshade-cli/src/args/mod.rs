@@ -392,11 +392,17 @@ Examples:
 
 {EXIT_STATUS}"))]
     Sign(Deferred<SignArgs>),
-    /// Edit a DXContainer or a Metal library: parts, functions, target, stripping
+    /// Edit a DXContainer, a Metal library or LLVM bitcode: parts, functions, symbols, target, stripping
     ///
-    /// In a DXContainer, adds, replaces, removes and reorders parts, and signs the result. In a Metal library, merges,
-    /// keeps, removes and renames functions, in this order, and replaces modules; then strips, sets the target, and
-    /// assigns a new UUID. Without an edit, the output equals the input.
+    /// In a DXContainer, adds, replaces, removes and reorders parts, edits its modules, and signs the result. In a Metal
+    /// library, merges, keeps, removes and renames functions, in this order, and replaces modules; then strips, sets the
+    /// target, and assigns a new UUID. In bitcode, patches records, strips debug information and renames symbols, in this
+    /// order, and renews what the file states of itself: positions, hashes, symbol tables. Without an edit, the output equals
+    /// the input.
+    ///
+    /// A patch names a record by the offset that `unshade dump` prints before it, in hexadecimal, and an operand as it is
+    /// printed there, or `code`: `--patch 2f4:op1=7`. Of several records that begin in one byte, `2f4#0` is the first. Its
+    /// value is decimal, negative, or hexadecimal after 0x. What the result breaks is printed, with exit status 1.
     #[command(after_help = format!("\
 Examples:
   unshade edit default.metallib --keep '/^reduce_/' \\
@@ -407,6 +413,8 @@ Examples:
   unshade edit shader.dxil --strip debug,reflection -o small.dxil
   unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
   unshade edit shader.dxil --private note.txt -o noted.dxil
+  unshade edit kernel.bc --strip-debug --rename sum=sum_f32 -o small.bc
+  unshade edit kernel.bc --patch 2f4:op1=7 -o patched.bc
 
 {EXIT_STATUS}"))]
     Edit(Deferred<EditArgs>),

@@ -6,6 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::dxcontainer::document::Llvm;
+use unshade::llvm::tree::Patch;
 use unshade::load_check::Target;
 
 #[derive(Debug, ClapArgs)]
@@ -75,12 +76,18 @@ pub(crate) struct EditArgs {
     /// Remove debug information, reflection and other optional data
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) strip: Vec<Stripped>,
+    /// Rename a symbol of bitcode or of the modules in a container; in a Metal library, the function as well
+    #[arg(long, value_name = "OLD=NEW")]
+    pub(crate) rename: Vec<String>,
+    /// Strip debug information from bitcode, and from the modules in a container
+    #[arg(long)]
+    pub(crate) strip_debug: bool,
+    /// Set an operand of a record of bitcode; the offset is that of the record in `unshade dump`
+    #[arg(long, value_name = "OFFSET:opN=VALUE", help_heading = "LLVM bitcode")]
+    pub(crate) patch: Vec<Patch>,
     /// Keep only these functions
     #[arg(long, value_name = "FUNCTION", help_heading = "Metal libraries")]
     pub(crate) keep: Vec<String>,
-    /// Rename a function
-    #[arg(long, value_name = "OLD=NEW", help_heading = "Metal libraries")]
-    pub(crate) rename: Vec<String>,
     /// Add all functions of another library; like FILE, it may be inside another file
     #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
     pub(crate) merge: Vec<OsString>,

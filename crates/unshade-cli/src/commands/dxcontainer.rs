@@ -1,5 +1,6 @@
 //! DXContainers: conversion to and from YAML, signing, editing.
 
+use super::bitcode::{self, note};
 use super::written::write;
 use crate::Outcome;
 use crate::args::{
@@ -65,6 +66,14 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
         let data = Bytes::open(private).with_context(|| format!("can't read {}", private.display()))?;
         file.set_private(Some(data.to_vec()));
     }
+    let edit = bitcode::edit_of(args)?;
+    if edit.strip_debug || !edit.renames.is_empty() {
+        let changes = edit.container(&mut file)?;
+        bitcode::report(args, &changes)?;
+        if changes.keeps_hash {
+            note("HASH includes the source, and stays as it is");
+        }
+    }
     if let Some(missing) = args.order.iter().find(|name| file.find(name).is_none()) {
         bail!(NothingFound(format!("no part {}", FourCc(*missing))));
     }
@@ -73,17 +82,20 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
     write(&args.output, &[&args.file], iter::once(data.as_slice()))
 }
 
-/// Options for Metal libraries.
+/// Options for Metal libraries and bitcode.
 fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--keep", !args.keep.is_empty()),
-        ("--rename", !args.rename.is_empty()),
         ("--merge", !args.merge.is_empty()),
         ("--module", !args.module.is_empty()),
         ("--os", args.os.is_some()),
         ("--install-name", args.install_name.is_some()),
         ("--keep-uuid", args.keep_uuid),
     ];
+    ensure!(
+        args.patch.is_empty(),
+        "--patch is for LLVM bitcode, and this is a DXContainer; `unshade extract` writes its modules"
+    );
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => bail!("{option} is for Metal libraries, and this is a DXContainer"),
         None => Ok(()),

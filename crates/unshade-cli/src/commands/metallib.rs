@@ -1,5 +1,6 @@
 //! Metal libraries: conversion to and from YAML, editing, building.
 
+use super::bitcode::{self, note};
 use super::written::{one_program, read_text, write};
 use crate::Outcome;
 use crate::args::{
@@ -10,6 +11,7 @@ use crate::output::{Folder, ensure_free, write_pieces};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use unshade::bitcode_edit::{BitcodeEdit, Rename};
 use unshade::core::{Error, ErrorKind, Escaped};
 use unshade::metallib::edit::Strip;
 use unshade::metallib::header::{self, Version};
@@ -127,11 +129,7 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     }
     changed |= choose_functions(args, &mut file)?;
     for rename in &args.rename {
-        let (old, new) = rename.split_once('=').context("--rename takes OLD=NEW")?;
-        let index = one_function(&file, old)?;
-        let symbol = Escaped(&file.functions[index].name).quoted();
-        file.rename_function(index, new.as_bytes().to_vec())?;
-        note(&format!("the symbol in its module keeps the name {symbol}"));
+        self::rename(&mut file, rename)?;
         changed = true;
     }
     for replacement in &args.module {
@@ -140,6 +138,12 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     }
     for stripped in &args.strip {
         changed |= file.strip(strip(*stripped)?);
+    }
+    if args.strip_debug {
+        let edit = BitcodeEdit { strip_debug: true, ..BitcodeEdit::default() };
+        let stripped = edit.library(&mut file, |_| true)?.stripped;
+        bitcode::note_stripped(&stripped);
+        changed |= !stripped.is_empty();
     }
     if let Some(target) = args.os {
         retarget(&mut file, target)?;
@@ -167,13 +171,13 @@ fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     let mut copy = Vec::new();
     one_program(argument, Verb::Edit, global, |writable, data| {
         ensure!(writable == Writable::MetalLibrary, "is no Metal library");
-        copy = data.to_vec();
+        copy = data.bytes.to_vec();
         Ok(Outcome::Done)
     })?;
     Ok(Bytes::Read(copy))
 }
 
-/// Options for DXContainers.
+/// Options for DXContainers and bitcode.
 fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--set", !args.set.is_empty()),
@@ -181,8 +185,12 @@ fn refuse_options(args: &EditArgs) -> Result<()> {
         ("--order", !args.order.is_empty()),
         ("--private", args.private.is_some()),
         ("--keep-digest", args.keep_digest),
+        ("--patch", !args.patch.is_empty()),
     ];
     match given.iter().find(|(_, given)| *given) {
+        Some(("--patch", _)) => bail!(
+            "--patch is for LLVM bitcode, and this is a Metal library; `unshade extract` writes its modules"
+        ),
         Some((option, _)) => bail!("{option} is for DXContainers, and this is a Metal library"),
         None => Ok(()),
     }
@@ -230,6 +238,34 @@ fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
         (None, _) => bail!(NothingFound(format!("no function {text}"))),
         _ => bail!("{text} means several functions"),
     }
+}
+
+/// Renames a function and the symbol in its module, or else a symbol of any module.
+fn rename(file: &mut LibraryFile<'_>, rename: &str) -> Result<()> {
+    let (old, new) = rename.split_once('=').context("--rename takes OLD=NEW")?;
+    let found = match one_function(file, old) {
+        Ok(index) => Some(index),
+        Err(error) if error.is::<NothingFound>() => None,
+        Err(error) => return Err(error),
+    };
+    let old = found.map_or(old.into(), |index| Escaped(&file.functions[index].name).to_string());
+    let rename = Rename::new(&old, new);
+    let module = found.map(|index| file.functions[index].module);
+    if let Some(index) = found {
+        file.rename_function(index, rename.new_name().to_vec())?;
+    }
+    let is_dynamic = file.header.library_type() == LibraryType::DYNAMIC;
+    ensure!(!is_dynamic, "symbols of a dynamic library are found by their names");
+    let edit = BitcodeEdit { renames: vec![rename], ..BitcodeEdit::default() };
+    let changes = edit.library(file, |index| module.is_none_or(|module| module == index))?;
+    match (changes.renamed.first(), found) {
+        (Some(0) | None, None) => bail!(NothingFound(format!("no function or symbol {old}"))),
+        (Some(0) | None, Some(_)) => {
+            note(&format!("its module has no symbol {}", Escaped(old.as_bytes()).quoted()))
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Returns a library in which the module of a function is replaced.
@@ -300,9 +336,4 @@ fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
         (Ok(minor), Ok(patch)) => Ok((major, minor, patch)),
         _ => bail!("{target}: the second and the third number of a version are below 256"),
     }
-}
-
-/// A warning about a file that was written.
-fn note(text: &str) {
-    anstream::eprintln!("unshade: note: {text}");
 }

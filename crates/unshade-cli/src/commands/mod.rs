@@ -1,6 +1,7 @@
 //! The subcommands, one file per command.
 
 mod assemble;
+mod bitcode;
 mod check;
 mod decompile;
 mod diff;

@@ -1,7 +1,7 @@
 //! Commands that write programs. Each asks which file type a program can be written as.
 
 use super::programs::only_program;
-use super::{dxcontainer, metallib};
+use super::{bitcode, dxcontainer, metallib};
 use crate::Outcome;
 use crate::args::{
     BinaryArgs, BuildArgs, Built, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, SignArgs, ToYamlArgs,
@@ -44,8 +44,9 @@ pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome>
 
 fn one_to_yaml(file: &OsStr, args: &ToYamlArgs, output: &FileArgs, global: &GlobalArgs) -> Result<Outcome> {
     one_program(file, Verb::ToYaml, global, |writable, data| match writable {
-        Writable::DxContainer => dxcontainer::to_yaml(args, output, data),
-        Writable::MetalLibrary => metallib::to_yaml(args, output, data),
+        Writable::DxContainer => dxcontainer::to_yaml(args, output, data.bytes),
+        Writable::MetalLibrary => metallib::to_yaml(args, output, data.bytes),
+        Writable::Bitcode => bail!("LLVM bitcode has no YAML"),
     })
 }
 
@@ -60,13 +61,14 @@ pub(crate) fn from_yaml(args: &FromYamlArgs) -> Result<Outcome> {
 }
 
 pub(crate) fn sign(args: &SignArgs, global: &GlobalArgs) -> Result<Outcome> {
-    one_program(&args.file, Verb::Sign, global, |_, data| dxcontainer::sign(args, data))
+    one_program(&args.file, Verb::Sign, global, |_, data| dxcontainer::sign(args, data.bytes))
 }
 
 pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
     one_program(&args.file, Verb::Edit, global, |writable, data| match writable {
-        Writable::DxContainer => dxcontainer::edit(args, data),
-        Writable::MetalLibrary => metallib::edit(args, global, data),
+        Writable::DxContainer => dxcontainer::edit(args, data.bytes),
+        Writable::MetalLibrary => metallib::edit(args, global, data.bytes),
+        Writable::Bitcode => bitcode::edit(args, data),
     })
 }
 
@@ -94,12 +96,12 @@ pub(super) fn one_program(
     argument: &OsStr,
     verb: Verb,
     global: &GlobalArgs,
-    mut work: impl FnMut(Writable, &[u8]) -> Result<Outcome>,
+    mut work: impl FnMut(Writable, Whole<'_>) -> Result<Outcome>,
 ) -> Result<Outcome> {
     let input = Input::open(argument)?;
     if Msf::is_msf(input.bytes()) {
         let (_, data) = Msf::parse(input.bytes())?.container()?;
-        return work(Writable::DxContainer, &data);
+        return work(Writable::DxContainer, Whole { bytes: &data, base: 0 });
     }
     let limits = global.limits();
     input.will_be_read();
@@ -110,13 +112,21 @@ pub(super) fn one_program(
     })
 }
 
+/// The bytes of a program, and its offset in the file as `dump` prints it.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'d> {
+    pub(super) bytes: &'d [u8],
+    pub(super) base: u64,
+}
+
 /// Returns the bytes of a program. If the program begins a file, the bytes after it are included, so that nothing is
 /// lost.
-fn whole<'d>(input: &'d Input, find: &'d Find<'_>) -> &'d [u8] {
+fn whole<'d>(input: &'d Input, find: &'d Find<'_>) -> Whole<'d> {
     // Compared by address: a comparison of bytes would read them twice.
     let start = input.bytes().get(..find.data.len());
     let is_file = find.file_offset == Some(0) && start.is_some_and(|start| std::ptr::eq(start, find.data));
-    if is_file { input.bytes() } else { find.data }
+    let base = find.file_offset.unwrap_or(find.path.offset());
+    if is_file { Whole { bytes: input.bytes(), base: 0 } } else { Whole { bytes: find.data, base } }
 }
 
 /// Writes a file, but never over an input.

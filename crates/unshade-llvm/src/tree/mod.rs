@@ -27,12 +27,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod hash;
+mod names;
+mod nodes;
+mod operands;
+mod patch;
 mod positions;
 mod read;
+mod rename;
+mod strip;
 pub(crate) mod write;
+
+pub use patch::{Patch, PatchedOperand};
+pub use rename::Renamed;
+pub use strip::Stripped;
 
 use crate::bitstream::{BitWriter, Scalar, Tail};
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 /// The abbreviation id of a record without an abbreviation.
@@ -277,6 +289,31 @@ impl Block {
             }
             _ => false,
         }
+    }
+
+    /// Lets `change` change operands of a record in place. If it changes none, the record keeps its spelling. Returns what it
+    /// returns.
+    fn rewrite<T>(&mut self, index: usize, change: impl FnOnce(&mut [u64]) -> T) -> Option<T> {
+        let Some(Item::Record(item)) = self.items.get_mut(index) else { return None };
+        let start = item.start as usize;
+        let operands = self.operands.get_mut(start..start.saturating_add(item.count as usize))?;
+        let Some(spelling) = item.spelling.take() else { return Some(change(operands)) };
+        let before = operands.to_vec();
+        let result = change(operands);
+        if operands == before {
+            item.spelling = Some(spelling);
+        }
+        Some(result)
+    }
+
+    /// Removes items, given by their indices.
+    fn remove(&mut self, indices: &[usize]) {
+        if indices.is_empty() {
+            return;
+        }
+        let removed: BTreeSet<usize> = indices.iter().copied().collect();
+        let mut index = 0..;
+        self.items.retain(|_| index.next().is_none_or(|index| !removed.contains(&index)));
     }
 
     fn item(&mut self, abbreviation: u32, code: u32, operands: &[u64]) -> RecordItem {

@@ -7,7 +7,7 @@
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
-    Verdict, piece,
+    Verdict, Writable, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
@@ -22,7 +22,6 @@ use unshade_llvm::global::Function;
 use unshade_llvm::{Module, outline, verify};
 
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
-const NOT_WRITTEN: &str = "LLVM bitcode is not written yet";
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Bitcode,
@@ -34,14 +33,13 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
-        (Verb::AssembleInto, NOT_WRITTEN),
+        (Verb::AssembleInto, "LLVM bitcode is not assembled yet"),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where bitcode loads"),
         (
             Verb::ToYaml,
             "LLVM bitcode has no YAML; `unshade dis` prints its assembly, `unshade dump` its records",
         ),
-        (Verb::Edit, NOT_WRITTEN),
         (Verb::Sign, "LLVM bitcode is not signed"),
     ],
     deferred: |_, _| None,
@@ -472,6 +470,10 @@ impl Program for Bitcode<'_> {
 
     fn outline(&self, sink: &mut dyn OutlineSink) {
         outline::bitcode(Reader::at(self.data, self.base), sink, &mut Diagnostics::new());
+    }
+
+    fn writable(&self) -> Option<Writable> {
+        Some(Writable::Bitcode)
     }
 }
 

@@ -224,6 +224,8 @@ pub enum Writable {
     MetalLibrary,
     /// A DirectX shader container.
     DxContainer,
+    /// LLVM bitcode.
+    Bitcode,
 }
 
 /// An open program. Each format implements this trait once.

@@ -9,6 +9,7 @@
 //! | [`dump`], [`generated`] | compares the outline with `llvm-bcanalyzer`, also for generated C |
 //! | [`tree`] | writes each module as it was read |
 //! | [`mod@write`] | writes each module as `llvm-as` does |
+//! | [`edit`] | strips each module's debug information, and renames its symbols |
 //! | [`server`] | runs a program many times at the cost of one start |
 //! | [`report`] | the printed results, and the criteria |
 
@@ -18,6 +19,7 @@ mod c_files;
 mod compare;
 pub(crate) mod dump;
 mod dxil;
+pub(crate) mod edit;
 mod generated;
 mod llvm_tests;
 mod oracle;
