@@ -22,6 +22,7 @@
 //! | [`outline`] | the meaning of every byte |
 //! | [`verify`] | consistency checks |
 //! | [`document`] | containers to YAML and back |
+//! | [`dxil`] | the metadata of DXIL modules |
 //!
 //! [`Container::parse`] is lazy and copies nothing; [`DxFile::parse`] parses a file into typed parts, which
 //! [`DxFile::write`] writes as the same bytes.
@@ -54,6 +55,7 @@ mod cursor;
 pub mod debug;
 pub mod digest;
 pub mod document;
+pub mod dxil;
 pub mod edit;
 pub mod file;
 pub mod image;

@@ -225,4 +225,5 @@ features! {
     "WriteableMSAATextures" => "Writeable multisampled textures", "Writeable MSAA Textures",
     "SampleCmpWithGradientOrBias" => "SampleCmp with gradient or bias", "SampleCmp with gradient or bias",
     "ExtendedCommandInfo" => "Extended command information", "Extended command info",
+    "LinearAlgebra" => "Linear algebra", "Linear Algebra",
 }

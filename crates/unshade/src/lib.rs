@@ -81,7 +81,6 @@ mod dxbc_debug;
 pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
-pub mod dxil;
 #[cfg(not(target_family = "wasm"))]
 pub mod file;
 pub mod fx_listing;
@@ -113,6 +112,7 @@ pub use unshade_core as core;
 pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
+pub use unshade_dxcontainer::dxil;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
 pub use unshade_nv as nv;

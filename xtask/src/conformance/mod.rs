@@ -52,7 +52,8 @@ pub(crate) struct Args {
     /// Only compare these chips, such as `--chip 90` (sass) [default: all].
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
-    /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries.
+    /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
+    /// or the containers in these folders (dxil-parts).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -125,6 +126,8 @@ enum Format {
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
+    /// Derive the parts of DXIL containers from the modules in them.
+    DxilParts,
     /// Run kernels of TensorFlow for sm_30 and sm_35.
     Emulate,
     /// Run Ghidra's decompiler with the Ghidra module, beside ours.
@@ -161,6 +164,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
+        Format::DxilParts => dxcontainer::run_parts(&args.packages),
         Format::Emulate => emulate::run(args.sample),
         Format::Ghidra => ghidra::run(),
         Format::Metallib => metallib::run(),

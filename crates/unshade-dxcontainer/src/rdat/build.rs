@@ -388,7 +388,7 @@ fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
 
 /// The buffers while they are filled, and the offset of each thing in them.
 #[derive(Default)]
-struct BufferPool {
+pub(super) struct BufferPool {
     strings: Vec<u8>,
     indices: Vec<u32>,
     raw: Vec<u8>,
@@ -435,7 +435,7 @@ impl BufferPool {
         }
     }
 
-    fn text(&mut self, text: &[u8]) -> u32 {
+    pub(super) fn text(&mut self, text: &[u8]) -> u32 {
         if self.strings.is_empty() {
             self.strings.push(0);
             self.texts.insert(Vec::new(), 0);
@@ -458,7 +458,7 @@ impl BufferPool {
         offset
     }
 
-    fn list(&mut self, list: &[u32]) -> u32 {
+    pub(super) fn list(&mut self, list: &[u32]) -> u32 {
         if let Some(position) = self.lists.get(list) {
             return *position;
         }
@@ -469,7 +469,7 @@ impl BufferPool {
         position
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> u32 {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> u32 {
         if let Some(position) = self.runs.get(bytes) {
             return *position;
         }
@@ -480,7 +480,7 @@ impl BufferPool {
         position
     }
 
-    fn holds(&self, kind: RdatKind) -> bool {
+    pub(super) fn holds(&self, kind: RdatKind) -> bool {
         match kind {
             RdatKind::STRING_BUFFER => !self.strings.is_empty(),
             RdatKind::INDEX_ARRAYS => !self.indices.is_empty(),
@@ -488,7 +488,7 @@ impl BufferPool {
         }
     }
 
-    fn take(&mut self, kind: RdatKind) -> RdatContent {
+    pub(super) fn take(&mut self, kind: RdatKind) -> RdatContent {
         let (mut bytes, grew) = match kind {
             RdatKind::INDEX_ARRAYS => return RdatContent::Indices(core::mem::take(&mut self.indices)),
             RdatKind::STRING_BUFFER => (core::mem::take(&mut self.strings), self.strings_grew),

@@ -13,9 +13,11 @@
 //! Sources: DXC's `DxilRuntimeReflection.h`; 94 real parts.
 
 mod build;
+mod builder;
 mod tables;
 mod yaml;
 
+pub(crate) use builder::RdatBuilder;
 pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields, selector};
 
 use crate::bytes::{Bytes, len32};

@@ -206,6 +206,7 @@ const MODULE_BITS: &[(u32, u32)] = &[
     (35, 30),
     (37, 31),
     (38, 32),
+    (41, 33),
 ];
 
 /// Returns the feature flags that SFI0 must have for the flags of a module (`dx.entryPoints`, the property with tag

@@ -7,6 +7,7 @@
 mod damaged;
 mod edits;
 mod listing;
+mod parts;
 mod rebuild;
 mod tools;
 
@@ -103,6 +104,19 @@ pub(crate) fn run() -> Result<()> {
     }
     ensure!(faults.is_empty(), "{} faults", faults.len());
     Ok(())
+}
+
+/// Derives the parts of all containers of the corpus, of packages, and of the given folders.
+pub(crate) fn run_parts(folders: &[PathBuf]) -> Result<()> {
+    let (sources, _) = collect()?;
+    let named = |source: &Source| (format!("{}/{}", source.group, source.name), source.path.clone());
+    let mut files: Vec<(String, PathBuf)> = sources.iter().map(named).collect();
+    for folder in folders {
+        let mut paths = Vec::new();
+        sh::files_below(folder, &mut paths)?;
+        files.extend(paths.into_iter().map(|path| (path.display().to_string(), path)));
+    }
+    parts::check(&files)
 }
 
 /// Returns all distinct containers, sorted by group; and the damaged ones.

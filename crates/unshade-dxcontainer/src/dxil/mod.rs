@@ -8,16 +8,16 @@
 //! | `dx.resources` | bound resources, by class | [`resource`] |
 //! | `dx.typeAnnotations` | names, offsets and types of the fields of structs | [`annotation`] |
 //! | `dx.viewIdState` | which outputs depend on which inputs and on the view ID | [`view_id`] |
-//! | `dx.subobjects` | state objects of a library | not read: RDAT has them |
+//! | `dx.subobjects` | state objects of a library, which DXC moves to RDAT | [`subobject`] |
 //!
 //! Tuples have fixed positions or are lists of tags and values. Unknown tags are ignored. What can't be read is
 //! reported
 //! in [`DxilModule::diagnostics`], and the rest is still read.
 //!
 //! ```
-//! use unshade::dxcontainer::{Container, program};
-//! use unshade::dxil::DxilModule;
-//! use unshade::llvm::Module;
+//! use unshade_dxcontainer::{Container, program};
+//! use unshade_dxcontainer::dxil::DxilModule;
+//! use unshade_llvm::Module;
 //!
 //! # let file = include_bytes!("../../../../tests/fixtures/dxcontainer/pixel_1_6.dxbc");
 //! let container = Container::parse(file)?;
@@ -28,31 +28,38 @@
 //!         println!("{} is {}", resource.name, resource.register_range());
 //!     }
 //! }
-//! # Ok::<(), unshade::core::Error>(())
+//! # Ok::<(), unshade_core::Error>(())
 //! ```
 //!
 //! Source: DXC's `DxilMetadataHelper.h`, `DxilConstants.h`, and a comparison of 711 modules with DXC's listings.
 
 pub mod annotation;
+pub mod assemble;
 pub mod entry;
+pub mod node_io;
 mod nodes;
 pub mod resource;
 pub mod signature;
+pub mod subobject;
 pub mod view_id;
 
 pub use annotation::{FieldAnnotation, Matrix, StructAnnotation};
 pub use entry::{EntryPoint, Properties};
 pub use resource::{Resource, ResourceClass};
 pub use signature::SignatureElement;
+pub use subobject::Subobject;
 pub use view_id::ViewIdState;
 
+use crate::Container;
+use crate::bytes::Text;
+use crate::container::Part;
+use crate::program::ShaderKind;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use nodes::Nodes;
-use std::collections::BTreeMap;
 use unshade_core::{Diagnostics, Error, ErrorKind, open_enum};
-use unshade_dxcontainer::Container;
-use unshade_dxcontainer::bytes::Text;
-use unshade_dxcontainer::container::Part;
-use unshade_dxcontainer::program::ShaderKind;
 use unshade_llvm::module::Module;
 use unshade_llvm::{MetadataId, TypeId};
 
@@ -107,7 +114,25 @@ const HLSL_NAMES: [[&str; 2]; 19] = [
 impl ComponentType {
     /// Returns its HLSL name, in a module with or without minimum precision.
     pub fn hlsl_name(self, min_precision: bool) -> &'static str {
-        HLSL_NAMES.get(self.0 as usize).map_or("unknown", |names| names[usize::from(min_precision)])
+        HLSL_NAMES
+            .get(self.0 as usize)
+            .map_or("unknown", |&[native, hint]| if min_precision { hint } else { native })
+    }
+}
+
+/// A version of the validator. 0.0 stands for a program that is not to be validated; it may use what is newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidatorVersion(pub [u32; 2]);
+
+impl ValidatorVersion {
+    /// Whether the version is this one or newer.
+    pub fn at_least(self, major: u32, minor: u32) -> bool {
+        self.0[0] == 0 || self.0 >= [major, minor]
+    }
+
+    /// The version as a pair that compares as versions do: 0.0 becomes the highest.
+    pub fn pair(self) -> (u32, u32) {
+        if self.0[0] == 0 { (u32::MAX, u32::MAX) } else { (self.0[0], self.0[1]) }
     }
 }
 
@@ -129,8 +154,8 @@ impl ShaderModel {
     }
 }
 
-impl std::fmt::Display for ShaderModel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for ShaderModel {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}_{}_{}", self.prefix, self.version[0], self.version[1])
     }
 }
@@ -139,6 +164,8 @@ impl std::fmt::Display for ShaderModel {
 pub mod flags {
     /// The program uses the view ID.
     pub const VIEW_ID: u32 = 21;
+    /// The program uses linear algebra (shader model 6.10).
+    pub const LINEAR_ALGEBRA: u32 = 41;
     /// 16-bit types have exactly 16 bits, instead of at least 16.
     pub const NATIVE_LOW_PRECISION: u32 = 23;
 }
@@ -150,6 +177,8 @@ pub struct DxilModule {
     pub version: Option<[u32; 2]>,
     /// Version of the validator that the program targets.
     pub validator: Option<[u32; 2]>,
+    /// What `llvm.ident` says of the compiler.
+    pub compiler: Text,
     /// The target profile.
     pub model: Option<ShaderModel>,
     /// Entry points; the first one of a library has no function and describes the library.
@@ -160,6 +189,10 @@ pub struct DxilModule {
     pub annotations: BTreeMap<TypeId, StructAnnotation>,
     /// Dependencies of outputs on inputs and on the view ID.
     pub view_id: Option<ViewIdState>,
+    /// The words that they are stored as.
+    pub view_id_words: Vec<u32>,
+    /// State objects of a library.
+    pub subobjects: Vec<Subobject>,
     /// Faults found while reading.
     pub diagnostics: Diagnostics,
 }
@@ -172,6 +205,7 @@ impl DxilModule {
         let mut read = Self {
             version: version(&nodes, b"dx.version"),
             validator: version(&nodes, b"dx.valver"),
+            compiler: Text::from(module.ident().unwrap_or_default()),
             model: shader_model(&nodes),
             ..Self::default()
         };
@@ -189,7 +223,9 @@ impl DxilModule {
             read.resources = resource::read_all(&nodes, id, &mut faults);
         }
         read.annotations = annotation::read_all(&nodes, &mut faults);
+        read.subobjects = subobject::read_all(&nodes, &mut faults);
         let kind = read.model.as_ref().and_then(ShaderModel::kind);
+        read.view_id_words = view_id::words(&nodes).unwrap_or_default();
         read.view_id = view_id::read(&nodes, kind, read.has_flag(flags::VIEW_ID), &mut faults);
         if nodes.is_exhausted() {
             let message = "metadata is referred to so often that reading it was given up";
@@ -197,6 +233,11 @@ impl DxilModule {
         }
         read.diagnostics = faults.diagnostics;
         read
+    }
+
+    /// The version of the validator that the program targets; 1.0 if the module does not say.
+    pub fn validator_version(&self) -> ValidatorVersion {
+        ValidatorVersion(self.validator.unwrap_or([1, 0]))
     }
 
     /// The flags of the module: those of the first entry point.

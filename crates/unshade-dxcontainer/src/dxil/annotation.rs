@@ -19,9 +19,10 @@
 
 use super::nodes::Nodes;
 use super::{ComponentType, Faults};
-use std::collections::BTreeMap;
+use crate::bytes::Text;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use unshade_core::open_enum;
-use unshade_dxcontainer::bytes::Text;
 use unshade_llvm::types::Type;
 use unshade_llvm::{MetadataId, TypeId};
 
@@ -117,10 +118,10 @@ fn read_list(
     if nodes.number(tag)? != STRUCTS {
         return Some(());
     }
-    for pair in pairs.chunks_exact(2) {
-        let ty = nodes.value(pair[0])?.0;
+    for &[structure, annotation] in pairs.as_chunks().0 {
+        let ty = nodes.value(structure)?.0;
         let Type::Struct(structure) = nodes.module().types.get(ty) else { return None };
-        structs.insert(ty, read_struct(nodes, pair[1]?, structure.fields.len())?);
+        structs.insert(ty, read_struct(nodes, annotation?, structure.fields.len())?);
     }
     Some(())
 }

@@ -14,8 +14,9 @@
 
 use super::ComponentType;
 use super::nodes::Nodes;
-use unshade_dxcontainer::bytes::Text;
-use unshade_dxcontainer::psv0::{Interpolation, SemanticKind};
+use crate::bytes::Text;
+use crate::psv0::{Interpolation, SemanticKind};
+use alloc::vec::Vec;
 use unshade_llvm::MetadataId;
 
 mod tag {
@@ -53,6 +54,23 @@ pub struct SignatureElement {
     pub dynamic_mask: u8,
     /// Mask of used components; unknown before validator version 1.5.
     pub used_mask: u8,
+}
+
+impl SignatureElement {
+    /// The mask of its components in its registers.
+    pub fn register_mask(&self) -> u8 {
+        self.in_register(!(0xffu8.checked_shl(self.columns.into()).unwrap_or(0)))
+    }
+
+    /// The mask of used components in its registers.
+    pub fn used_register_mask(&self) -> u8 {
+        self.in_register(self.used_mask)
+    }
+
+    fn in_register(&self, mask: u8) -> u8 {
+        let first = self.start_row.and(self.start_column).unwrap_or_default();
+        mask.checked_shl(first.into()).unwrap_or(0)
+    }
 }
 
 fn byte(number: u32) -> u8 {

@@ -16,10 +16,13 @@
 
 use super::nodes::Nodes;
 use super::{ComponentType, Faults};
+use crate::bytes::Text;
+use crate::psv0::ResourceKind;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use unshade_core::open_enum;
-use unshade_dxcontainer::bytes::Text;
-use unshade_dxcontainer::psv0::ResourceKind;
-use unshade_llvm::{MetadataId, TypeId};
+use unshade_llvm::{MetadataId, TypeId, ValueId};
 
 open_enum! {
     /// The class of a resource; numbers are positions in the tuple of lists.
@@ -71,6 +74,8 @@ pub struct Resource {
     pub id: u32,
     /// Type of its variable in the module: a pointer to the HLSL type, or to an array of it.
     pub ty: TypeId,
+    /// The variable, without casts; in programs other than libraries an undefined value.
+    pub variable: ValueId,
     /// Its name; empty if it was stripped.
     pub name: Text,
     /// The register space.
@@ -113,13 +118,24 @@ pub struct Access {
 }
 
 impl Resource {
+    /// Returns the last register; all ones if unbounded.
+    pub fn upper_bound(&self) -> u32 {
+        match self.count {
+            // Libraries have resources whose first register is not assigned yet: all ones.
+            Some(count) => self.lower_bound.wrapping_add(count.wrapping_sub(1)),
+            None => u32::MAX,
+        }
+    }
+
     /// Returns the registers, such as `t0`, `t0–t3` or `t5–∞`.
     pub fn register_range(&self) -> String {
         let letter = self.class.register_letter();
         let first = self.lower_bound;
         match self.count {
             Some(0 | 1) => format!("{letter}{first}"),
-            Some(count) => format!("{letter}{first}–{letter}{}", first.saturating_add(count - 1)),
+            Some(count) => {
+                format!("{letter}{first}–{letter}{}", first.saturating_add(count.saturating_sub(1)))
+            }
             None => format!("{letter}{first}–∞"),
         }
     }
@@ -151,6 +167,7 @@ fn read(nodes: &Nodes<'_, '_>, class: ResourceClass, id: MetadataId) -> Option<R
         class,
         id: nodes.number(id)?,
         ty: nodes.value(variable)?.0,
+        variable: nodes.without_casts(nodes.value(variable)?.1),
         name: nodes.text(name)?,
         space: nodes.number(space)?,
         lower_bound: nodes.number(lower_bound)?,

@@ -10,7 +10,9 @@
 
 use super::Faults;
 use super::nodes::Nodes;
-use unshade_dxcontainer::program::ShaderKind;
+use crate::program::ShaderKind;
+use alloc::vec;
+use alloc::vec::Vec;
 use unshade_llvm::constants::Constant;
 
 /// Maximum number of scalars of a signature: 32 registers of 4.
@@ -61,15 +63,17 @@ pub(super) fn read(
     uses_view_id: bool,
     faults: &mut Faults,
 ) -> Option<ViewIdState> {
-    let &node = nodes.module().named(b"dx.viewIdState").first()?;
-    let state = words(nodes, node).and_then(|words| {
+    nodes.module().named(b"dx.viewIdState").first()?;
+    let state = words(nodes).and_then(|words| {
         let mut words = Words { words: words.as_slice() };
         words.state(kind, uses_view_id)
     });
     faults.take(state, || "state of the view ID".into())
 }
 
-fn words(nodes: &Nodes<'_, '_>, node: unshade_llvm::MetadataId) -> Option<Vec<u32>> {
+/// Returns the words that the state is stored as.
+pub(super) fn words(nodes: &Nodes<'_, '_>) -> Option<Vec<u32>> {
+    let &node = nodes.module().named(b"dx.viewIdState").first()?;
     let (ty, value) = nodes.value(*nodes.operands(node)?.first()?)?;
     let (constant, constants) = nodes.module().constant(None, value)?;
     match constant {
@@ -136,7 +140,7 @@ impl Words<'_> {
         let mut members = Vec::new();
         for start in (0..count).step_by(32) {
             let word = self.word()?;
-            let bits = (0..32u32).filter(|bit| word >> bit & 1 != 0).map(|bit| start + bit);
+            let bits = (0..32u32).filter(|bit| word >> bit & 1 != 0).map(|bit| start.saturating_add(bit));
             members.extend(bits.filter(|member| *member < count));
         }
         Some(members)

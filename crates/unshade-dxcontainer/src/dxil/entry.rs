@@ -21,11 +21,13 @@
 //! | 13–22 | nodes of a work graph |
 //! | 24 | maximum bytes of group shared memory |
 
+use super::node_io::{self, NodeIo};
 use super::nodes::Nodes;
 use super::signature::{self, SignatureElement};
+use crate::bytes::Text;
+use crate::program::ShaderKind;
+use alloc::vec::Vec;
 use unshade_core::open_enum;
-use unshade_dxcontainer::bytes::Text;
-use unshade_dxcontainer::program::ShaderKind;
 use unshade_llvm::MetadataId;
 use unshade_llvm::value::ValueKind;
 
@@ -41,6 +43,7 @@ mod tag {
     pub(super) const MESH: u32 = 9;
     pub(super) const AMPLIFICATION: u32 = 10;
     pub(super) const WAVE_SIZE: u32 = 11;
+    pub(super) const ROOT_SIGNATURE: u32 = 12;
     pub(super) const LAUNCH_TYPE: u32 = 13;
     pub(super) const IS_PROGRAM_ENTRY: u32 = 14;
     pub(super) const NODE_ID: u32 = 15;
@@ -48,6 +51,8 @@ mod tag {
     pub(super) const SHARE_INPUT_OF: u32 = 17;
     pub(super) const DISPATCH_GRID: u32 = 18;
     pub(super) const MAX_RECURSION: u32 = 19;
+    pub(super) const INPUTS: u32 = 20;
+    pub(super) const OUTPUTS: u32 = 21;
     pub(super) const MAX_DISPATCH_GRID: u32 = 22;
     pub(super) const WAVE_SIZE_RANGE: u32 = 23;
     pub(super) const GROUP_SHARED_LIMIT: u32 = 24;
@@ -98,6 +103,8 @@ pub struct Properties {
     pub stage: Vec<(&'static str, u32)>,
     /// Properties as a work graph node.
     pub node: Option<Node>,
+    /// The root signature as RTS0 holds it. DXC removes it from the program in a container.
+    pub root_signature: Option<Vec<u8>>,
 }
 
 /// A node of a work graph.
@@ -119,6 +126,10 @@ pub struct Node {
     pub max_dispatch_grid: Option<[u32; 3]>,
     /// Maximum recursion depth.
     pub max_recursion: Option<u32>,
+    /// Input records.
+    pub inputs: Vec<NodeIo>,
+    /// Outputs.
+    pub outputs: Vec<NodeIo>,
 }
 
 const GEOMETRY: [&str; 5] =
@@ -134,6 +145,11 @@ const HULL: [&str; 5] = [
 const MESH: [&str; 3] = ["MaxOutputVertices", "MaxOutputPrimitives", "MeshOutputTopology"];
 
 impl EntryPoint {
+    /// Returns a property of the stage by its name.
+    pub fn stage_value(&self, name: &str) -> Option<u32> {
+        self.properties.stage.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
     pub(super) fn read(nodes: &Nodes<'_, '_>, id: MetadataId) -> Option<Self> {
         let operands = nodes.operands(id)?;
         let &[function, name, signatures, resources, properties] = operands.as_slice() else { return None };
@@ -195,6 +211,7 @@ impl Properties {
                 self.payload_size = Some(nodes.number(payload_size)?);
             }
             tag::WAVE_SIZE => self.wave_lanes = Some([*nodes.numbers(value)?.first()?, 0, 0]),
+            tag::ROOT_SIGNATURE => self.root_signature = Some(nodes.bytes(value)?),
             tag::WAVE_SIZE_RANGE => self.wave_lanes = Some(three_numbers(nodes, value)?),
             tag::GROUP_SHARED_LIMIT => self.group_shared_limit = Some(nodes.number(value)?),
             tag::LAUNCH_TYPE..=tag::MAX_DISPATCH_GRID => {
@@ -233,7 +250,8 @@ impl Node {
             tag::DISPATCH_GRID => self.dispatch_grid = Some(three_numbers(nodes, value)?),
             tag::MAX_DISPATCH_GRID => self.max_dispatch_grid = Some(three_numbers(nodes, value)?),
             tag::MAX_RECURSION => self.max_recursion = Some(nodes.number(value)?),
-            // Input and output records are read from RDAT.
+            tag::INPUTS => self.inputs = node_io::read_all(nodes, value)?,
+            tag::OUTPUTS => self.outputs = node_io::read_all(nodes, value)?,
             _ => {}
         }
         Some(())

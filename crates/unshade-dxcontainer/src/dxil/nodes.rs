@@ -3,8 +3,10 @@
 //! A hostile module may refer to one node any number of times, so everything that is read counts against a budget that
 //! is proportional to the size of the metadata.
 
-use std::cell::Cell;
-use unshade_dxcontainer::bytes::Text;
+use crate::bytes::Text;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use unshade_llvm::constants::Constant;
 use unshade_llvm::metadata::Metadata;
 use unshade_llvm::module::Module;
 use unshade_llvm::{MetadataId, TypeId, ValueId};
@@ -12,6 +14,9 @@ use unshade_llvm::{MetadataId, TypeId, ValueId};
 /// Number of operands that may be read from any module, and additionally per metadata entry.
 const BUDGET: usize = 1 << 14;
 const BUDGET_PER_ENTRY: usize = 64;
+
+/// Maximum number of casts of a constant that are followed.
+const MAX_CASTS: usize = 8;
 
 /// The metadata of a module.
 pub(super) struct Nodes<'m, 'a> {
@@ -57,6 +62,20 @@ impl<'m, 'a> Nodes<'m, 'a> {
         }
     }
 
+    /// Returns the constant that a constant is cast from.
+    pub(super) fn without_casts(&self, mut value: ValueId) -> ValueId {
+        for _ in 0..MAX_CASTS {
+            let Some((Constant::Expression(index), constants)) = self.module.constant(None, value) else {
+                break;
+            };
+            let casts = constants.expression(index).filter(|expression| expression.opcode.is_cast());
+            let from = casts.and_then(|expression| constants.values(expression.operands).first());
+            let Some(from) = from else { break };
+            value = *from;
+        }
+        value
+    }
+
     /// Returns an operand that is an integer.
     pub(super) fn integer(&self, operand: Option<MetadataId>) -> Option<u64> {
         self.module.integer(None, self.value(operand)?.1)
@@ -81,6 +100,19 @@ impl<'m, 'a> Nodes<'m, 'a> {
         Some(Text::from(text))
     }
 
+    /// Returns the bytes of a tuple with an array of bytes.
+    pub(super) fn bytes(&self, operand: Option<MetadataId>) -> Option<Vec<u8>> {
+        let (_, value) = self.value(*self.operands(operand?)?.first()?)?;
+        let (constant, constants) = self.module.constant(None, value)?;
+        match constant {
+            Constant::Text(bytes) => Some(constants.bytes(bytes).to_vec()),
+            Constant::Data(words) => {
+                Some(constants.words(words).iter().map(|word| (word & 0xFF) as u8).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns an operand that is a tuple of numbers.
     pub(super) fn numbers(&self, operand: Option<MetadataId>) -> Option<Vec<u32>> {
         self.operands(operand?)?.into_iter().map(|operand| self.number(operand)).collect()
@@ -90,10 +122,7 @@ impl<'m, 'a> Nodes<'m, 'a> {
     pub(super) fn tagged(&self, operand: Option<MetadataId>) -> Option<Vec<(u32, Option<MetadataId>)>> {
         let Some(id) = operand else { return Some(Vec::new()) };
         let operands = self.operands(id)?;
-        let pairs = operands.chunks_exact(2);
-        if !pairs.remainder().is_empty() {
-            return None;
-        }
-        pairs.map(|pair| Some((self.number(pair[0])?, pair[1]))).collect()
+        let (pairs, []) = operands.as_chunks() else { return None };
+        pairs.iter().map(|&[tag, value]| Some((self.number(tag)?, value))).collect()
     }
 }

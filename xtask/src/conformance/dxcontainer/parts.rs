@@ -1,0 +1,221 @@
+//! `cargo xtask conformance dxil-parts`: derives the parts of every real DXIL container from the module in it, and
+//! compares them with the container's own, byte for byte.
+//!
+//! What does not follow from the program (VERS, STAT, ILDB, ILDN, PRIV, root signature, subobjects) is taken from the
+//! container: DXC removes root signatures and subobjects from the module. A hash that includes the source is left out.
+//! The flags of the module are compared with those computed from its bodies. The causes of differences are the fields
+//! that differ, with the number of containers.
+//!
+//! Folders of containers from DXC's own test shaders are given with `--packages`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use unshade::core::ErrorKind;
+use unshade::dxcontainer::container::Part;
+use unshade::dxcontainer::dxil::assemble::{Assembler, Options, assemble};
+use unshade::dxcontainer::file::OwnedPart;
+use unshade::dxcontainer::simple_parts::ShaderHash;
+use unshade::dxcontainer::{Container, PartData, program};
+use unshade::llvm::Module;
+
+/// Maximum number of causes to print for each part.
+const SHOWN: usize = 12;
+
+/// Parts that are given instead of derived.
+const GIVEN: [&[u8; 4]; 6] = [b"VERS", b"STAT", b"ILDB", b"ILDN", b"PRIV", b"RTS0"];
+
+/// The results for one part name.
+#[derive(Default)]
+struct Row {
+    same: u64,
+    of: u64,
+    /// By cause: the number of containers, and one of them.
+    causes: BTreeMap<String, (u64, String)>,
+}
+
+/// The results of all containers.
+#[derive(Default)]
+pub(super) struct Counts {
+    rows: BTreeMap<String, Row>,
+    without_program: u64,
+    failed: Vec<String>,
+}
+
+/// Checks the files.
+pub(super) fn check(files: &[(String, PathBuf)]) -> Result<()> {
+    let counts = files.par_iter().map(|(name, path)| Counts::of_file(name, path));
+    let counts = counts.reduce(Counts::default, Counts::add);
+    counts.print();
+    ensure!(counts.failed.is_empty(), "{} containers cannot be built", counts.failed.len());
+    Ok(())
+}
+
+impl Counts {
+    fn of_file(name: &str, path: &Path) -> Self {
+        let mut counts = Self::default();
+        let Ok(data) = std::fs::read(path) else { return counts };
+        if data.starts_with(b"DXBC")
+            && let Err(error) = counts.container(name, &data)
+        {
+            counts.failed.push(format!("{name}: {error:#}"));
+        }
+        counts
+    }
+
+    fn container(&mut self, name: &str, data: &[u8]) -> Result<()> {
+        let container = Container::parse(data)?;
+        let Some(program) = container.find(b"DXIL") else {
+            self.without_program += 1;
+            return Ok(());
+        };
+        let (_, bitcode) = program::bitcode(program.data)?;
+        let built = match assemble(bitcode.data(), &given(&container)) {
+            Ok(file) => file.write()?,
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.count("refused", true, name, String::new);
+                println!("refused: {name}: {error}");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let built = Container::parse(&built)?;
+        self.flags(name, bitcode.data())?;
+        let hashes_source = hash_includes_source(&container);
+        for part in container.found_parts().filter(|part| !GIVEN.contains(&&part.name.0)) {
+            if part.name.0 == *b"HASH" && hashes_source {
+                continue;
+            }
+            let derived = built.find(&part.name.0);
+            let same = derived.as_ref().is_some_and(|derived| derived.data.data() == part.data.data());
+            self.count(&part.name.to_string(), same, name, || cause(&part, derived.as_ref()));
+        }
+        for part in built.found_parts().filter(|part| container.find(&part.name.0).is_none()) {
+            self.count(&part.name.to_string(), false, name, || "the container has no such part".into());
+        }
+        let same = built.file().data()[20..] == data[20..];
+        if !hashes_source {
+            self.count("whole container", same, name, || order(&container, &built));
+        }
+        Ok(())
+    }
+
+    /// Compares the flags of the module with those computed from its bodies.
+    fn flags(&mut self, name: &str, bitcode: &[u8]) -> Result<()> {
+        let module = Module::parse(bitcode, 0)?;
+        let assembler = Assembler::new(&module)?;
+        let (expected, found) = (assembler.dxil().flags(), assembler.computed_flags()?);
+        let bits = |flags: u64| (0..64).filter(move |bit| flags >> bit & 1 == 1).collect::<Vec<u32>>();
+        let cause =
+            || format!("bits {:?} missing, {:?} too many", bits(expected & !found), bits(found & !expected));
+        self.count("module flags", expected == found, name, cause);
+        Ok(())
+    }
+
+    fn count(&mut self, part: &str, same: bool, name: &str, cause: impl FnOnce() -> String) {
+        let row = self.rows.entry(part.into()).or_default();
+        row.of += 1;
+        row.same += u64::from(same);
+        if !same {
+            row.causes.entry(cause()).or_insert_with(|| (0, name.into())).0 += 1;
+        }
+    }
+
+    fn add(mut self, other: Self) -> Self {
+        for (part, found) in other.rows {
+            let row = self.rows.entry(part).or_default();
+            row.same += found.same;
+            row.of += found.of;
+            for (cause, (count, name)) in found.causes {
+                row.causes.entry(cause).or_insert_with(|| (0, name)).0 += count;
+            }
+        }
+        self.without_program += other.without_program;
+        self.failed.extend(other.failed);
+        self
+    }
+
+    fn print(&self) {
+        for (part, row) in &self.rows {
+            let percent = row.same as f64 / row.of.max(1) as f64 * 100.0;
+            println!("{part:16} {} of {} the same ({percent:.2} %)", row.same, row.of);
+            let mut causes: Vec<_> = row.causes.iter().collect();
+            causes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+            for (cause, (count, name)) in causes.into_iter().take(SHOWN) {
+                println!("    {count:5} × {cause} ({name})");
+            }
+        }
+        println!("{} containers without a DXIL part", self.without_program);
+        for failed in self.failed.iter().take(SHOWN) {
+            println!("failed: {failed}");
+        }
+    }
+}
+
+/// Returns what does not follow from the program.
+fn given(container: &Container<'_>) -> Options {
+    let mut options = Options::default();
+    for part in container.found_parts() {
+        match &part.name.0 {
+            b"RDAT" => {
+                if let Ok(PartData::Rdat(rdat)) = PartData::read(part.name, part.data) {
+                    options.subobjects = Some(rdat);
+                }
+            }
+            b"RTS0" => options.root_signature = Some(part.data.data().to_vec()),
+            name if GIVEN.contains(&name) => {
+                options.parts.push(OwnedPart::from_bytes(*name, part.data.data()));
+            }
+            _ => {}
+        }
+    }
+    options
+}
+
+fn hash_includes_source(container: &Container<'_>) -> bool {
+    let part = container.find(b"HASH");
+    let data = part.and_then(|part| PartData::read(part.name, part.data).ok());
+    matches!(data, Some(PartData::Hash(hash)) if hash.flags & ShaderHash::INCLUDES_SOURCE != 0)
+}
+
+/// Returns the first field that differs, without its values.
+fn cause(part: &Part<'_>, derived: Option<&Part<'_>>) -> String {
+    let Some(derived) = derived else { return "not derived".into() };
+    let text = |part: &Part<'_>| match PartData::read(part.name, part.data) {
+        Ok(data) => format!("{data:#?}"),
+        Err(error) => error.to_string(),
+    };
+    let (expected, found) = (text(part), text(derived));
+    let field =
+        |line: &str| line.split(|c: char| c == ':' || c == '(').next().unwrap_or_default().trim().to_owned();
+    let mut last_name = String::new();
+    for (expected, found) in expected.lines().zip(found.lines()) {
+        if expected != found {
+            return format!(
+                "{last_name} {}: {} instead of {}",
+                field(expected),
+                found.trim(),
+                expected.trim()
+            );
+        }
+        let name = field(expected);
+        if name.chars().any(|c| c.is_ascii_lowercase()) {
+            last_name = name;
+        }
+    }
+    "another number of lines".into()
+}
+
+/// Returns the names of both, or what else differs.
+fn order(container: &Container<'_>, built: &Container<'_>) -> String {
+    let names = |container: &Container<'_>| -> Vec<String> {
+        container.found_parts().map(|part| part.name.to_string()).collect()
+    };
+    let (expected, found) = (names(container), names(built));
+    match expected == found {
+        true => "a part differs".into(),
+        false => format!("parts {} instead of {}", found.join(" "), expected.join(" ")),
+    }
+}
