@@ -13,6 +13,7 @@ mod conformance;
 mod corpus;
 mod dist;
 mod fuzz;
+mod intrinsics;
 mod learn;
 mod licences;
 mod loader_files;
@@ -61,6 +62,8 @@ enum Command {
     Dist(dist::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Generate the attributes of target intrinsics from what LLVM's programs print.
+    Intrinsics(intrinsics::Args),
     /// Learn how a chip encodes instructions from words and nvdisasm, and draft rows of tables.
     Learn(learn::Args),
     /// Check the licences and the sources of all dependencies against deny.toml.
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(&args),
         Command::Dist(args) => dist::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Intrinsics(args) => intrinsics::run(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Licences(args) => licences::run(&args),
         Command::LoaderFiles(args) => loader_files::run(&args),

@@ -70,7 +70,9 @@ fn upgrade_x86(layout: &str, triple: &str, newest: bool) -> String {
     {
         result.insert_str(at, X86_ADDRESS_SPACES);
     }
+    let is_mcu = triple.split('-').nth(2).is_some_and(|system| system.starts_with("elfiamcu"));
     if newest
+        && !is_mcu
         && !result.contains(WIDE_INTEGER)
         && let Some(at) = end_of_integers(&result)
     {

@@ -6,7 +6,7 @@ use super::Dialect;
 use super::{intrinsics_14, intrinsics_19, intrinsics_targets};
 
 /// A row of the tables: name, attributes of the function, attributes of parameters and result.
-type IntrinsicRow = (&'static str, &'static str, &'static str);
+pub(super) type IntrinsicRow = (&'static str, &'static str, &'static str);
 
 /// The attributes of an intrinsic, as text.
 #[derive(Clone, Copy)]
@@ -23,9 +23,8 @@ impl Intrinsic {
             Dialect::Dxc => return None,
         };
         let mut name = core::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
-        if name.starts_with("arm.") || name.starts_with("aarch64.") {
-            let (name, attributes) = intrinsics_targets::find(dialect, name)?;
-            return Some(Self { row: (name, attributes, "") });
+        if let Some(row) = intrinsics_targets::find(dialect, name) {
+            return Some(Self { row });
         }
         loop {
             if let Ok(at) = table.binary_search_by_key(&name, |row| row.0) {
@@ -35,7 +34,7 @@ impl Intrinsic {
         }
     }
 
-    /// Returns the name, without `llvm.` and types.
+    /// Returns the name, without `llvm.` and types; only the target for those of a target.
     pub(super) fn name(self) -> &'static str {
         self.row.0
     }

@@ -109,7 +109,10 @@ fn without_dotted_structs(types: &TypeTable, suffix: &str) -> String {
 
 /// Appends a part of a mangled name without pointee types: `p0i8` becomes `p0`, `v4p1f32` becomes `v4p1`.
 fn push_opaque(name: &mut String, part: &str) {
-    let letters = part.trim_start_matches(|c: char| c == 'v' || c == 'a' || c.is_ascii_digit());
+    let mut letters = part;
+    while let Some(rest) = after_count(letters) {
+        letters = rest;
+    }
     let shape = part.len() - letters.len();
     match letters.strip_prefix('p') {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -118,6 +121,13 @@ fn push_opaque(name: &mut String, part: &str) {
         }
         _ => name.push_str(part),
     }
+}
+
+/// Returns what follows the number of elements of a vector or array, such as `v4` or `nxv2`.
+fn after_count(part: &str) -> Option<&str> {
+    let rest = part.strip_prefix("nxv").or_else(|| part.strip_prefix(['v', 'a']))?;
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    (after.len() < rest.len()).then_some(after)
 }
 
 /// Maximum nesting depth of types in a mangled name.
@@ -190,9 +200,9 @@ mod tests {
 
     #[test]
     fn pointers_lose_their_pointee() {
-        for (old, new) in
-            [("p0i8", "p0"), ("v4p1f32", "v4p1"), ("i64", "i64"), ("f32", "f32"), ("p12s_as", "p12")]
-        {
+        let parts = [("p0i8", "p0"), ("v4p1f32", "v4p1"), ("nxv2p0i64", "nxv2p0"), ("p12s_as", "p12")];
+        let same = ["i64", "f32", "vp2intersect"].map(|part| (part, part));
+        for (old, new) in parts.into_iter().chain(same) {
             let mut name = String::new();
             push_opaque(&mut name, old);
             assert_eq!(name, new);

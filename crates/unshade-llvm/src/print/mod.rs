@@ -30,6 +30,8 @@ mod one_function;
 mod source_ranges;
 mod summary;
 mod symbols;
+mod targets_14;
+mod targets_19;
 pub(crate) mod text;
 mod types;
 mod upgrade;

@@ -179,6 +179,19 @@ impl LineWriter<'_> {
         self.put(word.copied().unwrap_or("<unknown>"));
     }
 
+    /// Appends a name as LLVM does, without escapes; but with them where the text would not be readable.
+    fn unescaped(&mut self, name: &[u8]) {
+        let text = core::str::from_utf8(name).ok();
+        match text.filter(|text| !text.trim_start_matches('\u{1}').contains(char::is_control)) {
+            Some(text) => {
+                self.text.push('"');
+                self.text.push_str(text);
+                self.text.push('"');
+            }
+            None => self.quoted(name),
+        }
+    }
+
     fn quoted(&mut self, bytes: &[u8]) {
         self.text.push('"');
         push_escaped(&mut self.text, bytes);
@@ -224,7 +237,7 @@ impl LineWriter<'_> {
             self.named("gv: (guid: ", number);
         } else {
             self.put("gv: (name: ");
-            self.quoted(&symbol.name);
+            self.unescaped(&symbol.name);
         }
         if !symbol.summaries.is_empty() {
             self.list(", summaries: ", &symbol.summaries, Self::of_symbol);
@@ -471,7 +484,7 @@ impl LineWriter<'_> {
 
     fn type_id(&mut self, number: u64, name: &[u8], ty: &TypeSummary) {
         self.put("typeid: (name: ");
-        self.quoted(name);
+        self.unescaped(name);
         self.put(", summary: (typeTestRes: (kind: ");
         self.word(&TESTS, ty.kind);
         for (at, (&number, name)) in ty.numbers.iter().zip(TEST_NUMBERS).enumerate() {
@@ -497,7 +510,7 @@ impl LineWriter<'_> {
         self.word(&CALLS, call.kind);
         if call.kind == SINGLE {
             self.put(", singleImplName: ");
-            self.quoted(&call.name);
+            self.unescaped(&call.name);
         }
         if !call.by_arguments.is_empty() {
             self.list(", resByArg: ", &call.by_arguments, |line, (arguments, &[kind, info, byte, bit])| {
@@ -519,7 +532,7 @@ impl LineWriter<'_> {
 
     fn tables(&mut self, name: &[u8], tables: &[(u64, u64)]) {
         self.put("typeidCompatibleVTable: (name: ");
-        self.quoted(name);
+        self.unescaped(name);
         self.list(", summary: ", tables, |line, &(offset, table)| {
             line.named("(offset: ", offset);
             line.put(", ");

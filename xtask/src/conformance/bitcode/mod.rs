@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`air`], [`dxil`], [`c_files`], [`llvm_tests`] | the sets of modules |
+//! | [`air`], [`dxil`], [`c_files`], [`intrinsics`], [`llvm_tests`] | the sets of modules |
 //! | [`oracle`] | the other programs, and a cache of their results |
 //! | [`ours`] | our text, in a thread where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | compares one set with one other program |
@@ -21,6 +21,7 @@ pub(crate) mod dump;
 mod dxil;
 pub(crate) mod edit;
 mod generated;
+mod intrinsics;
 mod llvm_tests;
 mod oracle;
 mod ours;
@@ -48,6 +49,8 @@ pub(crate) enum Set {
     Dxil,
     /// C files of Debian packages, for which unshade was not tuned.
     C,
+    /// Declarations of the intrinsics of all targets.
+    Intrinsics,
     /// The modules in LLVM's own tests, many of them invalid on purpose.
     LlvmTests,
 }
@@ -114,6 +117,12 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
                 let inputs = c_files::modules(version, level, sample)?;
                 report.add(against(oracle, level.set, &inputs, Expected::C)?)?;
             }
+        }
+    }
+    if wanted(Set::Intrinsics) {
+        for (oracle, version) in [(&old, "14"), (&new, "19")] {
+            let inputs = intrinsics::declarations(version, sample)?;
+            report.add(against(oracle, "intrinsics", &inputs, Expected::ALL)?)?;
         }
     }
     if wanted(Set::LlvmTests) {

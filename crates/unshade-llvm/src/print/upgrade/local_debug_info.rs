@@ -11,6 +11,7 @@ use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, Node};
 use crate::module::Module;
 use crate::value::{OperandKind, ValueKind};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// Positions among the references of nodes.
@@ -79,11 +80,12 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
             all.into_iter().filter(|import| !local.iter().any(|(other, _)| other == import)).collect();
         let imports = module.metadata.add_tuple(&kept);
         module.metadata.set_reference(unit, at::UNIT_IMPORTS, imports);
-        let mut functions: Vec<MetadataId> = local.iter().map(|(_, function)| *function).collect();
-        functions.dedup();
-        for function in functions {
-            let own = local.iter().filter(|(_, other)| *other == function).map(|(import, _)| *import);
-            retain(module, function, own.collect());
+        let mut entities: BTreeMap<MetadataId, Vec<u64>> = BTreeMap::new();
+        for (import, function) in local {
+            entities.entry(function).or_default().push(import);
+        }
+        for (function, entities) in entities {
+            retain(module, function, entities);
         }
     }
 }
