@@ -184,6 +184,11 @@ impl TypeTable {
         self.types.len()
     }
 
+    /// Returns the number of types that the file lists; the others follow from them.
+    pub(crate) fn listed(&self) -> usize {
+        self.listed
+    }
+
     /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()

@@ -58,11 +58,15 @@ fn rules(bytes: &[u8]) -> Vec<&'static str> {
     rules
 }
 
+/// Fixtures that are invalid on purpose; see `verify_ir.rs`.
+const INVALID: [&str; 2] = ["broken_dominance.bc", "wrong_subprogram.bc"];
+
 #[test]
 fn sound_fixtures_have_no_findings() {
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "bc") {
+        let is_invalid = INVALID.iter().any(|name| path.ends_with(name));
+        if !is_invalid && path.extension().is_some_and(|extension| extension == "bc") {
             let bytes = std::fs::read(&path).unwrap();
             let findings = bitcode(Reader::new(&bytes));
             assert!(findings.is_empty(), "{}: {findings:?}", path.display());

@@ -23,7 +23,7 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19, and bitcode-dump needs llvm-bcanalyzer-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
+                        and clang-19, bitcode-dump needs llvm-bcanalyzer-19, and bitcode-verify opt and llvm-as 14 and 19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
                         UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH. What is not there is said and left \
@@ -107,6 +107,8 @@ enum Format {
     BitcodeWrite,
     /// Assemble the text of every module, and LLVM's own tests
     BitcodeAssemble,
+    /// Verify the program of every module, and compare with opt.
+    BitcodeVerify,
     /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
@@ -151,6 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::BitcodeTree => bitcode::tree::run(args.sample),
         Format::BitcodeWrite => bitcode::write::run(args.sample),
         Format::BitcodeAssemble => bitcode::assemble::run(args.sample),
+        Format::BitcodeVerify => bitcode::verify::run(args.sample),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
             let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());

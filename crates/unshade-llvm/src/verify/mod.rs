@@ -1,10 +1,11 @@
 //! Is a bitcode file sound?
 //!
 //! [`bitcode`] checks the structure of the stream, then each module: its tables, its bodies, the positions that it
-//! states of its parts, its hash, and the symbol table for linkers. The rules are listed in [`RULES`] and explained in
-//! `docs/verify.md`; what the readers of a module find comes under their own rules, which begin with `llvm-`. The work is
-//! proportional to the file: every body is read once.
+//! states of its parts, its hash, and the symbol table for linkers. Then it checks whether the program is valid, as LLVM's
+//! verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`; what the readers of a module find
+//! comes under their own rules, which begin with `llvm-`. The work is proportional to the file: every body is read once.
 
+mod ir;
 pub(crate) mod positions;
 mod symbols;
 
@@ -28,6 +29,39 @@ pub const RULES: &[(&str, &str)] = &[
     ("bitcode-offset", "The positions that a module states of its bodies, symbols and metadata are the real ones."),
     ("bitcode-hash", "The hash of a module is that of its content."),
     ("bitcode-symbols", "The symbol table for linkers lists the symbols of the modules."),
+    ("ir-type", "The operands and results of instructions have the types that the operation takes and makes."),
+    ("ir-constant", "Constants fit their types, and constant expressions follow the rules of instructions."),
+    ("ir-dominance", "Every operand is defined on every path to its use."),
+    ("ir-flow", "Blocks end with one terminator, and terminators have operands that fit."),
+    ("ir-phi", "A phi is first in its block and has one entry per predecessor."),
+    ("ir-token", "Tokens are made and used by intrinsics and pads only."),
+    ("ir-exception", "Pads are where exceptions lead, and unwinding leaves them in order."),
+    ("ir-memory", "Accesses to memory have addresses, types and alignments that fit."),
+    ("ir-atomic", "Atomic accesses have orderings, sizes and types that exist."),
+    ("ir-call", "Calls pass what the function takes."),
+    ("ir-tail-call", "A call that must be a tail call can be one."),
+    ("ir-bundle", "Operand bundles have the operands that they take."),
+    ("ir-assembly", "Operands of inline assembly fit its constraints."),
+    ("ir-swift-error", "Swift's error variables are only loaded, stored and passed on."),
+    ("ir-intrinsic", "Intrinsics have their types, and arguments that they allow."),
+    ("ir-attribute", "Attributes are where they may be and don't conflict."),
+    ("ir-dropped", "LLVM drops something of the module when it reads it, such as an attribute that does not fit its type."),
+    ("ir-function", "Functions have types and linkage that functions can have."),
+    ("ir-convention", "Functions have what their calling convention allows."),
+    ("ir-global", "Variables have initial values and linkage that fit."),
+    ("ir-alias", "Aliases lead to definitions."),
+    ("ir-comdat", "Comdats have definitions only."),
+    ("ir-metadata", "Metadata that LLVM reads has the shape that it needs."),
+    ("ir-debug-info", "Debug information has the shape that LLVM needs; it drops all if it has not."),
+    ("air-module", "An AIR module states the versions of AIR and of its language."),
+    ("air-entry", "Entry points of AIR describe every parameter of their functions."),
+    ("air-call", "Functions of the Metal library have the types in their names."),
+    ("dxil-module", "A DXIL module has the metadata and functions that DXIL has."),
+    ("dxil-entry", "Entry points of DXIL have a function, a name and properties that exist."),
+    ("dxil-operation", "DXIL operations exist for the shader model, stage and type."),
+    ("dxil-instruction", "DXIL has the instruction."),
+    ("dxil-type", "DXIL has the type."),
+    ("dxil-recursion", "No function of DXIL calls itself."),
 ];
 
 /// Checks the bytes of a reader; findings are in file order.
@@ -73,6 +107,8 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
     if let Err(error) = hash(module) {
         diagnostics.warning("bitcode-hash", error);
     }
+    let mut verifier = ir::Verifier::new(module);
+    verifier.module(diagnostics);
     for (index, function) in module.functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
         let within = |error: Error| {
             let name = Escaped(&function.symbol.name).quoted();
@@ -80,11 +116,13 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
         };
         let read = module.read_body(index, body).map_err(within);
         diagnostics.take("llvm-function", read);
-        for finding in &core::mem::take(&mut body.diagnostics) {
+        for finding in &body.diagnostics {
             let error = within(finding.error.clone());
             diagnostics.push(unshade_core::Diagnostic { error, ..finding.clone() });
         }
+        verifier.body(body, diagnostics);
     }
+    verifier.finish(diagnostics);
 }
 
 /// Warns of blocks and records that have no name.

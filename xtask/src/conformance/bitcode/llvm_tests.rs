@@ -65,6 +65,19 @@ pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Inpu
     Ok(modules.into_iter().flatten().collect())
 }
 
+/// Returns the assembly files that test LLVM's verifier, by name.
+pub(super) fn of_verifier(version: &str) -> Result<Vec<(String, PathBuf)>> {
+    const FOLDER: &str = "*/llvm/test/Verifier";
+    let packages = corpus::cached_set(corpus::Set::LlvmTests)?;
+    let Some((package, archive)) = packages.into_iter().find(|(package, _)| package.ends_with(version))
+    else {
+        return Ok(Vec::new());
+    };
+    let into = corpus::cache_dir(None)?.join("unpacked-verifier");
+    let root = unpack(&archive, &into, &[FOLDER])?;
+    Tree { package, root }.files("ll")
+}
+
 /// The tests of one version.
 struct Tree {
     package: String,

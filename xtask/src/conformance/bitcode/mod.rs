@@ -10,6 +10,7 @@
 //! | [`tree`] | writes each module as it was read |
 //! | [`mod@write`] | writes each module as `llvm-as` does |
 //! | [`edit`] | strips each module's debug information, and renames its symbols |
+//! | [`verify`] | compares our verifier with LLVM's |
 //! | [`server`] | runs a program many times at the cost of one start |
 //! | [`report`] | the printed results, and the criteria |
 
@@ -29,6 +30,7 @@ mod report;
 mod server;
 pub(crate) mod tree;
 pub(crate) mod write;
+pub(crate) mod verify;
 
 use std::fs;
 use std::path::PathBuf;
