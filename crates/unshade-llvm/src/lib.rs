@@ -16,6 +16,7 @@
 //! | [`data_layout`] | sizes and alignments |
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`assemble`] | parses LLVM assembly into a module |
+//! | [`build`] | makes modules by calls, checked as they are built |
 //! | [`write`] | bitcode, byte for byte as a given version of `llvm-as` writes it |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
@@ -94,6 +95,7 @@ readers! {
 
 pub mod assemble;
 mod attribute_names;
+pub mod build;
 mod dwarf;
 pub mod print;
 mod record_names;

@@ -294,7 +294,7 @@ pub(super) fn digit(byte: u8) -> Option<u8> {
 }
 
 /// Parses an unsigned decimal number of at most 64 bits.
-pub(super) fn parse_u64(digits: &[u8]) -> Option<u64> {
+pub(crate) fn parse_u64(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |number, &byte| {
         let digit = byte.checked_sub(b'0').filter(|&digit| digit < 10)?;
         number.checked_mul(10)?.checked_add(u64::from(digit))

@@ -7,7 +7,7 @@
 //! | `types`, `attributes`, `numbers`, `constants` | the values of a module |
 //! | `symbols`, `function` | variables, aliases, functions and their names |
 //! | `instructions`, `memory`, `calls` | what is in blocks |
-//! | `data_layout`, `checks` | what is valid besides the syntax |
+//! | `checks` | what is valid besides the syntax |
 //! | `labels` | addresses of blocks |
 //! | `metadata`, `debug_info`, `debug_values` | metadata |
 //! | `debug_records` | debug records, source locations |
@@ -38,7 +38,6 @@ mod attributes;
 mod calls;
 mod checks;
 mod constants;
-mod data_layout;
 mod debug_info;
 mod debug_records;
 mod debug_values;
@@ -65,6 +64,7 @@ use alloc::vec::Vec;
 use lexer::{Lexer, Token};
 use parser::Parser;
 
+pub(crate) use lexer::parse_u64;
 pub use crate::write::Version;
 pub use error::SyntaxError;
 

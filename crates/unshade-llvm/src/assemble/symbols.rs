@@ -134,7 +134,7 @@ impl Parser<'_> {
         if is_triple {
             self.module.triple = text;
         } else {
-            if let Err(message) = super::data_layout::check(&text) {
+            if let Err(message) = crate::rules::check_data_layout(&text) {
                 return self.fault_at(at, message);
             }
             self.module.data_layout = DataLayout::parse(&text);

@@ -7,6 +7,7 @@
 //! | `results` | the types of results |
 //! | `memory` | which orderings and types atomic operations take |
 //! | `constants` | constants in their canonical form, each once |
+//! | `data_layout` | which data layouts are valid |
 //! | `attributes` | the order of the attributes of a set |
 //!
 //! Knowledge: LLVM's language reference; `llvm-as` refuses the same.
@@ -14,11 +15,13 @@
 mod attributes;
 mod casts;
 mod constants;
+mod data_layout;
 mod memory;
 mod results;
 
 pub(crate) use attributes::attribute_set;
 pub(crate) use casts::is_cast_valid;
 pub(crate) use constants::{Canonical, ConstantIndex, extend_sign, wide_integer};
+pub(crate) use data_layout::check as check_data_layout;
 pub(crate) use memory::{check_access, check_atomic_operation, check_exchange, check_fence};
 pub(crate) use results::{element_pointer_type, result_type, selected, truth_type};

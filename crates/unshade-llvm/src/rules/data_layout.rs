@@ -15,7 +15,7 @@ const MAX_ALIGNMENT: u64 = (1 << 16) - 1;
 const MANGLINGS: &[u8] = b"elmowxa";
 
 /// Checks a data layout.
-pub(super) fn check(text: &[u8]) -> Checked<()> {
+pub(crate) fn check(text: &[u8]) -> Checked<()> {
     if text.is_empty() {
         return Ok(());
     }
@@ -150,7 +150,7 @@ fn neutral_or_power(bytes: u64) -> Checked<()> {
 }
 
 fn number(digits: &[u8]) -> Checked<u64> {
-    let number = super::lexer::parse_u64(digits).filter(|&number| number <= u64::from(u32::MAX));
+    let number = crate::assemble::parse_u64(digits).filter(|&number| number <= u64::from(u32::MAX));
     number.filter(|_| !digits.is_empty()).ok_or("not a number, or does not fit in an unsigned int")
 }
 
