@@ -3,7 +3,7 @@
 //!
 //! What does not follow from the program (VERS, STAT, ILDB, ILDN, PRIV, root signature, subobjects) is taken from the
 //! container: DXC removes root signatures and subobjects from the module. A hash that includes the source is left out.
-//! The flags of the module are compared with those computed from its bodies. The causes of differences are the fields
+//! The flags of the module are compared with those computed from its bodies, and so are the counters in STAT. The causes of differences are the fields
 //! that differ, with the number of containers.
 //!
 //! Folders of containers from DXC's own test shaders are given with `--packages`.
@@ -20,6 +20,7 @@ use unshade::dxcontainer::file::OwnedPart;
 use unshade::dxcontainer::simple_parts::ShaderHash;
 use unshade::dxcontainer::{Container, PartData, program};
 use unshade::llvm::Module;
+use unshade::llvm::metadata::Metadata;
 
 /// Maximum number of causes to print for each part.
 const SHOWN: usize = 12;
@@ -83,6 +84,7 @@ impl Counts {
         };
         let built = Container::parse(&built)?;
         self.flags(name, bitcode.data())?;
+        self.counters(name, &container, bitcode.data())?;
         let hashes_source = hash_includes_source(&container);
         for part in container.found_parts().filter(|part| !GIVEN.contains(&&part.name.0)) {
             if part.name.0 == *b"HASH" && hashes_source {
@@ -111,6 +113,34 @@ impl Counts {
         let cause =
             || format!("bits {:?} missing, {:?} too many", bits(expected & !found), bits(found & !expected));
         self.count("module flags", expected == found, name, cause);
+        Ok(())
+    }
+
+    /// Compares the counters in STAT with those of the program.
+    fn counters(&mut self, name: &str, container: &Container<'_>, bitcode: &[u8]) -> Result<()> {
+        let Some(Ok((_, stat))) = container.find(b"STAT").map(|part| program::bitcode(part.data)) else {
+            return Ok(());
+        };
+        let stat = Module::parse(stat.data(), stat.base())?;
+        let Some(&node) = stat.named(b"dx.counters").first() else { return Ok(()) };
+        let operands: Vec<_> = stat.node_operands(node).flatten().collect();
+        let text = |id| stat.metadata_string(id).map(|text| String::from_utf8_lossy(text).into_owned());
+        let number = |id| match stat.metadata(None, id)?.0 {
+            Metadata::Value { value, .. } => stat.integer(None, value),
+            _ => None,
+        };
+        let expected: Vec<(String, u64)> =
+            operands.chunks_exact(2).filter_map(|pair| Some((text(pair[0])?, number(pair[1])?))).collect();
+        let module = Module::parse(bitcode, 0)?;
+        let found = Assembler::new(&module)?.counters()?;
+        let found: Vec<(String, u64)> =
+            found.into_iter().map(|(name, count)| (name.into(), count.into())).collect();
+        let cause = || {
+            let differ = expected.iter().filter(|row| !found.contains(row));
+            let differ: Vec<&str> = differ.map(|(name, _)| name.as_str()).collect();
+            format!("counters {}", differ.join(" "))
+        };
+        self.count("STAT counters", expected == found, name, cause);
         Ok(())
     }
 

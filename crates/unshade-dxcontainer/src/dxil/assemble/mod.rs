@@ -17,6 +17,7 @@
 //! compares with the parts of real containers.
 
 mod compatibility;
+mod counters;
 mod form;
 mod function;
 mod module_flags;
@@ -41,7 +42,8 @@ use crate::verify::features_of_module;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
-use unshade_llvm::Module;
+use unshade_llvm::data_layout::DataLayout;
+use unshade_llvm::{Module, TypeId};
 
 /// The address space of group shared memory.
 const GROUP_SHARED: u32 = 3;
@@ -115,6 +117,15 @@ pub fn container(bitcode: &[u8], options: &Options) -> Result<Vec<u8>> {
         return file.write();
     }
     file.write_signed()
+}
+
+/// Returns the layout of a module's types. DXC aligns vectors like their elements.
+fn data_layout(module: &Module<'_>) -> DataLayout {
+    module.data_layout.clone().with_packed_vectors()
+}
+
+fn allocation_size(module: &Module<'_>, layout: &DataLayout, ty: TypeId) -> u32 {
+    u32::try_from(layout.allocation_size(&module.types, ty)).unwrap_or(u32::MAX)
 }
 
 /// A module whose parts are derived.
@@ -221,6 +232,15 @@ impl<'m, 'a> Assembler<'m, 'a> {
         Ok(module_flags::compute(&self.dxil, self.kind, self.form.validator, &needs))
     }
 
+    /// Counts the instructions of the module by purpose: the names and values of `dx.counters`, which DXC writes into
+    /// STAT, where they are not zero.
+    ///
+    /// # Errors
+    /// Fails if the body of a function cannot be read.
+    pub fn counters(&self) -> Result<Vec<(&'static str, u32)>> {
+        counters::count(self.module, &self.dxil)
+    }
+
     /// Derives RDAT of a library. Subobjects are those of the given RDAT, or else those in the module.
     ///
     /// # Errors
@@ -235,9 +255,9 @@ impl<'m, 'a> Assembler<'m, 'a> {
     fn group_shared_bytes(&self) -> u32 {
         let globals = self.module.globals.iter();
         let shared = globals.filter(|global| global.symbol.address_space == GROUP_SHARED);
-        let size = |ty| self.module.data_layout.allocation_size(&self.module.types, ty);
-        let sum = shared.map(|global| size(global.symbol.ty)).fold(0u64, u64::saturating_add);
-        u32::try_from(sum).unwrap_or(u32::MAX)
+        let layout = data_layout(self.module);
+        let size = |ty| allocation_size(self.module, &layout, ty);
+        shared.map(|global| size(global.symbol.ty)).fold(0, u32::saturating_add)
     }
 
     /// Returns the root signature in the module, which DXC moves to RTS0.

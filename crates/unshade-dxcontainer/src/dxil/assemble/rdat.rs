@@ -146,13 +146,13 @@ impl Library<'_, '_> {
     /// Returns the bytes of group shared memory of each function: of the variables that it, or a function that it
     /// calls, mentions.
     fn group_shared_bytes(&self) -> Vec<u32> {
+        let layout = super::data_layout(self.module);
         let mut bytes = vec![0u32; self.needs.len()];
         for (index, global) in self.module.globals.iter().enumerate() {
             if global.symbol.address_space != super::GROUP_SHARED {
                 continue;
             }
-            let size = self.module.data_layout.allocation_size(&self.module.types, global.symbol.ty);
-            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            let size = super::allocation_size(self.module, &layout, global.symbol.ty);
             let mut work: Vec<usize> =
                 users(self.needs, |needs| needs.used.globals.contains(&len32(index))).collect();
             let mut done = BTreeSet::new();
