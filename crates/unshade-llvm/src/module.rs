@@ -227,6 +227,9 @@ impl<'a> Module<'a> {
                 Err(error) => break Err(error),
             }
         };
+        if self.data_layout_text.is_empty() {
+            self.types.add_default_pointers();
+        }
         self.finish(extras, &bodies);
         outcome
     }

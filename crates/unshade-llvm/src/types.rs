@@ -381,6 +381,16 @@ impl TypeTable {
         self.find(ty).unwrap_or_else(|| self.push(ty))
     }
 
+    /// Adds a pointer in address space 0 to what has a pointer in another one. LLVM 14 does not store the address space
+    /// of variables: without a data layout they are read back in address space 0, whose pointers may not be in the table.
+    pub(crate) fn add_default_pointers(&mut self) {
+        for at in 0..self.types.len() {
+            if let Some(&Type::Pointer { pointee, address_space: 1.. }) = self.types.get(at) {
+                self.intern(Type::Pointer { pointee, address_space: 0 });
+            }
+        }
+    }
+
     /// Adds a function type and returns its id.
     pub(crate) fn add_function(&mut self, result: TypeId, parameters: &[TypeId], variadic: bool) -> TypeId {
         let parameters = Slice::extend(&mut self.elements, parameters.iter().copied());

@@ -44,6 +44,12 @@ impl NodeContext<'_> {
     }
 }
 
+/// The behaviour of a module flag, and its name if that has changed.
+struct FlagStart {
+    behaviour: u64,
+    name: Option<&'static str>,
+}
+
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Assigns slots to attached nodes.
     pub(super) fn number_attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)]) {
@@ -238,8 +244,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.keyword("distinct ");
         }
         match node.kind {
-            NodeKind::Tuple => match self.flag_behaviour(reference) {
-                Some(behaviour) => self.upgraded_flag(&nodes, behaviour),
+            NodeKind::Tuple => match self.upgraded_flag(reference) {
+                Some(start) => self.flag(&nodes, start),
                 None => self.tuple(&nodes),
             },
             NodeKind::Expression => self.expression_node(&nodes),
@@ -248,10 +254,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Returns the current behaviour of a module flag, if LLVM has changed it since the file was written.
-    fn flag_behaviour(&self, reference: MetadataReference) -> Option<&'static str> {
+    /// Returns how a module flag starts now, if LLVM has changed its behaviour or name since the file was written.
+    fn upgraded_flag(&self, reference: MetadataReference) -> Option<FlagStart> {
         const ERROR: u64 = 1;
         const MAX: u64 = 7;
+        const MIN: u64 = 8;
         if reference.owner != MODULE || !self.rules.upgrades {
             return None;
         }
@@ -262,26 +269,35 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let (behaviour, name) = (operands.next()??, operands.next()??);
         let Some(Metadata::Value { value, .. }) = self.module.metadata.get(behaviour) else { return None };
         let behaviour = self.module.integer(None, value)?;
+        let behaves = |behaviour: u64| Some(FlagStart { behaviour, name: None });
         match self.module.metadata_string(name)? {
-            b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => Some("i32 8, "),
-            b"PIC Level" | b"PIE Level" if behaviour == ERROR => Some("i32 7, "),
-            b"branch-target-enforcement" if self.rules.opaque_pointers && behaviour == ERROR => {
-                Some("i32 8, ")
+            b"amdgpu_code_object_version" if self.rules.opaque_pointers => {
+                Some(FlagStart { behaviour, name: Some("amdhsa_code_object_version") })
             }
+            b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => behaves(MIN),
+            b"PIC Level" | b"PIE Level" if behaviour == ERROR => behaves(MAX),
+            b"branch-target-enforcement" if self.rules.opaque_pointers && behaviour == ERROR => behaves(MIN),
             name if self.rules.opaque_pointers
                 && behaviour == ERROR
                 && name.starts_with(b"sign-return-address") =>
             {
-                Some("i32 8, ")
+                behaves(MIN)
             }
             _ => None,
         }
     }
 
-    fn upgraded_flag(&mut self, nodes: &NodeContext<'_>, behaviour: &str) {
+    fn flag(&mut self, nodes: &NodeContext<'_>, start: FlagStart) {
         self.punctuation("!{");
-        self.out(TokenKind::Number, behaviour);
-        self.operand_list(nodes, 1);
+        self.built(TokenKind::Number, |text| {
+            text.push_str("i32 ");
+            push_number(text, start.behaviour);
+            text.push_str(", ");
+        });
+        if let Some(name) = start.name {
+            self.built(TokenKind::Text, |text| text.extend(["!\"", name, "\", "]));
+        }
+        self.operand_list(nodes, if start.name.is_some() { 2 } else { 1 });
         self.punctuation("}");
     }
 

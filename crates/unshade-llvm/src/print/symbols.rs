@@ -10,6 +10,7 @@ use crate::ids::{TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::token::{Link, Token};
@@ -69,6 +70,7 @@ impl Symbols {
 
     fn find_intrinsics(&mut self, module: &Module<'_>, dialect: Dialect) {
         let mut at_end = Vec::new();
+        let mut names = BTreeSet::new();
         for (at, function) in module.functions.iter().enumerate() {
             let name = &function.symbol.name;
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
@@ -76,7 +78,15 @@ impl Symbols {
             let moves = rewrite.is_some() || function.position == UpgradedPosition::AtEnd;
             let list = if moves { &mut at_end } else { &mut self.order };
             let record = dialect == Dialect::Llvm19 && super::debug_records::is_record(name);
-            if !record && function.position != UpgradedPosition::Replaced {
+            if rewrite.is_some() && names.is_empty() {
+                names.extend(module.functions.iter().map(|function| function.symbol.name.to_vec()));
+            }
+            // Functions that only differed in what a pointer points to become one.
+            let is_new = |rewrite: &IntrinsicRewrite| {
+                rewrite.dropped.is_some() || names.insert(rewrite.name.as_bytes().to_vec())
+            };
+            let is_first = rewrite.as_ref().is_none_or(is_new);
+            if !record && is_first && function.position != UpgradedPosition::Replaced {
                 list.push(narrow(at as u64));
             }
             self.intrinsics.push(found);

@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`air`], [`dxil`], [`c_files`], [`intrinsics`], [`llvm_tests`] | the sets of modules |
+//! | [`air`], [`dxil`], [`c_files`], [`front_ends`], [`intrinsics`], [`llvm_tests`] | the sets of modules |
 //! | [`oracle`] | the other programs, and a cache of their results |
 //! | [`ours`] | our text, in a thread where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | compares one set with one other program |
@@ -21,6 +21,7 @@ mod compare;
 pub(crate) mod dump;
 mod dxil;
 pub(crate) mod edit;
+mod front_ends;
 mod generated;
 mod intrinsics;
 mod llvm_tests;
@@ -51,6 +52,8 @@ pub(crate) enum Set {
     Dxil,
     /// C files of Debian packages, for which unshade was not tuned.
     C,
+    /// The tests of clang and flang, and D's library, compiled by every installed front end for many targets.
+    FrontEnds,
     /// Declarations of the intrinsics of all targets.
     Intrinsics,
     /// The modules in LLVM's own tests, many of them invalid on purpose.
@@ -119,6 +122,15 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
                 let inputs = c_files::modules(version, level, sample)?;
                 report.add(against(oracle, level.set, &inputs, Expected::C)?)?;
             }
+        }
+    }
+    if wanted(Set::FrontEnds) {
+        for front_end in &front_ends::ALL {
+            let inputs = front_ends::modules(front_end, sample)?;
+            if front_end.llvm <= 14 {
+                report.add(against(&old, front_end.name, &inputs, Expected::FRONT_ENDS)?)?;
+            }
+            report.add(against(&new, front_end.name, &inputs, Expected::FRONT_ENDS)?)?;
         }
     }
     if wanted(Set::Intrinsics) {
