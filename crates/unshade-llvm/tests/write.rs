@@ -33,7 +33,10 @@ fn read(name: &str) -> Vec<u8> {
 
 fn options(module: &Module<'_>) -> WriteOptions<'static> {
     let is_opaque = module.types.find(Type::OpaquePointer { address_space: 0 }).is_some();
-    WriteOptions { version: if is_opaque { Version::Llvm19 } else { Version::Llvm14 }, ..WriteOptions::default() }
+    WriteOptions {
+        version: if is_opaque { Version::Llvm19 } else { Version::Llvm14 },
+        ..WriteOptions::default()
+    }
 }
 
 fn write(module: &Module<'_>) -> unshade_core::Result<Vec<u8>> {
@@ -67,7 +70,9 @@ fn other_modules_keep_their_text() {
     let air = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/air");
     let files = std::fs::read_dir(air).unwrap().chain(std::fs::read_dir(fixtures()).unwrap());
     let mut count = 0;
-    for path in files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "bc")) {
+    for path in
+        files.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "bc"))
+    {
         let bytes = std::fs::read(&path).unwrap();
         let module = Module::parse(&bytes, 0).unwrap();
         let Some(before) = text(&module) else { continue };
@@ -128,12 +133,16 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     let Ok(module) = Module::parse(bytes, 0) else { return Ok(()) };
     let Ok(written) = write(&module) else { return Ok(()) };
     let Some(before) = text(&module) else { return Ok(()) };
-    let again = Module::parse(&written, 0).map_err(|error| format!("a written module can't be read: {error}"))?;
+    let again =
+        Module::parse(&written, 0).map_err(|error| format!("a written module can't be read: {error}"))?;
     let after = text(&again).ok_or_else(|| {
         let mut text = String::new();
         let findings = print::module(&again, &PrintOptions::default(), &mut text);
         let mut findings = again.diagnostics.iter().chain(findings.iter());
-        format!("a written module has findings: {:?}", findings.next().map(|finding| finding.error.to_string()))
+        format!(
+            "a written module has findings: {:?}",
+            findings.next().map(|finding| finding.error.to_string())
+        )
     })?;
     match before.lines().zip(after.lines()).find(|(one, other)| one != other) {
         None => Ok(()),

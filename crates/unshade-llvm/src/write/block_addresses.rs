@@ -101,7 +101,9 @@ impl AddressUsers {
                 Some(&first) => first,
                 None => {
                     let first = match constant {
-                        Some((constant, constants)) => self.first_key(source, key, constant, constants, operands)?,
+                        Some((constant, constants)) => {
+                            self.first_key(source, key, constant, constants, operands)?
+                        }
                         None => key.key,
                     };
                     seen.insert(key.key, first);
@@ -133,9 +135,8 @@ impl AddressUsers {
             _ if operands.is_empty() => return Ok(key.key),
             Constant::Expression(index) => {
                 let expression = constants.expression(index);
-                let tag = expression.map_or(0, |expression| {
-                    (expression.opcode as u64) << 32 | u64::from(expression.flags)
-                });
+                let tag = expression
+                    .map_or(0, |expression| (expression.opcode as u64) << 32 | u64::from(expression.flags));
                 (tag | 1 << 63, ty, operands)
             }
             _ => (1, ty, operands),
@@ -163,7 +164,9 @@ impl AddressUsers {
                 let later = users.iter().rev().filter(|user| !is_earlier(user));
                 for user in later.chain(users.iter().filter(is_earlier)) {
                     match *user {
-                        User::Function(user) if user != function && !result.contains(&user) => result.push(user),
+                        User::Function(user) if user != function && !result.contains(&user) => {
+                            result.push(user)
+                        }
                         User::Constant(user) if visited.insert(user) => stack.push(user),
                         _ => {}
                     }

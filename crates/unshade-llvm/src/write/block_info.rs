@@ -91,7 +91,13 @@ impl Layouts {
         let shape = |scalars| Shape(scalars, Tail::None);
         let has_flags_of_casts = version == Version::Llvm19;
         let mut instructions = Vec::new();
-        instructions.extend([shape(&load), shape(&unary[..3]), shape(&unary), shape(&binary[..4]), shape(&binary)]);
+        instructions.extend([
+            shape(&load),
+            shape(&unary[..3]),
+            shape(&unary),
+            shape(&binary[..4]),
+            shape(&binary),
+        ]);
         instructions.push(shape(&cast[..4]));
         instructions.extend(has_flags_of_casts.then_some(shape(&cast)));
         instructions.extend([shape(&result[..1]), shape(&result), shape(&unreachable)]);

@@ -33,9 +33,8 @@ impl Writer<'_, '_> {
         }
         self.stream.enter(blocks::CONSTANTS, 4, self.layouts.constants.len());
         let element = Fixed(bits_for(range.end + 1));
-        let mut define = |code: u32, element| {
-            self.stream.define(&Shape(&[Literal(code.into())], Tail::Array(element)))
-        };
+        let mut define =
+            |code: u32, element| self.stream.define(&Shape(&[Literal(code.into())], Tail::Array(element)));
         let layouts = ModuleLayouts {
             aggregate: define(code::AGGREGATE, element),
             string: define(code::STRING, Fixed(8)),
@@ -82,7 +81,10 @@ impl Writer<'_, '_> {
         let source = &self.numbering.source;
         let value = source.value(key)?;
         let Some((constant, constants)) = source.constant(key, value) else {
-            return Err(Error::without_offset(ErrorKind::BadValue, "a value that is no constant is used as one"));
+            return Err(Error::without_offset(
+                ErrorKind::BadValue,
+                "a value that is no constant is used as one",
+            ));
         };
         let is_integer = matches!(source.types.get(source.types.scalar(ty)), Type::Integer(_));
         let is_wrong = match constant {
@@ -91,7 +93,10 @@ impl Writer<'_, '_> {
             _ => false,
         };
         if is_wrong {
-            return Err(Error::without_offset(ErrorKind::BadValue, "constant number is not of a type of numbers"));
+            return Err(Error::without_offset(
+                ErrorKind::BadValue,
+                "constant number is not of a type of numbers",
+            ));
         }
         let code = match constant {
             Constant::Null | Constant::Integer(0) | Constant::Float(0) => code::NULL,
@@ -203,7 +208,13 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn assembly(&self, ty: TypeId, assembly: &Assembly, constants: &Constants, record: &mut Vec<u64>) -> Result<()> {
+    fn assembly(
+        &self,
+        ty: TypeId,
+        assembly: &Assembly,
+        constants: &Constants,
+        record: &mut Vec<u64>,
+    ) -> Result<()> {
         let of_pointer = || self.numbering.source.types.pointee(ty);
         let Some(function) = Some(assembly.function_type).filter(|ty| ty.is_some()).or_else(of_pointer) else {
             return Err(unsupported("inline assembly without a function type can't be written"));
@@ -227,7 +238,8 @@ impl Writer<'_, '_> {
     ) -> Result<()> {
         let operands = constants.values(expression.operands);
         let number = |at: usize| -> Result<u64> {
-            let missing = || Error::without_offset(ErrorKind::BadValue, "constant expression lacks an operand");
+            let missing =
+                || Error::without_offset(ErrorKind::BadValue, "constant expression lacks an operand");
             Ok(self.numbering.value(key.scope, *operands.get(at).ok_or_else(missing)?)?.into())
         };
         let operand = |at: usize| operands.get(at).copied().unwrap_or(ValueId::NONE);
@@ -298,7 +310,12 @@ impl Writer<'_, '_> {
                 record.extend([number(0)?, number(1)?, number(2)?, number(3)?]);
                 code::PTRAUTH
             }
-            _ => return Err(Error::without_offset(ErrorKind::BadValue, "constant expression of an unknown operation")),
+            _ => {
+                return Err(Error::without_offset(
+                    ErrorKind::BadValue,
+                    "constant expression of an unknown operation",
+                ));
+            }
         };
         self.stream.record(code, record);
         Ok(())
@@ -317,7 +334,9 @@ impl Writer<'_, '_> {
         let bounds = constants.words(expression.bounds);
         if self.version == Version::Llvm14 {
             if !bounds.is_empty() || flags > 1 {
-                return Err(unsupported("flags of a constant getelementptr can't be written in the form of this version"));
+                return Err(unsupported(
+                    "flags of a constant getelementptr can't be written in the form of this version",
+                ));
             }
             return Ok(match expression.in_range.checked_sub(1) {
                 Some(index) => {

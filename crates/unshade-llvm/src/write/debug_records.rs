@@ -45,7 +45,8 @@ impl DebugParts {
     /// Decodes a record.
     pub(super) fn of(record: &DebugRecord) -> Result<Self> {
         let missing = || Error::without_offset(ErrorKind::BadValue, "debug record lacks an operand");
-        let at = |index: usize| record.operands.get(index).map(|&operand| narrow(operand)).ok_or_else(missing);
+        let at =
+            |index: usize| record.operands.get(index).map(|&operand| narrow(operand)).ok_or_else(missing);
         let node = |index: usize| at(index).map(MetadataId);
         let (location, entity) = (node(0)?, node(1)?);
         if record.code == code::DEBUG_RECORD_LABEL {
@@ -85,7 +86,8 @@ impl Writer<'_, '_> {
             let key = self.numbering.place_key(scope, place)?;
             let value = match self.numbering.source.metadata(key)?.0 {
                 Metadata::Value { value, .. } if !matches!(code, DECLARE | ASSIGN) => {
-                    let number = self.numbering.value_of_key(self.numbering.source.value_key(key.scope, value)?)?;
+                    let number =
+                        self.numbering.value_of_key(self.numbering.source.value_key(key.scope, value)?)?;
                     Some(number).filter(|&number| number < next)
                 }
                 _ => None,

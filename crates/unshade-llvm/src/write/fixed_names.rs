@@ -115,7 +115,10 @@ impl Names {
         let mut result = Self { all, numbers: Vec::new(), message };
         for (number, name) in names {
             if number > MAX_KIND {
-                return Err(Error::without_offset(ErrorKind::Limit, "number of a metadata kind is too large"));
+                return Err(Error::without_offset(
+                    ErrorKind::Limit,
+                    "number of a metadata kind is too large",
+                ));
             }
             let at = result.all.iter().position(|known| *known == name).unwrap_or_else(|| {
                 result.all.push(name);
@@ -127,7 +130,12 @@ impl Names {
             }
             match result.numbers.get_mut(number) {
                 Some(slot @ None) => *slot = Some(narrow(at as u64)),
-                _ => return Err(Error::without_offset(ErrorKind::BadValue, "two metadata kinds have one number")),
+                _ => {
+                    return Err(Error::without_offset(
+                        ErrorKind::BadValue,
+                        "two metadata kinds have one number",
+                    ));
+                }
             }
         }
         Ok(result)

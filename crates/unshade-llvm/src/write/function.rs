@@ -49,7 +49,8 @@ impl Writer<'_, '_> {
             if self.numbering.source.types.get(instruction.ty) != Type::Void {
                 next += 1;
             }
-            let location = (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
+            let location =
+                (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
             if let Some(location) = location {
                 if instruction.location == last_location {
                     self.stream.record(code::DEBUG_LOC_AGAIN, &[]);

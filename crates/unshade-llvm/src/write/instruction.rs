@@ -143,7 +143,8 @@ impl Writer<'_, '_> {
         let convention = u64::from(call.convention);
         let function_type = self.numbering.ty(call.function_type)?;
         let blocks = block_count(instruction);
-        let arguments = record.operands.len().checked_sub(blocks).filter(|&end| end > 0).ok_or_else(malformed)?;
+        let arguments =
+            record.operands.len().checked_sub(blocks).filter(|&end| end > 0).ok_or_else(malformed)?;
         let code = match instruction.opcode {
             Opcode::Invoke => {
                 record.fields.extend([attributes, convention | 1 << 13]);
@@ -219,7 +220,11 @@ impl Writer<'_, '_> {
                 self.untyped_at(record, 0)?;
                 self.block_at(record, 1)?;
                 for at in (2..count).step_by(2) {
-                    let id = record.operands.get(at).and_then(|operand| operand.as_value()).ok_or_else(malformed)?;
+                    let id = record
+                        .operands
+                        .get(at)
+                        .and_then(|operand| operand.as_value())
+                        .ok_or_else(malformed)?;
                     record.fields.push(self.numbering.value(record.scope, id)?.into());
                     self.block_at(record, at + 1)?;
                 }
@@ -240,7 +245,10 @@ impl Writer<'_, '_> {
             Opcode::CleanupRet | Opcode::CatchRet => {
                 self.untyped_at(record, 0)?;
                 (1..count).try_for_each(|at| self.block_at(record, at))?;
-                (if instruction.opcode == Opcode::CleanupRet { code::CLEANUPRET } else { code::CATCHRET }, None)
+                (
+                    if instruction.opcode == Opcode::CleanupRet { code::CLEANUPRET } else { code::CATCHRET },
+                    None,
+                )
             }
             Opcode::CatchSwitch => {
                 self.untyped_at(record, 0)?;
@@ -269,7 +277,9 @@ impl Writer<'_, '_> {
                 (code::ALLOCA, None)
             }
             Opcode::GetElementPtr => {
-                record.fields.extend([instruction.flags.into(), self.numbering.ty(TypeId(instruction.detail))?]);
+                record
+                    .fields
+                    .extend([instruction.flags.into(), self.numbering.ty(TypeId(instruction.detail))?]);
                 for at in 0..record.operands.len() {
                     self.typed_at(record, at)?;
                 }
@@ -306,7 +316,14 @@ impl Writer<'_, '_> {
                 self.untyped_at(record, 2)?;
                 let is_weak = u64::from(instruction.flags >> 1 & 1);
                 let scope = self.scopes.number(instruction.detail)?;
-                record.fields.extend([is_volatile, ordering, scope, memory.failure().into(), is_weak, alignment]);
+                record.fields.extend([
+                    is_volatile,
+                    ordering,
+                    scope,
+                    memory.failure().into(),
+                    is_weak,
+                    alignment,
+                ]);
                 (code::CMPXCHG, None)
             }
             _ => {
@@ -326,7 +343,8 @@ impl Writer<'_, '_> {
         let size = record.operands.first().and_then(|operand| operand.as_value()).ok_or_else(malformed)?;
         let size_type = self.type_of(record, 0)?;
         let flags = u64::from(instruction.flags);
-        let packed = alignment & 31 | (flags & 1) << 5 | 1 << 6 | (flags >> 1 & 1) << 7 | (alignment >> 5) << 8;
+        let packed =
+            alignment & 31 | (flags & 1) << 5 | 1 << 6 | (flags >> 1 & 1) << 7 | (alignment >> 5) << 8;
         record.fields.extend([
             self.numbering.ty(TypeId(instruction.detail))?,
             self.numbering.ty(size_type)?,
@@ -337,7 +355,9 @@ impl Writer<'_, '_> {
         let space = source.types.address_space(instruction.ty).unwrap_or(0);
         if space != source.module.data_layout.alloca_address_space() {
             if self.version == Version::Llvm14 {
-                return Err(unsupported("alloca in another address space can't be written in the form of this version"));
+                return Err(unsupported(
+                    "alloca in another address space can't be written in the form of this version",
+                ));
             }
             record.fields.push(space.into());
         }

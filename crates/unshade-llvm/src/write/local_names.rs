@@ -72,7 +72,10 @@ impl NameTable {
     fn of(body: &FunctionBody, version: Version) -> Self {
         let mut table = Self { buckets: Vec::new(), names: Vec::new() };
         let has_names = |names: &[crate::ids::Slice]| names.iter().any(|name| !name.is_empty());
-        if !has_names(&body.value_names) && !has_names(&body.block_names) && !has_names(&body.unnumbered_names) {
+        if !has_names(&body.value_names)
+            && !has_names(&body.block_names)
+            && !has_names(&body.unnumbered_names)
+        {
             return table;
         }
         let hash: fn(&[u8]) -> u32 = match version {

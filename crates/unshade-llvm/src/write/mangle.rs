@@ -33,7 +33,8 @@ enum Mode {
 
 impl Mode {
     fn of(data_layout: &[u8]) -> Self {
-        let specification = data_layout.split(|&byte| byte == b'-').rev().find_map(|part| part.strip_prefix(b"m:"));
+        let specification =
+            data_layout.split(|&byte| byte == b'-').rev().find_map(|part| part.strip_prefix(b"m:"));
         match specification {
             Some(b"e") => Self::Elf,
             Some(b"l") => Self::Goff,
@@ -88,10 +89,10 @@ impl<'i, 'a> Mangler<'i, 'a> {
             return text;
         }
         let is_windows = matches!(self.mode, Mode::WinCoff | Mode::WinCoffX86);
-        let is_literal =
-            symbol.name.starts_with(b"\x01") || is_windows && symbol.name.starts_with(b"?");
+        let is_literal = symbol.name.starts_with(b"\x01") || is_windows && symbol.name.starts_with(b"?");
         let function = function.filter(|function| {
-            let changes = self.mode == Mode::WinCoffX86 || function.calling_convention == convention::VECTORCALL;
+            let changes =
+                self.mode == Mode::WinCoffX86 || function.calling_convention == convention::VECTORCALL;
             !is_literal && changes
         });
         let prefix = match function.map(|function| function.calling_convention) {

@@ -46,7 +46,8 @@ impl Writer<'_, '_> {
         let mut layouts =
             NodeLayouts { location: Some(self.location_layout()), generic: Some(self.generic_layout()) };
         let literal = |code: u32| Literal(code.into());
-        let offset = self.stream.define(&Shape(&[literal(code::INDEX_OFFSET), Fixed(32), Fixed(32)], Tail::None));
+        let offset =
+            self.stream.define(&Shape(&[literal(code::INDEX_OFFSET), Fixed(32), Fixed(32)], Tail::None));
         let index = self.stream.define(&Shape(&[literal(code::INDEX)], Tail::Array(Variable(6))));
         let lists = self.numbering.metadata.of_module();
         let (strings, others) = (lists.strings.to_vec(), lists.others.to_vec());
@@ -175,7 +176,10 @@ impl Writer<'_, '_> {
                     self.stream.record(code::VALUE, &record);
                 }
                 (Metadata::String(_) | Metadata::Missing, _) => {
-                    return Err(Error::without_offset(ErrorKind::BadValue, "metadata that nothing defines is used"));
+                    return Err(Error::without_offset(
+                        ErrorKind::BadValue,
+                        "metadata that nothing defines is used",
+                    ));
                 }
             }
         }
@@ -204,8 +208,16 @@ impl Writer<'_, '_> {
                 code::ARG_LIST
             }
             _ => {
-                let code = debug_info::encode(node, &references, table.numbers(node), self.version == Version::Llvm14, record);
-                code.ok_or_else(|| unsupported("a debug-info node can't be written in the form of this version"))?
+                let code = debug_info::encode(
+                    node,
+                    &references,
+                    table.numbers(node),
+                    self.version == Version::Llvm14,
+                    record,
+                );
+                code.ok_or_else(|| {
+                    unsupported("a debug-info node can't be written in the form of this version")
+                })?
             }
         };
         let layout = match node.kind {
@@ -228,7 +240,12 @@ impl Writer<'_, '_> {
     }
 
     /// Writes what is attached to a function and to its instructions, if anything is.
-    pub(super) fn function_attachments(&mut self, scope: Scope, function: &Function, body: &FunctionBody) -> Result<()> {
+    pub(super) fn function_attachments(
+        &mut self,
+        scope: Scope,
+        function: &Function,
+        body: &FunctionBody,
+    ) -> Result<()> {
         let of_function = [&function.symbol.attachments[..], &body.function_attachments].concat();
         let count: usize = body.attachments.iter().map(|(_, attached)| attached.len()).sum();
         if of_function.is_empty() && count == 0 {

@@ -100,13 +100,30 @@ impl<'i, 'a> Source<'i, 'a> {
         }
         let mut of_functions = alloc::vec![None; module.functions.len()];
         for (index, body) in bodies.iter().enumerate() {
-            match (of_functions.get_mut(body.function as usize), module.functions.get(body.function as usize)) {
-                (Some(slot @ None), Some(function)) if !function.declaration => *slot = Some(Scope::body(index)),
-                _ => return Err(Error::without_offset(ErrorKind::BadValue, "body of a function that has none")),
+            match (of_functions.get_mut(body.function as usize), module.functions.get(body.function as usize))
+            {
+                (Some(slot @ None), Some(function)) if !function.declaration => {
+                    *slot = Some(Scope::body(index))
+                }
+                _ => {
+                    return Err(Error::without_offset(
+                        ErrorKind::BadValue,
+                        "body of a function that has none",
+                    ));
+                }
             }
         }
         let types = Cow::Borrowed(&module.types);
-        Ok(Self { module, bodies, types, value_starts, metadata_starts, of_functions, placeholder: TypeId::NONE, placeholder_key: 0 })
+        Ok(Self {
+            module,
+            bodies,
+            types,
+            value_starts,
+            metadata_starts,
+            of_functions,
+            placeholder: TypeId::NONE,
+            placeholder_key: 0,
+        })
     }
 
     /// Returns the number of keys of values.
@@ -144,8 +161,9 @@ impl<'i, 'a> Source<'i, 'a> {
         if id.index() < self.module.values.len() {
             return Ok(Key { scope: Scope::MODULE, key: id.0 });
         }
-        self.local_key(scope, id)
-            .ok_or_else(|| Error::without_offset(ErrorKind::OutOfRange, "a value that does not exist is used"))
+        self.local_key(scope, id).ok_or_else(|| {
+            Error::without_offset(ErrorKind::OutOfRange, "a value that does not exist is used")
+        })
     }
 
     fn local_key(&self, scope: Scope, id: ValueId) -> Option<Key> {
@@ -200,7 +218,9 @@ impl<'i, 'a> Source<'i, 'a> {
             Constant::Aggregate(elements) => ConstantOperands::Many(constants.values(elements)),
             Constant::Expression(expression) => {
                 let expression = constants.expression(expression);
-                ConstantOperands::Many(expression.map_or(&[], |expression| constants.values(expression.operands)))
+                ConstantOperands::Many(
+                    expression.map_or(&[], |expression| constants.values(expression.operands)),
+                )
             }
             Constant::BlockAddress { function, .. } => ConstantOperands::One(function),
             Constant::DsoLocalEquivalent(symbol) | Constant::NoCfi(symbol) => ConstantOperands::One(symbol),
@@ -239,7 +259,9 @@ impl<'i, 'a> Source<'i, 'a> {
         let ty = self.intern(pointer);
         self.placeholder = ty;
         let is_null = |value: &Value| match value.kind {
-            ValueKind::Constant(index) => value.ty == ty && self.module.constants.get(index) == Constant::Null,
+            ValueKind::Constant(index) => {
+                value.ty == ty && self.module.constants.get(index) == Constant::Null
+            }
             _ => false,
         };
         let found = self.module.values.iter().position(is_null);
@@ -278,7 +300,9 @@ impl<'i, 'a> Source<'i, 'a> {
             let start = *self.metadata_starts.get(scope.0 as usize)?;
             Some(Key { scope, key: start + narrow(of_table(&body.metadata)? as u64) })
         });
-        local.ok_or_else(|| Error::without_offset(ErrorKind::OutOfRange, "metadata that does not exist is used"))
+        local.ok_or_else(|| {
+            Error::without_offset(ErrorKind::OutOfRange, "metadata that does not exist is used")
+        })
     }
 
     /// Returns metadata, with the table that it belongs to.

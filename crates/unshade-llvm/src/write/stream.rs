@@ -2,8 +2,8 @@
 
 use crate::bitstream::{BitWriter, MAGIC, Scalar, Tail};
 use crate::blocks;
-use crate::tree::write as bits;
 use crate::tree::UNABBREVIATED;
+use crate::tree::write as bits;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -126,7 +126,10 @@ impl Stream {
 
     /// Writes a record without an abbreviation.
     pub(super) fn record(&mut self, code: u32, operands: &[u64]) {
-        self.bits.fixed(UNABBREVIATED.into(), self.width).variable(code.into(), 6).variable(operands.len() as u64, 6);
+        self.bits
+            .fixed(UNABBREVIATED.into(), self.width)
+            .variable(code.into(), 6)
+            .variable(operands.len() as u64, 6);
         for operand in operands {
             self.bits.variable(*operand, 6);
         }

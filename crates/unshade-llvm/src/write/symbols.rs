@@ -204,9 +204,10 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
     /// Collects the symbols that `llvm.used` and `llvm.compiler.used` list.
     fn collect_used(&mut self) {
         let module = self.module;
-        let lists = module.globals.iter().filter(|global| {
-            matches!(global.symbol.name.as_slice(), b"llvm.used" | b"llvm.compiler.used")
-        });
+        let lists = module
+            .globals
+            .iter()
+            .filter(|global| matches!(global.symbol.name.as_slice(), b"llvm.used" | b"llvm.compiler.used"));
         for list in lists.filter_map(|global| global.initializer) {
             if let Some((Constant::Aggregate(elements), constants)) = module.constant(None, list) {
                 for &element in constants.values(elements) {
@@ -216,7 +217,10 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
         }
     }
 
-    fn strings_of<'m>(module: &'m Module<'a>, name: &[u8]) -> impl Iterator<Item = impl Iterator<Item = &'m [u8]>> {
+    fn strings_of<'m>(
+        module: &'m Module<'a>,
+        name: &[u8],
+    ) -> impl Iterator<Item = impl Iterator<Item = &'m [u8]>> {
         module.named(name).iter().map(move |&node| {
             module.node_operands(node).flatten().filter_map(move |operand| module.metadata_string(operand))
         })
@@ -268,7 +272,9 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
         let Some(comdat) = self.comdat(base.symbol())? else { return Ok(None) };
         if self.triple.format == ObjectFormat::Coff {
             self.linker_flags(object, function);
-            if let (Object::Alias(alias), true) = (object, flags & flag::WEAK != 0 && flags & flag::INDIRECT != 0) {
+            if let (Object::Alias(alias), true) =
+                (object, flags & flag::WEAK != 0 && flags & flag::INDIRECT != 0)
+            {
                 let Some(fallback) = self.fallback(alias) else { return Ok(None) };
                 let fallback = self.text(&fallback);
                 uncommon.get_or_insert_with(|| self.no_uncommon())[2..4].copy_from_slice(&fallback);
@@ -343,7 +349,9 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
 
     /// Returns the number of a symbol's comdat, which is added unless it was before; none if COFF's leader is missing.
     fn comdat(&mut self, symbol: &'i Symbol) -> Result<Option<u32>> {
-        let Some((name, selection)) = number::comdat(self.module, symbol)? else { return Ok(Some(NO_COMDAT)) };
+        let Some((name, selection)) = number::comdat(self.module, symbol)? else {
+            return Ok(Some(NO_COMDAT));
+        };
         if let Some(&known) = self.comdat_numbers.get(name) {
             return Ok(Some(known));
         }
@@ -409,7 +417,13 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
         }
     }
 
-    fn linker_flag(&mut self, option: &[u8], symbol: &Symbol, function: Option<&Function>, strips_prefix: bool) {
+    fn linker_flag(
+        &mut self,
+        option: &[u8],
+        symbol: &Symbol,
+        function: Option<&Function>,
+        strips_prefix: bool,
+    ) {
         self.linker_options.extend_from_slice(option);
         let is_plain = |byte: &u8| {
             byte.is_ascii_alphanumeric()
@@ -471,7 +485,9 @@ fn symbol_behind_casts(module: &Module<'_>, mut id: ValueId) -> Option<ValueId> 
 /// Returns the function or variable that a symbol is, or is another name of; ifuncs are their own.
 fn base_object<'m>(module: &'m Module<'_>, object: Object<'m>) -> Option<Object<'m>> {
     match object {
-        Object::Alias(alias) if !alias.indirect => base_of_value(module, alias.target, &mut MAX_STEPS.clone()),
+        Object::Alias(alias) if !alias.indirect => {
+            base_of_value(module, alias.target, &mut MAX_STEPS.clone())
+        }
         _ => Some(object),
     }
 }

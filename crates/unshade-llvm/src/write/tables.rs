@@ -49,12 +49,14 @@ impl Writer<'_, '_> {
         let stream = &mut self.stream;
         let code = |code: u32| Literal(code.into());
         TypeLayouts {
-            pointer: typed.then(|| stream.define(&Shape(&[code(type_code::POINTER), ty, Literal(0)], Tail::None))),
+            pointer: typed
+                .then(|| stream.define(&Shape(&[code(type_code::POINTER), ty, Literal(0)], Tail::None))),
             opaque_pointer: stream.define(&Shape(&[code(type_code::OPAQUE_POINTER), Literal(0)], Tail::None)),
             function: stream.define(&Shape(&[code(type_code::FUNCTION), Fixed(1)], Tail::Array(ty))),
             literal_struct: stream.define(&Shape(&[code(type_code::STRUCT_ANON), Fixed(1)], Tail::Array(ty))),
             name: stream.define(&Shape(&[code(type_code::STRUCT_NAME)], Tail::Array(Char6))),
-            identified_struct: stream.define(&Shape(&[code(type_code::STRUCT_NAMED), Fixed(1)], Tail::Array(ty))),
+            identified_struct: stream
+                .define(&Shape(&[code(type_code::STRUCT_NAMED), Fixed(1)], Tail::Array(ty))),
             array: stream.define(&Shape(&[code(type_code::ARRAY), Variable(8), ty], Tail::None)),
         }
     }
@@ -98,7 +100,8 @@ impl Writer<'_, '_> {
                     (false, true) => (type_code::OPAQUE, None),
                     (false, false) => (type_code::STRUCT_NAMED, Some(&layouts.identified_struct)),
                 };
-                let name = name.map(|name| types.name(name).to_vec()).filter(|name| !literal && !name.is_empty());
+                let name =
+                    name.map(|name| types.name(name).to_vec()).filter(|name| !literal && !name.is_empty());
                 if let Some(name) = name {
                     self.type_name(&name, &layouts.name);
                 }
@@ -129,7 +132,12 @@ impl Writer<'_, '_> {
             }
             simple => match simple.simple_code() {
                 Some(code) => (code, None),
-                None => return Err(Error::without_offset(ErrorKind::BadValue, "a type that could not be read is used")),
+                None => {
+                    return Err(Error::without_offset(
+                        ErrorKind::BadValue,
+                        "a type that could not be read is used",
+                    ));
+                }
             },
         };
         self.stream.record_as(layout, code, operands);
@@ -172,7 +180,9 @@ impl Writer<'_, '_> {
         sorted.sort_by_key(key);
         for attribute in sorted {
             if attribute.kind().is_some_and(|kind| rank(kind, order) == u8::MAX) {
-                return Err(unsupported("an attribute can't be written, because this version does not have it"));
+                return Err(unsupported(
+                    "an attribute can't be written, because this version does not have it",
+                ));
             }
             self.attribute(attribute, record)?;
         }
@@ -298,7 +308,8 @@ impl Writer<'_, '_> {
         let layout = self.global_layout(sections.0.len())?;
         if let Some(source_file) = &module.source_filename {
             let element = element_for(source_file);
-            let file = self.stream.define(&Shape(&[Literal(code::SOURCE_FILENAME.into())], Tail::Array(element)));
+            let file =
+                self.stream.define(&Shape(&[Literal(code::SOURCE_FILENAME.into())], Tail::Array(element)));
             let characters: Vec<u64> = source_file.iter().map(|&byte| byte.into()).collect();
             self.stream.record_as(Some(&file), code::SOURCE_FILENAME, &characters);
         }
@@ -352,7 +363,12 @@ impl Writer<'_, '_> {
         Ok(Some(self.stream.define(&Shape(&scalars, Tail::None))))
     }
 
-    fn global(&mut self, global: &GlobalVariable, layout: Option<&Layout>, sections: &NameNumbers<'_>) -> Result<()> {
+    fn global(
+        &mut self,
+        global: &GlobalVariable,
+        layout: Option<&Layout>,
+        sections: &NameNumbers<'_>,
+    ) -> Result<()> {
         let symbol = &global.symbol;
         let initializer = self.optional_value(global.initializer)?;
         let mut record = self.named(symbol);
@@ -369,7 +385,9 @@ impl Writer<'_, '_> {
         let common = [symbol.visibility, symbol.thread_local, symbol.unnamed_address, symbol.dll_storage];
         let of_19 = [global.sanitizer, global.code_model];
         if self.version == Version::Llvm14 && of_19 != [0, 0] {
-            return Err(unsupported("sanitizer bits and code models can't be written in the form of this version"));
+            return Err(unsupported(
+                "sanitizer bits and code models can't be written in the form of this version",
+            ));
         }
         let is_simple = common == [0; 4]
             && !global.externally_initialized

@@ -50,21 +50,66 @@ const OF_SYSTEM: [&str; 6] = ["aarch64", "arm", "thumb", "x86_64", "amd64", "xsc
 const BIG_ENDIAN: [&str; 5] = ["aarch64_be", "armeb", "thumbeb", "xscaleeb", "armebv"];
 /// Architectures that LLVM knows. Unknown ones have object files of the system, too.
 const KNOWN: [&str; 46] = [
-    "powerpc", "powerpcspe", "ppc", "ppc32", "powerpcle", "ppcle", "ppc32le", "powerpc64", "ppu", "ppc64", "powerpc64le",
-    "ppc64le", "arc", "avr", "m68k", "msp430", "mips", "mipsel", "mips64", "mips64el", "r600", "amdgcn", "riscv32",
-    "riscv64", "hexagon", "s390x", "systemz", "sparc", "sparcel", "sparcv9", "sparc64", "tce", "tcele", "xcore", "nvptx",
-    "nvptx64", "le32", "le64", "amdil", "amdil64", "hsail", "hsail64", "spir", "spir64", "lanai", "ve",
+    "powerpc",
+    "powerpcspe",
+    "ppc",
+    "ppc32",
+    "powerpcle",
+    "ppcle",
+    "ppc32le",
+    "powerpc64",
+    "ppu",
+    "ppc64",
+    "powerpc64le",
+    "ppc64le",
+    "arc",
+    "avr",
+    "m68k",
+    "msp430",
+    "mips",
+    "mipsel",
+    "mips64",
+    "mips64el",
+    "r600",
+    "amdgcn",
+    "riscv32",
+    "riscv64",
+    "hexagon",
+    "s390x",
+    "systemz",
+    "sparc",
+    "sparcel",
+    "sparcv9",
+    "sparc64",
+    "tce",
+    "tcele",
+    "xcore",
+    "nvptx",
+    "nvptx64",
+    "le32",
+    "le64",
+    "amdil",
+    "amdil64",
+    "hsail",
+    "hsail64",
+    "spir",
+    "spir64",
+    "lanai",
+    "ve",
 ];
 /// Architectures without an object file format.
 const WITHOUT_FORMAT: [&str; 7] = ["wasm32", "wasm64", "spirv", "spirv32", "spirv64", "dxil", "dxilv1.0"];
 
 impl Triple {
     pub(super) fn parse(triple: &[u8], version: Version) -> Self {
-        let mut parts = triple.splitn(4, |&byte| byte == b'-').map(|part| core::str::from_utf8(part).unwrap_or(""));
+        let mut parts =
+            triple.splitn(4, |&byte| byte == b'-').map(|part| core::str::from_utf8(part).unwrap_or(""));
         let mut next = || parts.next().unwrap_or("");
         let (architecture, _vendor, system, environment) = (next(), next(), next(), next());
         let starts = |names: &[&str]| names.iter().any(|name| system.starts_with(name));
-        let is_darwin = starts(&DARWIN) || starts(&LATER_DARWIN[..1]) || version == Version::Llvm19 && starts(&LATER_DARWIN);
+        let is_darwin = starts(&DARWIN)
+            || starts(&LATER_DARWIN[..1])
+            || version == Version::Llvm19 && starts(&LATER_DARWIN);
         let is_windows = system.starts_with("win32") || system.starts_with("windows");
         let of_environment = ["xcoff", "goff", "coff", "elf", "macho", "wasm"];
         let format = match of_environment.into_iter().find(|format| environment.ends_with(format)) {
@@ -152,7 +197,11 @@ mod tests {
         ];
         for &(text, format, is_darwin, cpu_type) in known {
             let triple = Triple::parse(text.as_bytes(), Version::Llvm19);
-            assert_eq!((triple.format, triple.is_darwin, triple.cpu_type), (format, is_darwin, cpu_type), "{text}");
+            assert_eq!(
+                (triple.format, triple.is_darwin, triple.cpu_type),
+                (format, is_darwin, cpu_type),
+                "{text}"
+            );
         }
         assert!(!Triple::parse(b"arm64-apple-xros", Version::Llvm14).is_darwin);
     }

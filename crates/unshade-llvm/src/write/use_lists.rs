@@ -218,7 +218,11 @@ impl<'i> Prediction<'_, 'i, '_> {
     }
 
     fn number_all(&mut self) -> Result<()> {
-        if self.version == Version::Llvm14 { self.number_module_14()? } else { self.number_module_19()? }
+        if self.version == Version::Llvm14 {
+            self.number_module_14()?
+        } else {
+            self.number_module_19()?
+        }
         for index in 0..self.source.bodies.len() {
             self.number_body(index)?;
         }
@@ -237,7 +241,8 @@ impl<'i> Prediction<'_, 'i, '_> {
         let lists: [Vec<ValueId>; 4] = [variables, aliases(false), aliases(true), functions];
         let mut keys = [const { Vec::new() }; 4];
         for (keys, ids) in keys.iter_mut().zip(lists) {
-            *keys = ids.into_iter().map(|id| self.source.value_key(Scope::MODULE, id)).collect::<Result<_>>()?;
+            *keys =
+                ids.into_iter().map(|id| self.source.value_key(Scope::MODULE, id)).collect::<Result<_>>()?;
         }
         Ok(keys)
     }

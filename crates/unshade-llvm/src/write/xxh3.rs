@@ -123,16 +123,14 @@ fn of_240(data: &[u8]) -> u64 {
     let first = (data.len() as u64).wrapping_mul(PRIME64[0]);
     let first = (0..8).fold(first, |hash, round| hash.wrapping_add(mix(data, round * 16, round * 16)));
     let rounds = 8..data.len() / 16;
-    let hash = rounds.fold(avalanche(first), |hash, round| {
-        hash.wrapping_add(mix(data, round * 16, (round - 8) * 16 + 3))
-    });
+    let hash = rounds
+        .fold(avalanche(first), |hash, round| hash.wrapping_add(mix(data, round * 16, (round - 8) * 16 + 3)));
     avalanche(hash.wrapping_add(mix(data, data.len() - 16, 136 - 17)))
 }
 
 fn of_many(data: &[u8]) -> u64 {
-    let mut sums = [
-        PRIME32[2], PRIME64[0], PRIME64[1], PRIME64[2], PRIME64[3], PRIME32[1], PRIME64[4], PRIME32[0],
-    ];
+    let mut sums =
+        [PRIME32[2], PRIME64[0], PRIME64[1], PRIME64[2], PRIME64[3], PRIME32[1], PRIME64[4], PRIME32[0]];
     let last = data.len() - 1;
     let (blocks, _) = data.split_at(last / BLOCK * BLOCK);
     for block in blocks.chunks_exact(BLOCK) {

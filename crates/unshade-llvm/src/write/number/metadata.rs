@@ -204,7 +204,10 @@ impl Numbering<'_, '_> {
             Metadata::Node(node) => return Ok(Some(node)),
             Metadata::Value { value, .. } => {
                 let wrapped = self.source.value_key(key.scope, value)?;
-                if matches!(self.source.value(wrapped)?.kind, ValueKind::Argument(_) | ValueKind::Instruction(_)) {
+                if matches!(
+                    self.source.value(wrapped)?.kind,
+                    ValueKind::Argument(_) | ValueKind::Instruction(_)
+                ) {
                     let message = "a metadata node that refers to a value of a function can't be written";
                     return Err(Error::without_offset(ErrorKind::Unsupported, message));
                 }
@@ -315,7 +318,10 @@ impl Numbering<'_, '_> {
     pub(super) fn elements_of(&self, key: Key, node: Node) -> Result<Vec<MetadataId>> {
         let (_, table) = self.source.metadata(key)?;
         let references = table.references(node).iter();
-        Ok(references.filter_map(|reference| reference.checked_sub(1)).map(|id| MetadataId(narrow(id))).collect())
+        Ok(references
+            .filter_map(|reference| reference.checked_sub(1))
+            .map(|id| MetadataId(narrow(id)))
+            .collect())
     }
 }
 

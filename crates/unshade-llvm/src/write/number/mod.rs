@@ -178,7 +178,8 @@ impl<'i, 'a> Numbering<'i, 'a> {
             }
             if let Some(set) = global.attributes {
                 let (types, source) = (&mut self.types, &self.source);
-                self.attributes.add_set(&module.attributes, set, |attribute| add_attribute(types, source, attribute))?;
+                self.attributes
+                    .add_set(&module.attributes, set, |attribute| add_attribute(types, source, attribute))?;
             }
         }
         for indirect in [false, true] {
@@ -242,7 +243,9 @@ impl<'i, 'a> Numbering<'i, 'a> {
                 None if function.declaration => {
                     self.add_attached(MODULE, Scope::MODULE, &function.symbol.attachments)?;
                 }
-                None => return Err(Error::without_offset(ErrorKind::BadValue, "a defined function has no body")),
+                None => {
+                    return Err(Error::without_offset(ErrorKind::BadValue, "a defined function has no body"));
+                }
             }
         }
         Ok(())
@@ -260,7 +263,10 @@ impl<'i, 'a> Numbering<'i, 'a> {
         let (types, source) = (&mut self.types, &self.source);
         let attributes = &source.module.attributes;
         if list.is_some() && list.index() >= attributes.list_count() {
-            return Err(Error::without_offset(ErrorKind::OutOfRange, "a list of attributes that does not exist is used"));
+            return Err(Error::without_offset(
+                ErrorKind::OutOfRange,
+                "a list of attributes that does not exist is used",
+            ));
         }
         self.attributes.add(attributes, list, |attribute| add_attribute(types, source, attribute))
     }
@@ -286,6 +292,8 @@ pub(super) fn comdat<'m>(module: &'m Module<'_>, symbol: &'m Symbol) -> Result<O
     let Some(index) = symbol.comdat else { return Ok(None) };
     match module.comdats.get(index as usize) {
         Some(comdat) => Ok(Some((&comdat.name, comdat.selection))),
-        None => Err(Error::without_offset(ErrorKind::OutOfRange, "symbol refers to a comdat that does not exist")),
+        None => {
+            Err(Error::without_offset(ErrorKind::OutOfRange, "symbol refers to a comdat that does not exist"))
+        }
     }
 }

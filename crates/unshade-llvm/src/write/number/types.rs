@@ -34,7 +34,10 @@ impl TypeNumbers {
     pub(super) fn get(&self, ty: TypeId) -> Result<u64> {
         match self.ids.get(ty.index()) {
             Some(&id) if id != 0 => Ok(u64::from(id) - 1),
-            _ => Err(Error::without_offset(ErrorKind::BadValue, "a type that is not in the type table is used")),
+            _ => Err(Error::without_offset(
+                ErrorKind::BadValue,
+                "a type that is not in the type table is used",
+            )),
         }
     }
 
@@ -86,7 +89,10 @@ impl TypeNumbers {
         match types.get(ty) {
             Type::Struct(structure) if !structure.literal => *self.id(ty)? = STARTED,
             Type::Unknown => {
-                return Err(Error::without_offset(ErrorKind::BadValue, "a type that could not be read is used"));
+                return Err(Error::without_offset(
+                    ErrorKind::BadValue,
+                    "a type that could not be read is used",
+                ));
             }
             _ => {}
         }

@@ -134,7 +134,8 @@ impl Numbering<'_, '_> {
             while let Some((_, attached)) = attachments.next_if(|(at, _)| *at <= index) {
                 self.add_attached(owner, scope, attached.of(&body.attached))?;
             }
-            let location = (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
+            let location =
+                (instruction.location as usize).checked_sub(1).and_then(|at| body.locations.get(at));
             if let Some(location) = location {
                 for id in [location.scope, location.inlined_at].into_iter().filter(|id| id.is_some()) {
                     self.add_metadata(owner, scope, id)?;
@@ -221,7 +222,8 @@ impl Numbering<'_, '_> {
         }
         self.add_type(instruction.ty)?;
         if let Opcode::Call | Opcode::Invoke | Opcode::CallBr = instruction.opcode
-            && let Some(call) = self.source.body(scope).and_then(|body| body.calls.get(instruction.detail as usize))
+            && let Some(call) =
+                self.source.body(scope).and_then(|body| body.calls.get(instruction.detail as usize))
         {
             self.add_attributes(call.attributes)?;
             self.add_type(call.function_type)?;
@@ -247,7 +249,8 @@ impl Numbering<'_, '_> {
         let constants = self.values.get(start..).unwrap_or_default();
         let mut order = Vec::with_capacity(constants.len());
         for (at, &value) in constants.iter().enumerate() {
-            let is_integer = matches!(self.source.types.get(self.source.types.scalar(value.ty)), Type::Integer(_));
+            let is_integer =
+                matches!(self.source.types.get(self.source.types.scalar(value.ty)), Type::Integer(_));
             order.push((!is_integer, self.types.get(value.ty)?, core::cmp::Reverse(value.uses), at, value));
         }
         order.sort_unstable_by_key(|&(other, ty, uses, at, _)| (other, ty, uses, at));
@@ -261,7 +264,11 @@ impl Numbering<'_, '_> {
 
     /// Numbers the values and the metadata of a body. Returns the range of its constants, and the number of the first
     /// result.
-    pub(in crate::write) fn enter_body(&mut self, scope: Scope, function: &Function) -> Result<FunctionNumbers> {
+    pub(in crate::write) fn enter_body(
+        &mut self,
+        scope: Scope,
+        function: &Function,
+    ) -> Result<FunctionNumbers> {
         let Some(body) = self.source.body(scope) else { return Ok(FunctionNumbers::default()) };
         let owner = self.owner_of(function)?;
         self.metadata.enter(owner);
