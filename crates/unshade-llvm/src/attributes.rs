@@ -127,7 +127,9 @@ impl Attributes {
     /// Returns the set of a list that belongs to the function, its result or a parameter; see [`index`].
     #[inline]
     pub fn of(&self, list: AttributeListId, index: u32) -> Option<AttributeSetId> {
-        self.list(list).iter().find(|(of, _)| *of == index).map(|&(_, set)| set)
+        let entries = self.list(list);
+        let at = entries.binary_search_by_key(&place(index), |&(of, _)| place(of)).ok()?;
+        entries.get(at).map(|&(_, set)| set)
     }
 
     /// Returns the bytes of a name or value.
@@ -282,7 +284,8 @@ impl Attributes {
 
     /// Adds a list without its empty sets, and returns its id.
     pub(crate) fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) -> AttributeListId {
-        let entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
+        let mut entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
+        entries.sort_by_key(|&(of, _)| place(of));
         let slice = Slice::extend(&mut self.entries, entries);
         let id = narrow(self.lists.len() as u64);
         self.lists.push(slice);
@@ -379,6 +382,11 @@ impl Attributes {
             })
             .0
     }
+}
+
+/// Returns the place of an index in a list: the function is first, as LLVM writes it.
+fn place(index: u32) -> u32 {
+    index.wrapping_add(1)
 }
 
 /// Decodes a mask as LLVM wrote it before 3.3: bits 0 to 15 flags, 16 to 31 alignment, then the other flags.

@@ -33,7 +33,7 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
-        (Verb::AssembleInto, "LLVM bitcode is not assembled yet"),
+        (Verb::AssembleInto, "a module is assembled as a whole; `unshade asm` writes it"),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where bitcode loads"),
         (

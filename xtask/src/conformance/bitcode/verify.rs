@@ -112,7 +112,8 @@ impl Counts {
             counts.clean = 1;
         } else if !findings.has_errors() {
             counts.warned = 1;
-        } else if is_refused(&bytes)? {
+        // An empty file is an empty text to opt, not a module.
+        } else if bytes.is_empty() || is_refused(&bytes)? {
             counts.refused = 1;
         } else {
             counts.faults.push(format!("{}: {}", input.name, first(&findings)));

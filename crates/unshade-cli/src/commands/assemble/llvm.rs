@@ -45,10 +45,10 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
     let Some(function) = &args.function else { bail!("--function names the function whose module is replaced") };
     one_program(into, Verb::AssembleInto, global, |writable, library| match writable {
         Writable::MetalLibrary => {
-            save(args, &replaced_module(library, function, &data)?)?;
+            save(args, &replaced_module(library.bytes, function, &data)?)?;
             Ok(Outcome::Done)
         }
-        Writable::DxContainer => bail!("{}: LLVM assembly is assembled into Metal libraries", shown(into)),
+        Writable::DxContainer | Writable::Bitcode => bail!("{}: LLVM assembly is assembled into Metal libraries", shown(into)),
     })
 }
 

@@ -24,6 +24,9 @@ const MODULE: &str = "air-module";
 const ENTRY: &str = "air-entry";
 const CALL: &str = "air-call";
 
+/// Maximum number of types in the name of a function of the library.
+const MAX_TYPES: usize = 16;
+
 /// Lists of entry points, and whether the functions return nothing.
 const ENTRIES: &[(&[u8], bool)] = &[
     (b"air.kernel", true),
@@ -166,7 +169,7 @@ impl Context<'_, '_> {
         if name.windows(6).any(|part| part == b"tensor") {
             return;
         }
-        let parts = name.split(|&c| c == b'.').filter_map(NamedType::parse);
+        let parts = name.split(|&c| c == b'.').filter_map(NamedType::parse).take(MAX_TYPES);
         for named in parts {
             let is_there = core::iter::once(&result).chain(parameters).any(|&ty| self.is_named(&named, ty));
             if !is_there {

@@ -78,11 +78,19 @@ impl BodyCheck<'_, '_, '_> {
             let Some(of) = self.body.instructions.get(instruction as usize) else { continue };
             self.enter(instruction);
             for &(kind, id) in attached.of(&self.body.attached) {
-                if let Some(check) = kinds.get(kind as usize).copied().flatten() {
+                let Some(check) = kinds.get(kind as usize).copied().flatten() else { continue };
+                // A node that many instructions of a kind share is checked once.
+                if self.attached.insert((kind, id, of.opcode as u8, of.ty)) || self.is_small(id) {
                     check(self, of, id);
                 }
             }
         }
+    }
+
+    /// Returns whether a node is so small that checking it often takes no time.
+    fn is_small(&self, id: MetadataId) -> bool {
+        const SMALL: u32 = 64;
+        self.context.view(Some(self.body), id).is_none_or(|view| view.node.references <= SMALL)
     }
 
     fn tuple(&self, id: MetadataId) -> Option<View<'_>> {

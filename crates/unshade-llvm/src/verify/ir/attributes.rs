@@ -46,7 +46,8 @@ impl Context<'_, '_> {
                 parameter => {
                     let at = (parameter as usize).saturating_sub(1);
                     if !findings.require(at < of.arguments, RULE, "attributes of a parameter that does not exist") {
-                        continue;
+                        // Lists are sorted, so the rest does not exist either.
+                        break;
                     }
                     // The type of a variadic argument is known to its call only.
                     let ty = parameters.get(at).copied().unwrap_or(TypeId::NONE);

@@ -15,6 +15,7 @@ use crate::ids::{BlockId, MetadataId, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind, ValueKind};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 const DOMINANCE: &str = "ir-dominance";
@@ -31,6 +32,10 @@ pub(super) struct BodyCheck<'c, 'm, 'a> {
     /// The index of the instruction being checked.
     pub(super) index: u32,
     pub(super) debug: DebugState,
+    /// Nodes that were checked as attachments: kind, node, opcode, type.
+    pub(super) attached: BTreeSet<(u32, MetadataId, u8, TypeId)>,
+    /// By block: its first instruction that is no phi, once exceptions are checked.
+    pub(super) firsts: Vec<u32>,
     /// Calls without a location: caller, instruction, callee.
     pub(super) unlocated: &'c mut Vec<(u32, u32, u32)>,
 }
@@ -43,7 +48,7 @@ impl<'c, 'm, 'a> BodyCheck<'c, 'm, 'a> {
         unlocated: &'c mut Vec<(u32, u32, u32)>,
     ) -> Self {
         let (flow, debug) = (Flow::new(body), DebugState::default());
-        Self { context, body, findings, flow, block: BlockId(0), index: 0, debug, unlocated }
+        Self { context, body, findings, flow, block: BlockId(0), index: 0, debug, attached: BTreeSet::new(), firsts: Vec::new(), unlocated }
     }
 
     /// Checks the body.

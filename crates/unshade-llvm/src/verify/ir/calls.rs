@@ -206,7 +206,9 @@ impl<'c> BodyCheck<'c, '_, '_> {
             }
             let at = (place as usize).saturating_sub(1);
             let set = context.set(set);
-            let Some(argument) = parts.arguments.get(at).and_then(|argument| argument.as_value()) else { continue };
+            // Lists are sorted.
+            let Some(argument) = parts.arguments.get(at) else { break };
+            let Some(argument) = argument.as_value() else { continue };
             if has(set, kind::IN_ALLOCA) {
                 let argument = self.stripped_local(argument);
                 self.variable_flag(argument, 1, "an inalloca argument is another variable");
@@ -357,12 +359,13 @@ impl<'c> BodyCheck<'c, '_, '_> {
             return;
         }
         let (mine, theirs) = (context.table().elements(mine), context.table().elements(parameters));
-        if !parts.function.is_some_and(|function| context.is_intrinsic(function)) {
+        let is_intrinsic = parts.function.is_some_and(|function| context.is_intrinsic(function));
+        if !is_intrinsic {
             let same = mine.len() == theirs.len()
                 && mine.iter().zip(theirs).all(|(&one, &other)| self.congruent(one, other));
             self.require(same, TAIL, "a musttail call has other parameters than its function");
         }
-        let same = (0..mine.len()).all(|at| {
+        let same = mine.len() != theirs.len() || (0..mine.len()).all(|at| {
             let place = index::parameter(at);
             let (one, other) = (context.attributes(caller.attributes, place), context.attributes(parts.call.attributes, place));
             self.same_abi(one, other)

@@ -10,10 +10,15 @@ use crate::ids::{AttributeListId, AttributeSetId, TypeId, ValueId};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
 use crate::value::{Operand, OperandKind, Value, ValueKind};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
 /// Maximum number of casts and aliases between a value and what it stands for.
 const MAX_STEPS: usize = 64;
+
+/// Maximum number of indices of a `getelementptr` that is looked through.
+const MAX_INDICES: usize = 16;
 
 /// A module, with what is known of it.
 pub(super) struct Context<'m, 'a> {
@@ -27,6 +32,8 @@ pub(super) struct Context<'m, 'a> {
     pub(super) is_dxil: bool,
     /// The shader model of a DXIL module.
     pub(super) shader_model: ShaderModel,
+    /// Masks of the module that are sound for vectors of a type, so that each is checked once.
+    pub(super) masks: RefCell<BTreeSet<(ValueId, TypeId)>>,
     /// The intrinsic that each function is.
     intrinsics: Vec<Option<&'static Intrinsic>>,
 }
@@ -41,7 +48,7 @@ impl<'m, 'a> Context<'m, 'a> {
         let generation = generation(module, types.typed_pointers);
         let has_debug_info = module.flag(b"Debug Info Version") == Some(3);
         let shader_model = ShaderModel::default();
-        let mut context = Self { module, types, generation, has_debug_info, is_dxil: false, shader_model, intrinsics };
+        let mut context = Self { module, types, generation, has_debug_info, is_dxil: false, shader_model, masks: RefCell::default(), intrinsics };
         context.is_dxil = context.is_dxil_module();
         context.shader_model = context.read_shader_model();
         context
@@ -198,6 +205,7 @@ impl<'m, 'a> Context<'m, 'a> {
                 crate::Opcode::BitCast | crate::Opcode::AddrSpaceCast
             ) && self.is_pointer(self.type_of(body, base));
             let is_same = expression.opcode == crate::Opcode::GetElementPtr
+                && indices.len() <= MAX_INDICES
                 && indices.iter().all(|&index| self.integer(body, index) == Some(0));
             if !is_cast && !is_same {
                 break;

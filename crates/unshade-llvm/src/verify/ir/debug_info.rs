@@ -5,13 +5,15 @@
 //! Knowledge: LLVM's source-level debugging documentation; the DWARF 5 standard; what LLVM 14 and 19 drop.
 
 use super::context::Context;
-use super::debug_nodes::{ENUMERATION, OPERANDS, is_definition, is_type};
+use super::debug_nodes::{ENUMERATION, OPERANDS, Takes, is_definition, is_type};
 use super::findings::{Findings, Place};
 use super::metadata_view::View;
 use crate::body::FunctionBody;
 use crate::debug_info::{NodeKind, modern_expression};
 use crate::ids::MetadataId;
 use crate::metadata::Metadata;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 pub(super) const RULE: &str = "ir-debug-info";
 
@@ -58,13 +60,14 @@ impl Context<'_, '_> {
             return;
         }
         let table = body.map_or(&self.module.metadata, |body| &body.metadata);
+        let mut known = BTreeMap::new();
         for (id, entry) in table.iter() {
             let Metadata::Node(node) = entry else { continue };
             if matches!(node.kind, NodeKind::Tuple) {
                 continue;
             }
             findings.enter(Place::Metadata(id));
-            let mut check = NodeCheck { context: self, body, view: View { table, node }, findings };
+            let mut check = NodeCheck { context: self, body, view: View { table, node }, known: &mut known, findings };
             check.operands();
             check.node();
         }
@@ -76,6 +79,8 @@ struct NodeCheck<'n, 'c, 'm, 'a> {
     context: &'c Context<'m, 'a>,
     body: Option<&'c FunctionBody>,
     view: View<'c>,
+    /// Which operands are what positions take, so that a list that many nodes share is checked once.
+    known: &'n mut BTreeMap<(MetadataId, Takes), bool>,
     findings: &'n mut Findings,
 }
 
@@ -85,7 +90,7 @@ impl NodeCheck<'_, '_, '_, '_> {
         let kind = self.view.node.kind;
         let rows = OPERANDS.iter().filter(|(of, ..)| *of == kind);
         for &(_, at, takes) in rows {
-            if !self.context.operand_fits(self.body, takes, self.view.reference(usize::from(at))) {
+            if !self.operand_fits(takes, self.view.reference(usize::from(at))) {
                 let found = alloc::format!("operand {at}, which takes {takes:?}");
                 self.findings.add_found(RULE, "a node has an operand of another kind", found);
             }
@@ -94,6 +99,12 @@ impl NodeCheck<'_, '_, '_, '_> {
             let holds = self.view.references().flatten().all(|id| self.context.node_kind(self.body, id) != Some(NodeKind::Location));
             self.findings.require(holds, RULE, "a node holds a location");
         }
+    }
+
+    fn operand_fits(&mut self, takes: Takes, operand: Option<MetadataId>) -> bool {
+        let Some(id) = operand else { return self.context.operand_fits(self.body, takes, None) };
+        let (context, body) = (self.context, self.body);
+        *self.known.entry((id, takes)).or_insert_with(|| context.operand_fits(body, takes, operand))
     }
 
     fn node(&mut self) {
@@ -219,7 +230,7 @@ impl NodeCheck<'_, '_, '_, '_> {
         self.findings.require(flags & both != both, RULE, "a type is passed by value and by reference");
         if flags & flag::VECTOR != 0 {
             let elements = self.view.reference(4).and_then(|id| self.context.view_of(self.body, id, NodeKind::Tuple));
-            let members = elements.map(|tuple| tuple.references().collect::<alloc::vec::Vec<_>>()).unwrap_or_default();
+            let members = elements.map(|tuple| tuple.references().take(2).collect::<Vec<_>>()).unwrap_or_default();
             let one = match members.as_slice() {
                 &[Some(id)] => self.context.node_kind(self.body, id) == Some(NodeKind::Subrange),
                 _ => false,
@@ -237,7 +248,7 @@ impl NodeCheck<'_, '_, '_, '_> {
 
     fn global_fragment(&mut self) {
         let expression = self.view.reference(1).and_then(|id| self.context.view(self.body, id));
-        let elements = expression.map(|view| modern_expression(view.table.numbers(view.node))).unwrap_or_default();
+        let elements = expression.map(|view| short_expression(&view)).unwrap_or_default();
         let bits = self.view.reference(0).and_then(|id| self.context.variable_bits(self.body, id));
         let (Some((offset, size)), Some(bits)) = (fragment(&elements), bits) else { return };
         let inside = offset.saturating_add(size) <= bits;
@@ -345,6 +356,14 @@ pub(super) fn is_expression(elements: &[u64]) -> bool {
         is_first = false;
     }
     true
+}
+
+/// Returns the elements of an expression that other nodes share; none if it is so long that looking at it for each of
+/// them would take too long. No compiler writes such.
+pub(super) fn short_expression(view: &View<'_>) -> Vec<u64> {
+    const MAX_ELEMENTS: usize = 256;
+    let numbers = view.table.numbers(view.node);
+    if numbers.len() > MAX_ELEMENTS { Vec::new() } else { modern_expression(numbers) }
 }
 
 /// Returns the offset and size in bits of the fragment that an expression describes.

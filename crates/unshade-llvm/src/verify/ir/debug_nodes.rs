@@ -11,7 +11,7 @@ use crate::debug_info::NodeKind;
 use crate::ids::MetadataId;
 
 /// What an operand may be. Null is allowed unless a kind says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Takes {
     /// A string.
     Text,

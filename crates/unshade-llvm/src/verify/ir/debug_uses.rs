@@ -9,11 +9,11 @@ use super::attribute_kinds::kind;
 use super::body::BodyCheck;
 use super::calls::CallParts;
 use super::context::Context;
-use super::debug_info::{RULE, fragment, is_entry_value};
+use super::debug_info::{RULE, fragment, is_entry_value, short_expression};
 use super::findings::Place;
 use super::scopes::Scopes;
 use crate::body::{DebugRecord, Location};
-use crate::debug_info::{NodeKind, modern_expression};
+use crate::debug_info::NodeKind;
 use crate::global::Linkage;
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::instruction::Instruction;
@@ -34,7 +34,7 @@ mod code {
 pub(super) struct DebugState {
     /// The subprogram of the function.
     pub(super) subprogram: Option<MetadataId>,
-    scopes: Scopes,
+    pub(super) scopes: Scopes,
     /// The scope of the last location, which most following ones share.
     last: Option<(MetadataId, MetadataId)>,
     /// The variable of each argument and inlined-at location.
@@ -217,7 +217,7 @@ impl BodyCheck<'_, '_, '_> {
         let expression = expression.filter(|view| view.node.kind == NodeKind::Expression);
         self.require(expression.is_some(), RULE, "the description of a variable has no expression");
         if let (Some(variable), Some(expression)) = (variable, expression) {
-            let elements = modern_expression(expression.table.numbers(expression.node));
+            let elements = short_expression(&expression);
             self.entry_value(of, &elements);
             self.fragment(variable, &elements);
             self.variable_scope(variable, of.location.as_ref());

@@ -65,6 +65,9 @@ const STAGES: &[(&[u8], u16)] = &[
 /// The bit of libraries.
 pub(super) const LIBRARY: u16 = 64;
 
+/// Maximum number of operands in the properties of an entry point.
+const MAX_PROPERTIES: u32 = 128;
+
 /// The largest thread group, and its largest sizes.
 const MAX_THREADS: u64 = 1024;
 const MAX_SIZES: [u64; 3] = [1024, 1024, 64];
@@ -213,8 +216,10 @@ impl Context<'_, '_> {
         /// The property that is the size of thread groups.
         const THREADS: u64 = 4;
         let Some(view) = self.view(None, id) else { return };
-        let paired = view.node.references % 2 == 0;
-        findings.require(paired, ENTRY, "properties of an entry point are not in pairs");
+        let paired = view.node.references % 2 == 0 && view.node.references <= MAX_PROPERTIES;
+        if !findings.require(paired, ENTRY, "properties of an entry point are not in pairs") {
+            return;
+        }
         let list: Vec<Option<MetadataId>> = view.references().collect();
         let mut threads = None;
         for pair in list.chunks_exact(2) {

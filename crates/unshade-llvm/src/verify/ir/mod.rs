@@ -56,8 +56,9 @@ use self::attachments::AttachmentCheck;
 use self::body::BodyCheck;
 use self::context::Context;
 use self::findings::{Findings, Place};
+use self::scopes::Scopes;
 use crate::body::FunctionBody;
-use crate::ids::MetadataId;
+use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
 use crate::source_map::SourceMap;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,8 @@ pub(super) struct Verifier<'m, 'a> {
     attachments: Vec<Option<AttachmentCheck>>,
     /// The function that each subprogram of the module belongs to.
     subprograms: BTreeMap<MetadataId, u32>,
+    /// Where chains of scopes end.
+    scopes: Scopes,
     /// The functions that have a subprogram.
     described: BTreeSet<u32>,
     /// The functions that each function of a DXIL module calls.
@@ -91,6 +94,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
             map: None,
             attachments,
             subprograms: BTreeMap::new(),
+            scopes: Scopes::default(),
             described: BTreeSet::new(),
             calls: BTreeMap::new(),
             unlocated: Vec::new(),
@@ -120,7 +124,10 @@ impl<'m, 'a> Verifier<'m, 'a> {
     /// Checks a body.
     pub(super) fn body(&mut self, body: &FunctionBody, diagnostics: &mut Diagnostics) {
         let mut check = BodyCheck::new(&self.context, body, &mut self.findings, &mut self.unlocated);
+        check.debug.scopes = core::mem::take(&mut self.scopes);
         check.run(&self.attachments);
+        self.scopes = core::mem::take(&mut check.debug.scopes);
+        self.scopes.forget_local(MetadataId(narrow(self.context.module.metadata.len() as u64)));
         let subprogram = check.subprogram();
         if self.context.is_dxil {
             self.calls.insert(body.function, dxil_body::collect_calls(&check));

@@ -236,6 +236,10 @@ impl Context<'_, '_> {
         if !is_mask || (self.lanes(mask_type).is_none() && !self.is_unknown(mask_type)) {
             return Some("the mask of a shufflevector is a vector of i32");
         }
+        let is_shared = mask.index() < self.module.values.len();
+        if is_shared && self.masks.borrow().contains(&(mask, first)) {
+            return None;
+        }
         let most = self.lanes(first).map_or(u64::MAX, |(count, _)| u64::from(count).saturating_mul(2));
         match self.mask(body, mask) {
             Some(elements) => {
@@ -244,7 +248,13 @@ impl Context<'_, '_> {
                     return Some("the mask of a scalable shufflevector is zero or undefined");
                 }
                 let outside = elements.iter().flatten().any(|&element| element >= most);
-                outside.then_some("the mask of a shufflevector selects elements that exist")
+                if outside {
+                    return Some("the mask of a shufflevector selects elements that exist");
+                }
+                if is_shared {
+                    self.masks.borrow_mut().insert((mask, first));
+                }
+                None
             }
             None => Some("the mask of a shufflevector is a constant"),
         }

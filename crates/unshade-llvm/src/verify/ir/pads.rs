@@ -10,7 +10,7 @@
 use super::body::BodyCheck;
 use super::findings::Place;
 use crate::constants::Constant;
-use crate::ids::{BlockId, TypeId, ValueId};
+use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use alloc::vec;
@@ -102,7 +102,7 @@ fn is_pad(opcode: Opcode) -> bool {
     opcode == Opcode::LandingPad || is_funclet(opcode)
 }
 
-impl BodyCheck<'_, '_, '_> {
+impl<'c> BodyCheck<'c, '_, '_> {
     /// Checks all that has to do with exceptions.
     pub(super) fn pads(&mut self) {
         let relevant = |of: &Instruction| {
@@ -115,6 +115,7 @@ impl BodyCheck<'_, '_, '_> {
         if !self.body.instructions.iter().any(relevant) {
             return;
         }
+        self.find_firsts();
         let mut pads = self.collect_pads();
         let mut landing_type = None;
         for index in 0..self.instruction_count() {
@@ -148,10 +149,19 @@ impl BodyCheck<'_, '_, '_> {
     }
 
     /// Returns the first instruction of a block that is no phi, with its index.
-    fn first_of(&self, block: BlockId) -> Option<(u32, &Instruction)> {
-        let range = self.body.blocks.get(block.index())?;
-        let mut instructions = (range.start..).zip(range.of(&self.body.instructions));
-        instructions.find(|(_, of)| of.opcode != Opcode::Phi)
+    fn first_of(&self, block: BlockId) -> Option<(u32, &'c Instruction)> {
+        let index = *self.firsts.get(block.index())?;
+        Some((index, self.body.instructions.get(index as usize)?))
+    }
+
+    /// Finds the first instruction of each block that is no phi.
+    fn find_firsts(&mut self) {
+        let body = self.body;
+        let first = |range: &crate::Slice| {
+            let phis = range.of(&body.instructions).iter().take_while(|of| of.opcode == Opcode::Phi).count();
+            if phis == range.len() { u32::MAX } else { range.start.saturating_add(narrow(phis as u64)) }
+        };
+        self.firsts = body.blocks.iter().map(first).collect();
     }
 
     /// Returns the instruction of a funclet pad that a token is.
@@ -350,7 +360,7 @@ impl BodyCheck<'_, '_, '_> {
             return;
         }
         for at in 0..self.body.blocks.len() {
-            let block = BlockId(crate::ids::narrow(at as u64));
+            let block = BlockId(narrow(at as u64));
             let Some(last) = self.body.block(block).last() else { continue };
             let target = match last.opcode {
                 Opcode::Invoke => self.body.operands_of(last).last().and_then(|operand| operand.as_block()),

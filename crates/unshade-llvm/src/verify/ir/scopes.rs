@@ -15,7 +15,7 @@ const SCOPE_OF_LOCATION: usize = 0;
 const INLINED_AT: usize = 1;
 const SCOPE_OF_BLOCK: usize = 1;
 
-/// Where chains end, by node.
+/// Where chains end, by node. Nodes of a body are forgotten with it.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     subprograms: BTreeMap<MetadataId, Option<MetadataId>>,
@@ -23,6 +23,12 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
+    /// Forgets the nodes that are not the module's, whose ids are used again by the next body.
+    pub(super) fn forget_local(&mut self, first_local: MetadataId) {
+        drop(self.subprograms.split_off(&first_local));
+        drop(self.outermost.split_off(&first_local));
+    }
+
     /// Returns the subprogram that a scope is in; none if the chain does not end at one.
     pub(super) fn subprogram(
         &mut self,
