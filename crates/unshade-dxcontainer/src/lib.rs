@@ -22,7 +22,7 @@
 //! | [`outline`] | the meaning of every byte |
 //! | [`verify`] | consistency checks |
 //! | [`document`] | containers to YAML and back |
-//! | [`dxil`] | the metadata of DXIL modules |
+//! | [`dxil`] | the metadata of DXIL modules, and [`dxil::assemble`] containers from them |
 //!
 //! [`Container::parse`] is lazy and copies nothing; [`DxFile::parse`] parses a file into typed parts, which
 //! [`DxFile::write`] writes as the same bytes.

@@ -65,10 +65,7 @@ const OPERATIONS: &[(&str, &[(u32, u32)])] = &[
     ("tex_load", &[(66, 66), (68, 68), (139, 139), (303, 303)]),
     ("tex_norm", &[(60, 60), (62, 62), (73, 73), (223, 223)]),
     ("tex_store", &[(67, 67), (69, 69), (140, 140), (174, 177), (225, 225), (304, 304)]),
-    (
-        "uints",
-        &[(30, 34), (39, 40), (42, 45), (49, 50), (52, 53), (164, 164), (309, 310)],
-    ),
+    ("uints", &[(30, 34), (39, 40), (42, 45), (49, 50), (52, 53), (164, 164), (309, 310)]),
 ];
 
 /// Instructions of LLVM, by counter.
@@ -232,9 +229,8 @@ impl Counters {
 
     fn operation(&mut self, opcode: Option<u32>) {
         let Some(opcode) = opcode else { return };
-        let counts = |ranges: &[(u32, u32)]| {
-            ranges.iter().any(|(first, last)| (*first..=*last).contains(&opcode))
-        };
+        let counts =
+            |ranges: &[(u32, u32)]| ranges.iter().any(|(first, last)| (*first..=*last).contains(&opcode));
         for (name, _) in OPERATIONS.iter().filter(|(_, ranges)| counts(ranges)) {
             self.add(name, 1);
         }
