@@ -803,6 +803,11 @@ fn emulated(cubin: &[u8]) {
     }
 }
 
+/// Modules made by calls: no call panics, and what finishes is written, read back and sound.
+pub fn bitcode_build(data: &[u8]) {
+    let _ = crate::built_modules::exercise(data);
+}
+
 /// All targets.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
@@ -816,6 +821,7 @@ pub const ALL: &[Target] = &[
     ("bitcode", bitcode),
     ("bitcode_file", bitcode_file),
     ("bitcode_tree", bitcode_tree),
+    ("bitcode_build", bitcode_build),
     ("llvm_text", llvm_text),
     ("bitcode_write", bitcode_write),
     ("dxcontainer", dxcontainer),

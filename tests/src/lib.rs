@@ -8,6 +8,7 @@
 //! | [`metallib_edits`] | checks of all edits of a Metal library |
 //! | [`reference_reader`] | a second parser of Metal libraries, which shares no code with the crate |
 //! | [`reflections`] | reflection buffers of typical functions |
+//! | [`built_modules`] | modules made by calls that bytes select |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`closed_loop`] | kernels run by several implementations, and compared |
 //! | [`corpus`] | real files, if available |
@@ -22,6 +23,7 @@
 //! | [`parallel`] | work spread over all cores |
 #![forbid(unsafe_code)]
 
+pub mod built_modules;
 pub mod closed_loop;
 pub mod corpus;
 pub mod dx_debug;

@@ -51,6 +51,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "bitcode" | "bitcode_file" | "bitcode_tree" | "bitcode_write" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
+        "bitcode_build" => (0..8).map(|seed| (random_bytes(seed), Vec::new())).collect(),
         "llvm_text" => llvm_texts().into_iter().map(|text| (text, Vec::new())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
         "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
@@ -105,6 +106,12 @@ fn seeds(target: &str) -> Vec<Seed> {
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// Bytes that select calls of a builder.
+fn random_bytes(seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    (0..512).map(|_| random.number().to_le_bytes()[3]).collect()
 }
 
 /// LLVM assembly: a text with most of its syntax, and that of AIR modules.

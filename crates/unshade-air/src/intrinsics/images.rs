@@ -252,8 +252,8 @@ pub fn write(
     call(body, &name, void, &arguments, Effect::Memory).map(drop)
 }
 
-/// Builds `texture.get_width()` and the like, by what is asked for: `width`, `height`, `depth`, `array_size`,
-/// `num_samples` or `num_mip_levels`. The level is a `uint`, 0 if there is none.
+/// Builds `texture.get_width()` and the like, by what is asked for: `width`, `height`, `depth` or
+/// `num_samples`. The level is a `uint`, 0 if there is none.
 ///
 /// # Errors
 /// If a texture has no such size.
@@ -269,9 +269,7 @@ pub fn size(
         "width" => true,
         "height" => kind.coordinates() > 1,
         "depth" => kind == TextureKind::Texture3d,
-        "array_size" => kind.is_array(),
         "num_samples" => kind.is_multisampled(),
-        "num_mip_levels" => kind.is_mipmapped(),
         _ => false,
     };
     if !fits {

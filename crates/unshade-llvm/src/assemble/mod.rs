@@ -64,9 +64,9 @@ use alloc::vec::Vec;
 use lexer::{Lexer, Token};
 use parser::Parser;
 
-pub(crate) use lexer::parse_u64;
 pub use crate::write::Version;
 pub use error::SyntaxError;
+pub(crate) use lexer::parse_u64;
 
 /// How a text is parsed.
 #[derive(Clone, Copy, Debug, Default)]

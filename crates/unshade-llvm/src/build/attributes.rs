@@ -2,11 +2,13 @@
 
 use super::{ModuleBuilder, Version, refused};
 use crate::attribute_names::{
-    AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, all, places, rank,
+    AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, all, name, places, rank,
 };
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, TypeId};
 use crate::rules;
+use crate::types::Type;
+use crate::verify::ir::attribute_kinds::{Fits, KINDS};
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -148,11 +150,12 @@ impl ModuleBuilder {
         }
     }
 
-    /// Checks that a list exists and is for at most so many parameters.
+    /// Checks that a list exists, is for at most so many parameters, and fits their types and that of the result.
     pub(super) fn check_attributes(
         &self,
         list: AttributeListId,
-        parameters: usize,
+        result: TypeId,
+        parameters: &[TypeId],
         variadic: bool,
     ) -> Result<()> {
         if list == AttributeListId::NONE {
@@ -161,10 +164,45 @@ impl ModuleBuilder {
         if list.index() >= self.attribute_lists.len() {
             return refused("a list of attributes that does not exist is used");
         }
-        let is_within = |&(of, _): &(u32, AttributeSetId)| of == index::FUNCTION || of as usize <= parameters;
-        match variadic || self.module.attributes.list(list).iter().all(is_within) {
-            true => Ok(()),
-            false => refused("attributes of a parameter that does not exist"),
+        for &(of, set) in self.module.attributes.list(list) {
+            let ty = match of {
+                index::FUNCTION => continue,
+                index::RESULT => result,
+                of => match parameters.get((of as usize).saturating_sub(1)) {
+                    Some(&ty) => ty,
+                    // The types of further arguments are not known here.
+                    None if variadic => continue,
+                    None => return refused("attributes of a parameter that does not exist"),
+                },
+            };
+            for attribute in self.module.attributes.set(set) {
+                if !self.fits(attribute, ty) {
+                    let name = attribute.kind().and_then(name).unwrap_or("?");
+                    return refused(alloc::format!("attribute {name} does not fit the type"))
+                        .map_err(|e| self.with_type(e, ty));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether an attribute fits values of a type.
+    fn fits(&self, attribute: &Attribute, ty: TypeId) -> bool {
+        let types = &self.module.types;
+        let at = attribute.kind().and_then(|kind| (kind as usize).checked_sub(1));
+        let Some(&(_, fits)) = at.and_then(|at| KINDS.get(at)) else { return true };
+        let is_integer = |ty| matches!(types.get(ty), Type::Integer(_));
+        let fits = match fits {
+            Fits::Any => true,
+            Fits::Pointer => types.is_pointer(ty),
+            Fits::Pointers => types.address_space(ty).is_some(),
+            Fits::Integer => is_integer(ty),
+            Fits::Integers => is_integer(types.scalar(ty)),
+            Fits::Float => types.is_float(ty),
+        };
+        match *attribute {
+            Attribute::Type(_, Some(held)) => fits && types.pointee(ty).is_none_or(|of| of == held),
+            _ => fits,
         }
     }
 }

@@ -545,7 +545,7 @@ impl FunctionBuilder<'_> {
         }
         let parameters = types.elements(parameters).to_vec();
         self.check_arguments(opcode, &parameters, variadic, arguments)?;
-        self.check_attributes(options.attributes, parameters.len(), variadic)?;
+        self.check_attributes(options.attributes, result, &parameters, variadic)?;
         let known = self.function_of(callee).map_or(0, |function| function.calling_convention);
         let convention = options.convention.unwrap_or(known);
         if convention >= 1 << 10 {

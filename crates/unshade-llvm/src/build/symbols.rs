@@ -335,8 +335,8 @@ impl ModuleBuilder {
     /// If the value is no function, or the attributes are for more parameters than it has.
     pub fn set_attributes(&mut self, function: ValueId, attributes: AttributeListId) -> Result<()> {
         let ty = self.function_of(function)?.symbol.ty;
-        if let Type::Function { parameters, .. } = self.module.types.get(ty) {
-            self.check_attributes(attributes, parameters.len(), false)?;
+        if let Type::Function { result, parameters, .. } = self.module.types.get(ty) {
+            self.check_attributes(attributes, result, self.module.types.elements(parameters), false)?;
         }
         self.function_mut(function)?.attributes = attributes;
         Ok(())

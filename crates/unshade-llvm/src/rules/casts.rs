@@ -43,7 +43,8 @@ fn is_bitcast_valid(types: &TypeTable, from: TypeId, to: TypeId, same_lanes: boo
         }
         (None, None) => {
             let bits = primitive_bits(types, from);
-            from == to || (bits.is_some() && bits == primitive_bits(types, to))
+            let is_aggregate = matches!(types.get(from), Type::Struct(_) | Type::Array { .. });
+            (from == to && !is_aggregate) || (bits.is_some() && bits == primitive_bits(types, to))
         }
         _ => false,
     }

@@ -5,7 +5,7 @@
 //! verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`; what the readers of a module find
 //! comes under their own rules, which begin with `llvm-`. The work is proportional to the file: every body is read once.
 
-mod ir;
+pub(crate) mod ir;
 pub(crate) mod positions;
 mod symbols;
 

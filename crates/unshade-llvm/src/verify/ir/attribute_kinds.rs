@@ -18,7 +18,7 @@ const R: u8 = RESULT;
 
 /// The types that an attribute fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fits {
+pub(crate) enum Fits {
     /// All types.
     Any,
     /// Pointers.
@@ -35,7 +35,7 @@ pub(super) enum Fits {
 
 /// By kind, from 1 on: where it may be, and the types that it fits.
 #[rustfmt::skip]
-pub(super) const KINDS: [(u8, Fits); 95] = {
+pub(crate) const KINDS: [(u8, Fits); 95] = {
     use Fits::{Any, Float, Integer, Integers, Pointer, Pointers};
     [
         (P | R, Pointers), (F, Any), (P, Pointer), (F, Any), (P | R, Any), (F, Any), (F, Any), (P, Pointer),
