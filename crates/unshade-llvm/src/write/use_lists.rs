@@ -279,7 +279,7 @@ impl<'i> Prediction<'_, 'i, '_> {
 
     /// Numbers the constants that metadata of instructions wraps.
     fn number_wrapped(&mut self, index: usize) -> Result<()> {
-        for key in self.wrapped(index)? {
+        for (_, key) in self.wrapped(index)? {
             if self.is_constant(key)? {
                 self.number_value(key)?;
             }
@@ -287,10 +287,11 @@ impl<'i> Prediction<'_, 'i, '_> {
         Ok(())
     }
 
-    /// Returns the values that metadata of instructions of a body wraps.
-    fn wrapped(&self, index: usize) -> Result<Vec<Key>> {
+    /// Returns the values that metadata of instructions of a body wraps, each with the index of the instruction.
+    fn wrapped(&self, index: usize) -> Result<Vec<(u32, Key)>> {
         let Some(body) = self.source.bodies.get(index) else { return Ok(Vec::new()) };
         let scope = Scope::body(index);
+        let mut all = Vec::new();
         let mut values = Vec::new();
         let mut records = body.debug_records.iter().peekable();
         for (at, instruction) in body.listed_instructions() {
@@ -312,8 +313,9 @@ impl<'i> Prediction<'_, 'i, '_> {
                 }
             });
             ids.into_iter().try_for_each(|id| self.wrapped_by(scope, id, &mut values))?;
+            all.extend(values.drain(..).map(|key| (at, key)));
         }
-        Ok(values)
+        Ok(all)
     }
 
     fn wrapped_by(&self, scope: Scope, id: MetadataId, values: &mut Vec<Key>) -> Result<()> {
@@ -463,10 +465,11 @@ impl<'i> Prediction<'_, 'i, '_> {
         let mut results = Vec::new();
         let is_14 = self.version == Version::Llvm14;
         let wrapped = if is_14 { Vec::new() } else { self.wrapped(index)? };
-        for key in wrapped {
-            self.predict_value(key, Some(index))?;
-        }
-        for (_, instruction) in body.listed_instructions() {
+        let mut wrapped = wrapped.into_iter().peekable();
+        for (at, instruction) in body.listed_instructions() {
+            while let Some((_, key)) = wrapped.next_if(|&(of, _)| of == at) {
+                self.predict_value(key, Some(index))?;
+            }
             for id in values_of(body, instruction) {
                 let key = self.source.value_key(Scope::body(index), id)?;
                 if self.is_constant(key)? || self.is_symbol(key)? {
