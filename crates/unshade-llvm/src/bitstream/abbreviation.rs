@@ -183,7 +183,16 @@ pub(super) fn char6(value: u64) -> u8 {
 }
 
 /// Returns the `char6` of a character, if it has one.
+#[inline]
 pub(crate) fn char6_value(character: u64) -> Option<u64> {
-    let index = LETTERS.iter().position(|letter| u64::from(*letter) == character)?;
-    Some(index as u64)
+    let byte = u8::try_from(character).ok()?;
+    let (first, value) = match byte {
+        b'a'..=b'z' => (b'a', 0u64),
+        b'A'..=b'Z' => (b'A', 26),
+        b'0'..=b'9' => (b'0', 52),
+        b'.' => (b'.', 62),
+        b'_' => (b'_', 63),
+        _ => return None,
+    };
+    Some(value.wrapping_add(u64::from(byte.wrapping_sub(first))))
 }

@@ -8,6 +8,7 @@
 use super::Version;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -111,7 +112,8 @@ impl Names {
         names: impl Iterator<Item = (u32, Vec<u8>)>,
         message: &'static str,
     ) -> Result<Self> {
-        let all = fixed.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let all: Vec<Vec<u8>> = fixed.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut known: BTreeMap<Vec<u8>, u32> = all.iter().cloned().zip(0..).collect();
         let mut result = Self { all, numbers: Vec::new(), message };
         for (number, name) in names {
             if number > MAX_KIND {
@@ -120,16 +122,17 @@ impl Names {
                     "number of a metadata kind is too large",
                 ));
             }
-            let at = result.all.iter().position(|known| *known == name).unwrap_or_else(|| {
+            let next = narrow(result.all.len() as u64);
+            let at = *known.entry(name.clone()).or_insert(next);
+            if at == next {
                 result.all.push(name);
-                result.all.len() - 1
-            });
+            }
             let number = number as usize;
             if result.numbers.len() <= number {
                 result.numbers.resize(number + 1, None);
             }
             match result.numbers.get_mut(number) {
-                Some(slot @ None) => *slot = Some(narrow(at as u64)),
+                Some(slot @ None) => *slot = Some(at),
                 _ => {
                     return Err(Error::without_offset(
                         ErrorKind::BadValue,

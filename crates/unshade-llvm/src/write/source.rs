@@ -257,6 +257,9 @@ impl<'i, 'a> Source<'i, 'a> {
     /// has one.
     pub(super) fn placeholder(&mut self, pointer: Type) -> Key {
         let ty = self.intern(pointer);
+        if self.placeholder == ty {
+            return self.known_placeholder();
+        }
         self.placeholder = ty;
         let is_null = |value: &Value| match value.kind {
             ValueKind::Constant(index) => {

@@ -488,9 +488,9 @@ impl Writer<'_, '_> {
 
     /// Returns the number of a symbol's comdat, 0 for none.
     fn comdat(&self, symbol: &Symbol) -> Result<u64> {
-        let Some((name, _)) = number::comdat(self.numbering.source.module, symbol)? else { return Ok(0) };
-        let at = self.numbering.comdats.iter().position(|(known, _)| *known == name);
-        Ok(at.map_or(0, |at| at as u64 + 1))
+        let comdat = number::comdat(self.numbering.source.module, symbol)?;
+        let number = comdat.and_then(|(name, _)| self.numbering.comdat_numbers.get(name));
+        Ok(number.copied().unwrap_or(0))
     }
 }
 

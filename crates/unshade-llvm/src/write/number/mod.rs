@@ -52,6 +52,8 @@ pub(super) struct Numbering<'i, 'a> {
     pub(super) attributes: AttributeNumbers,
     /// The comdats that are used: names and how to choose.
     pub(super) comdats: Vec<(&'i [u8], u64)>,
+    /// The numbers of comdats, from 1 on.
+    pub(super) comdat_numbers: BTreeMap<&'i [u8], u64>,
     pub(super) metadata: MetadataNumbers,
     pub(super) kinds: Names,
     /// Whether the constants of each type are brought together, those that are used often first.
@@ -76,6 +78,7 @@ impl<'i, 'a> Numbering<'i, 'a> {
             symbols: 0,
             attributes: AttributeNumbers::default(),
             comdats: Vec::new(),
+            comdat_numbers: BTreeMap::new(),
             metadata: MetadataNumbers::new(source.metadata_count()),
             kinds,
             sorts: !options.use_list_orders,
@@ -157,9 +160,10 @@ impl<'i, 'a> Numbering<'i, 'a> {
     /// Numbers a symbol that may be in a comdat.
     fn add_object(&mut self, symbol: &'i Symbol) -> Result<()> {
         if let Some((name, selection)) = comdat(self.source.module, symbol)?
-            && !self.comdats.iter().any(|(known, _)| *known == name)
+            && !self.comdat_numbers.contains_key(name)
         {
             self.comdats.push((name, selection));
+            self.comdat_numbers.insert(name, self.comdats.len() as u64);
         }
         self.add_symbol(symbol)
     }
