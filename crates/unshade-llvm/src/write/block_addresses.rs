@@ -165,7 +165,7 @@ impl AddressUsers {
                 for user in later.chain(users.iter().filter(is_earlier)) {
                     match *user {
                         User::Function(user) if user != function && !result.contains(&user) => {
-                            result.push(user)
+                            result.push(user);
                         }
                         User::Constant(user) if visited.insert(user) => stack.push(user),
                         _ => {}

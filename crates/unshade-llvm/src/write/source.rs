@@ -103,7 +103,7 @@ impl<'i, 'a> Source<'i, 'a> {
             match (of_functions.get_mut(body.function as usize), module.functions.get(body.function as usize))
             {
                 (Some(slot @ None), Some(function)) if !function.declaration => {
-                    *slot = Some(Scope::body(index))
+                    *slot = Some(Scope::body(index));
                 }
                 _ => {
                     return Err(Error::without_offset(

@@ -219,9 +219,9 @@ impl<'i> Prediction<'_, 'i, '_> {
 
     fn number_all(&mut self) -> Result<()> {
         if self.version == Version::Llvm14 {
-            self.number_module_14()?
+            self.number_module_14()?;
         } else {
-            self.number_module_19()?
+            self.number_module_19()?;
         }
         for index in 0..self.source.bodies.len() {
             self.number_body(index)?;
