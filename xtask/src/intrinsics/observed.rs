@@ -26,7 +26,7 @@ pub(super) struct Attributes {
 }
 
 /// The types of all parameters and of the result. LLVM drops attributes that do not fit a type.
-pub(crate) const TYPES: [&str; 2] = ["i64", "i8*"];
+pub(crate) const TYPES: [&str; 3] = ["i32", "i64", "i8*"];
 
 /// Declares intrinsics with one type for all parameters.
 pub(crate) fn declarations(names: &[String], ty: &str) -> String {

@@ -4,6 +4,7 @@
 
 use super::intrinsics_targets::Table;
 
+#[rustfmt::skip]
 pub(super) const TABLE: Table = Table {
     functions: "\
 nofree nosync nounwind readnone willreturn
@@ -284,9 +285,7 @@ noreturn
 2 0:nocapture|1:nocapture
 ",
     targets: &[
-        (
-            "aarch64",
-            "\
+        ("aarch64", "\
 a:1 ab:0 ach:0 blr:2 brypto.sm:3 j3t:4 hx:5 ad:6 ag:0 bet.fpc:7 bm:1 ah:0 bi:7 ai:7 bs:6 al:6 bd6:2 cg:8 am:9
 aneon.fam:0 gmm:0 gp:0 fl:10 fst:11 h1x2:12 j4:13 h2.:12 h3l:13 h4:13 il:14 fvl:0 ap:0 ar:0 bn:7 ase:0
 ct.fpc:7 dt:9 bm:0 bp:7 bt:6 c6:2 cg:9 d.:15 bve.addq:0 fesd.l:0 ii:0 he.l:0 im:0 fndq:0 fsrd:5 ebfc:0
@@ -302,11 +301,8 @@ grdc:16 jmlah.l:17 imlah.l:16 ksh.l:16 julh.l:5 hshr:0 knb:25 lt:5 kunb:25 mt:5 
 fr:5 gh:1 gshl:1 fsh:25 gr:5 ft:0 g1.:12 is:28 jcatter.sc:15 g2.:11 g3.:13 g4.:14 gn:12 ht1.s:28 lcatter.s:15
 fud:16 gnpk.:0 etblq:0 gxq:0 fu:29 gple.c:8 ks:30 eucl:0 fdot.l:16 fmaxq:0 ginq:0 glalb.l:16 jt.l:16
 hslb.l:16 jt.l:16 gullb.l:5 jt.l:5 fqc:0 gd:27 hecp:1 gi:27 hncp:1 grshr:0 knb:25 lt:5 gshr:25 jnt:5 frshr:5
-hr:5 fsdot.l:16 gh:25 gr:5 funpk.:0 fzp.:0 hq:0 ewhiler:7 jw:7 fr:26 ex:5 ezip.:0 hq:0 at:31 ba:5 bca:32",
-        ),
-        (
-            "amdgcn",
-            "\
+hr:5 fsdot.l:16 gh:25 gr:5 funpk.:0 fzp.:0 hq:0 ewhiler:7 jw:7 fr:26 ex:5 ezip.:0 hq:0 at:31 ba:5 bca:32"),
+        ("amdgcn", "\
 aal:33 bt:34 comic.c:0 aba:35 bu:36 cffer.a:37 itomic.cm:38 hs:39 hw:31 acla:33 bos:33 bu:33 bvt.p:33 fk.b:0
 hf:0 adi:33 cspatch.p:40 cv.s:41 bs.ap:42 dbp:35 fermute.f:0 dc:42 df:34 dg:43 ews.i:44 do:45 dp:35 dsw:46
 ae:47 bndp:48 bx:0 cp.:49 ec:50 af:33 bc:51 bdo:0 dt2.:52 gb:0 gf:0 bl:0 cat.a:53 aglobal.a:53 itomic.o:0
@@ -339,25 +335,16 @@ j6.s:0 lv:0 ix:96 j16.v:0 bs:93 aq:33 bu:40 ar:33 ba:0 cw.b:97 fuffer.a:37 mtomi
 fbuffer.s:39 bea:35 as.ba:47 errier.i:0 kj:0 kl:0 ks:0 kw:0 duffer.l:99 cd:31 de:32 cget.w:92 fp:33 fr:100
 ci:32 cme:31 cs:32 den:101 fdmsg.r:0 etp:0 dleep.v:0 cwaitc:32 bad:33 bb:33 bd:52 be:35 bf:33 bi:33 bo:33
 bq:33 btri:102 duct.b:103 iuffer.a:38 ptomic.c:0 wm:104 os:105 ht:106 ibuffer.s:107 atb:108 cuffer.s:109
-br:33 au:110 bb:33 bd:52 bp:111 aw:33 bave.:0 fb:47 bm:0 bqm.d:112 ev:35 br:35 bw:102",
-        ),
-        (
-            "arm",
-            "\
+br:33 au:110 bb:33 bd:52 bp:111 aw:33 bave.:0 fb:47 bm:0 bqm.d:112 ev:35 br:35 bw:102"),
+        ("arm", "\
 a:2 ac:3 bd:113 ce:114 d.cx1:115 ha:114 hda:116 g2a:116 hda:117 g3:116 ha:117 hda:118 evcx1.:115 iq.:115
 kp:114 h2a:116 iq.p:116 ja:116 h3:116 ia:117 iq.p:117 ja:117 blr:2 aldc:119 am:120 bc:121 crr:122 brc:123
 bv:3 ce.cm:0 ef:0 fma.p:3 evadd:0 fcvt.fp:0 l.int.p:3 ji:0 fl:124 gdr:125 fmaxnm.:0 ginnm.:0 gul.:0 fri:0
 hnta.p:3 jm.p:3 jn:3 jp.p:3 jx.p:3 jz.p:3 fst:126 hr:127 gu:0 an:3 beon.vl:124 gst:128 i1x:129 aq:3 asel:125
-bh:3 bm:3 bp:101 bsat:3 btc:119 bx:3 au:3 ba:2 bn:2 bsax:2 cu:2 av:3",
-        ),
-        (
-            "bpf",
-            "\
-a:3 abtf.typ.:0 ag:0 al:125 apreserve.f:130 bs:2",
-        ),
-        (
-            "hexagon",
-            "\
+bh:3 bm:3 bp:101 bsat:3 btc:119 bx:3 au:3 ba:2 bn:2 bsax:2 cu:2 av:3"),
+        ("bpf", "\
+a:3 abtf.typ.:0 ag:0 al:125 apreserve.f:130 bs:2"),
+        ("hexagon", "\
 a:3 aA2.addi:130 endi:130 dcombinei:115 dori:130 dsubr:131 dtfri:130 gpi:131 gs:131 b4.bitspliti:130 dc:130
 empbeq.:3 hgt.:3 ju.:3 gheq.:3 hgt.:3 ju.:3 eombinei:131 eround.rr:3 drcmpeqi:130 hneqi:130 eound.ri:130
 dvc:130 fmpbeq.:3 igt.:3 b7:130 c.croundd.rr:3 aC2.bitsclri:130 dcmpeqi:130 gge:130 hti:130 iui:130 dmuxi:132
@@ -377,20 +364,14 @@ iq:0 fdd.hf.f:0 isf.b:0 hcarryo:0 flign4:0 jbi:133 econ:0 hv.hf.q:3 jsf.q:3 fvt.
 eeqhf:0 gs:0 efmax.f:0 gin.f:0 fneg.f:0 ega:0 gtherm:128 ftbf:0 eil:0 elalignbi:133 futvvb.oracci:4 ki:133
 iwh.oracci:4 ki:133 emas:127 gx.b:0 fe:0 fin.b:0 fpy.hf.f:0 ir:0 isf.b:0 hs:0 hus:0 iu:0 ene:0 ermpybusi:133
 m.a:4 iubi:133 l.a:4 fs:133 gadubi.a:4 esc:127 fub.hf.f:0 lm:0 isf.b:0 lm:0 hcarryo:0 aY:2 b6:128 ac:145
-birc.s:146 ai:0 ap:2 av:147 bmemc:148",
-        ),
-        (
-            "mips",
-            "\
+birc.s:146 ai:0 ap:2 av:147 bmemc:148"),
+        ("mips", "\
 a:3 aab:2 bddq.s.w:2 dsc:2 du.p:2 fs.p:2 dvi:130 dw:2 bndi:130 bp:133 aba:133 bclri:130 binsli:133 eri:133
 bmnzi:133 czi:133 bnegi:130 bp:125 bseli:133 dti:130 aceqi:130 bf:101 blei:130 cti:130 bm:2 bt:101 adpaq:2
 csq:2 ae:2 ainsv:130 e.:125 al:124 bdi:131 bs:3 amaq:2 cxi:130 bini:130 bt:2 bul.:2 eq:3 de:2 dq:2 dsaq:2
 anori:130 aori:130 api:125 brecr:2 f.s:133 fq.:3 hr:2 dp:133 ard:149 asa:130 bhf:130 cl:2 bldi:133 cli:130
-bplati:130 brai:130 dri:130 cli:130 dri:130 bt:128 bubq.s.w:2 du.p:2 fs.p:2 dvi:130 aw:150 axori:130",
-        ),
-        (
-            "nvvm",
-            "\
+bplati:130 brai:130 dri:130 cli:130 dri:130 bt:128 bubq.s.w:2 du.p:2 fs.p:2 dvi:130 aw:150 axori:130"),
+        ("nvvm", "\
 aad:151 cd.rm.ftz.s:0 hs:0 fn.ftz.s:0 hs:0 fp.ftz.s:0 hs:0 fz.ftz.s:0 hs:0 bt:129 aba:110 crrier.c:0 bi:151
 ace:151 bo:1 cm:2 bp.async.c:152 ka.shared.global.16.s:0 A4.s:0 A8.s:0 kg.shared.global.16.s:0 ko:2 jm:110
 jw:2 kait.g:101 ad2:151 biv:1 d.f:0 aex2.approx.d:1 lf.:1 mtz.f:1 af2:151 cb:3 df16.rn.relu.s:0 ks:0
@@ -405,27 +386,18 @@ ep:0 ar:151 bc:1 cp.approx.ftz.f:0 bead.ptx.sreg.a:0 oc:0 plo:160 pt:159 od:0 og
 op:160 ot:0 pi:159 cd:155 dux.sync.f:0 cf:3 bs:1 cqrt.approx.ftz.d:0 asad.i:1 eui:1 ct:151 bh:155 bi:1 bq:1
 bu:2 cq:3 bw:151 atex:2 d.unified.cube.array.g:0 rg:0 ds:3 bl:2 br:151 bx:3 au:151 be:0 av:155 awm:154
 cma.m16n16k16.m:3 ps:161 m8.m:3 os:161 g32n8k16.m:3 os:161 g8n32k16.m:3 os:161 i8k128.m:3 os:161 k32.m:3
-ns:161 k4.m:3 ms:161",
-        ),
-        (
-            "ppc",
-            "\
+ns:161 k4.m:3 ms:161"),
+        ("ppc", "\
 a:3 aadde:162 dg:0 bltivec.crypto.vsh:132 id:2 il:124 jvs:3 im:2 jtvsr:3 is:126 ivc:130 kfug:3 kl:3 km:3
 ktz:3 jgn:130 jinsd.:133 mw.:133 jmh:2 ksumshs:2 nuhs:2 jpk:2 lp:3 jsld:133 krd:133 kum:2 bm:0 bt:129
 comic.:153 hs:163 abc:0 cda:133 edd.p:131 dsu:133 fb.p:131 acb:0 bd:0 bfe:2 bmpr:131 dx:129 adc:2 cbf:128
 dstp:128 dt:129 e.w:164 est.w:164 aei:2 afe:0 bi:0 bna:0 ag:2 ai:2 bn:3 al:0 bo:124 bws:2 amax:0 bff:0 cs:101
 bi:0 bma.b:0 ed:0 fisassemble.a:3 epmd:0 bt:101 cfsfi:119 cm:2 an:0 apacke:0 ar:0 be:165 ase:2 ctb:3 bt:127
 by:2 at:2 bb:101 bd:162 bend.:101 cs:0 dt.data.class.d:130 qf:130 bru:3 bw:162 avsx.l:124 fxvpr:0 hr:0 es:126
-ftxvpr:0 ir:0 exvrl:0 gtst:130 fxev:4 gp:4 az:0",
-        ),
-        (
-            "r600",
-            "\
-a:33 add:93 ag:47 ak:31 ara:31 as:31 at:93",
-        ),
-        (
-            "riscv",
-            "\
+ftxvpr:0 ir:0 exvrl:0 gtst:130 fxev:4 gp:4 az:0"),
+        ("r600", "\
+a:33 add:93 ag:47 ak:31 ara:31 as:31 at:93"),
+        ("riscv", "\
 a:33 aaes3:41 d64ks1:166 acv:0 am:0 basked.atomicrmw.add.i:167 rmax.i:168 sin.i:168 rnand.i:167 rsub.i:167
 rumax.i:167 tin.i:167 rxchg.i:167 hcmpxchg.i:168 hs:169 itrided.s:170 an:0 ap:0 as:0 bh:33 ca2:159 bm:159
 c4:171 at:0 av:3 ba:0 ca:2 ddd.m:172 fu.m:172 cd:3 dd.m:173 cnd.:3 fm:173 cs:2 dub.m:172 fu.m:172 bb:0 bc:0
@@ -447,32 +419,20 @@ co:170 dxs:203 feg3:204 h4:205 h5:206 h6:207 h7:208 h8:209 cra.m:173 dl.m:173 cs
 f4:205 f5:206 f6:207 f7:208 f8:209 dra.m:172 el.m:172 ds:203 eeg3:204 g4:205 g5:206 g6:207 g7:208 g8:209
 dub.m:172 fu.m:172 cub.m:173 dx:170 es:203 feg3:204 h4:205 h5:206 h6:207 h7:208 h8:209 bwadd.m:173 gw.m:173
 fu.m:173 hw.m:173 cmul.m:173 fsu.m:173 fu.m:173 csl:0 dub.m:173 gw.m:173 fu.m:173 hw.m:173 bxor.m:173
-bzext.m:174",
-        ),
-        (
-            "s390",
-            "\
+bzext.m:174"),
+        ("s390", "\
 a:2 ab:0 aet:3 al:130 an:126 ata:210 bb:211 bd:3 av:3 bavglq:0 eq:0 bceqq:0 cf:130 chlq:0 dq:0 cl:130 cn:130
 cr:133 beri:4 cv:0 bfa:133 ci:132 cm:133 ct:130 bge:0 bl:124 cb:212 bmaeg:0 dhg:0 eq:0 dleg:0 ehg:0 fq:0
 eog:0 dog:0 ceg:0 chg:0 dq:0 cleg:0 dhg:0 eq:0 dog:0 cog:0 cs:4 bpd:133 bsld:133 crd:133 ct:126 drc:4 es:3
-buphg:0 dlg:0 ehg:0 elg:0",
-        ),
-        (
-            "ve",
-            "\
+buphg:0 dlg:0 ehg:0 elg:0"),
+        ("ve", "\
 a:3 avl.f:0 dlc:0 dpa:125 ef:213 evbrv:0 fl:0 fp:0 dsc:0 evo:2 dts:0 dvbrv:0 eg:125 el:125 fdz:0 ep:0 esc:127
-ft:127",
-        ),
-        (
-            "wasm",
-            "\
+ft:127"),
+        ("wasm", "\
 a:159 ac:101 adot.i:0 aextr:0 ag:2 aland:130 bo:0 bs:3 am:214 bemory.atomic.n:215 hg:2 hs:125 ar:0 bef.n:3
 full.exn:0 claxed.m:159 jad:0 is:159 it:159 jrunc.signed.z:0 ounsigned.z:0 ct:216 asp:0 bt:0 ata:2
-cble.fill.exn:0 gge:0 hrow.exn:0 gs:0 hi:125 bh:217 bls.b:125 br:3 cunc.sa:159",
-        ),
-        (
-            "x86",
-            "\
+cble.fill.exn:0 gge:0 hrow.exn:0 gs:0 hi:125 bh:217 bls.b:125 br:3 cunc.sa:159"),
+        ("x86", "\
 a:2 a3:3 aa:0 bd:3 be:2 csn:3 ei.aesk:130 bv:3 cx.cm:133 ed:133 el:125 emas:128 hkl:124 ero:130 evz:2 d1:0
 d2.g:218 fm:128 gaskl:124 gp:133 fv:0 d512.a:133 hcv:133 jtt:130 hd:133 he:4 hf:130 hg:218 iatherp:219 hm:133
 ias:4 kk.:174 mc:3 nm:220 nvtpd2dq.5:4 sps.5:4 sqq.5:4 sudq.5:4 tqq.5:4 qs2dq.5:4 sp:4 sqq.5:4 sudq.5:4
@@ -492,13 +452,9 @@ aca:3 bm:0 afm:3 aint:101 alw:162 ammx.p:3 fal:133 fe:130 fi:133 bovr:0 apc:133 
 ca1r:133 bs:3 ce.cm:133 el:2 ep:130 es:126 ff:2 d2.cl:2 gm:133 fl:2 fmas:2 gf:2 fpau:2 d3.l:125 fm:2 d41:133
 f.b:3 gp:3 ground.p:130 e2.p:133 hcmpe:174 ea.extrqi:132 ginsertqi:139 bu:3 at:0 bb:130 bdpb:120 ef16ps.i:2
 f8:0 eh:0 essd.i:2 fud.i:2 eusd.i:2 fud.i:2 be:2 bi:101 cleloadd64.i:2 jr:0 jt164.i:2 em:0 er:2 estored64.i:2
-ezero.i:2 bp:2 au:0 bm:2 av:0 bcvtp:130 bg:3 cf2p8a:133 axa:101 bo:3 cp.vpe:4",
-        ),
-        (
-            "xcore",
-            "\
+ezero.i:2 bp:2 au:0 bm:2 av:0 bcvtp:130 bg:3 cf2p8a:133 axa:101 bo:3 cp.vpe:4"),
+        ("xcore", "\
 a:188 ab:3 ac:2 bhk:188 blrp:188 br:3 ag:2 beti:3 ds:188 dt:188 asetcl:226 dps.:2 dr:226 ds:2 cx:3 bs:2
-aw:125 az:3",
-        ),
+aw:125 az:3"),
     ],
 };

@@ -4,6 +4,7 @@
 
 use super::intrinsics_targets::Table;
 
+#[rustfmt::skip]
 pub(super) const TABLE: Table = Table {
     functions: "\
 nocallback nofree nosync nounwind willreturn memory(none)
@@ -577,39 +578,39 @@ ir:0 exvrl:0 gtst:28 fxev:25 gp:25 az:0"),
         ("r600", "\
 a:40 add:1 ag:239 ai:44 ak:8 ara:8 bea:44 as:8 btore.sw:54 at:1"),
         ("riscv", "\
-aa:40 bes64ks1:240 abr:40 ac:40 br:0 bv.alu.addN:0 kR:0 kuN:0 lR:0 hsubN:0 kR:0 kuN:0 lR:0 dbitmanip.bi:109
-de:0 dm:241 eac.ma:242 jc.:241 iu:243 amasked.atomicrmw.add.i:209 rmax.i:210 sin.i:210 rnand.i:209 rsub.i:209
-rumax.i:209 tin.i:209 rxchg.i:209 hcmpxchg.i:210 hs:244 itrided.s:245 bo:240 cprr:46 ao:40 ase:246 cg2.s:247
-d3.s:248 d4.s:249 d5.s:250 d6.s:251 d7.s:252 d8.s:253 bf.vc:142 f.fv.:174 gi:173 hv:254 i.:255 gv.:204
-ifv.s:142 kv.s:142 kw.s:142 ii:256 j.s:177 jv:257 k.:258 ls:199 kv.s:254 kw.s:254 ivv.s:142 kv.s:142 kw.s:142
-ix.:259 ks:174 jv.s:142 kv.s:142 kw.s:142 hv.:174 gx.:260 hv.:174 efn:25 grclip.x.f.qf.m:261 nu.f.qf.m:261
-fw:29 eq:29 bha:40 bm:40 ath:29 c.vmaqa.m:262 isu.m:262 iu.m:262 js.m:262 aunz:40 av:1 ba:25 cadd.m:261
-fu.m:261 cd:1 dd.m:262 cesk:6 ff2:263 cm:0 cn:1 dd.m:262 en.m:262 csub.m:261 fu.m:261 bbrev.m:29 f8.m:29
-bclmul.m:262 gh.m:262 dz.m:29 cpopv.m:29 ctz.m:29 bdiv.m:262 eu.m:262 bfa:25 ddd.m:261 cclass.m:29 dv:6
-et.f.x.v.m:264 ju.v.m:264 gr:1 htz.x.f.v.m:29 lu.f.v.m:29 gx.f.v.m:264 hu.f.v.m:264 cd:25 div.m:261 cma:264
-ecc.m:261 edd.m:261 ex:1 f.m:262 din.m:262 ds:264 eac.m:261 eub.m:261 du:25 el.m:261 cn:6 dcvt.f.f.q:0
-lw.m:264 jx.w.m:264 ku.w.m:264 hr:1 iod.f.f.w.m:29 itz.x.f.w.m:29 mu.f.w.m:29 hs:0 hx.f.w.m:264 iu.f.w.m:264
-gbf16.f.f.w.m:264 dm:264 eacc.m:261 fdd.m:261 esac.m:261 fub.m:261 cr:25 ddiv.m:261 dec:6 f7.m:264 edm:1
-fosum.m:29 fs:0 fusum.m:29 dsq:1 frt7.m:29 eub.m:261 csgnj.m:262 gn.m:262 gx.m:262 dlide1down.m:262 iup.m:262
-dq:6 ert.m:264 du:25 eb.m:261 cw:25 dadd.m:261 hw.m:261 dc:1 evt.f.f.v.m:29 jx.v.m:29 ku.v.m:29
-hrtz.x.f.v.m:29 mu.f.v.m:29 hx:6 i.f.v.m:264 iu.f.v.m:264 gbf16.f.f.v.m:29 dm:264 eacc.m:261 hbf16.m:261
-esac.m:261 eu:25 fl.m:261 dn:264 emacc.m:261 fsac.m:261 dredosum.m:29 gs:0 gusum.m:29 dsub.m:261 hw.m:261
-bg:25 ch:29 bid.m:25 cota.m:29 bl:244 ce:0 d.:191 em:265 df:266 ef.m:267 cm:268 coxei.m:269 es:270 feg2.m:271
-h3:272 i.m:273 h4:274 i.m:275 h5:276 i.m:277 h6:278 i.m:279 h7:280 i.m:281 h8:282 i.m:283 cse.m:269 eg:284
-f2.:285 hm:286 gff.m:287 f3:288 g.:289 hm:290 gff.m:291 f4:292 g.:293 hm:294 gff.m:295 f5:296 g.:297 hm:298
-gff.m:299 f6:300 g.:301 hm:302 gff.m:303 f7:304 g.:305 hm:306 gff.m:307 f8:308 g.:309 hm:310 gff.m:311 ds:270
-eeg2.m:271 g3:272 h.m:273 g4:274 h.m:275 g5:276 h.m:277 g6:278 h.m:279 g7:280 h.m:281 g8:282 h.m:283
-cuxei.m:269 es:270 feg2.m:271 h3:272 i.m:273 h4:274 i.m:275 h5:276 i.m:277 h6:278 i.m:279 h7:280 i.m:281
-h8:282 i.m:283 bmac:29 ec.m:262 ddd:29 f.m:262 dndno:0 dx.m:262 eu.m:262 cin.m:262 eu.m:262 corno:0 cul.m:262
-eh.m:262 fsu.m:262 fu.m:262 bnc:25 dlip.m:261 gu.m:261 cm:29 dsac.m:262 eub.m:262 csra.m:262 el.m:262
-bor.m:262 bp:0 bq:0 brem.m:262 eu.m:262 dv8.m:29 cgather.vv.m:262 kx.m:262 iei16.vv.m:262 col.m:262 dr.m:262
-csub.m:262 bsadd.m:262 fu.m:262 ce.:193 d1:0 dt:169 evli.:36 dxt.m:29 ch:29 cli:29 ede1:1 hdown.m:262
-hup.m:262 gdown.m:262 gup.m:262 dl.m:262 cm:25 d.:193 d3:1 ec:263 d4k:6 dul.m:261 co:245 dxs:247 feg3:248
-h4:249 h5:250 h6:251 h7:252 h8:253 cra.m:262 dl.m:262 cse:312 e.:245 eg3:313 f4:314 f5:315 f6:316 f7:317
-f8:318 dr:25 ea.m:261 el.m:261 ds:247 eeg3:248 g4:249 g5:250 g6:251 g7:252 g8:253 dub.m:262 fu.m:262
-cub.m:262 dx:245 es:247 feg3:248 h4:249 h5:250 h6:251 h7:252 h8:253 bwadd.m:262 gw.m:262 fu.m:262 hw.m:262
-cma:29 ecc.m:262 gsu.m:262 gu.m:262 hs.m:262 dul.m:262 fsu.m:262 fu.m:262 csll.m:262 dub.m:262 gw.m:262
-fu.m:262 hw.m:262 bxor.m:262 bzext.m:29 ax:40 bperm.:0 az:40"),
+aa:40 bes3:46 d64ks1:240 abr:40 ac:40 br:0 bv.alu.addN:0 kR:0 kuN:0 lR:0 hsubN:0 kR:0 kuN:0 lR:0
+dbitmanip.bi:109 de:0 dm:241 eac.ma:242 jc.:241 iu:243 amasked.atomicrmw.add.i:209 rmax.i:210 sin.i:210
+rnand.i:209 rsub.i:209 rumax.i:209 tin.i:209 rxchg.i:209 hcmpxchg.i:210 hs:244 itrided.s:245 bo:240 cprr:46
+ao:40 ase:246 cg2.s:247 d3.s:248 d4.s:249 d5.s:250 d6.s:251 d7.s:252 d8.s:253 bf.vc:142 f.fv.:174 gi:173
+hv:254 i.:255 gv.:204 ifv.s:142 kv.s:142 kw.s:142 ii:256 j.s:177 jv:257 k.:258 ls:199 kv.s:254 kw.s:254
+ivv.s:142 kv.s:142 kw.s:142 ix.:259 ks:174 jv.s:142 kv.s:142 kw.s:142 hv.:174 gx.:260 hv.:174 efn:25
+grclip.x.f.qf.m:261 nu.f.qf.m:261 fw:29 eq:29 bha:40 bm:40 c4:46 ath:29 c.vmaqa.m:262 isu.m:262 iu.m:262
+js.m:262 aunz:40 av:1 ba:25 cadd.m:261 fu.m:261 cd:1 dd.m:262 cesk:6 ff2:263 cm:0 cn:1 dd.m:262 en.m:262
+csub.m:261 fu.m:261 bbrev.m:29 f8.m:29 bclmul.m:262 gh.m:262 dz.m:29 cpopv.m:29 ctz.m:29 bdiv.m:262 eu.m:262
+bfa:25 ddd.m:261 cclass.m:29 dv:6 et.f.x.v.m:264 ju.v.m:264 gr:1 htz.x.f.v.m:29 lu.f.v.m:29 gx.f.v.m:264
+hu.f.v.m:264 cd:25 div.m:261 cma:264 ecc.m:261 edd.m:261 ex:1 f.m:262 din.m:262 ds:264 eac.m:261 eub.m:261
+du:25 el.m:261 cn:6 dcvt.f.f.q:0 lw.m:264 jx.w.m:264 ku.w.m:264 hr:1 iod.f.f.w.m:29 itz.x.f.w.m:29
+mu.f.w.m:29 hs:0 hx.f.w.m:264 iu.f.w.m:264 gbf16.f.f.w.m:264 dm:264 eacc.m:261 fdd.m:261 esac.m:261 fub.m:261
+cr:25 ddiv.m:261 dec:6 f7.m:264 edm:1 fosum.m:29 fs:0 fusum.m:29 dsq:1 frt7.m:29 eub.m:261 csgnj.m:262
+gn.m:262 gx.m:262 dlide1down.m:262 iup.m:262 dq:6 ert.m:264 du:25 eb.m:261 cw:25 dadd.m:261 hw.m:261 dc:1
+evt.f.f.v.m:29 jx.v.m:29 ku.v.m:29 hrtz.x.f.v.m:29 mu.f.v.m:29 hx:6 i.f.v.m:264 iu.f.v.m:264 gbf16.f.f.v.m:29
+dm:264 eacc.m:261 hbf16.m:261 esac.m:261 eu:25 fl.m:261 dn:264 emacc.m:261 fsac.m:261 dredosum.m:29 gs:0
+gusum.m:29 dsub.m:261 hw.m:261 bg:25 ch:29 bid.m:25 cota.m:29 bl:244 ce:0 d.:191 em:265 df:266 ef.m:267
+cm:268 coxei.m:269 es:270 feg2.m:271 h3:272 i.m:273 h4:274 i.m:275 h5:276 i.m:277 h6:278 i.m:279 h7:280
+i.m:281 h8:282 i.m:283 cse.m:269 eg:284 f2.:285 hm:286 gff.m:287 f3:288 g.:289 hm:290 gff.m:291 f4:292 g.:293
+hm:294 gff.m:295 f5:296 g.:297 hm:298 gff.m:299 f6:300 g.:301 hm:302 gff.m:303 f7:304 g.:305 hm:306 gff.m:307
+f8:308 g.:309 hm:310 gff.m:311 ds:270 eeg2.m:271 g3:272 h.m:273 g4:274 h.m:275 g5:276 h.m:277 g6:278 h.m:279
+g7:280 h.m:281 g8:282 h.m:283 cuxei.m:269 es:270 feg2.m:271 h3:272 i.m:273 h4:274 i.m:275 h5:276 i.m:277
+h6:278 i.m:279 h7:280 i.m:281 h8:282 i.m:283 bmac:29 ec.m:262 ddd:29 f.m:262 dndno:0 dx.m:262 eu.m:262
+cin.m:262 eu.m:262 corno:0 cul.m:262 eh.m:262 fsu.m:262 fu.m:262 bnc:25 dlip.m:261 gu.m:261 cm:29 dsac.m:262
+eub.m:262 csra.m:262 el.m:262 bor.m:262 bp:0 bq:0 brem.m:262 eu.m:262 dv8.m:29 cgather.vv.m:262 kx.m:262
+iei16.vv.m:262 col.m:262 dr.m:262 csub.m:262 bsadd.m:262 fu.m:262 ce.:193 d1:0 dt:169 evli.:36 dxt.m:29 ch:29
+cli:29 ede1:1 hdown.m:262 hup.m:262 gdown.m:262 gup.m:262 dl.m:262 cm:25 d.:193 d3:1 ec:263 d4k:6 dul.m:261
+co:245 dxs:247 feg3:248 h4:249 h5:250 h6:251 h7:252 h8:253 cra.m:262 dl.m:262 cse:312 e.:245 eg3:313 f4:314
+f5:315 f6:316 f7:317 f8:318 dr:25 ea.m:261 el.m:261 ds:247 eeg3:248 g4:249 g5:250 g6:251 g7:252 g8:253
+dub.m:262 fu.m:262 cub.m:262 dx:245 es:247 feg3:248 h4:249 h5:250 h6:251 h7:252 h8:253 bwadd.m:262 gw.m:262
+fu.m:262 hw.m:262 cma:29 ecc.m:262 gsu.m:262 gu.m:262 hs.m:262 dul.m:262 fsu.m:262 fu.m:262 csll.m:262
+dub.m:262 gw.m:262 fu.m:262 hw.m:262 bxor.m:262 bzext.m:29 ax:40 bperm.:0 az:40"),
         ("s390", "\
 a:3 ab:0 aet:4 al:183 an:206 ata:319 bb:320 bd:4 av:4 bavglq:0 eq:0 bceqq:0 cf:183 chlq:0 dq:0 cl:183 cn:183
 cr:202 be:0 cri:5 bfa:202 ci:321 cm:202 ct:183 bge:0 bl:205 cb:203 bmaeg:0 dhg:0 eq:0 dleg:0 ehg:0 fq:0 eog:0
