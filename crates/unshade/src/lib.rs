@@ -106,7 +106,7 @@ pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 #[cfg(not(target_family = "wasm"))]
 pub use file::{File, open, open_bytes};
-pub use unshade_air as air;
+pub use unshade_air as metal;
 pub use unshade_carve as carve;
 pub use unshade_carve::format;
 pub use unshade_core as core;
