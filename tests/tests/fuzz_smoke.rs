@@ -119,7 +119,8 @@ fn llvm_texts() -> Vec<Vec<u8>> {
     let air = AIR.iter().map(|module| {
         let module = unshade::llvm::Module::parse(module, 0).expect("a sound fixture");
         let mut text = String::new();
-        let _ = unshade::llvm::print::module(&module, &unshade::llvm::print::PrintOptions::default(), &mut text);
+        let _ =
+            unshade::llvm::print::module(&module, &unshade::llvm::print::PrintOptions::default(), &mut text);
         text.into_bytes()
     });
     air.chain([include_bytes!("llvm/syntax.ll").to_vec()]).collect()

@@ -10,14 +10,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     if later {
         arguments.remove(0);
     }
-    let [input, output] = arguments.as_slice() else { return Err("usage: assemble [--19] IN.ll OUT.bc".into()) };
+    let [input, output] = arguments.as_slice() else {
+        return Err("usage: assemble [--19] IN.ll OUT.bc".into());
+    };
     let text = std::fs::read(input)?;
     let (version, form) = match later {
         true => (Version::Llvm19, Version::Llvm19),
         false => (Version::Llvm14, Version::Llvm14),
     };
-    let mut assembled =
-        assemble::assemble(&text, &AssembleOptions { version }).map_err(|error| format!("{input}:{error}"))?;
+    let mut assembled = assemble::assemble(&text, &AssembleOptions { version })
+        .map_err(|error| format!("{input}:{error}"))?;
     assembled.module.source_filename.get_or_insert_with(|| input.clone().into_bytes());
     let use_list_orders = std::env::var_os("NO_USE_LISTS").is_none();
     let options = WriteOptions { version: form, use_list_orders, ..WriteOptions::default() };

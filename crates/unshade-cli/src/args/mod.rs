@@ -229,7 +229,7 @@ Exit status:
   1  a fault, no such kernel, or a limit was reached
   2  misuse, or an input that could not be read"))]
     Sanitize(Deferred<SanitizeArgs>),
-    /// Assemble a listing of NVIDIA machine code, of a Direct3D token program, or LLVM assembly
+    /// Assemble NVIDIA machine code, a Direct3D token program, or LLVM assembly
     ///
     /// Reads the output of `dis`, with or without --raw. Machine code becomes words, or replaces the code in a copy of
     /// the cubin. A token program (Shader Model 4 to 5.1) becomes a DXContainer, or replaces the program in a copy of
@@ -244,8 +244,8 @@ Examples:
   unshade dis shader.dxbc -o shader.asm
   unshade asm shader.asm --into shader.dxbc -o changed.dxbc
   unshade asm module.ll -o module.bc
-  unshade dis default.metallib blur > blur.ll
-  unshade asm blur.ll --into default.metallib --function blur -o changed.metallib
+  unshade dis a.metallib blur > blur.ll
+  unshade asm blur.ll --into a.metallib --function blur -o b.metallib
 
 Exit status:
   0  assembled

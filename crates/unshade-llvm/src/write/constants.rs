@@ -216,7 +216,8 @@ impl Writer<'_, '_> {
         record: &mut Vec<u64>,
     ) -> Result<()> {
         let of_pointer = || self.numbering.source.types.pointee(ty);
-        let Some(function) = Some(assembly.function_type).filter(|ty| ty.is_some()).or_else(of_pointer) else {
+        let Some(function) = Some(assembly.function_type).filter(|ty| ty.is_some()).or_else(of_pointer)
+        else {
             return Err(unsupported("inline assembly without a function type can't be written"));
         };
         record.extend([self.numbering.ty(function)?, assembly.flags.into()]);

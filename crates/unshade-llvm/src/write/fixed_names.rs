@@ -153,7 +153,11 @@ impl Names {
 
     /// Collects the tags of operand bundles of a module.
     pub(super) fn tags(version: Version, module: &Module<'_>) -> Result<Self> {
-        Self::new(tags(version), (0..).zip(module.bundle_tags.iter().cloned()), "operand bundle has an unknown tag")
+        Self::new(
+            tags(version),
+            (0..).zip(module.bundle_tags.iter().cloned()),
+            "operand bundle has an unknown tag",
+        )
     }
 
     /// Collects the synchronisation scopes of a module.

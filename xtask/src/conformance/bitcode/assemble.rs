@@ -130,7 +130,9 @@ impl Counts {
         println!("  byte for byte: {identical} of {taken}; others with the same text: {same_text}");
         if *refused > 0 {
             let not_refused = self.not_refused.len();
-            println!("  refused by llvm-as: {refused}; here at the same line: {same_line}, not here: {not_refused}");
+            println!(
+                "  refused by llvm-as: {refused}; here at the same line: {same_line}, not here: {not_refused}"
+            );
         }
         self.not_refused.iter().take(SHOWN_FAULTS).for_each(|name| println!("  not refused: {name}"));
         self.different.iter().take(SHOWN_FAULTS).for_each(|name| println!("  different: {name}"));

@@ -30,8 +30,8 @@ mod ours;
 mod report;
 mod server;
 pub(crate) mod tree;
-pub(crate) mod write;
 pub(crate) mod verify;
+pub(crate) mod write;
 
 use std::fs;
 use std::path::PathBuf;

@@ -42,13 +42,17 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
         }
         return Ok(Outcome::Done);
     };
-    let Some(function) = &args.function else { bail!("--function names the function whose module is replaced") };
+    let Some(function) = &args.function else {
+        bail!("--function names the function whose module is replaced")
+    };
     one_program(into, Verb::AssembleInto, global, |writable, library| match writable {
         Writable::MetalLibrary => {
             save(args, &replaced_module(library.bytes, function, &data)?)?;
             Ok(Outcome::Done)
         }
-        Writable::DxContainer | Writable::Bitcode => bail!("{}: LLVM assembly is assembled into Metal libraries", shown(into)),
+        Writable::DxContainer | Writable::Bitcode => {
+            bail!("{}: LLVM assembly is assembled into Metal libraries", shown(into))
+        }
     })
 }
 
