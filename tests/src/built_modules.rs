@@ -117,7 +117,7 @@ pub fn build(data: &[u8]) -> Option<BuiltModule> {
     }
     let functions = calls.functions.clone();
     for function in functions {
-        if calls.byte() % 4 != 0 {
+        if !calls.byte().is_multiple_of(4) {
             body(&mut module, &mut calls, function)?;
         }
     }

@@ -64,7 +64,7 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
         Verb::CodeAsJson => vec!["dis".into(), "--json".into(), file.into(), function.into()],
         Verb::Run | Verb::Sanitize => vec![verb.name().into(), file.into(), function.into()],
         Verb::AssembleInto => {
-            let mut words = vec!["asm".into(), listing.clone(), "--into".into(), file.into()];
+            let mut words = vec!["asm".into(), listing, "--into".into(), file.into()];
             if file.ends_with(".cubin") {
                 words[1] = sass;
             } else if file.ends_with(".metallib") {

@@ -18,7 +18,7 @@
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`assemble`] | parses LLVM assembly into a module |
 //! | [`build`] | makes modules by calls, checked as they are built |
-//! | [`write`] | bitcode, byte for byte as a given version of `llvm-as` writes it |
+//! | [`mod@write`] | bitcode, byte for byte as a given version of `llvm-as` writes it |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
 //! ```

@@ -261,7 +261,7 @@ fn rename(file: &mut LibraryFile<'_>, rename: &str) -> Result<()> {
     match (changes.renamed.first(), found) {
         (Some(0) | None, None) => bail!(NothingFound(format!("no function or symbol {old}"))),
         (Some(0) | None, Some(_)) => {
-            note(&format!("its module has no symbol {}", Escaped(old.as_bytes()).quoted()))
+            note(&format!("its module has no symbol {}", Escaped(old.as_bytes()).quoted()));
         }
         _ => {}
     }

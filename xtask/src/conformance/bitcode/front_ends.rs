@@ -112,7 +112,7 @@ fn tests(version: &str) -> Result<Option<PathBuf>> {
 
 /// Compiles one file. An empty file in the cache marks one that does not compile.
 fn compile(front_end: &FrontEnd, root: &Path, path: &str, cache: &Path) -> Result<Option<Input>> {
-    let target = cache.join(path.replace('/', "+")).with_added_extension("bc");
+    let target = cache.join(format!("{}.bc", path.replace('/', "+")));
     if !target.exists() {
         let mut command = Command::new("timeout");
         command.args([PATIENCE, front_end.name]).current_dir(cache);
@@ -167,9 +167,8 @@ fn run_options(text: &str, source: &Path) -> Option<Vec<String>> {
     let usable = |line: &&str| {
         line.contains("-emit-llvm") && !line.contains(['"', '\'', '\\']) && !line.contains("-verify")
     };
-    let line = joined.lines().filter_map(|line| line.split_once("RUN:")?.1.split_once("%clang_cc1"));
-    let (before, options) =
-        line.map(|(before, options)| (before, options)).find(|(_, options)| usable(options))?;
+    let mut line = joined.lines().filter_map(|line| line.split_once("RUN:")?.1.split_once("%clang_cc1"));
+    let (before, options) = line.find(|(_, options)| usable(options))?;
     let options = options.split(['|', ';', '>', '<', '&']).next()?;
     if before.contains("not") || options.contains("%t") || options.contains("%{") {
         return None;

@@ -218,8 +218,7 @@ fn cause(part: &Part<'_>, derived: Option<&Part<'_>>) -> String {
         Err(error) => error.to_string(),
     };
     let (expected, found) = (text(part), text(derived));
-    let field =
-        |line: &str| line.split(|c: char| c == ':' || c == '(').next().unwrap_or_default().trim().to_owned();
+    let field = |line: &str| line.split([':', '(']).next().unwrap_or_default().trim().to_owned();
     let mut last_name = String::new();
     for (expected, found) in expected.lines().zip(found.lines()) {
         if expected != found {

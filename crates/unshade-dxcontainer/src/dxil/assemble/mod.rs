@@ -222,7 +222,7 @@ impl<'m, 'a> Assembler<'m, 'a> {
         psv0::part(&self.dxil, &self.entry, Stage::from(self.kind), self.form, self.group_shared_bytes())
     }
 
-    /// Computes the flags of the module: those that its entry point should have, see [`module_flags`].
+    /// Computes the flags of the module: those that its entry point should have, see `module_flags`.
     ///
     /// # Errors
     /// Fails if the body of a function cannot be read.
