@@ -1,9 +1,10 @@
 //! Is a bitcode file sound?
 //!
 //! [`bitcode`] checks the structure of the stream, then each module: its tables, its bodies, the positions that it
-//! states of its parts, its hash, and the symbol table for linkers. Then it checks whether the program is valid, as LLVM's
-//! verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`; what the readers of a module find
-//! comes under their own rules, which begin with `llvm-`. The work is proportional to the file: every body is read once.
+//! states of its parts, its hash, and the symbol table for linkers. With the feature `program-rules` it checks whether
+//! the program is valid, as LLVM's verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`;
+//! what the readers of a module find comes under their own rules, which begin with `llvm-`. The work is proportional to
+//! the file: every body is read once.
 
 pub(crate) mod ir;
 pub(crate) mod positions;
@@ -96,6 +97,9 @@ pub fn bitcode(data: Reader<'_>) -> Diagnostics {
     diagnostics
 }
 
+/// Whether programs are checked. The page does without: its module has to be small.
+const CHECKS_PROGRAMS: bool = cfg!(feature = "program-rules");
+
 fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut Diagnostics) {
     if let Some(epoch) = module.epoch.filter(|&epoch| epoch != 0) {
         let error = Error::new(ErrorKind::Unsupported, module.offset(), "bitcode of another generation")
@@ -107,8 +111,10 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
     if let Err(error) = hash(module) {
         diagnostics.warning("bitcode-hash", error);
     }
-    let mut verifier = ir::Verifier::new(module);
-    verifier.module(diagnostics);
+    let mut verifier = if CHECKS_PROGRAMS { Some(ir::Verifier::new(module)) } else { None };
+    if CHECKS_PROGRAMS && let Some(verifier) = &mut verifier {
+        verifier.module(diagnostics);
+    }
     for (index, function) in module.functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
         let within = |error: Error| {
             let name = Escaped(&function.symbol.name).quoted();
@@ -120,9 +126,13 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
             let error = within(finding.error.clone());
             diagnostics.push(unshade_core::Diagnostic { error, ..finding.clone() });
         }
-        verifier.body(body, diagnostics);
+        if CHECKS_PROGRAMS && let Some(verifier) = &mut verifier {
+            verifier.body(body, diagnostics);
+        }
     }
-    verifier.finish(diagnostics);
+    if CHECKS_PROGRAMS && let Some(verifier) = verifier {
+        verifier.finish(diagnostics);
+    }
 }
 
 /// Warns of blocks and records that have no name.

@@ -59,9 +59,9 @@ impl Writer<'_, '_> {
         let start = self.stream.position();
         let positions = self.metadata_records(&others, &mut layouts)?;
         if has_index {
-            let distance = self.stream.position() - start;
-            self.stream.patch(start - 64, distance & 0xFFFF_FFFF)?;
-            self.stream.patch(start - 32, distance >> 32)?;
+            let distance = (self.stream.position() - start) as u64;
+            self.stream.patch(start - 64, (distance & 0xFFFF_FFFF) as usize)?;
+            self.stream.patch(start - 32, (distance >> 32) as usize)?;
             let before = core::iter::once(&start).chain(&positions);
             let distances: Vec<u64> =
                 positions.iter().zip(before).map(|(position, before)| (position - before) as u64).collect();
