@@ -136,33 +136,3 @@ pub(crate) fn rank(kind: u32, order: AttributeOrder) -> u8 {
         AttributeOrder::V19 => v19,
     })
 }
-
-/// A place that an attribute applies to: a function or call.
-pub(crate) const PLACE_FUNCTION: u8 = 1;
-/// A place that an attribute applies to: a parameter or argument.
-pub(crate) const PLACE_PARAMETER: u8 = 2;
-/// A place that an attribute applies to: a result.
-pub(crate) const PLACE_RESULT: u8 = 4;
-
-/// The places of attributes that do not only apply to functions.
-#[rustfmt::skip]
-const PLACES: &[(u8, &[&str])] = &[
-    (PLACE_PARAMETER, &[
-        "allocalign", "allocptr", "byref", "byval", "dead_on_unwind", "elementtype", "immarg",
-        "inalloca", "initializes", "nest", "nocapture", "returned", "sret", "swiftasync",
-        "swifterror", "swiftself", "writable",
-    ]),
-    (PLACE_PARAMETER | PLACE_RESULT, &[
-        "align", "dereferenceable", "dereferenceable_or_null", "inreg", "noalias", "nofpclass",
-        "nonnull", "noundef", "range", "signext", "zeroext",
-    ]),
-    (PLACE_FUNCTION | PLACE_PARAMETER, &[
-        "alignstack", "nofree", "preallocated", "readnone", "readonly", "writeonly",
-    ]),
-];
-
-/// Returns the places that an attribute applies to, as bits.
-pub(crate) fn places(kind: u32) -> u8 {
-    let Some(name) = name(kind) else { return PLACE_FUNCTION };
-    PLACES.iter().find(|(_, names)| names.contains(&name)).map_or(PLACE_FUNCTION, |&(places, _)| places)
-}

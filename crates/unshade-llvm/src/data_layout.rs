@@ -189,13 +189,6 @@ impl DataLayout {
         }
         let deeper = depth.saturating_add(1);
         match types.get(ty) {
-            Type::Half | Type::BFloat => 16,
-            Type::Float => 32,
-            Type::Double | Type::X86Mmx => 64,
-            Type::X86Fp80 => 80,
-            Type::Fp128 | Type::PpcFp128 => 128,
-            Type::X86Amx => 8192,
-            Type::Integer(width) => u64::from(width),
             Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => {
                 self.pointer(address_space).1
             }
@@ -216,7 +209,7 @@ impl DataLayout {
                 }
                 round_up(size, largest).saturating_mul(8)
             }
-            _ => 0,
+            number => number.number_bits().map_or(0, u64::from),
         }
     }
 

@@ -99,6 +99,30 @@ pub struct Symbol {
     pub attachments: Attachments,
 }
 
+impl Symbol {
+    /// Creates an external symbol without any other property.
+    pub(crate) fn new(name: Vec<u8>, ty: TypeId, address_space: u32, value: ValueId) -> Self {
+        Self {
+            name,
+            linkage: Linkage::External,
+            visibility: 0,
+            dll_storage: 0,
+            thread_local: 0,
+            unnamed_address: 0,
+            dso_local: false,
+            address_space,
+            ty,
+            value,
+            section: Vec::new(),
+            partition: Vec::new(),
+            comdat: None,
+            implicit_comdat: false,
+            alignment: 0,
+            attachments: Vec::new(),
+        }
+    }
+}
+
 /// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalVariable {
@@ -141,6 +165,24 @@ pub struct Function {
     pub(crate) body: Option<usize>,
     /// The position that an upgrade gave it.
     pub(crate) position: UpgradedPosition,
+}
+
+impl Function {
+    /// Creates a declaration without attributes.
+    pub(crate) fn new(symbol: Symbol) -> Self {
+        Self {
+            symbol,
+            calling_convention: 0,
+            declaration: true,
+            attributes: AttributeListId::NONE,
+            collector: Vec::new(),
+            prologue: None,
+            prefix: None,
+            personality: None,
+            body: None,
+            position: UpgradedPosition::Original,
+        }
+    }
 }
 
 /// The position that an upgrade gave a function in the printed list of functions.

@@ -6,7 +6,7 @@
 //! Knowledge: `ModuleCodes` of LLVM's `LLVMBitCodes.h` and the growth of the records from 3.2 to 19.
 
 use crate::attributes::index;
-use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol, UpgradedPosition};
+use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol};
 use crate::ids::{AttributeListId, TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::Type;
@@ -66,24 +66,13 @@ impl Module<'_> {
 
     /// Creates a symbol from what all symbol records have in common; `raw_linkage` is the stored linkage.
     fn symbol(&self, fields: &mut Fields<'_>, raw_linkage: u64, ty: TypeId, address_space: u32) -> Symbol {
-        let linkage = Linkage::decode(raw_linkage);
+        let name = core::mem::take(&mut fields.name);
+        let value = ValueId(narrow(self.values.len() as u64));
         Symbol {
-            name: core::mem::take(&mut fields.name),
-            linkage,
-            visibility: 0,
+            linkage: Linkage::decode(raw_linkage),
             dll_storage: storage_of_linkage(raw_linkage),
-            thread_local: 0,
-            unnamed_address: 0,
-            dso_local: false,
-            address_space,
-            ty,
-            value: ValueId(narrow(self.values.len() as u64)),
-            section: Vec::new(),
-            partition: Vec::new(),
-            comdat: None,
             implicit_comdat: matches!(raw_linkage, 1 | 4 | 10 | 11),
-            alignment: 0,
-            attachments: Vec::new(),
+            ..Symbol::new(name, ty, address_space, value)
         }
     }
 
@@ -208,7 +197,6 @@ impl Module<'_> {
         let pointer = self.pointer_to(ty, address_space);
         let index = narrow(self.functions.len() as u64);
         let function = Function {
-            symbol,
             calling_convention: narrow(fields.get(1)?),
             declaration: fields.get(2)? != 0,
             attributes: self.attribute_list(fields.get(4)?).unwrap_or(AttributeListId::NONE),
@@ -216,8 +204,7 @@ impl Module<'_> {
             prologue: data(10),
             prefix: data(13),
             personality: data(14),
-            body: None,
-            position: UpgradedPosition::Original,
+            ..Function::new(symbol)
         };
         self.functions.push(function);
         self.values.push(Value { kind: ValueKind::Function(index), ty: pointer });

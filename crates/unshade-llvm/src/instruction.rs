@@ -192,6 +192,20 @@ impl Instruction {
     /// The size of an instruction in bytes.
     pub const SIZE: usize = size_of::<Self>();
 
+    /// Creates an instruction without operands, flags, result and location.
+    pub(crate) fn new(opcode: Opcode, ty: TypeId) -> Self {
+        Self {
+            opcode,
+            flags: 0,
+            ty,
+            result: ValueId::NONE,
+            operands: Slice::default(),
+            detail: 0,
+            extra: 0,
+            location: 0,
+        }
+    }
+
     /// Returns the alignment and orderings of a memory instruction.
     pub fn memory(&self) -> Memory {
         Memory(self.extra)

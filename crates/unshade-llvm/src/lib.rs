@@ -96,6 +96,7 @@ readers! {
 
 pub mod assemble;
 mod attribute_names;
+mod attribute_places;
 pub mod build;
 mod dwarf;
 pub mod print;

@@ -95,6 +95,30 @@ pub enum Type {
     Unknown,
 }
 
+impl Type {
+    /// Returns the number of bits of a floating-point number.
+    pub fn float_bits(self) -> Option<u32> {
+        match self {
+            Type::Half | Type::BFloat => Some(16),
+            Type::Float => Some(32),
+            Type::Double => Some(64),
+            Type::X86Fp80 => Some(80),
+            Type::Fp128 | Type::PpcFp128 => Some(128),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of bits of an integer, a floating-point number, or a register that is a type.
+    pub fn number_bits(self) -> Option<u32> {
+        match self {
+            Type::Integer(width) => Some(width),
+            Type::X86Mmx => Some(64),
+            Type::X86Amx => Some(8192),
+            other => other.float_bits(),
+        }
+    }
+}
+
 /// A struct type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
@@ -243,16 +267,7 @@ impl TypeTable {
     /// Returns whether a type is a floating-point type, or a vector of one.
     #[inline]
     pub fn is_float(&self, id: TypeId) -> bool {
-        matches!(
-            self.get(self.scalar(id)),
-            Type::Half
-                | Type::BFloat
-                | Type::Float
-                | Type::Double
-                | Type::X86Fp80
-                | Type::Fp128
-                | Type::PpcFp128
-        )
+        self.get(self.scalar(id)).float_bits().is_some()
     }
 
     /// Returns whether a type is a pointer.

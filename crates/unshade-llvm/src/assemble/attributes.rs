@@ -9,7 +9,7 @@ use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::{Parser, shown};
-use crate::attribute_names::{PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, places};
+use crate::attribute_places;
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, narrow};
 use crate::print::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
@@ -131,12 +131,12 @@ impl Parser<'_> {
     /// Reports an attribute that does not apply to the place that it is at.
     fn check_place(&self, kind: u32, place: Place) -> Parsed<()> {
         let (bit, name) = match place {
-            Place::Function | Place::Group => (PLACE_FUNCTION, "functions"),
-            Place::Parameter => (PLACE_PARAMETER, "parameters"),
-            Place::Result => (PLACE_RESULT, "return values"),
+            Place::Function | Place::Group => (attribute_places::FUNCTION, "functions"),
+            Place::Parameter => (attribute_places::PARAMETER, "parameters"),
+            Place::Result => (attribute_places::RESULT, "return values"),
         };
         // The alignment in a group is that of a function.
-        if places(kind) & bit != 0 || (place == Place::Group && kind == kind::ALIGN) {
+        if attribute_places::places(kind) & bit != 0 || (place == Place::Group && kind == kind::ALIGN) {
             return Ok(());
         }
         self.fault(alloc::format!("this attribute does not apply to {name}"))

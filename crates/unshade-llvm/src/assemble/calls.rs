@@ -4,13 +4,12 @@
 
 use super::attributes::{Place, WrittenList};
 use super::error::Parsed;
-use super::instructions::Parts;
 use super::lexer::Token;
-use super::parser::Parser;
+use super::parser::{Bookmark, Parser};
 use crate::attributes::index;
 use crate::body::{Bundle, Call};
-use crate::ids::{AttributeListId, Slice, TypeId, narrow};
-use crate::instruction::Opcode;
+use crate::ids::{AttributeListId, Slice, TypeId, ValueId, narrow};
+use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use crate::value::Operand;
 use crate::write::fixed_names;
@@ -33,7 +32,7 @@ struct WrittenCall<'t> {
 }
 
 impl<'t> Parser<'t> {
-    pub(super) fn call(&mut self) -> Parsed<Parts> {
+    pub(super) fn call(&mut self) -> Parsed<Instruction> {
         let tail = match self.eat_one_of(&["tail", "musttail", "notail"]) {
             Some(at) => 1u8 << at,
             None => 0,
@@ -50,13 +49,13 @@ impl<'t> Parser<'t> {
         for &operand in &call.operands {
             self.push_operand(operand)?;
         }
-        let parts = Parts { flags, detail, ..Parts::new(Opcode::Call, call.result) };
+        let parts = Instruction { flags, detail, ..Instruction::new(Opcode::Call, call.result) };
         self.add_instruction(parts, start)?;
         Ok(parts)
     }
 
     /// Parses `invoke` and `callbr` after the mnemonic.
-    pub(super) fn invoke(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    pub(super) fn invoke(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let call = self.written_call(0)?;
         let detail = self.add_call(&call, 0)?;
         let start = self.state()?.body.operands.len();
@@ -79,7 +78,7 @@ impl<'t> Parser<'t> {
                 parser.push_operand(label)
             })?;
         }
-        let parts = Parts { detail, extra, ..Parts::new(opcode, call.result) };
+        let parts = Instruction { detail, extra, ..Instruction::new(opcode, call.result) };
         self.add_instruction(parts, start)?;
         Ok(parts)
     }
@@ -99,33 +98,12 @@ impl<'t> Parser<'t> {
         if let Some(set) = self.value_attributes(Place::Result)? {
             list.sets.push((index::RESULT, set));
         }
-        let address_space = match self.is_word("addrspace") {
-            true => self.address_space()?,
-            false => self.module.data_layout.program_address_space(),
-        };
+        let address_space = self.program_address_space()?;
         let at = self.at;
         let written = self.any_type()?;
         let (callee, callee_token) = (self.bookmark(), self.token);
         let expression = self.skip_callee()?;
-        self.expect(b'(')?;
-        let (mut operands, mut types) = (alloc::vec![Operand::block(crate::ids::BlockId(0))], Vec::new());
-        let mut ellipsis = None;
-        self.list(b')', |parser| {
-            // A call that must be a tail call passes on further arguments.
-            if parser.token == Token::Dots {
-                ellipsis = Some(parser.at);
-                parser.advance();
-                return Ok(());
-            }
-            if ellipsis.is_some() {
-                return parser.fault("unexpected argument after '...'");
-            }
-            let (operand, ty) = parser.argument(&mut list, operands.len() - 1)?;
-            operands.push(operand);
-            types.push(ty);
-            Ok(())
-        })?;
-        self.check_ellipsis(tail, ellipsis)?;
+        let (arguments, types) = self.arguments(tail, &mut list)?;
         self.function_attributes(&mut list)?;
         let function_type = match self.module.types.get(written) {
             Type::Function { .. } => written,
@@ -133,26 +111,13 @@ impl<'t> Parser<'t> {
         };
         self.check_arguments(function_type, &types, at)?;
         let value = match expression {
-            Some((value, ty)) => {
-                let fits = self.module.types.pointee(ty).is_none_or(|pointee| pointee == function_type);
-                if !fits || !self.module.types.is_pointer(ty) {
-                    return self.fault_at(at, "callee does not fit the type of the call");
-                }
-                value
+            Some((_, ty)) if !self.is_callee_type(ty, function_type) => {
+                return self.fault_at(at, "callee does not fit the type of the call");
             }
-            None => {
-                let ty = self.pointer_to(function_type, address_space);
-                let after = self.bookmark();
-                self.go_to(callee);
-                self.state()?.called_type = function_type;
-                let value = self.value(ty)?;
-                self.go_to(after);
-                value
-            }
+            Some((value, _)) => value,
+            None => self.callee_at(callee, function_type, address_space)?,
         };
-        if let Some(first) = operands.first_mut() {
-            *first = Operand::value(value);
-        }
+        let operands = core::iter::once(Operand::value(value)).chain(arguments).collect();
         let bundles = self.bundles()?;
         let attributes = self.written_list(list);
         let result = match self.module.types.get(function_type) {
@@ -168,6 +133,45 @@ impl<'t> Parser<'t> {
             bundles,
             operands,
         })
+    }
+
+    /// Parses the arguments of a call, and returns them with their types.
+    fn arguments(&mut self, tail: u8, list: &mut WrittenList) -> Parsed<(Vec<Operand>, Vec<TypeId>)> {
+        let (mut arguments, mut types, mut ellipsis) = (Vec::new(), Vec::new(), None);
+        self.expect(b'(')?;
+        self.list(b')', |parser| {
+            // A call that must be a tail call passes on further arguments.
+            if parser.token == Token::Dots {
+                ellipsis = Some(parser.at);
+                parser.advance();
+                return Ok(());
+            }
+            if ellipsis.is_some() {
+                return parser.fault("unexpected argument after '...'");
+            }
+            let (argument, ty) = parser.argument(list, arguments.len())?;
+            arguments.push(argument);
+            types.push(ty);
+            Ok(())
+        })?;
+        self.check_ellipsis(tail, ellipsis)?;
+        Ok((arguments, types))
+    }
+
+    fn is_callee_type(&self, ty: TypeId, function_type: TypeId) -> bool {
+        let types = &self.module.types;
+        types.is_pointer(ty) && types.pointee(ty).is_none_or(|pointee| pointee == function_type)
+    }
+
+    /// Parses a callee that was skipped, as a pointer to a function of this type.
+    fn callee_at(&mut self, callee: Bookmark<'t>, function_type: TypeId, space: u32) -> Parsed<ValueId> {
+        let ty = self.pointer_to(function_type, space);
+        let after = self.bookmark();
+        self.go_to(callee);
+        self.state()?.called_type = function_type;
+        let value = self.value(ty)?;
+        self.go_to(after);
+        Ok(value)
     }
 
     /// Checks that a call passes on further arguments only if it can, and if it must.
@@ -193,7 +197,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips a callee; one that is a constant expression is parsed, because it has its type with it.
-    fn skip_callee(&mut self) -> Parsed<Option<(crate::ids::ValueId, TypeId)>> {
+    fn skip_callee(&mut self) -> Parsed<Option<(ValueId, TypeId)>> {
         match self.token {
             Token::Word(b"asm") => {
                 while !self.is(b'(') && self.token != Token::End {
@@ -221,7 +225,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn untyped_callee(&mut self) -> Parsed<(crate::ids::ValueId, TypeId)> {
+    fn untyped_callee(&mut self) -> Parsed<(ValueId, TypeId)> {
         let constant = [b"undef".as_slice(), b"null", b"poison", b"zeroinitializer"];
         match self.token {
             Token::Word(word) if constant.contains(&word) => self.fault("callee without a function"),
@@ -295,7 +299,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    pub(super) fn landing_pad(&mut self) -> Parsed<Parts> {
+    pub(super) fn landing_pad(&mut self) -> Parsed<Instruction> {
         let ty = self.ty()?;
         let cleanup = u32::from(self.eat_word("cleanup"));
         let mut kinds = Vec::new();
@@ -305,10 +309,10 @@ impl<'t> Parser<'t> {
         }
         let body = &mut self.state()?.body;
         let slice = Slice::extend(&mut body.indices, kinds);
-        Ok(Parts { detail: slice.start, extra: cleanup, ..Parts::new(Opcode::LandingPad, ty) })
+        Ok(Instruction { detail: slice.start, extra: cleanup, ..Instruction::new(Opcode::LandingPad, ty) })
     }
 
-    pub(super) fn catch_switch(&mut self) -> Parsed<Parts> {
+    pub(super) fn catch_switch(&mut self) -> Parsed<Instruction> {
         self.expect_word("within")?;
         let token = self.module.types.intern(Type::Token);
         self.operand(token)?;
@@ -319,7 +323,7 @@ impl<'t> Parser<'t> {
         })?;
         self.expect_word("unwind")?;
         let detail = u32::from(!self.unwinds_to_caller()?);
-        Ok(Parts { detail, ..Parts::new(Opcode::CatchSwitch, token) })
+        Ok(Instruction { detail, ..Instruction::new(Opcode::CatchSwitch, token) })
     }
 
     /// Parses `to caller`, or a label as an operand.
@@ -333,7 +337,7 @@ impl<'t> Parser<'t> {
         Ok(false)
     }
 
-    pub(super) fn pad(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    pub(super) fn pad(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         self.expect_word("within")?;
         let token = self.module.types.intern(Type::Token);
         self.operand(token)?;
@@ -346,10 +350,10 @@ impl<'t> Parser<'t> {
             }
             parser.operand(ty).map(drop)
         })?;
-        Ok(Parts::new(opcode, token))
+        Ok(Instruction::new(opcode, token))
     }
 
-    pub(super) fn pad_return(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    pub(super) fn pad_return(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         self.expect_word("from")?;
         let token = self.module.types.intern(Type::Token);
         self.operand(token)?;
@@ -362,6 +366,6 @@ impl<'t> Parser<'t> {
             self.unwinds_to_caller()?;
         }
         let void = self.void();
-        Ok(Parts::new(opcode, void))
+        Ok(Instruction::new(opcode, void))
     }
 }

@@ -56,6 +56,14 @@ impl core::error::Error for SyntaxError {}
 pub(super) struct Fault {
     pub(super) position: usize,
     pub(super) message: String,
+    /// Whether the text has to be parsed with opaque pointers.
+    pub(super) needs_opaque_pointers: bool,
+}
+
+impl Fault {
+    pub(super) fn new(position: usize, message: String) -> Self {
+        Self { position, message, needs_opaque_pointers: false }
+    }
 }
 
 /// The result of parsing a part of a text.
@@ -68,7 +76,7 @@ mod tests {
 
     #[test]
     fn shows_the_line() {
-        let error = SyntaxError::new(b"a\nret i32 x\nb", Fault { position: 10, message: "bad".into() });
+        let error = SyntaxError::new(b"a\nret i32 x\nb", Fault::new(10, "bad".into()));
         assert_eq!(error.to_string(), "2:9: error: bad\nret i32 x\n        ^");
     }
 }

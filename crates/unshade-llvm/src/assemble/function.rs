@@ -15,7 +15,7 @@ use super::symbols::{SymbolName, shown_symbol};
 use super::uses::Use;
 use crate::attributes::index;
 use crate::body::FunctionBody;
-use crate::global::{Function, Linkage, UpgradedPosition};
+use crate::global::{Function, Linkage};
 use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
 use crate::print::{CONVENTIONS, LATER_CONVENTIONS};
 use crate::types::Type;
@@ -164,24 +164,10 @@ impl Parser<'_> {
         })?;
         symbol.ty = self.module.types.intern_function(result, &types, variadic);
         self.unnamed_address(&mut symbol);
-        symbol.address_space = match self.is_word("addrspace") {
-            true => self.address_space()?,
-            false => self.module.data_layout.program_address_space(),
-        };
+        symbol.address_space = self.program_address_space()?;
         self.function_attributes(&mut list)?;
         let attributes = self.written_list(list);
-        let mut function = Function {
-            symbol,
-            calling_convention,
-            declaration,
-            attributes,
-            collector: Vec::new(),
-            prologue: None,
-            prefix: None,
-            personality: None,
-            body: None,
-            position: UpgradedPosition::Original,
-        };
+        let mut function = Function { calling_convention, declaration, attributes, ..Function::new(symbol) };
         self.function_properties(&mut function)?;
         let pointer = self.pointer_to(function.symbol.ty, function.symbol.address_space);
         let index = narrow(self.module.functions.len() as u64);
@@ -203,6 +189,14 @@ impl Parser<'_> {
             }
         }
         Ok(Head { function, parameter_names: names, parameter_numbers: numbers })
+    }
+
+    /// Parses the address space of a function, that of programs if none is written.
+    pub(super) fn program_address_space(&mut self) -> Parsed<u32> {
+        match self.is_word("addrspace") {
+            true => self.address_space(),
+            false => Ok(self.module.data_layout.program_address_space()),
+        }
     }
 
     /// Parses the result type of a function, which ends before the function's name.
@@ -266,7 +260,7 @@ impl Parser<'_> {
         let at = self.at;
         match &mut self.function {
             Some(function) => Ok(function),
-            None => Err(super::error::Fault { position: at, message: "not in a function".into() }),
+            None => Err(super::error::Fault::new(at, "not in a function".into())),
         }
     }
 
@@ -297,12 +291,9 @@ impl Parser<'_> {
                 function.set_name(local, name);
             }
             None => {
-                let next = function.next_number;
-                let number = number.unwrap_or(next);
-                self.check_number(what(local), '%', number, next, at)?;
-                let function = self.state()?;
-                function.next_number = number.saturating_add(1);
-                function.numbers.insert(number, local);
+                let number = number.unwrap_or(function.next_number);
+                self.take_number(what(local), number, at)?;
+                self.state()?.numbers.insert(number, local);
             }
         }
         Ok(())
@@ -359,9 +350,7 @@ impl Parser<'_> {
                 };
                 *defined = Some(position);
                 if let Some(number) = number.filter(|_| name.is_none()) {
-                    let next = function.next_number;
-                    function.next_number = number.saturating_add(1);
-                    self.check_number("label", '%', number, next, at)?;
+                    self.take_number("label", number, at)?;
                 }
             }
             Some(Local::Value(_)) => return self.fault_at(at, "the name of a value is defined as a block"),
@@ -484,30 +473,7 @@ impl Parser<'_> {
         };
         let id = match function.known(token) {
             Some(Local::Value(id)) if function.undefined.contains_key(&id) => {
-                let Some((used_at, uses)) = function.undefined.remove(&id) else { return Ok(()) };
-                let used_as = function.body.value(id).map_or(TypeId::NONE, |value| value.ty);
-                if let Some(value) = function.body.value_mut(id) {
-                    value.kind = ValueKind::Instruction(index);
-                }
-                let mut numbered = None;
-                match token {
-                    Token::LocalNumber(number) => {
-                        let next = function.next_number;
-                        function.next_number = number.saturating_add(1);
-                        numbered = Some((number, next));
-                    }
-                    Token::Local(name) => function.set_name(Local::Value(id), &name.bytes()),
-                    _ => {}
-                }
-                if let Some((number, next)) = numbered {
-                    self.check_number("instruction", '%', number, next, at)?;
-                }
-                if used_as != instruction.ty {
-                    let (used_as, ty) = (self.shown_type(used_as), self.shown_type(instruction.ty));
-                    let message = alloc::format!("value is used as '{used_as}' but its type is '{ty}'");
-                    return self.fault_at(used_at, message);
-                }
-                self.uses.define(&uses);
+                self.define_used(id, token, index, at)?;
                 id
             }
             Some(_) => return self.fault_at(at, "name is defined twice"),
@@ -524,6 +490,37 @@ impl Parser<'_> {
         if let Some(last) = self.state()?.body.instructions.last_mut() {
             last.result = id;
         }
+        Ok(())
+    }
+
+    /// Defines a value that was used before as the result of an instruction.
+    fn define_used(&mut self, id: ValueId, token: Token<'_>, index: u32, at: usize) -> Parsed<()> {
+        let function = self.state()?;
+        let ty = function.body.instructions.get(index as usize).map_or(TypeId::NONE, |of| of.ty);
+        let used_as = function.body.value(id).map_or(TypeId::NONE, |value| value.ty);
+        let (used_at, uses) = function.undefined.remove(&id).unwrap_or_default();
+        if let Some(value) = function.body.value_mut(id) {
+            value.kind = ValueKind::Instruction(index);
+        }
+        match token {
+            Token::LocalNumber(number) => self.take_number("instruction", number, at)?,
+            Token::Local(name) => function.set_name(Local::Value(id), &name.bytes()),
+            _ => {}
+        }
+        if used_as != ty {
+            let (used_as, ty) = (self.shown_type(used_as), self.shown_type(ty));
+            let message = alloc::format!("value is used as '{used_as}' but its type is '{ty}'");
+            return self.fault_at(used_at, message);
+        }
+        self.uses.define(&uses);
+        Ok(())
+    }
+
+    /// Takes a number for what has no name: the next one, or a later one from LLVM 19 on.
+    fn take_number(&mut self, what: &str, number: u32, at: usize) -> Parsed<()> {
+        let next = self.state()?.next_number;
+        self.check_number(what, '%', number, next, at)?;
+        self.state()?.next_number = number.saturating_add(1);
         Ok(())
     }
 

@@ -15,22 +15,6 @@ use alloc::vec::Vec;
 /// All fast-math flags.
 const FAST: u16 = 0b1111_1110;
 
-/// What an instruction is besides its operands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
-    pub(super) opcode: Opcode,
-    pub(super) flags: u16,
-    pub(super) ty: TypeId,
-    pub(super) detail: u32,
-    pub(super) extra: u32,
-}
-
-impl Parts {
-    pub(super) fn new(opcode: Opcode, ty: TypeId) -> Self {
-        Self { opcode, flags: 0, ty, detail: 0, extra: 0 }
-    }
-}
-
 impl Parser<'_> {
     /// Parses an instruction with its attachments. Returns whether it ends its block.
     pub(super) fn instruction(&mut self) -> Parsed<bool> {
@@ -68,7 +52,7 @@ impl Parser<'_> {
     }
 
     /// Parses an operation from its mnemonic on, and adds the instruction.
-    fn operation(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn operation(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         if opcode == Opcode::Call {
             return self.call();
         }
@@ -79,7 +63,7 @@ impl Parser<'_> {
             Opcode::Br => self.branch()?,
             Opcode::Switch => self.switch()?,
             Opcode::IndirectBr => self.indirect_branch()?,
-            Opcode::Unreachable => Parts::new(opcode, self.void()),
+            Opcode::Unreachable => Instruction::new(opcode, self.void()),
             Opcode::Resume => self.one_operand(opcode)?,
             Opcode::Invoke | Opcode::CallBr => return self.invoke(opcode),
             Opcode::CleanupRet | Opcode::CatchRet => self.pad_return(opcode)?,
@@ -108,22 +92,11 @@ impl Parser<'_> {
     }
 
     /// Adds an instruction whose operands are those from `start` on.
-    pub(super) fn add_instruction(&mut self, parts: Parts, start: usize) -> Parsed<()> {
+    pub(super) fn add_instruction(&mut self, parts: Instruction, start: usize) -> Parsed<()> {
         let body = &mut self.state()?.body;
         let count = narrow(body.operands.len().saturating_sub(start) as u64);
-        let Parts { opcode, flags, ty, detail, extra } = parts;
         let operands = Slice { start: narrow(start as u64), count };
-        let result = ValueId::NONE;
-        body.instructions.push(Instruction {
-            opcode,
-            flags,
-            ty,
-            result,
-            operands,
-            detail,
-            extra,
-            location: 0,
-        });
+        body.instructions.push(Instruction { operands, ..parts });
         Ok(())
     }
 
@@ -186,8 +159,8 @@ impl Parser<'_> {
         }
     }
 
-    fn ret(&mut self) -> Parsed<Parts> {
-        let parts = Parts::new(Opcode::Ret, self.void());
+    fn ret(&mut self) -> Parsed<Instruction> {
+        let parts = Instruction::new(Opcode::Ret, self.void());
         let ty = self.any_type()?;
         if self.module.types.get(ty) != Type::Void {
             self.operand(ty)?;
@@ -195,8 +168,8 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    fn branch(&mut self) -> Parsed<Parts> {
-        let parts = Parts::new(Opcode::Br, self.void());
+    fn branch(&mut self) -> Parsed<Instruction> {
+        let parts = Instruction::new(Opcode::Br, self.void());
         if self.is_word("label") {
             self.block_operand()?;
             return Ok(parts);
@@ -209,8 +182,8 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    fn switch(&mut self) -> Parsed<Parts> {
-        let parts = Parts::new(Opcode::Switch, self.void());
+    fn switch(&mut self) -> Parsed<Instruction> {
+        let parts = Instruction::new(Opcode::Switch, self.void());
         let (_, ty) = self.typed_operand()?;
         self.expect(b',')?;
         self.block_operand()?;
@@ -227,8 +200,8 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    fn indirect_branch(&mut self) -> Parsed<Parts> {
-        let parts = Parts::new(Opcode::IndirectBr, self.void());
+    fn indirect_branch(&mut self) -> Parsed<Instruction> {
+        let parts = Instruction::new(Opcode::IndirectBr, self.void());
         self.typed_operand()?;
         self.expect(b',')?;
         self.expect(b'[')?;
@@ -236,12 +209,12 @@ impl Parser<'_> {
         Ok(parts)
     }
 
-    pub(super) fn one_operand(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    pub(super) fn one_operand(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         self.typed_operand()?;
-        Ok(Parts::new(opcode, self.void()))
+        Ok(Instruction::new(opcode, self.void()))
     }
 
-    fn phi(&mut self) -> Parsed<Parts> {
+    fn phi(&mut self) -> Parsed<Instruction> {
         let flags = self.fast_math();
         let ty = self.ty()?;
         // A block without predecessors has a phi of nothing.
@@ -258,10 +231,10 @@ impl Parser<'_> {
             }
             self.advance();
         }
-        Ok(Parts { flags, ..Parts::new(Opcode::Phi, ty) })
+        Ok(Instruction { flags, ..Instruction::new(Opcode::Phi, ty) })
     }
 
-    fn compare(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn compare(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let flags = match opcode {
             Opcode::FCmp => self.fast_math(),
             _ => u16::from(self.eat_word("samesign")),
@@ -271,10 +244,10 @@ impl Parser<'_> {
         self.expect(b',')?;
         self.operand(ty)?;
         let result = rules::truth_type(&mut self.module.types, ty);
-        Ok(Parts { flags, detail, ..Parts::new(opcode, result) })
+        Ok(Instruction { flags, detail, ..Instruction::new(opcode, result) })
     }
 
-    fn select(&mut self) -> Parsed<Parts> {
+    fn select(&mut self) -> Parsed<Instruction> {
         let flags = self.fast_math();
         self.typed_operand()?;
         self.expect(b',')?;
@@ -285,23 +258,23 @@ impl Parser<'_> {
         if otherwise != ty {
             return self.fault_at(at, "values of select differ in type");
         }
-        Ok(Parts { flags, ..Parts::new(Opcode::Select, ty) })
+        Ok(Instruction { flags, ..Instruction::new(Opcode::Select, ty) })
     }
 
-    fn va_arg(&mut self) -> Parsed<Parts> {
+    fn va_arg(&mut self) -> Parsed<Instruction> {
         self.typed_operand()?;
         self.expect(b',')?;
         let ty = self.ty()?;
-        Ok(Parts::new(Opcode::VaArg, ty))
+        Ok(Instruction::new(Opcode::VaArg, ty))
     }
 
-    fn unary(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn unary(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let flags = self.operation_flags(opcode);
         let (_, ty) = self.typed_operand()?;
-        Ok(Parts { flags, ..Parts::new(opcode, ty) })
+        Ok(Instruction { flags, ..Instruction::new(opcode, ty) })
     }
 
-    fn binary(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn binary(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let flags = self.operation_flags(opcode);
         let at = self.at;
         let (left, ty) = self.typed_operand()?;
@@ -310,20 +283,20 @@ impl Parser<'_> {
         if self.result_type(opcode, &[left, right]).is_none() {
             return self.fault_at(at, alloc::format!("invalid operand type for {}", opcode.mnemonic()));
         }
-        Ok(Parts { flags, ..Parts::new(opcode, ty) })
+        Ok(Instruction { flags, ..Instruction::new(opcode, ty) })
     }
 
-    fn cast(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn cast(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let flags = self.operation_flags(opcode);
         let at = self.at;
         let (_, from) = self.typed_operand()?;
         self.expect_word("to")?;
         let ty = self.ty()?;
         self.check_cast(opcode, from, ty, at)?;
-        Ok(Parts { flags, ..Parts::new(opcode, ty) })
+        Ok(Instruction { flags, ..Instruction::new(opcode, ty) })
     }
 
-    fn vector(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn vector(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let at = self.at;
         let mut operands = Vec::new();
         let count = if opcode == Opcode::ExtractElement { 2 } else { 3 };
@@ -334,12 +307,12 @@ impl Parser<'_> {
             operands.push(self.typed_operand()?.0);
         }
         match self.result_type(opcode, &operands) {
-            Some(ty) => Ok(Parts::new(opcode, ty)),
+            Some(ty) => Ok(Instruction::new(opcode, ty)),
             None => self.fault_at(at, alloc::format!("invalid operands of {}", opcode.mnemonic())),
         }
     }
 
-    fn aggregate_value(&mut self, opcode: Opcode) -> Parsed<Parts> {
+    fn aggregate_value(&mut self, opcode: Opcode) -> Parsed<Instruction> {
         let start = self.at;
         let (_, aggregate) = self.typed_operand()?;
         if !matches!(self.module.types.get(aggregate), Type::Struct(_) | Type::Array { .. }) {
@@ -376,10 +349,10 @@ impl Parser<'_> {
         let ty = if opcode == Opcode::InsertValue { aggregate } else { selected };
         let body = &mut self.state()?.body;
         let slice = Slice::extend(&mut body.indices, indices);
-        Ok(Parts { detail: slice.start, extra: slice.count, ..Parts::new(opcode, ty) })
+        Ok(Instruction { detail: slice.start, extra: slice.count, ..Instruction::new(opcode, ty) })
     }
 
-    fn element_pointer(&mut self) -> Parsed<Parts> {
+    fn element_pointer(&mut self) -> Parsed<Instruction> {
         let mut flags = 0;
         while let Some(at) = self.eat_one_of(&["inbounds", "nusw", "nuw"]) {
             flags |= match at {
@@ -398,7 +371,9 @@ impl Parser<'_> {
             operands.push(self.typed_operand()?.0);
         }
         match self.element_pointer_type(source, &operands) {
-            Some(ty) => Ok(Parts { flags, detail: source.0, ..Parts::new(Opcode::GetElementPtr, ty) }),
+            Some(ty) => {
+                Ok(Instruction { flags, detail: source.0, ..Instruction::new(Opcode::GetElementPtr, ty) })
+            }
             None => self.fault_at(at, "invalid operands of getelementptr"),
         }
     }

@@ -1,11 +1,10 @@
 //! Parses memory instructions: `alloca`, loads, stores, fences and atomic operations.
 
 use super::error::Parsed;
-use super::instructions::Parts;
 use super::lexer::Token;
 use super::parser::Parser;
 use crate::ids::{TypeId, ValueId, narrow};
-use crate::instruction::{ATOMIC_OPERATIONS, Memory, ORDERINGS, Opcode};
+use crate::instruction::{ATOMIC_OPERATIONS, Instruction, Memory, ORDERINGS, Opcode};
 use crate::types::Type;
 use crate::value::Operand;
 use crate::write::fixed_names::SCOPES;
@@ -15,7 +14,7 @@ use alloc::vec::Vec;
 const SYSTEM: u32 = 1;
 
 impl Parser<'_> {
-    pub(super) fn alloca(&mut self) -> Parsed<Parts> {
+    pub(super) fn alloca(&mut self) -> Parsed<Instruction> {
         let flags = u16::from(self.eat_word("inalloca")) | u16::from(self.eat_word("swifterror")) << 1;
         let at = self.at;
         let ty = self.ty()?;
@@ -46,10 +45,10 @@ impl Parser<'_> {
         }
         let pointer = self.pointer_to(ty, address_space);
         let extra = Memory::new(u64::from(alignment), 0, 0).0;
-        Ok(Parts { flags, detail: ty.0, extra, ..Parts::new(Opcode::Alloca, pointer) })
+        Ok(Instruction { flags, detail: ty.0, extra, ..Instruction::new(Opcode::Alloca, pointer) })
     }
 
-    pub(super) fn load(&mut self) -> Parsed<Parts> {
+    pub(super) fn load(&mut self) -> Parsed<Instruction> {
         let atomic = self.eat_word("atomic");
         let flags = u16::from(self.eat_word("volatile"));
         let ty = self.ty()?;
@@ -58,7 +57,7 @@ impl Parser<'_> {
         self.access(Opcode::Load, atomic, flags, ty, ty)
     }
 
-    pub(super) fn store(&mut self) -> Parsed<Parts> {
+    pub(super) fn store(&mut self) -> Parsed<Instruction> {
         let atomic = self.eat_word("atomic");
         let flags = u16::from(self.eat_word("volatile"));
         let (_, ty) = self.typed_operand()?;
@@ -88,7 +87,7 @@ impl Parser<'_> {
         flags: u16,
         result: TypeId,
         ty: TypeId,
-    ) -> Parsed<Parts> {
+    ) -> Parsed<Instruction> {
         let (mut scope, mut ordering) = (SYSTEM, 0);
         if atomic {
             scope = self.scope()?;
@@ -98,7 +97,7 @@ impl Parser<'_> {
         }
         let alignment = self.access_alignment(ty)?;
         let extra = Memory::new(alignment, ordering, 0).0;
-        Ok(Parts { flags, detail: scope, extra, ..Parts::new(opcode, result) })
+        Ok(Instruction { flags, detail: scope, extra, ..Instruction::new(opcode, result) })
     }
 
     /// Parses `, align n`, or returns the alignment that the type needs; as exponent plus one.
@@ -137,17 +136,17 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn fence(&mut self) -> Parsed<Parts> {
+    pub(super) fn fence(&mut self) -> Parsed<Instruction> {
         let detail = self.scope()?;
         let at = self.at;
         let ordering = self.ordering()?;
         self.check_fence(ordering, at)?;
         let extra = Memory::new(0, ordering, 0).0;
         let void = self.void();
-        Ok(Parts { detail, extra, ..Parts::new(Opcode::Fence, void) })
+        Ok(Instruction { detail, extra, ..Instruction::new(Opcode::Fence, void) })
     }
 
-    pub(super) fn compare_exchange(&mut self) -> Parsed<Parts> {
+    pub(super) fn compare_exchange(&mut self) -> Parsed<Instruction> {
         let weak = u16::from(self.eat_word("weak")) << 1;
         let flags = weak | u16::from(self.eat_word("volatile"));
         self.typed_operand()?;
@@ -162,10 +161,10 @@ impl Parser<'_> {
         let bit = self.module.types.intern(Type::Integer(1));
         let pair = self.module.types.intern_literal(&[ty, bit]);
         let extra = Memory::new(alignment, success, failure).0;
-        Ok(Parts { flags, detail, extra, ..Parts::new(Opcode::CmpXchg, pair) })
+        Ok(Instruction { flags, detail, extra, ..Instruction::new(Opcode::CmpXchg, pair) })
     }
 
-    pub(super) fn atomic_operation(&mut self) -> Parsed<Parts> {
+    pub(super) fn atomic_operation(&mut self) -> Parsed<Instruction> {
         let volatile = u16::from(self.eat_word("volatile"));
         let Some(operation) = self.eat_one_of(&ATOMIC_OPERATIONS) else {
             return self.fault("expected an atomic operation");
@@ -180,7 +179,7 @@ impl Parser<'_> {
         self.check_atomic_operation(flags >> 8, ty, at)?;
         let alignment = self.exchange_alignment(ty)?;
         let extra = Memory::new(alignment, ordering, 0).0;
-        Ok(Parts { flags, detail, extra, ..Parts::new(Opcode::AtomicRmw, ty) })
+        Ok(Instruction { flags, detail, extra, ..Instruction::new(Opcode::AtomicRmw, ty) })
     }
 
     /// Parses `, align n`, or returns the size of the type; as exponent plus one.

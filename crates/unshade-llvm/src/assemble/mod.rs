@@ -93,9 +93,6 @@ impl Assembled {
     }
 }
 
-/// The message of the error that makes a text be parsed again with opaque pointers.
-const NEEDS_OPAQUE_POINTERS: &str = "text with opaque pointers";
-
 impl Version {
     /// Returns the version that a text is for: LLVM 19 if its pointers are opaque, else LLVM 14.
     pub fn of(text: &[u8]) -> Self {
@@ -118,9 +115,7 @@ pub fn assemble(text: &[u8], options: &AssembleOptions) -> Result<Assembled, Syn
     // Pointers are typed unless the text has `ptr`; to LLVM 19 every pointer is opaque.
     let opaque = options.version == Version::Llvm19;
     let parsed = match Parser::new(text, options, opaque).parse() {
-        Err(fault) if !opaque && fault.message == NEEDS_OPAQUE_POINTERS => {
-            Parser::new(text, options, true).parse()
-        }
+        Err(fault) if fault.needs_opaque_pointers => Parser::new(text, options, true).parse(),
         parsed => parsed,
     };
     parsed.map_err(|fault| SyntaxError::new(text, fault))

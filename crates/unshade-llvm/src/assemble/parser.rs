@@ -158,7 +158,7 @@ impl<'t> Parser<'t> {
     /// Returns an error at a position.
     #[cold]
     pub(super) fn fault_at<T>(&self, position: usize, message: impl ToString) -> Parsed<T> {
-        Err(Fault { position, message: message.to_string() })
+        Err(Fault::new(position, message.to_string()))
     }
 
     /// Runs `parse` one level deeper, unless that is too deep.

@@ -223,22 +223,11 @@ impl Parser<'_> {
             SymbolName::Number(_) => Vec::new(),
         };
         let symbol = Symbol {
-            name,
             linkage,
             visibility: visibility.to_le_bytes()[0],
             dll_storage: storage.to_le_bytes()[0],
-            thread_local: 0,
-            unnamed_address: 0,
             dso_local: preemption == Some(0) || implied,
-            address_space: 0,
-            ty: TypeId::NONE,
-            value: ValueId::NONE,
-            section: Vec::new(),
-            partition: Vec::new(),
-            comdat: None,
-            implicit_comdat: false,
-            alignment: 0,
-            attachments: Vec::new(),
+            ..Symbol::new(name, TypeId::NONE, 0, ValueId::NONE)
         };
         Ok((symbol, at.is_some()))
     }

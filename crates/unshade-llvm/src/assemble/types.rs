@@ -2,13 +2,14 @@
 //!
 //! A name may be used before it is defined: it is an opaque struct until then.
 
-use super::error::Parsed;
+use super::error::{Fault, Parsed};
 use super::lexer::{Token, parse_u64};
 use super::names::NameTable;
 use super::parser::Parser;
 use crate::ids::TypeId;
 use crate::types::Type;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The named and numbered types of a text.
@@ -74,7 +75,8 @@ impl Parser<'_> {
             Token::Word(b"ptr") => {
                 self.advance();
                 if !self.opaque_pointers {
-                    return self.fault(super::NEEDS_OPAQUE_POINTERS);
+                    let fault = Fault::new(self.at, String::from("a text with opaque pointers"));
+                    return Err(Fault { needs_opaque_pointers: true, ..fault });
                 }
                 let address_space = self.address_space()?;
                 Ok(self.module.types.intern(Type::OpaquePointer { address_space }))
@@ -301,7 +303,7 @@ impl Parser<'_> {
     }
 
     /// Describes a type for a message.
-    pub(super) fn shown_type(&self, ty: TypeId) -> alloc::string::String {
+    pub(super) fn shown_type(&self, ty: TypeId) -> String {
         crate::print::type_text(&self.module.types, ty)
     }
 }

@@ -461,16 +461,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn plain(&self, opcode: Opcode, ty: TypeId, operands: Slice) -> Instruction {
-        Instruction {
-            opcode,
-            flags: 0,
-            ty,
-            result: ValueId::NONE,
-            operands,
-            detail: 0,
-            extra: 0,
-            location: 0,
-        }
+        Instruction { operands, ..Instruction::new(opcode, ty) }
     }
 
     fn read_record(&mut self, record: &Record) -> Option<()> {

@@ -1,14 +1,12 @@
 //! Attributes of functions, results, parameters and calls.
 
 use super::{ModuleBuilder, Version, refused};
-use crate::attribute_names::{
-    AttributeOrder, PLACE_FUNCTION, PLACE_PARAMETER, PLACE_RESULT, all, name, places, rank,
-};
+use crate::attribute_names::{AttributeOrder, all, name, rank};
+use crate::attribute_places::{self, Fits};
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, TypeId};
 use crate::rules;
 use crate::types::Type;
-use crate::verify::ir::attribute_kinds::{Fits, KINDS};
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -48,9 +46,9 @@ impl AttributePlace {
 
     fn bit(self) -> u8 {
         match self {
-            Self::Result => PLACE_RESULT,
-            Self::Parameter(_) => PLACE_PARAMETER,
-            Self::Function => PLACE_FUNCTION,
+            Self::Result => attribute_places::RESULT,
+            Self::Parameter(_) => attribute_places::PARAMETER,
+            Self::Function => attribute_places::FUNCTION,
         }
     }
 }
@@ -122,7 +120,7 @@ impl ModuleBuilder {
         else {
             return refused(alloc::format!("this version of LLVM has no attribute {name}"));
         };
-        if places(kind) & place.bit() == 0 {
+        if attribute_places::places(kind) & place.bit() == 0 {
             return refused(alloc::format!("attribute {name} does not apply to a {}", shown(place)));
         }
         let takes_number =
@@ -189,8 +187,7 @@ impl ModuleBuilder {
     /// Returns whether an attribute fits values of a type.
     fn fits(&self, attribute: &Attribute, ty: TypeId) -> bool {
         let types = &self.module.types;
-        let at = attribute.kind().and_then(|kind| (kind as usize).checked_sub(1));
-        let Some(&(_, fits)) = at.and_then(|at| KINDS.get(at)) else { return true };
+        let Some((_, fits)) = attribute.kind().and_then(attribute_places::of) else { return true };
         let is_integer = |ty| matches!(types.get(ty), Type::Integer(_));
         let fits = match fits {
             Fits::Any => true,

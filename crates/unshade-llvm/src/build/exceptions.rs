@@ -1,9 +1,8 @@
 //! Calls that may throw and what handles it, jumps to addresses, and variable arguments.
 
-use super::function::Parts;
 use super::{CallOptions, FunctionBuilder};
 use crate::ids::{BlockId, Slice, TypeId, ValueId};
-use crate::instruction::Opcode;
+use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use crate::value::Operand;
 use alloc::vec::Vec;
@@ -27,7 +26,7 @@ impl FunctionBuilder<'_> {
         let mut operands = alloc::vec![Operand::value(callee)];
         operands.extend_from_slice(arguments);
         operands.extend([Operand::block(normal), Operand::block(unwind)]);
-        self.append(Parts { detail, ..Parts::new(Opcode::Invoke, result) }, operands)
+        self.append(Instruction { detail, ..Instruction::new(Opcode::Invoke, result) }, operands)
     }
 
     /// Builds `landingpad`, the first instruction of a block that an `invoke` unwinds to. Clauses are values to catch,
@@ -61,7 +60,7 @@ impl FunctionBuilder<'_> {
         let slice = Slice::extend(&mut self.body.indices, kinds);
         let values: Vec<ValueId> = clauses.iter().map(|&(value, _)| value).collect();
         let (detail, extra) = (slice.start, u32::from(cleanup));
-        self.append_of(Parts { detail, extra, ..Parts::new(Opcode::LandingPad, ty) }, &values)
+        self.append_of(Instruction { detail, extra, ..Instruction::new(Opcode::LandingPad, ty) }, &values)
     }
 
     /// Builds `resume`: throws what a landing pad caught.
@@ -74,7 +73,7 @@ impl FunctionBuilder<'_> {
             return self.fail_types(Opcode::Resume, "a type without a size", &[ty]);
         }
         let void = self.void();
-        self.append_of(Parts::new(Opcode::Resume, void), &[value]).map(drop)
+        self.append_of(Instruction::new(Opcode::Resume, void), &[value]).map(drop)
     }
 
     /// Builds `indirectbr`: a jump to an address, which is that of one of these blocks.
@@ -89,7 +88,7 @@ impl FunctionBuilder<'_> {
         let mut operands = alloc::vec![Operand::value(address)];
         operands.extend(blocks.iter().map(|&block| Operand::block(block)));
         let void = self.void();
-        self.append(Parts::new(Opcode::IndirectBr, void), operands).map(drop)
+        self.append(Instruction::new(Opcode::IndirectBr, void), operands).map(drop)
     }
 
     /// Builds `va_arg`: the next variable argument.
@@ -105,6 +104,6 @@ impl FunctionBuilder<'_> {
                 &[found, ty],
             );
         }
-        self.append_of(Parts::new(Opcode::VaArg, ty), &[list])
+        self.append_of(Instruction::new(Opcode::VaArg, ty), &[list])
     }
 }

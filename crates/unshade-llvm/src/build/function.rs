@@ -54,22 +54,6 @@ pub(super) struct PendingBlock {
     pub(super) is_selected: bool,
 }
 
-/// What an instruction is besides its operands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
-    pub(super) opcode: Opcode,
-    pub(super) flags: u16,
-    pub(super) ty: TypeId,
-    pub(super) detail: u32,
-    pub(super) extra: u32,
-}
-
-impl Parts {
-    pub(super) fn new(opcode: Opcode, ty: TypeId) -> Self {
-        Self { opcode, flags: 0, ty, detail: 0, extra: 0 }
-    }
-}
-
 impl Deref for FunctionBuilder<'_> {
     type Target = ModuleBuilder;
 
@@ -286,7 +270,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// Appends an instruction to the current block, and returns its result.
-    pub(super) fn append(&mut self, parts: Parts, operands: Vec<Operand>) -> Result<ValueId> {
+    pub(super) fn append(&mut self, parts: Instruction, operands: Vec<Operand>) -> Result<ValueId> {
         let mnemonic = parts.opcode.mnemonic();
         if self.current.is_none() {
             return self.fail_in(parts.opcode, "no block is selected");
@@ -315,10 +299,7 @@ impl FunctionBuilder<'_> {
             result = ValueId(id);
             self.body.values.push(Value { kind: ValueKind::Instruction(index), ty: parts.ty });
         }
-        let Parts { opcode, flags, ty, detail, extra } = parts;
-        let location = self.location;
-        let instruction =
-            Instruction { opcode, flags, ty, result, operands: Slice::default(), detail, extra, location };
+        let instruction = Instruction { result, location: self.location, ..parts };
         self.instructions.push(PendingInstruction { instruction, operands, attached: Vec::new() });
         if let Some(block) = self.current.and_then(|block| self.blocks.get_mut(block.index())) {
             block.instructions.push(index);
@@ -327,7 +308,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// Appends an instruction that has values as operands.
-    pub(super) fn append_of(&mut self, parts: Parts, operands: &[ValueId]) -> Result<ValueId> {
+    pub(super) fn append_of(&mut self, parts: Instruction, operands: &[ValueId]) -> Result<ValueId> {
         self.append(parts, operands.iter().map(|&id| Operand::value(id)).collect())
     }
 

@@ -1,11 +1,10 @@
 //! Arithmetic, comparisons, casts, vectors, aggregates, branches and calls.
 
 use super::FunctionBuilder;
-use super::function::Parts;
 use crate::body::Call;
 use crate::constants::NewConstant;
 use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
-use crate::instruction::Opcode;
+use crate::instruction::{Instruction, Opcode};
 use crate::rules;
 use crate::types::Type;
 use crate::value::{Operand, OperandKind};
@@ -188,7 +187,7 @@ impl FunctionBuilder<'_> {
         }
         let ty = self.result_of(opcode, &[left, right])?;
         let flags = if opcode.is_float_operation() { self.fast_math.0 } else { flags };
-        self.append_of(Parts { flags, ..Parts::new(opcode, ty) }, &[left, right])
+        self.append_of(Instruction { flags, ..Instruction::new(opcode, ty) }, &[left, right])
     }
 
     /// Returns the type of the result of an operation.
@@ -206,7 +205,10 @@ impl FunctionBuilder<'_> {
     /// If the operand is no floating-point number.
     pub fn fneg(&mut self, value: ValueId) -> Result<ValueId> {
         let ty = self.result_of(Opcode::FNeg, &[value])?;
-        self.append_of(Parts { flags: self.fast_math.0, ..Parts::new(Opcode::FNeg, ty) }, &[value])
+        self.append_of(
+            Instruction { flags: self.fast_math.0, ..Instruction::new(Opcode::FNeg, ty) },
+            &[value],
+        )
     }
 
     /// Builds `freeze`: a value that is not `undef` or `poison`.
@@ -218,7 +220,7 @@ impl FunctionBuilder<'_> {
         if matches!(self.module.module.types.get(ty), Type::Metadata | Type::Token) {
             return self.fail_types(Opcode::Freeze, "a type without a size", &[ty]);
         }
-        self.append_of(Parts::new(Opcode::Freeze, ty), &[value])
+        self.append_of(Instruction::new(Opcode::Freeze, ty), &[value])
     }
 
     /// Builds a cast.
@@ -230,7 +232,7 @@ impl FunctionBuilder<'_> {
         if !rules::is_cast_valid(&self.module.module.types, opcode, from, to) {
             return self.fail_types(opcode, "the cast is not valid", &[from, to]);
         }
-        self.append_of(Parts::new(opcode, to), &[value])
+        self.append_of(Instruction::new(opcode, to), &[value])
     }
 
     /// Builds `icmp`.
@@ -245,7 +247,10 @@ impl FunctionBuilder<'_> {
             return self.fail_types(Opcode::ICmp, "the operands are no integers or pointers", &[ty]);
         }
         let ty = self.result_of(Opcode::ICmp, &[left, right])?;
-        self.append_of(Parts { detail: predicate as u32, ..Parts::new(Opcode::ICmp, ty) }, &[left, right])
+        self.append_of(
+            Instruction { detail: predicate as u32, ..Instruction::new(Opcode::ICmp, ty) },
+            &[left, right],
+        )
     }
 
     /// Builds `fcmp`.
@@ -255,7 +260,7 @@ impl FunctionBuilder<'_> {
     pub fn fcmp(&mut self, predicate: FloatPredicate, left: ValueId, right: ValueId) -> Result<ValueId> {
         let ty = self.result_of(Opcode::FCmp, &[left, right])?;
         let (flags, detail) = (self.fast_math.0, predicate as u32);
-        self.append_of(Parts { flags, detail, ..Parts::new(Opcode::FCmp, ty) }, &[left, right])
+        self.append_of(Instruction { flags, detail, ..Instruction::new(Opcode::FCmp, ty) }, &[left, right])
     }
 
     /// Builds `select`: one of two values, by a condition or by one for each lane.
@@ -272,7 +277,10 @@ impl FunctionBuilder<'_> {
             return self.fail_types(Opcode::Select, "the condition is no i1, or one for each lane", &[found]);
         }
         let flags = self.flags_of(ty);
-        self.append_of(Parts { flags, ..Parts::new(Opcode::Select, ty) }, &[condition, then, otherwise])
+        self.append_of(
+            Instruction { flags, ..Instruction::new(Opcode::Select, ty) },
+            &[condition, then, otherwise],
+        )
     }
 
     /// Returns the fast-math flags of an instruction that may have them if its result is a number.
@@ -296,7 +304,7 @@ impl FunctionBuilder<'_> {
             return self.fail_in(Opcode::Phi, "a phi is at the start of its block");
         }
         let flags = self.flags_of(ty);
-        self.append(Parts { flags, ..Parts::new(Opcode::Phi, ty) }, Vec::new())
+        self.append(Instruction { flags, ..Instruction::new(Opcode::Phi, ty) }, Vec::new())
     }
 
     /// Builds `extractelement`.
@@ -306,7 +314,7 @@ impl FunctionBuilder<'_> {
     pub fn extract_element(&mut self, vector: ValueId, at: ValueId) -> Result<ValueId> {
         self.check_index(Opcode::ExtractElement, at)?;
         let ty = self.result_of(Opcode::ExtractElement, &[vector, at])?;
-        self.append_of(Parts::new(Opcode::ExtractElement, ty), &[vector, at])
+        self.append_of(Instruction::new(Opcode::ExtractElement, ty), &[vector, at])
     }
 
     /// Builds `insertelement`: the vector with another element.
@@ -324,7 +332,7 @@ impl FunctionBuilder<'_> {
             );
         }
         let ty = self.result_of(Opcode::InsertElement, &[vector, element, at])?;
-        self.append_of(Parts::new(Opcode::InsertElement, ty), &[vector, element, at])
+        self.append_of(Instruction::new(Opcode::InsertElement, ty), &[vector, element, at])
     }
 
     fn check_index(&self, opcode: Opcode, at: ValueId) -> Result<()> {
@@ -363,7 +371,7 @@ impl FunctionBuilder<'_> {
         }
         let mask = self.const_vector(&elements)?;
         let ty = self.result_of(Opcode::ShuffleVector, &[first, second, mask])?;
-        self.append_of(Parts::new(Opcode::ShuffleVector, ty), &[first, second, mask])
+        self.append_of(Instruction::new(Opcode::ShuffleVector, ty), &[first, second, mask])
     }
 
     /// Builds `extractvalue`.
@@ -374,7 +382,11 @@ impl FunctionBuilder<'_> {
         let from = self.type_of(aggregate)?;
         let ty = self.selected(Opcode::ExtractValue, from, indices)?;
         let slice = Slice::extend(&mut self.body.indices, indices.iter().copied());
-        let parts = Parts { detail: slice.start, extra: slice.count, ..Parts::new(Opcode::ExtractValue, ty) };
+        let parts = Instruction {
+            detail: slice.start,
+            extra: slice.count,
+            ..Instruction::new(Opcode::ExtractValue, ty)
+        };
         self.append_of(parts, &[aggregate])
     }
 
@@ -389,7 +401,11 @@ impl FunctionBuilder<'_> {
             return self.fail_types(Opcode::InsertValue, "the element has another type", &[found, wanted]);
         }
         let slice = Slice::extend(&mut self.body.indices, indices.iter().copied());
-        let parts = Parts { detail: slice.start, extra: slice.count, ..Parts::new(Opcode::InsertValue, ty) };
+        let parts = Instruction {
+            detail: slice.start,
+            extra: slice.count,
+            ..Instruction::new(Opcode::InsertValue, ty)
+        };
         self.append_of(parts, &[aggregate, element])
     }
 
@@ -412,7 +428,7 @@ impl FunctionBuilder<'_> {
             return self.fail_types(Opcode::Ret, "the function returns another type", &[ty, self.result]);
         }
         let void = self.void();
-        self.append_of(Parts::new(Opcode::Ret, void), &[value]).map(drop)
+        self.append_of(Instruction::new(Opcode::Ret, void), &[value]).map(drop)
     }
 
     /// Builds `ret void`.
@@ -424,7 +440,7 @@ impl FunctionBuilder<'_> {
         if self.result != void {
             return self.fail_types(Opcode::Ret, "the function returns another type", &[void, self.result]);
         }
-        self.append(Parts::new(Opcode::Ret, void), Vec::new()).map(drop)
+        self.append(Instruction::new(Opcode::Ret, void), Vec::new()).map(drop)
     }
 
     /// Builds a jump.
@@ -433,7 +449,7 @@ impl FunctionBuilder<'_> {
     /// If there is no such block.
     pub fn br(&mut self, to: BlockId) -> Result<()> {
         let void = self.void();
-        self.append(Parts::new(Opcode::Br, void), alloc::vec![Operand::block(to)]).map(drop)
+        self.append(Instruction::new(Opcode::Br, void), alloc::vec![Operand::block(to)]).map(drop)
     }
 
     /// Builds a branch.
@@ -448,7 +464,7 @@ impl FunctionBuilder<'_> {
         let void = self.void();
         let operands =
             alloc::vec![Operand::value(condition), Operand::block(then), Operand::block(otherwise)];
-        self.append(Parts::new(Opcode::Br, void), operands).map(drop)
+        self.append(Instruction::new(Opcode::Br, void), operands).map(drop)
     }
 
     /// Builds `switch`.
@@ -478,7 +494,7 @@ impl FunctionBuilder<'_> {
             operands.extend([Operand::value(case), Operand::block(block)]);
         }
         let void = self.void();
-        self.append(Parts::new(Opcode::Switch, void), operands).map(drop)
+        self.append(Instruction::new(Opcode::Switch, void), operands).map(drop)
     }
 
     /// Builds `unreachable`.
@@ -487,7 +503,7 @@ impl FunctionBuilder<'_> {
     /// If the block has a terminator.
     pub fn unreachable(&mut self) -> Result<()> {
         let void = self.void();
-        self.append(Parts::new(Opcode::Unreachable, void), Vec::new()).map(drop)
+        self.append(Instruction::new(Opcode::Unreachable, void), Vec::new()).map(drop)
     }
 
     /// Builds a call of a function, with its calling convention. The result of a call that returns nothing is
@@ -521,7 +537,7 @@ impl FunctionBuilder<'_> {
         let mut operands = alloc::vec![Operand::value(callee)];
         operands.extend_from_slice(arguments);
         let flags = self.flags_of(result);
-        self.append(Parts { flags, detail, ..Parts::new(Opcode::Call, result) }, operands)
+        self.append(Instruction { flags, detail, ..Instruction::new(Opcode::Call, result) }, operands)
     }
 
     /// Checks a call and adds what it is besides its operands. Returns its index and the type of the result.

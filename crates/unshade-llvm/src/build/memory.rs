@@ -1,9 +1,8 @@
 //! Memory instructions: `alloca`, loads, stores, addresses, and atomic operations.
 
-use super::function::Parts;
 use super::{FunctionBuilder, Version, refused};
 use crate::ids::{TypeId, ValueId, narrow};
-use crate::instruction::{Memory, Opcode};
+use crate::instruction::{Instruction, Memory, Opcode};
 use crate::rules;
 use crate::types::Type;
 use alloc::vec::Vec;
@@ -110,7 +109,7 @@ impl FunctionBuilder<'_> {
         let extra = Memory::new(u64::from(alignment(bytes)?), 0, 0).0;
         let space = module.data_layout.alloca_address_space();
         let pointer = self.pointer(ty, space)?;
-        let parts = Parts { detail: ty.0, extra, ..Parts::new(Opcode::Alloca, pointer) };
+        let parts = Instruction { detail: ty.0, extra, ..Instruction::new(Opcode::Alloca, pointer) };
         self.append_of(parts, &[count])
     }
 
@@ -128,7 +127,7 @@ impl FunctionBuilder<'_> {
     /// If the operand is no pointer to the type, or the access is not valid.
     pub fn load_with(&mut self, ty: TypeId, pointer: ValueId, access: &Access<'_>) -> Result<ValueId> {
         self.check_pointer(Opcode::Load, pointer, ty)?;
-        let parts = self.access(Parts::new(Opcode::Load, ty), ty, access)?;
+        let parts = self.access(Instruction::new(Opcode::Load, ty), ty, access)?;
         self.append_of(parts, &[pointer])
     }
 
@@ -148,7 +147,7 @@ impl FunctionBuilder<'_> {
         let ty = self.type_of(value)?;
         self.check_pointer(Opcode::Store, pointer, ty)?;
         let void = self.void();
-        let parts = self.access(Parts::new(Opcode::Store, void), ty, access)?;
+        let parts = self.access(Instruction::new(Opcode::Store, void), ty, access)?;
         self.append_of(parts, &[value, pointer]).map(drop)
     }
 
@@ -171,7 +170,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// Adds alignment, ordering and scope to a load or store of a value of type `ty`.
-    fn access(&mut self, parts: Parts, ty: TypeId, access: &Access<'_>) -> Result<Parts> {
+    fn access(&mut self, parts: Instruction, ty: TypeId, access: &Access<'_>) -> Result<Instruction> {
         let ordering = access.ordering as u64;
         let mut detail = SYSTEM;
         if access.ordering != Ordering::NotAtomic {
@@ -187,7 +186,7 @@ impl FunctionBuilder<'_> {
         let needed = || module.data_layout.required_alignment(&module.types, ty).max(1).next_power_of_two();
         let bytes = access.alignment.unwrap_or_else(needed);
         let extra = Memory::new(u64::from(alignment(bytes)?), ordering, 0).0;
-        Ok(Parts { flags: u16::from(access.volatile), detail, extra, ..parts })
+        Ok(Instruction { flags: u16::from(access.volatile), detail, extra, ..parts })
     }
 
     /// Checks that values of a type can be accessed as one: integers, floating-point numbers and pointers whose size
@@ -250,7 +249,8 @@ impl FunctionBuilder<'_> {
         let module = &mut self.module.module;
         match rules::element_pointer_type(module, Some(&self.body), source, &operands) {
             Some(ty) => {
-                let parts = Parts { flags, detail: source.0, ..Parts::new(Opcode::GetElementPtr, ty) };
+                let parts =
+                    Instruction { flags, detail: source.0, ..Instruction::new(Opcode::GetElementPtr, ty) };
                 self.append_of(parts, &operands)
             }
             None => self.fail_types(Opcode::GetElementPtr, "the operands don't fit the source type", &types),
@@ -280,7 +280,8 @@ impl FunctionBuilder<'_> {
         }
         let (detail, void) = (self.scope(scope), self.void());
         let extra = Memory::new(0, ordering as u64, 0).0;
-        self.append(Parts { detail, extra, ..Parts::new(Opcode::Fence, void) }, Vec::new()).map(drop)
+        self.append(Instruction { detail, extra, ..Instruction::new(Opcode::Fence, void) }, Vec::new())
+            .map(drop)
     }
 
     /// Builds `atomicrmw`, whose result is the value before the operation.
@@ -313,7 +314,10 @@ impl FunctionBuilder<'_> {
         let flags = u16::from(access.volatile) | (operation as u16) << 8;
         let (detail, extra) =
             (self.scope(access.scope), self.exchange_memory(ty, access, Ordering::NotAtomic)?);
-        self.append_of(Parts { flags, detail, extra, ..Parts::new(Opcode::AtomicRmw, ty) }, &[pointer, value])
+        self.append_of(
+            Instruction { flags, detail, extra, ..Instruction::new(Opcode::AtomicRmw, ty) },
+            &[pointer, value],
+        )
     }
 
     /// Builds `cmpxchg`, whose result is the value before it and whether it was the expected one. The ordering of the
@@ -352,7 +356,7 @@ impl FunctionBuilder<'_> {
         let bit = self.module.module.types.intern(Type::Integer(1));
         let pair = self.module.module.types.intern_literal(&[ty, bit]);
         let flags = u16::from(access.volatile) | u16::from(weak) << 1;
-        let parts = Parts { flags, detail, extra, ..Parts::new(Opcode::CmpXchg, pair) };
+        let parts = Instruction { flags, detail, extra, ..Instruction::new(Opcode::CmpXchg, pair) };
         self.append_of(parts, &[pointer, expected, new])
     }
 

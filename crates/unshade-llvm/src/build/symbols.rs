@@ -1,12 +1,11 @@
 //! Variables, functions and aliases of a module that is built, and their properties.
 
 use super::{ModuleBuilder, refused};
-use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol, UpgradedPosition};
+use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol};
 use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
 use crate::types::Type;
 use crate::value::{Value, ValueKind};
 use alloc::string::String;
-use alloc::vec::Vec;
 use unshade_core::Result;
 
 /// What a variable is besides its name and type.
@@ -61,18 +60,7 @@ impl ModuleBuilder {
         let mut symbol = self.symbol(name, ty, address_space, ValueKind::Function(index))?;
         symbol.linkage = Linkage::External;
         let value = symbol.value;
-        self.module.functions.push(Function {
-            symbol,
-            calling_convention: 0,
-            declaration: true,
-            attributes: AttributeListId::NONE,
-            collector: Vec::new(),
-            prologue: None,
-            prefix: None,
-            personality: None,
-            body: None,
-            position: UpgradedPosition::Original,
-        });
+        self.module.functions.push(Function::new(symbol));
         Ok(value)
     }
 
@@ -178,24 +166,7 @@ impl ModuleBuilder {
         if !name.is_empty() {
             self.symbols.insert(name.as_bytes().to_vec(), value);
         }
-        Ok(Symbol {
-            name: name.as_bytes().to_vec(),
-            linkage: Linkage::External,
-            visibility: 0,
-            dll_storage: 0,
-            thread_local: 0,
-            unnamed_address: 0,
-            dso_local: false,
-            address_space,
-            ty,
-            value,
-            section: Vec::new(),
-            partition: Vec::new(),
-            comdat: None,
-            implicit_comdat: false,
-            alignment: 0,
-            attachments: Vec::new(),
-        })
+        Ok(Symbol::new(name.as_bytes().to_vec(), ty, address_space, value))
     }
 
     fn kind_of(&self, value: ValueId) -> Option<ValueKind> {

@@ -12,12 +12,12 @@ pub(crate) fn is_cast_valid(types: &TypeTable, opcode: Opcode, from: TypeId, to:
     };
     let scalars = (types.get(types.scalar(from)), types.get(types.scalar(to)));
     let same_lanes = lanes(from) == lanes(to);
-    let is_float = |ty: Type| float_bits(ty).is_some();
+    let is_float = |ty: Type| ty.float_bits().is_some();
     match (opcode, scalars) {
         (Opcode::Trunc, (Type::Integer(from), Type::Integer(to))) => same_lanes && from > to,
         (Opcode::ZExt | Opcode::SExt, (Type::Integer(from), Type::Integer(to))) => same_lanes && from < to,
-        (Opcode::FpTrunc, (from, to)) => same_lanes && float_bits(from) > float_bits(to) && is_float(to),
-        (Opcode::FpExt, (from, to)) => same_lanes && float_bits(from) < float_bits(to) && is_float(from),
+        (Opcode::FpTrunc, (from, to)) => same_lanes && from.float_bits() > to.float_bits() && is_float(to),
+        (Opcode::FpExt, (from, to)) => same_lanes && from.float_bits() < to.float_bits() && is_float(from),
         (Opcode::UiToFp | Opcode::SiToFp, (Type::Integer(_), to)) => same_lanes && is_float(to),
         (Opcode::FpToUi | Opcode::FpToSi, (from, Type::Integer(_))) => same_lanes && is_float(from),
         (Opcode::PtrToInt, (_, Type::Integer(_))) => same_lanes && types.address_space(from).is_some(),
@@ -50,25 +50,9 @@ fn is_bitcast_valid(types: &TypeTable, from: TypeId, to: TypeId, same_lanes: boo
     }
 }
 
-fn float_bits(ty: Type) -> Option<u32> {
-    match ty {
-        Type::Half | Type::BFloat => Some(16),
-        Type::Float => Some(32),
-        Type::Double => Some(64),
-        Type::X86Fp80 => Some(80),
-        Type::Fp128 | Type::PpcFp128 => Some(128),
-        _ => None,
-    }
-}
-
 /// Returns the size in bits of a number or a vector of numbers, and whether it is scalable.
 fn primitive_bits(types: &TypeTable, ty: TypeId) -> Option<(u64, bool)> {
-    let scalar = |ty: Type| match ty {
-        Type::Integer(bits) => Some(u64::from(bits)),
-        Type::X86Mmx => Some(64),
-        Type::X86Amx => Some(8192),
-        other => float_bits(other).map(u64::from),
-    };
+    let scalar = |ty: Type| ty.number_bits().map(u64::from);
     match types.get(ty) {
         Type::Vector { count, element, scalable } => {
             Some((scalar(types.get(element))?.saturating_mul(u64::from(count)), scalable))

@@ -6,7 +6,7 @@
 //! what the readers of a module find comes under their own rules, which begin with `llvm-`. The work is proportional to
 //! the file: every body is read once.
 
-pub(crate) mod ir;
+mod ir;
 pub(crate) mod positions;
 mod symbols;
 

@@ -80,6 +80,23 @@ impl Input {
     }
 }
 
+/// Calls `visit` with the name and the modules of every set.
+fn for_all_sets(sample: Option<usize>, mut visit: impl FnMut(&str, &[Input]) -> Result<()>) -> Result<()> {
+    visit("air", &air::with_corpus(sample)?)?;
+    match dxil::Containers::find(sample)? {
+        Some(containers) => visit("dxil", &containers.modules())?,
+        None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),
+    }
+    visit("clang", &generated::modules()?)?;
+    for version in ["14", "19"] {
+        for level in c_files::LEVELS {
+            visit(&format!("{} of clang {version}", level.set), &c_files::modules(version, level, sample)?)?;
+        }
+        visit(&format!("tests of LLVM {version}, assembled"), &llvm_tests::assembled(version, sample)?)?;
+    }
+    visit("tests of LLVM", &llvm_tests::bitcode(sample)?)
+}
+
 /// A comparison with one program: the name of the set, its modules, and the criteria.
 struct Contest<'a> {
     set: &'static str,

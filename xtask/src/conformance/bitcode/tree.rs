@@ -7,7 +7,7 @@ use unshade::core::Reader;
 use unshade::llvm::tree::Tree;
 use unshade::llvm::verify;
 
-use super::{Input, air, c_files, dxil, generated, llvm_tests};
+use super::{Input, for_all_sets};
 use crate::sh;
 
 /// Maximum number of printed faults per set.
@@ -15,7 +15,7 @@ const SHOWN_FAULTS: usize = 10;
 
 pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     let mut faults = 0;
-    let mut set = |name: &str, inputs: &[Input]| -> Result<()> {
+    let set = |name: &str, inputs: &[Input]| -> Result<()> {
         let read = |input: &Input| -> Result<Counts> { Ok(Counts::of(&input.name, &input.bytes()?)) };
         let counts =
             inputs.par_iter().map(read).try_reduce(Counts::default, |one, other| Ok(one.add(other)))?;
@@ -23,19 +23,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
         faults += counts.faults.len();
         Ok(())
     };
-    set("air", &air::with_corpus(sample)?)?;
-    match dxil::Containers::find(sample)? {
-        Some(containers) => set("dxil", &containers.modules())?,
-        None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),
-    }
-    set("clang", &generated::modules()?)?;
-    for version in ["14", "19"] {
-        for level in c_files::LEVELS {
-            set(&format!("{} of clang {version}", level.set), &c_files::modules(version, level, sample)?)?;
-        }
-        set(&format!("tests of LLVM {version}, assembled"), &llvm_tests::assembled(version, sample)?)?;
-    }
-    set("tests of LLVM", &llvm_tests::bitcode(sample)?)?;
+    for_all_sets(sample, set)?;
     ensure!(faults == 0, "{faults} faults");
     Ok(())
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::llvm::verify;
 
-use super::{Input, air, c_files, dxil, generated, llvm_tests};
+use super::{Input, for_all_sets, llvm_tests};
 use crate::sh;
 
 /// Maximum number of printed faults per set.
@@ -27,26 +27,14 @@ const VERSIONS: [&str; 2] = ["14", "19"];
 
 pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     let mut faults = 0;
-    let mut set = |name: &str, inputs: &[Input]| -> Result<()> {
+    let set = |name: &str, inputs: &[Input]| -> Result<()> {
         let counts =
             inputs.par_iter().map(Counts::of).try_reduce(Counts::default, |one, other| Ok(one.add(other)))?;
         counts.print(name);
         faults += counts.faults.len();
         Ok(())
     };
-    set("air", &air::with_corpus(sample)?)?;
-    match dxil::Containers::find(sample)? {
-        Some(containers) => set("dxil", &containers.modules())?,
-        None => println!("skipped: UNSHADE_CORPUS is not set, so there is no DXIL"),
-    }
-    set("clang", &generated::modules()?)?;
-    for version in VERSIONS {
-        for level in c_files::LEVELS {
-            set(&format!("{} of clang {version}", level.set), &c_files::modules(version, level, sample)?)?;
-        }
-        set(&format!("tests of LLVM {version}, assembled"), &llvm_tests::assembled(version, sample)?)?;
-    }
-    set("tests of LLVM", &llvm_tests::bitcode(sample)?)?;
+    for_all_sets(sample, set)?;
     let mut missed = false;
     for version in VERSIONS {
         missed |= !tests_of_verifier(version, &mut faults)?;

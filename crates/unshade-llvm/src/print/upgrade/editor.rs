@@ -2,7 +2,7 @@
 
 use crate::body::{Call, FunctionBody};
 use crate::constants::Constant;
-use crate::global::{Function, Linkage, Symbol, UpgradedPosition};
+use crate::global::{Function, Symbol, UpgradedPosition};
 use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -196,34 +196,7 @@ pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> Value
     let kind = ValueKind::Function(narrow(module.functions.len() as u64));
     let pointer = pointer_to(module, ty);
     let value = module.add_upgrade_value(Value { kind, ty: pointer });
-    module.functions.push(Function {
-        symbol: Symbol {
-            name: name.to_vec(),
-            linkage: Linkage::External,
-            visibility: 0,
-            dll_storage: 0,
-            thread_local: 0,
-            unnamed_address: 0,
-            dso_local: false,
-            address_space: 0,
-            ty,
-            value,
-            section: Vec::new(),
-            partition: Vec::new(),
-            comdat: None,
-            implicit_comdat: false,
-            alignment: 0,
-            attachments: Vec::new(),
-        },
-        calling_convention: 0,
-        declaration: true,
-        attributes: AttributeListId::NONE,
-        collector: Vec::new(),
-        prologue: None,
-        prefix: None,
-        personality: None,
-        body: None,
-        position: UpgradedPosition::AtEnd,
-    });
+    let symbol = Symbol::new(name.to_vec(), ty, 0, value);
+    module.functions.push(Function { position: UpgradedPosition::AtEnd, ..Function::new(symbol) });
     value
 }

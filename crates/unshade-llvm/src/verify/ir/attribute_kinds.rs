@@ -1,57 +1,6 @@
-//! What each attribute may be on, and the types that it fits.
+//! Attributes that exclude each other, and those that are a name with a value of some form.
 //!
-//! Kinds are numbered as in bitcode ([`crate::attribute_name`] gives their names).
-//!
-//! Knowledge: the Language Reference on parameter and function attributes; declarations with each attribute in each
-//! place, given to `llvm-as` 14 and 19.
-
-/// The function itself.
-pub(super) const FUNCTION: u8 = 1;
-/// Parameters.
-pub(super) const PARAMETER: u8 = 2;
-/// Results.
-pub(super) const RESULT: u8 = 4;
-
-const F: u8 = FUNCTION;
-const P: u8 = PARAMETER;
-const R: u8 = RESULT;
-
-/// The types that an attribute fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fits {
-    /// All types.
-    Any,
-    /// Pointers.
-    Pointer,
-    /// Pointers and vectors of them.
-    Pointers,
-    /// Integers.
-    Integer,
-    /// Integers and vectors of them.
-    Integers,
-    /// Floating-point numbers, and vectors and arrays of them.
-    Float,
-}
-
-/// By kind, from 1 on: where it may be, and the types that it fits.
-#[rustfmt::skip]
-pub(crate) const KINDS: [(u8, Fits); 95] = {
-    use Fits::{Any, Float, Integer, Integers, Pointer, Pointers};
-    [
-        (P | R, Pointers), (F, Any), (P, Pointer), (F, Any), (P | R, Any), (F, Any), (F, Any), (P, Pointer),
-        (P | R, Pointer), (F, Any), (P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any), (F, Any),
-        (F, Any), (F, Any), (F, Any), (F | P, Pointer), (F | P, Pointer), (P, Any), (F, Any), (P | R, Integer),
-        (F | P, Any), (F, Any), (F, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
-        (F, Any), (P | R, Integer), (F, Any), (F, Any), (F, Any), (P, Pointer), (P | R, Pointer), (F, Any),
-        (P | R, Pointer), (P | R, Pointer), (F, Any), (F, Any), (F, Any), (P, Any), (P, Pointer), (F, Any),
-        (F, Any), (F, Any), (F, Any), (F | P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any),
-        (F, Any), (F, Any), (F, Any), (P, Any), (F, Any), (F | P, Any), (F, Any), (F, Any),
-        (F | P, Pointer), (F, Any), (F, Any), (P | R, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
-        (F, Any), (F, Any), (P, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (P, Integer),
-        (P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any), (F, Any), (P | R, Float), (F, Any),
-        (P, Pointer), (F, Any), (P, Pointer), (P | R, Integers), (F, Any), (P, Pointer), (F, Any),
-    ]
-};
+//! Knowledge: the Language Reference on parameter and function attributes; what `llvm-as` 14 and 19 refuse.
 
 /// The kinds that rules name.
 pub(super) mod kind {

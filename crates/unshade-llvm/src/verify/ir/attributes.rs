@@ -1,15 +1,16 @@
 //! Attributes of functions, results and parameters: where they may be, what they exclude, and the types that they fit.
 //!
-//! Declarations and calls have the same rules; [`attribute_kinds`] holds the tables. LLVM drops an attribute that does
+//! Declarations and calls have the same rules; [`attribute_places`] and `attribute_kinds` hold the tables. LLVM drops an attribute that does
 //! not fit a type when it reads a file, so that is a warning.
 //!
 //! Knowledge: the Language Reference; what LLVM 14 and 19 refuse.
 
 use super::attribute_kinds::{
-    self as attribute_kinds, BOOLEANS, CONFLICTS, EXCLUSIVE, EXCLUSIVE_NAMES, Fits, KINDS, NUMBERS, ONCE, kind,
+    BOOLEANS, CONFLICTS, EXCLUSIVE, EXCLUSIVE_NAMES, NUMBERS, ONCE, kind,
 };
 use super::context::{Context, has};
 use super::findings::Findings;
+use crate::attribute_places::{self, Fits};
 use crate::attributes::{Attribute, index};
 use crate::ids::{AttributeListId, TypeId};
 use crate::types::Type;
@@ -42,7 +43,7 @@ impl Context<'_, '_> {
             let set = self.set(set);
             match place {
                 index::FUNCTION => self.function_set(of, set, findings),
-                index::RESULT => self.value_set(set, result, attribute_kinds::RESULT, findings),
+                index::RESULT => self.value_set(set, result, attribute_places::RESULT, findings),
                 parameter => {
                     let at = (parameter as usize).saturating_sub(1);
                     if !findings.require(at < of.arguments, RULE, "attributes of a parameter that does not exist") {
@@ -51,7 +52,7 @@ impl Context<'_, '_> {
                     }
                     // The type of a variadic argument is known to its call only.
                     let ty = parameters.get(at).copied().unwrap_or(TypeId::NONE);
-                    self.value_set(set, ty, attribute_kinds::PARAMETER, findings);
+                    self.value_set(set, ty, attribute_places::PARAMETER, findings);
                     self.parameter_set(of, set, at, findings);
                 }
             }
@@ -63,9 +64,9 @@ impl Context<'_, '_> {
     fn value_set(&self, set: &[Attribute], ty: TypeId, place: u8, findings: &mut Findings) {
         for attribute in set {
             let Some(number) = attribute.kind() else { continue };
-            let Some(&(places, fits)) = (number as usize).checked_sub(1).and_then(|at| KINDS.get(at)) else { continue };
+            let Some((places, fits)) = attribute_places::of(number) else { continue };
             let message = match place {
-                attribute_kinds::RESULT => "an attribute that results don't have",
+                attribute_places::RESULT => "an attribute that results don't have",
                 _ => "an attribute that parameters don't have",
             };
             if places & place == 0 {
@@ -194,8 +195,8 @@ impl Context<'_, '_> {
                 }
                 _ => {
                     let number = attribute.kind().unwrap_or(0);
-                    let places = (number as usize).checked_sub(1).and_then(|at| KINDS.get(at));
-                    let is_here = places.is_none_or(|(places, _)| places & attribute_kinds::FUNCTION != 0);
+                    let places = attribute_places::of(number);
+                    let is_here = places.is_none_or(|(places, _)| places & attribute_places::FUNCTION != 0);
                     if !is_here {
                         let name = crate::attribute_name(number).unwrap_or("?").into();
                         findings.add_found(RULE, "an attribute that functions don't have", name);

@@ -128,16 +128,7 @@ impl<'m, 'a> Context<'m, 'a> {
 
     /// Returns the number of bits of a number, or of the elements of a vector of numbers; 0 for other types.
     pub(super) fn scalar_bits(&self, ty: TypeId) -> u64 {
-        match self.scalar(ty) {
-            Type::Integer(width) => u64::from(width),
-            Type::Half | Type::BFloat => 16,
-            Type::Float => 32,
-            Type::Double | Type::X86Mmx => 64,
-            Type::X86Fp80 => 80,
-            Type::Fp128 | Type::PpcFp128 => 128,
-            Type::X86Amx => 8192,
-            _ => 0,
-        }
+        self.scalar(ty).number_bits().map_or(0, u64::from)
     }
 
     /// Returns the number of bits of a number or vector of numbers; 0 for other types.

@@ -21,7 +21,7 @@
 
 mod air;
 mod attachments;
-pub(crate) mod attribute_kinds;
+mod attribute_kinds;
 mod attributes;
 mod body;
 mod bundles;
