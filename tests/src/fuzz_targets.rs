@@ -79,7 +79,7 @@ pub fn bitcode(data: &[u8]) {
     use unshade_llvm::print::{Dialect, PrintOptions, function, module};
     let Ok(modules) = unshade_llvm::Module::parse_all(data, 0) else { return };
     for (at, parsed) in modules.take(4).flatten().enumerate() {
-        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22] {
             let options = PrintOptions { dialect, module_id: Some("fuzz") };
             module(&parsed, &options, &mut String::new());
             // Prints a function or nothing, depending on the index.

@@ -3,7 +3,7 @@
 //! Kinds are numbered as in bitcode ([`crate::attribute_name`] gives their names).
 //!
 //! Knowledge: the Language Reference on parameter and function attributes; declarations with each attribute in each
-//! place, given to `llvm-as` 14 and 19.
+//! place, given to `llvm-as` 14, 19 and 22.
 
 /// The function itself.
 pub(crate) const FUNCTION: u8 = 1;
@@ -35,7 +35,7 @@ pub(crate) enum Fits {
 
 /// By kind, from 1 on: where it may be, and the types that it fits.
 #[rustfmt::skip]
-const KINDS: [(u8, Fits); 95] = {
+const KINDS: [(u8, Fits); 105] = {
     use Fits::{Any, Float, Integer, Integers, Pointer, Pointers};
     [
         (P | R, Pointers), (F, Any), (P, Pointer), (F, Any), (P | R, Any), (F, Any), (F, Any), (P, Pointer),
@@ -49,7 +49,8 @@ const KINDS: [(u8, Fits); 95] = {
         (F | P, Pointer), (F, Any), (F, Any), (P | R, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
         (F, Any), (F, Any), (P, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (P, Integer),
         (P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any), (F, Any), (P | R, Float), (F, Any),
-        (P, Pointer), (F, Any), (P, Pointer), (P | R, Integers), (F, Any), (P, Pointer), (F, Any),
+        (P, Pointer), (F, Any), (P, Pointer), (P | R, Integers), (F, Any), (P, Pointer), (F, Any), (F, Any),
+        (F, Any), (F, Any), (P | R, Integer), (F, Any), (F, Any), (P, Pointer), (P, Pointer), (F, Any), (F, Any),
     ]
 };
 

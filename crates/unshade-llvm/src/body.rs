@@ -56,7 +56,7 @@ pub struct FunctionBody {
     pub function_attachments: Attachments,
     /// Use-list orders of values and blocks.
     pub use_lists: Vec<UseList>,
-    /// Debug records of LLVM 19, with the instruction that each precedes.
+    /// Debug records of LLVM 19 and later, with the instruction that each precedes.
     pub debug_records: Vec<DebugRecord>,
     /// The personality function, where old `landingpad` instructions name it.
     pub personality: Option<ValueId>,
@@ -101,6 +101,10 @@ pub struct Location {
     pub inlined_at: MetadataId,
     /// Whether the code is implicit: not written in the source.
     pub implicit: bool,
+    /// The group of instructions that a debugger steps over as one, or 0.
+    pub atom_group: u64,
+    /// The precedence of the instruction in its group, from 1; 0 if it is in none.
+    pub atom_rank: u8,
 }
 
 /// A use-list order that the file stores.
@@ -114,12 +118,12 @@ pub struct UseList {
     pub order: Vec<u32>,
 }
 
-/// A debug record (`#dbg_value` and so on), which LLVM 19 writes in place of calls to `llvm.dbg` intrinsics.
+/// A debug record (`#dbg_value` and so on), which LLVM writes since version 19 in place of calls to `llvm.dbg` intrinsics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugRecord {
     /// The instruction that it precedes.
     pub before: u32,
-    /// The code of the record: 61 value, 62 declare, 63 assign, 64 value (simple), 65 label.
+    /// The code of the record: 61 value, 62 declare, 63 assign, 64 value (simple), 65 label, 66 declare value.
     pub code: u32,
     /// The operands as stored, but with absolute value numbers.
     pub operands: Vec<u64>,

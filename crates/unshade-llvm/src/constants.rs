@@ -133,6 +133,7 @@ pub(crate) mod code {
     pub(crate) const CE_GEP_WITH_INRANGE: u32 = 31;
     pub(crate) const CE_GEP: u32 = 32;
     pub(crate) const PTRAUTH: u32 = 33;
+    pub(crate) const PTRAUTH2: u32 = 34;
 }
 
 /// Returns whether a record of this code defines the next value.
@@ -314,7 +315,7 @@ impl Constants {
             code::WIDE_INTEGER => {
                 Constant::WideInteger(Slice::extend(&mut self.words, values.iter().map(|&word| unrotate(word))))
             }
-            code::FLOAT => match types.get(ty) {
+            code::FLOAT => match types.get(types.scalar(ty)) {
                 Type::Half | Type::BFloat => Constant::Float(*values.first()? & 0xFFFF),
                 Type::Float => Constant::Float(*values.first()? & 0xFFFF_FFFF),
                 Type::Double => Constant::Float(*values.first()?),
@@ -396,6 +397,7 @@ impl Constants {
                 (opcode, &[at(1)?, at(2)?])
             }
             code::PTRAUTH => (Opcode::PtrAuth, &[at(0)?, at(1)?, at(2)?, at(3)?]),
+            code::PTRAUTH2 => (Opcode::PtrAuth, &[at(0)?, at(1)?, at(2)?, at(3)?, at(4)?]),
             code::CE_GEP_OLD
             | code::CE_INBOUNDS_GEP
             | code::CE_GEP_WITH_INRANGE_INDEX

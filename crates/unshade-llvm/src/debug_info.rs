@@ -3,9 +3,13 @@
 //! [`NodeKind`] lists for each kind its references, in the order in which LLVM 14 keeps them as operands, and then
 //! its numbers. Records have grown from version to version; `decode` maps every form of a record to the one
 //! layout. References that only LLVM 3.7 has (the function of a subprogram, the subprograms of a unit) follow
-//! those of later versions.
+//! those of later versions, and so do those that LLVM 20 to 22 added.
 //!
-//! Knowledge: `MetadataCodes` and the readers' record layouts of LLVM 3.7 (as in DXC), 14 and 19.
+//! Since LLVM 21 the size and the offset of a type may be metadata, for types whose size is not known when they are
+//! compiled. Such a record has references instead of the two numbers; the numbers are then zero.
+//!
+//! Knowledge: `MetadataCodes` and the readers' record layouts of LLVM 3.7 (as in DXC), 14 and 19; records that
+//! `llvm-as` 22 writes.
 
 use crate::ids::{rotate, unrotate};
 use crate::metadata::Node;
@@ -17,7 +21,7 @@ use alloc::vec::Vec;
 pub enum NodeKind {
     /// `!{…}`
     Tuple,
-    /// `!DILocation`: references scope, inlined-at; numbers line, column, implicit.
+    /// `!DILocation`: references scope, inlined-at; numbers line, column, implicit, atom group, atom rank.
     Location,
     /// `!DIExpression`: numbers only.
     Expression,
@@ -30,28 +34,34 @@ pub enum NodeKind {
     GenericSubrange,
     /// `!DIEnumerator`: name; bits 1 unsigned, 2 wide; width; words.
     Enumerator,
-    /// `!DIBasicType`: name; tag, size, align, encoding, flags.
+    /// `!DIBasicType`: name, size; tag, size, align, encoding, flags, extra inhabitants, size of the data.
     BasicType,
-    /// `!DIStringType`: name, length, length and location expressions; tag, size, align, encoding.
+    /// `!DIStringType`: name, length, length and location expressions, size; tag, size, align, encoding.
     StringType,
-    /// `!DIDerivedType`: file, scope, name, base, extra, annotations; tag, line, size, align, offset, flags,
-    /// address space plus one, pointer authentication.
+    /// `!DIDerivedType`: file, scope, name, base, extra, annotations, size, offset; tag, line, size, align, offset,
+    /// flags, address space plus one, pointer authentication, whether the record ends before that.
     DerivedType,
     /// `!DICompositeType`: file, scope, name, base, elements, vtable holder, template parameters, identifier,
-    /// discriminator, data location, associated, allocated, rank, annotations; tag, line, size, align, offset,
-    /// flags, runtime language.
+    /// discriminator, data location, associated, allocated, rank, annotations, size, offset, specification, bit
+    /// stride; tag, line, size, align, offset, flags, runtime language, extra inhabitants, kind of enumeration plus one.
     CompositeType,
+    /// `!DISubrangeType`: file, scope, name, base, lower, upper, stride, bias, size; line, size, align, flags.
+    SubrangeType,
+    /// `!DIFixedPointType`: name, size; tag, size, align, encoding, flags, kind, factor, and for the numerator and
+    /// the denominator in turn: width, word.
+    FixedPointType,
     /// `!DISubroutineType`: types; flags, calling convention.
     SubroutineType,
     /// `!DIFile`: filename, directory, checksum, source; kind of checksum.
     File,
     /// `!DICompileUnit`: file, producer, flags, split name, enums, retained types, globals, imports, macros,
     /// sysroot, SDK, subprograms (3.7); language, optimised, runtime version, emission kind, DWO id, split
-    /// inlining, for profiling, name-table kind, ranges have a base.
+    /// inlining, for profiling, name-table kind, ranges have a base, version of the language. Bit 63 of the language
+    /// says that it is a name of DWARF 6.
     CompileUnit,
     /// `!DISubprogram`: file, scope, name, linkage name, type, unit, declaration, retained nodes, containing type,
     /// template parameters, thrown types, annotations, target function's name, function (3.7); line, scope line,
-    /// virtual index, this adjustment, flags, subprogram flags, virtuality.
+    /// virtual index, this adjustment, flags, subprogram flags, virtuality, key instructions.
     Subprogram,
     /// `!DILexicalBlock`: file, scope; line, column.
     LexicalBlock,
@@ -72,7 +82,7 @@ pub enum NodeKind {
     GlobalVariable,
     /// `!DILocalVariable`: scope, name, file, type, annotations; line, argument, flags, align, tag (3.7).
     LocalVariable,
-    /// `!DILabel`: scope, name, file; line.
+    /// `!DILabel`: scope, name, file; line, column, artificial, suspension point of a coroutine plus one.
     Label,
     /// `!DIObjCProperty`: name, file, getter, setter, type; line, attributes.
     ObjcProperty,
@@ -106,8 +116,6 @@ struct FixedLayout {
     min_length: usize,
     references: &'static [u8],
     numbers: &'static [u8],
-    /// How many operands at the end are newer than LLVM 14.
-    newer_than_14: usize,
 }
 
 const fn fixed(
@@ -117,21 +125,12 @@ const fn fixed(
     references: &'static [u8],
     numbers: &'static [u8],
 ) -> FixedLayout {
-    FixedLayout { code, kind, min_length, references, numbers, newer_than_14: 0 }
-}
-
-impl FixedLayout {
-    const fn with_newer(self, newer_than_14: usize) -> Self {
-        Self { newer_than_14, ..self }
-    }
+    FixedLayout { code, kind, min_length, references, numbers }
 }
 
 #[rustfmt::skip]
 const FIXED_LAYOUTS: &[FixedLayout] = &[
-    fixed(15, NodeKind::BasicType, 6, &[2], &[1, 3, 4, 5, 6]),
     fixed(16, NodeKind::File, 3, &[1, 2, 4, 5], &[3]),
-    fixed(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]).with_newer(1),
-    fixed(18, NodeKind::CompositeType, 16, &[3, 5, 2, 6, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21], &[1, 4, 7, 8, 9, 10, 12]),
     fixed(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
     fixed(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
     fixed(23, NodeKind::LexicalBlockFile, 4, &[2, 1], &[3]),
@@ -139,7 +138,6 @@ const FIXED_LAYOUTS: &[FixedLayout] = &[
     fixed(33, NodeKind::Macro, 5, &[3, 4], &[1, 2]),
     fixed(34, NodeKind::MacroFile, 5, &[3, 4], &[1, 2]),
     fixed(37, NodeKind::GlobalVariableExpression, 3, &[1, 2], &[]),
-    fixed(40, NodeKind::Label, 5, &[1, 2, 3], &[4]),
     fixed(44, NodeKind::CommonBlock, 6, &[1, 2, 3, 4], &[5]),
     fixed(45, NodeKind::GenericSubrange, 5, &[1, 2, 3, 4], &[]),
     fixed(47, NodeKind::AssignId, 1, &[], &[]),
@@ -168,7 +166,8 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<DecodedNode> {
     }
     match code {
         7 if values.len() >= 5 => {
-            parts(NodeKind::Location, vec![at(3).saturating_add(1), at(4)], vec![at(1), at(2), at(5)])
+            let numbers = vec![at(1), at(2), at(5), at(6), at(7)];
+            parts(NodeKind::Location, vec![at(3).saturating_add(1), at(4)], numbers)
         }
         12 if values.len() >= 4 => parts(NodeKind::GenericDebug, values.get(3..)?.to_vec(), vec![at(1)]),
         13 => {
@@ -192,7 +191,7 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<DecodedNode> {
                 at(2), at(3), at(5), at(7), at(9), at(10), at(12), at(13), at(15), at(20), at(21), at(11),
             ];
             let split_inlining = if values.len() > 16 { at(16) } else { 1 };
-            let numbers = vec![at(1), at(4), at(6), at(8), at(14), split_inlining, at(17), at(18), at(19)];
+            let numbers = vec![at(1), at(4), at(6), at(8), at(14), split_inlining, at(17), at(18), at(19), at(22)];
             parts(NodeKind::CompileUnit, references, numbers)
         }
         21 => subprogram(values),
@@ -230,13 +229,80 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<DecodedNode> {
                 if shift == 1 { vec![at(7), at(8)] } else { vec![0, 0] },
             )
         }
+        15 if values.len() >= 6 => {
+            let (size, size_of) = number_or_reference(head & 2, at(3));
+            parts(NodeKind::BasicType, vec![at(2), size_of], vec![at(1), size, at(4), at(5), at(6), at(7), at(8)])
+        }
+        17 if values.len() >= 12 => derived_type(values),
+        18 if values.len() >= 16 => composite_type(values),
+        40 if values.len() >= 5 => {
+            let numbers = vec![at(4), at(5), head >> 1 & 1, at(6).wrapping_add(u64::from(values.len() > 6))];
+            parts(NodeKind::Label, vec![at(1), at(2), at(3)], numbers)
+        }
         41 if values.len() >= 8 => {
             let (location, rest) = if values.len() == 8 { (0, 5) } else { (at(5), 6) };
-            let numbers = vec![at(1), at(rest), at(rest.wrapping_add(1)), at(rest.wrapping_add(2))];
-            parts(NodeKind::StringType, vec![at(2), at(3), at(4), location], numbers)
+            let (size, size_of) = number_or_reference(head & 2, at(rest));
+            let numbers = vec![at(1), size, at(rest.wrapping_add(1)), at(rest.wrapping_add(2))];
+            parts(NodeKind::StringType, vec![at(2), at(3), at(4), location, size_of], numbers)
         }
+        48 if values.len() >= 13 => {
+            let (size, size_of) = number_or_reference(head & 2, at(5));
+            let references = vec![at(2), at(4), at(1), at(8), at(9), at(10), at(11), at(12), size_of];
+            parts(NodeKind::SubrangeType, references, vec![at(3), size, at(6), at(7)])
+        }
+        49 => fixed_point_type(values),
         _ => None,
     }
+}
+
+/// Returns a size or offset as number and reference, of which it is one.
+fn number_or_reference(is_reference: u64, stored: u64) -> (u64, u64) {
+    if is_reference != 0 { (0, stored) } else { (stored, 0) }
+}
+
+/// Decodes a derived type. Bits of the first operand: 0 distinct, 1 size and offset are references.
+fn derived_type(values: &[u64]) -> Option<DecodedNode> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    let (size, size_of) = number_or_reference(at(0) & 2, at(7));
+    let (offset, offset_of) = number_or_reference(at(0) & 2, at(9));
+    let references = vec![at(3), at(5), at(2), at(6), at(11), at(13), size_of, offset_of];
+    // Before LLVM 17 the record ends with the annotations.
+    let ends_early = u64::from(values.len() <= 14);
+    let numbers = vec![at(1), at(4), size, at(8), offset, at(10), at(12), at(14), ends_early];
+    Some(DecodedNode { kind: NodeKind::DerivedType, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+/// Decodes a composite type. Bits of the first operand: 0 distinct, 1 not named by its identifier, 2 size and offset
+/// are references. The kind of an enumeration is all ones if there is none.
+fn composite_type(values: &[u64]) -> Option<DecodedNode> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    let (size, size_of) = number_or_reference(at(0) & 4, at(7));
+    let (offset, offset_of) = number_or_reference(at(0) & 4, at(9));
+    let mut references = vec![at(3), at(5), at(2), at(6), at(11)];
+    references.extend((13..=21).map(at));
+    references.extend([size_of, offset_of, at(23), at(25)]);
+    let enumeration = values.get(24).filter(|&&kind| kind != u64::from(u32::MAX)).map_or(0, |kind| kind.wrapping_add(1));
+    let numbers = vec![at(1), at(4), size, at(8), offset, at(10), at(12), at(22), enumeration];
+    Some(DecodedNode { kind: NodeKind::CompositeType, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+/// Decodes a fixed-point type: `[head, tag, name, size, align, encoding, flags, kind, factor, (words and width,
+/// words…) of the numerator, of the denominator]`.
+fn fixed_point_type(values: &[u64]) -> Option<DecodedNode> {
+    let (head, mut rest) = values.split_at_checked(9)?;
+    let at = |index: usize| head.get(index).copied().unwrap_or(0);
+    let (size, size_of) = number_or_reference(at(0) & 2, at(3));
+    let mut numbers = vec![at(1), size, at(4), at(5), at(6), at(7), at(8)];
+    for _ in 0..2 {
+        let (&shape, tail) = rest.split_first()?;
+        let (words, tail) = tail.split_at_checked(usize::try_from(shape >> 32).ok()?)?;
+        // A number wider than a word makes the record unreadable, which is reported.
+        let &[word] = words else { return None };
+        numbers.extend([shape & 0xFFFF_FFFF, unrotate(word)]);
+        rest = tail;
+    }
+    let references = vec![at(2), size_of];
+    Some(DecodedNode { kind: NodeKind::FixedPointType, distinct: at(0) & 1 != 0, references, numbers })
 }
 
 /// Decodes a signed number of a debug-info record. Unlike in constants, a negative number is stored as its
@@ -298,7 +364,9 @@ fn subprogram(values: &[u64]) -> Option<DecodedNode> {
         function,
     ];
     let adjustment = if has_adjustment { late(16) } else { 0 };
-    let numbers = vec![at(5), early(7), early(10), adjustment, flags, subprogram_flags, virtuality];
+    let key_instructions = if has_flags { at(20) } else { 0 };
+    let numbers =
+        vec![at(5), early(7), early(10), adjustment, flags, subprogram_flags, virtuality, key_instructions];
     Some(DecodedNode { kind: NodeKind::Subprogram, distinct: head & 1 != 0, references, numbers })
 }
 
@@ -339,7 +407,7 @@ mod head {
 }
 
 /// Appends the operands of the record of a node, with `references` as numbers plus one. Returns the code; `None` if
-/// the node has what only older records have, or newer ones than those of LLVM 14 where these are asked for.
+/// the node has what only older records have, or newer ones than those of LLVM 19, or of LLVM 14 where these are asked for.
 pub(crate) fn encode(
     node: Node,
     references: &[u64],
@@ -350,12 +418,12 @@ pub(crate) fn encode(
     let distinct = u64::from(node.distinct);
     let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
     let reference = |at: usize| references.get(at).copied().unwrap_or(0);
+    if is_newer_than_19(node.kind, references, numbers) {
+        return None;
+    }
     if let Some(layout) = FIXED_LAYOUTS.iter().find(|layout| layout.kind == node.kind) {
-        encode_fixed(layout, references, numbers, is_14, record)?;
-        let of_kind = match node.kind {
-            NodeKind::CompositeType | NodeKind::SubroutineType => head::NO_NAMED_TYPES,
-            _ => 0,
-        };
+        encode_fixed(layout, references, numbers, record)?;
+        let of_kind = if node.kind == NodeKind::SubroutineType { head::NO_NAMED_TYPES } else { 0 };
         *record.first_mut()? = distinct | of_kind;
         return Some(layout.code);
     }
@@ -380,6 +448,34 @@ pub(crate) fn encode(
                 }
             }
             13
+        }
+        NodeKind::BasicType => {
+            record.extend([distinct, number(0), reference(0), number(1), number(2), number(3), number(4)]);
+            15
+        }
+        NodeKind::DerivedType => {
+            record.extend([
+                distinct, number(0), reference(2), reference(0), number(1), reference(1), reference(3), number(2),
+                number(3), number(4), number(5), reference(4), number(6), reference(5),
+            ]);
+            match (is_14, number(7)) {
+                (true, 0) => {}
+                (true, _) => return None,
+                (false, authentication) => record.push(authentication),
+            }
+            17
+        }
+        NodeKind::CompositeType => {
+            record.extend([
+                distinct | head::NO_NAMED_TYPES, number(0), reference(2), reference(0), number(1), reference(1),
+                reference(3), number(2), number(3), number(4), number(5), reference(4), number(6),
+            ]);
+            record.extend((5..14).map(reference));
+            18
+        }
+        NodeKind::Label => {
+            record.extend([distinct, reference(0), reference(1), reference(2), number(0)]);
+            40
         }
         NodeKind::Enumerator => {
             record.push(number(0) << 1 | distinct);
@@ -477,13 +573,39 @@ pub(crate) fn encode(
     Some(code)
 }
 
+/// What a node has only since LLVM 20 to 22: the positions of its references and of its numbers, which are zero
+/// otherwise.
+const NEWER_THAN_19: &[(NodeKind, &[u8], &[u8])] = &[
+    (NodeKind::Location, &[], &[3, 4]),
+    (NodeKind::BasicType, &[1], &[5, 6]),
+    (NodeKind::StringType, &[4], &[]),
+    (NodeKind::DerivedType, &[6, 7], &[]),
+    (NodeKind::CompositeType, &[14, 15, 16, 17], &[7, 8]),
+    (NodeKind::CompileUnit, &[], &[9]),
+    (NodeKind::Subprogram, &[], &[7]),
+    (NodeKind::Label, &[], &[1, 2, 3]),
+];
+
+/// Returns whether a node has what records have only since LLVM 20 to 22.
+fn is_newer_than_19(kind: NodeKind, references: &[u64], numbers: &[u64]) -> bool {
+    let any = |list: &[u64], positions: &[u8]| {
+        positions.iter().any(|&at| list.get(usize::from(at)).is_some_and(|&value| value != 0))
+    };
+    match kind {
+        NodeKind::SubrangeType | NodeKind::FixedPointType => return true,
+        NodeKind::CompileUnit if numbers.first().is_some_and(|language| language >> 63 != 0) => return true,
+        _ => {}
+    }
+    let newer = NEWER_THAN_19.iter().find(|(other, ..)| *other == kind);
+    newer.is_some_and(|(_, of_references, of_numbers)| any(references, of_references) || any(numbers, of_numbers))
+}
+
 /// Appends the operands of a record with a fixed layout. The last operands are left out if an older form lacks
 /// them.
 fn encode_fixed(
     layout: &FixedLayout,
     references: &[u64],
     numbers: &[u64],
-    is_14: bool,
     record: &mut Vec<u64>,
 ) -> Option<()> {
     let fields = || {
@@ -491,11 +613,10 @@ fn encode_fixed(
         references.chain(layout.numbers.iter().zip(numbers))
     };
     let last = layout.references.iter().chain(layout.numbers).copied().max().unwrap_or(0);
-    let newer = if is_14 { layout.newer_than_14 } else { 0 };
     // The source of a file is the last operand, and is only there if there is a source.
     let absent = match layout.kind {
         NodeKind::File => usize::from(references.get(3) == Some(&0)),
-        _ => newer,
+        _ => 0,
     };
     let length = usize::from(last).saturating_add(1).saturating_sub(absent);
     record.resize(length, 0);
@@ -554,6 +675,11 @@ fn unzigzag(value: u64) -> u64 {
 /// the order of the layout. LLVM 3.7 (`old`) has a different order for some kinds.
 pub(crate) fn operand_order(kind: NodeKind, old: bool) -> Option<&'static [u8]> {
     match (kind, old) {
+        (NodeKind::BasicType, _) => Some(&[0, 1]),
+        (NodeKind::StringType, _) => Some(&[0, 4, 1, 2, 3]),
+        (NodeKind::DerivedType, _) => Some(&[0, 1, 2, 6, 7, 3, 4, 5]),
+        (NodeKind::CompositeType, _) => Some(&[0, 1, 2, 14, 15, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17]),
+        (NodeKind::SubrangeType, _) => Some(&[0, 1, 2, 8, 3, 4, 5, 6, 7]),
         (NodeKind::CompileUnit, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
         (NodeKind::CompileUnit, true) => Some(&[0, 1, 2, 3, 4, 5, 11, 6, 7]),
         (NodeKind::Subprogram, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
@@ -698,6 +824,34 @@ mod tests {
                 let mut encoded = Vec::new();
                 let of = encode(node, &parts.references, &parts.numbers, is_14, &mut encoded);
                 assert_eq!((of, encoded), (Some(code), record), "{code}");
+            }
+        }
+    }
+
+    /// What LLVM 20 to 22 added has no form in older records.
+    #[test]
+    fn newer_nodes_are_not_encoded() {
+        let records: &[(u32, Vec<u64>)] = &[
+            (7, vec![0, 1, 2, 3, 0, 0, 1, 1]),
+            (15, vec![2, 0x24, 5, 6, 0, 5, 0]),
+            (15, vec![0, 0x24, 5, 32, 0, 5, 0, 1]),
+            (17, vec![2, 0x0F, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0]),
+            (18, [vec![6, 0x13, 0, 0, 0, 0, 0, 7], vec![0; 14]].concat()),
+            (18, [vec![2, 4], vec![0; 22], vec![1]].concat()),
+            (20, [vec![1, 1 << 63 | 3], vec![0; 20], vec![0]].concat()),
+            (21, [vec![6], vec![0; 19], vec![1]].concat()),
+            (40, vec![0, 1, 2, 3, 4, 5]),
+            (41, vec![2, 0x12, 0, 0, 0, 0, 7, 0, 0]),
+            (48, vec![0; 13]),
+        ];
+        for (code, record) in records {
+            let parts = decode(*code, record).unwrap();
+            let mut table = crate::metadata::MetadataTable::default();
+            let node = table.node(parts.kind, parts.distinct, &parts.references, &parts.numbers);
+            let crate::metadata::Metadata::Node(node) = node else { panic!() };
+            for is_14 in [true, false] {
+                let of = encode(node, &parts.references, &parts.numbers, is_14, &mut Vec::new());
+                assert_eq!(of, None, "{code} {record:?}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Names of DWARF constants, as debug-info metadata prints them.
 //!
-//! Knowledge: the DWARF 5 standard with the extensions that LLVM 19's `Dwarf.def` lists, and LLVM's own operations
+//! Knowledge: the DWARF 5 standard with the extensions that LLVM 22's `Dwarf.def` lists, and LLVM's own operations
 //! (`DW_OP_LLVM_…`).
 
 /// Numbers with names, sorted by number.
@@ -26,6 +26,12 @@ const LATER_NAMES: [(&str, core::ops::RangeInclusive<u32>); 5] = [
     ("DW_OP_", 0xE9..=0xE9),
     ("DW_OP_", 0x1006..=0x1007),
 ];
+
+/// Returns the number of a name that LLVM 19 has.
+pub(crate) fn number_before_22(names: Names, name: &[u8]) -> Option<u32> {
+    let is_it = |known: &'static str| name_before_22(known).is_some_and(|known| known.as_bytes() == name);
+    names.iter().find(|(_, known)| is_it(known)).map(|&(number, _)| number)
+}
 
 /// Returns whether LLVM 14 does not have a name.
 pub(crate) fn is_later(name: &[u8], number: u32) -> bool {
@@ -240,6 +246,7 @@ pub(crate) const LANGUAGES: Names = &[
     (0x37, "DW_LANG_OpenCL_CPP"),
     (0x38, "DW_LANG_CPP_for_OpenCL"),
     (0x39, "DW_LANG_SYCL"),
+    (0x3d, "DW_LANG_Metal"),
     (0x40, "DW_LANG_Ruby"),
     (0x41, "DW_LANG_Move"),
     (0x42, "DW_LANG_Hylo"),
@@ -247,6 +254,71 @@ pub(crate) const LANGUAGES: Names = &[
     (0x8e57, "DW_LANG_GOOGLE_RenderScript"),
     (0xb000, "DW_LANG_BORLAND_Delphi"),
 ];
+
+/// Names of source languages without their versions, as in DWARF 6.
+#[rustfmt::skip]
+pub(crate) const LANGUAGE_NAMES: Names = &[
+    (0x1, "DW_LNAME_Ada"),
+    (0x2, "DW_LNAME_BLISS"),
+    (0x3, "DW_LNAME_C"),
+    (0x4, "DW_LNAME_C_plus_plus"),
+    (0x5, "DW_LNAME_Cobol"),
+    (0x6, "DW_LNAME_Crystal"),
+    (0x7, "DW_LNAME_D"),
+    (0x8, "DW_LNAME_Dylan"),
+    (0x9, "DW_LNAME_Fortran"),
+    (0xa, "DW_LNAME_Go"),
+    (0xb, "DW_LNAME_Haskell"),
+    (0xc, "DW_LNAME_Java"),
+    (0xd, "DW_LNAME_Julia"),
+    (0xe, "DW_LNAME_Kotlin"),
+    (0xf, "DW_LNAME_Modula2"),
+    (0x10, "DW_LNAME_Modula3"),
+    (0x11, "DW_LNAME_ObjC"),
+    (0x12, "DW_LNAME_ObjC_plus_plus"),
+    (0x13, "DW_LNAME_OCaml"),
+    (0x14, "DW_LNAME_OpenCL_C"),
+    (0x15, "DW_LNAME_Pascal"),
+    (0x16, "DW_LNAME_PLI"),
+    (0x17, "DW_LNAME_Python"),
+    (0x18, "DW_LNAME_RenderScript"),
+    (0x19, "DW_LNAME_Rust"),
+    (0x1a, "DW_LNAME_Swift"),
+    (0x1b, "DW_LNAME_UPC"),
+    (0x1c, "DW_LNAME_Zig"),
+    (0x1d, "DW_LNAME_Assembly"),
+    (0x1e, "DW_LNAME_C_sharp"),
+    (0x1f, "DW_LNAME_Mojo"),
+    (0x20, "DW_LNAME_GLSL"),
+    (0x21, "DW_LNAME_GLSL_ES"),
+    (0x22, "DW_LNAME_HLSL"),
+    (0x23, "DW_LNAME_OpenCL_CPP"),
+    (0x24, "DW_LNAME_CPP_for_OpenCL"),
+    (0x25, "DW_LNAME_SYCL"),
+    (0x26, "DW_LNAME_Ruby"),
+    (0x27, "DW_LNAME_Move"),
+    (0x28, "DW_LNAME_Hylo"),
+    (0x2c, "DW_LNAME_Metal"),
+];
+
+/// Kinds of Apple's enumerations.
+pub(crate) const ENUMERATION_KINDS: Names =
+    &[(0, "DW_APPLE_ENUM_KIND_Closed"), (1, "DW_APPLE_ENUM_KIND_Open")];
+
+/// Names that LLVM 20 to 22 changed, with what earlier versions write; they write a number if it is nothing.
+const CHANGED_NAMES: &[(&str, Option<&str>)] = &[
+    ("DW_LANG_Metal", None),
+    ("DW_CC_LLVM_DeviceKernel", Some("DW_CC_LLVM_OpenCLKernel")),
+    ("DW_CC_LLVM_RISCVVLSCall", None),
+];
+
+/// Returns the name that versions before LLVM 20 have in place of a current one.
+pub(crate) fn name_before_22(name: &'static str) -> Option<&'static str> {
+    match CHANGED_NAMES.iter().find(|(changed, _)| *changed == name) {
+        Some((_, older)) => *older,
+        None => Some(name),
+    }
+}
 
 /// Calling conventions.
 #[rustfmt::skip]
@@ -272,7 +344,7 @@ pub(crate) const CONVENTIONS: Names = &[
     (0xc4, "DW_CC_LLVM_AAPCS_VFP"),
     (0xc5, "DW_CC_LLVM_IntelOclBicc"),
     (0xc6, "DW_CC_LLVM_SpirFunction"),
-    (0xc7, "DW_CC_LLVM_OpenCLKernel"),
+    (0xc7, "DW_CC_LLVM_DeviceKernel"),
     (0xc8, "DW_CC_LLVM_Swift"),
     (0xc9, "DW_CC_LLVM_PreserveMost"),
     (0xca, "DW_CC_LLVM_PreserveAll"),
@@ -281,6 +353,7 @@ pub(crate) const CONVENTIONS: Names = &[
     (0xcd, "DW_CC_LLVM_PreserveNone"),
     (0xce, "DW_CC_LLVM_RISCVVectorCall"),
     (0xcf, "DW_CC_LLVM_SwiftTail"),
+    (0xd0, "DW_CC_LLVM_RISCVVLSCall"),
     (0xff, "DW_CC_GDB_IBM_OpenCL"),
 ];
 
@@ -517,7 +590,10 @@ pub(crate) const DI_FLAGS: Names = &[
     (1 << 27, "DIFlagBigEndian"),
     (1 << 28, "DIFlagLittleEndian"),
     (1 << 29, "DIFlagAllCallsDescribed"),
+    (1 << 30, "DIFlagNameIsSimplified"),
 ];
+/// The bits that versions before LLVM 22 name.
+pub(crate) const DI_FLAGS_BEFORE_22: Names = DI_FLAGS.split_at(DI_FLAGS.len() - 1).0;
 
 /// The two lowest bits of `DIFlags`.
 pub(crate) const DI_ACCESS: [&str; 4] = ["", "DIFlagPrivate", "DIFlagProtected", "DIFlagPublic"];

@@ -26,6 +26,7 @@
 //! *Memory* packs the alignment (exponent plus one, 8 bits), the ordering (4 bits) and the ordering on failure (4
 //! bits); see [`Memory`].
 
+use crate::write::Version;
 use crate::ids::{Slice, TypeId, ValueId};
 
 macro_rules! opcodes {
@@ -68,7 +69,7 @@ opcodes! {
     AtomicRmw "atomicrmw"
     Trunc "trunc" ZExt "zext" SExt "sext" FpToUi "fptoui" FpToSi "fptosi" UiToFp "uitofp" SiToFp "sitofp"
     FpTrunc "fptrunc" FpExt "fpext" PtrToInt "ptrtoint" IntToPtr "inttoptr" BitCast "bitcast"
-    AddrSpaceCast "addrspacecast"
+    PtrToAddr "ptrtoaddr" AddrSpaceCast "addrspacecast"
     CleanupPad "cleanuppad" CatchPad "catchpad" ICmp "icmp" FCmp "fcmp" Phi "phi" Call "call" Select "select"
     VaArg "va_arg" ExtractElement "extractelement" InsertElement "insertelement" ShuffleVector "shufflevector"
     ExtractValue "extractvalue" InsertValue "insertvalue" LandingPad "landingpad" Freeze "freeze"
@@ -93,7 +94,7 @@ const BINARY: [(Opcode, Option<Opcode>); 13] = [
 ];
 
 /// Casts by their number in bitcode.
-const CASTS: [Opcode; 13] = [
+const CASTS: [Opcode; 14] = [
     Opcode::Trunc,
     Opcode::ZExt,
     Opcode::SExt,
@@ -107,6 +108,7 @@ const CASTS: [Opcode; 13] = [
     Opcode::IntToPtr,
     Opcode::BitCast,
     Opcode::AddrSpaceCast,
+    Opcode::PtrToAddr,
 ];
 
 impl Opcode {
@@ -171,7 +173,7 @@ impl Opcode {
 pub struct Instruction {
     /// The operation.
     pub opcode: Opcode,
-    /// Fast-math flags as stored, or `nuw` 1, `nsw` 2, `exact` 1, `inbounds` 1 (and 2 `nusw`, 4 `nuw`),
+    /// Fast-math flags as stored, or `nuw` 1, `nsw` 2, `exact` 1, `samesign` 1, `inbounds` 1 (and 2 `nusw`, 4 `nuw`),
     /// `volatile` 1, `weak` 2, `inalloca` 1, `swifterror` 2, and the operation of `atomicrmw` from bit 8.
     pub flags: u16,
     /// The type of the result; `void` if there is none.
@@ -256,7 +258,16 @@ pub fn predicate(number: u32) -> Option<&'static str> {
 }
 
 /// The operations of `atomicrmw`, by their number in bitcode.
-pub const ATOMIC_OPERATIONS: [&str; 17] = [
+pub const ATOMIC_OPERATIONS: [&str; 21] = [
     "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
-    "uinc_wrap", "udec_wrap",
+    "uinc_wrap", "udec_wrap", "usub_cond", "usub_sat", "fmaximum", "fminimum",
 ];
+
+/// Returns the operations of `atomicrmw` that a version has.
+pub(crate) fn atomic_operations(version: Version) -> &'static [&'static str] {
+    let count = match version {
+        Version::Llvm14 => 13,
+        Version::Llvm19 => 17,
+    };
+    ATOMIC_OPERATIONS.get(..count).unwrap_or(&ATOMIC_OPERATIONS)
+}

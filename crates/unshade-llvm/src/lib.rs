@@ -1,4 +1,4 @@
-//! Reads LLVM bitcode in pure Rust: Apple's AIR, Microsoft's DXIL, and anything else that LLVM 3.2 to 19 wrote. Writes
+//! Reads LLVM bitcode in pure Rust: Apple's AIR, Microsoft's DXIL, and anything else that LLVM 3.2 to 22 wrote. Writes
 //! it as LLVM 14 and 19 do.
 //!
 //! | module | holds |

@@ -679,6 +679,14 @@ impl<'a> Modules<'a> {
     }
 }
 
+impl Modules<'_> {
+    /// Returns what wrote a module, by its index among those not read yet, as its identification block says; empty if
+    /// it has none.
+    pub fn producer(&self, index: usize) -> Option<&[u8]> {
+        self.locations.as_slice().get(index).map(|location| location.producer.as_slice())
+    }
+}
+
 impl<'a> Iterator for Modules<'a> {
     type Item = Result<Module<'a>>;
 

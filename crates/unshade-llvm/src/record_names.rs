@@ -1,6 +1,6 @@
 //! Names of blocks and records, for tools that list a stream without decoding it.
 //!
-//! Knowledge: `BlockIDs` and the enumerations of codes in LLVM's `LLVMBitCodes.h` (3.2 to 19).
+//! Knowledge: `BlockIDs` and the enumerations of codes in LLVM's `LLVMBitCodes.h` (3.2 to 22).
 
 /// A block: its id, its name, and the names of its records by code.
 struct Block {
@@ -24,7 +24,7 @@ const BLOCKS: &[Block] = &[
         "CE_CAST", "CE_GEP_OLD", "CE_SELECT", "CE_EXTRACTELT", "CE_INSERTELT", "CE_SHUFFLEVEC", "CE_CMP",
         "INLINEASM_OLD", "CE_SHUFVEC_EX", "CE_INBOUNDS_GEP", "BLOCKADDRESS", "DATA", "INLINEASM_OLD2",
         "CE_GEP_WITH_INRANGE_INDEX_OLD", "CE_UNOP", "POISON", "DSO_LOCAL_EQUIVALENT", "INLINEASM_OLD3",
-        "NO_CFI_VALUE", "INLINEASM", "CE_GEP_WITH_INRANGE", "CE_GEP",
+        "NO_CFI_VALUE", "INLINEASM", "CE_GEP_WITH_INRANGE", "CE_GEP", "PTRAUTH", "PTRAUTH2",
     ] },
     Block { id: 12, name: "FUNCTION", records: &[
         "DECLAREBLOCKS", "BINOP", "CAST", "GEP_OLD", "SELECT", "EXTRACTELT", "INSERTELT", "SHUFFLEVEC", "CMP", "RET",
@@ -34,7 +34,7 @@ const BLOCKS: &[Block] = &[
         "STOREATOMIC_OLD", "GEP", "STORE", "STOREATOMIC", "CMPXCHG", "LANDINGPAD", "CLEANUPRET", "CATCHRET",
         "CATCHPAD", "CLEANUPPAD", "CATCHSWITCH", "", "", "OPERAND_BUNDLE", "UNOP", "CALLBR", "FREEZE", "ATOMICRMW",
         "BLOCKADDR_USERS", "DEBUG_RECORD_VALUE", "DEBUG_RECORD_DECLARE", "DEBUG_RECORD_ASSIGN",
-        "DEBUG_RECORD_VALUE_SIMPLE", "DEBUG_RECORD_LABEL",
+        "DEBUG_RECORD_VALUE_SIMPLE", "DEBUG_RECORD_LABEL", "DEBUG_RECORD_DECLARE_VALUE",
     ] },
     Block { id: 13, name: "IDENTIFICATION", records: &["STRING", "EPOCH"] },
     Block { id: 14, name: "VALUE_SYMTAB", records: &["ENTRY", "BBENTRY", "FNENTRY", "", "COMBINED_ENTRY"] },
@@ -64,7 +64,7 @@ const METADATA: &[&str] = &[
     "NAMESPACE", "TEMPLATE_TYPE", "TEMPLATE_VALUE", "GLOBAL_VAR", "LOCAL_VAR", "EXPRESSION", "OBJC_PROPERTY",
     "IMPORTED_ENTITY", "MODULE", "MACRO", "MACRO_FILE", "STRINGS", "GLOBAL_DECL_ATTACHMENT", "GLOBAL_VAR_EXPR",
     "INDEX_OFFSET", "INDEX", "LABEL", "STRING_TYPE", "", "", "COMMON_BLOCK", "GENERIC_SUBRANGE", "ARG_LIST",
-    "ASSIGN_ID",
+    "ASSIGN_ID", "SUBRANGE_TYPE", "FIXED_POINT_TYPE",
 ];
 
 /// Returns the name of a block.
@@ -102,6 +102,8 @@ mod tests {
             (12, 65, "DEBUG_RECORD_LABEL"),
             (15, 36, "GLOBAL_DECL_ATTACHMENT"),
             (15, 47, "ASSIGN_ID"),
+            (15, 49, "FIXED_POINT_TYPE"),
+            (11, 34, "PTRAUTH2"),
             (16, 11, "ATTACHMENT"),
             (17, 25, "OPAQUE_POINTER"),
         ];

@@ -48,6 +48,8 @@ mod code {
     pub(super) const COMBINED_CALL_SITE: u32 = 28;
     pub(super) const COMBINED_ALLOCATION: u32 = 29;
     pub(super) const STACK_IDS: u32 = 30;
+    pub(super) const CONTEXT_TREE: u32 = 32;
+    pub(super) const COMBINED_ALLOCATION_WITHOUT_CONTEXT: u32 = 33;
 }
 
 /// The remaining operands of a record.
@@ -129,6 +131,8 @@ struct SummaryReader<'m, 'a> {
     guids: BTreeMap<u64, u64>,
     version: u64,
     stacks: Vec<u64>,
+    /// All contexts of allocations, since version 12; see [`stack_in_tree`].
+    context_tree: Vec<u64>,
     /// What records have given so far for the next function.
     pending: FunctionSummary,
 }
@@ -159,7 +163,7 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
             guids.insert(value, guid);
             summary.symbols.entry(guid).or_default();
         }
-        Self { module, summary, guids, version: 0, stacks: Vec::new(), pending: FunctionSummary::default() }
+        Self { module, summary, guids, version: 0, stacks: Vec::new(), context_tree: Vec::new(), pending: FunctionSummary::default() }
     }
 
     fn guid(&self, value: u64) -> Option<u64> {
@@ -175,7 +179,11 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
                 self.summary.block_count = self.summary.block_count.wrapping_add(fields.next()?);
             }
             code::VALUE_GUID => {
-                let (value, guid) = fields.pair()?;
+                let (value, mut guid) = fields.pair()?;
+                // Since version 11 the number is in two halves, upper first.
+                if self.version >= 11 {
+                    guid = guid << 32 | fields.next()?;
+                }
                 self.guids.insert(value, guid);
                 self.summary.symbols.entry(guid).or_default();
             }
@@ -200,7 +208,19 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
                 if record.code == code::TEST_CONSTANT_CALL { tests.push(call) } else { loads.push(call) }
             }
             code::PARAMETERS => self.parameters(fields)?,
+            // Since version 12 a number is in two halves, upper first.
+            code::STACK_IDS if self.version >= 12 => {
+                let pair = |pair: &[u64]| pair.iter().fold(0, |number, half| number << 32 | half);
+                self.stacks = record.values.chunks_exact(2).map(pair).collect();
+            }
             code::STACK_IDS => self.stacks = record.values.to_vec(),
+            code::CONTEXT_TREE => self.context_tree = record.values.to_vec(),
+            code::COMBINED_ALLOCATION_WITHOUT_CONTEXT => {
+                let (kinds, versions) = fields.pair()?;
+                let contexts = fields.take(kinds)?.iter().map(|&kind| (kind, Vec::new())).collect();
+                let versions = fields.take(versions)?.to_vec();
+                self.pending.allocations.push(Allocation { versions, contexts });
+            }
             code::CALL_SITE => {
                 let callee = self.guid(fields.next()?)?;
                 let stack = self.stack(fields.0)?;
@@ -381,7 +401,11 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
         let mut contexts = Vec::new();
         while (contexts.len() as u64) < count && !fields.0.is_empty() {
             let (kind, stacks) = fields.pair()?;
-            contexts.push((kind, self.stack(fields.take(stacks)?)?));
+            let stack = match self.context_tree.as_slice() {
+                [] => self.stack(fields.take(stacks)?)?,
+                tree => self.stack(&stack_in_tree(tree, stacks)?)?,
+            };
+            contexts.push((kind, stack));
         }
         let versions = if combined { fields.take(versions)?.to_vec() } else { vec![0] };
         self.pending.allocations.push(Allocation { versions, contexts });
@@ -413,4 +437,24 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
         self.summary.types.push((md5::low64(&name), name, summary));
         Some(())
     }
+}
+
+/// Returns a context of an allocation, as indices of stack ids, from the tree that holds all contexts. At its place are
+/// the number of indices and the indices; a negative number in place of an index is the distance, negated, to
+/// where the context goes on, which it shares with another.
+fn stack_in_tree(tree: &[u64], place: u64) -> Option<Vec<u64>> {
+    let entry = |at: usize| tree.get(at).copied().map(|entry| entry & 0xFFFF_FFFF);
+    let mut at = usize::try_from(place).ok()?;
+    let count = usize::try_from(entry(at)?).ok()?.min(tree.len());
+    let mut stack = Vec::new();
+    for _ in 0..count {
+        at = at.checked_add(1)?;
+        let mut index = entry(at)?;
+        if let Some(distance) = (1u64 << 32).checked_sub(index).filter(|distance| *distance <= 1 << 31) {
+            at = at.checked_add(usize::try_from(distance).ok()?)?;
+            index = entry(at)?;
+        }
+        stack.push(index);
+    }
+    Some(stack)
 }

@@ -477,6 +477,20 @@ impl TypeTable {
         self.push(Type::Target { name, types, numbers })
     }
 
+    /// Returns whether a type is `x86_mmx`, which LLVM 20 removed.
+    pub(crate) fn has_mmx(&self) -> bool {
+        self.types.contains(&Type::X86Mmx)
+    }
+
+    /// Replaces `x86_mmx` by a vector of one `i64`, as LLVM does since version 20.
+    pub(crate) fn replace_mmx(&mut self) {
+        if self.has_mmx() {
+            let element = self.intern(Type::Integer(64));
+            let vector = Type::Vector { count: 1, element, scalable: false };
+            self.types.iter_mut().filter(|ty| **ty == Type::X86Mmx).for_each(|ty| *ty = vector);
+        }
+    }
+
     /// Adds the types that instructions may need but a file need not list: `i1`, `i8`, `i32`, `i64`, `void`,
     /// `label`, `metadata`, `token`, vectors of `i1` with the length of each vector type, and the results of
     /// `cmpxchg`.

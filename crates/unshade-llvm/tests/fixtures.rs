@@ -17,6 +17,17 @@ const NAMES: [&str; 10] = [
     "equal_metadata",
     "locations",
 ];
+const NAMES_22: [&str; 9] = [
+    "newest",
+    "newest_debug_info",
+    "markers",
+    "upgrades",
+    "expressions",
+    "later",
+    "equal_metadata",
+    "debug_info",
+    "air_like",
+];
 const NAMES_19: [&str; 4] = ["upgrades", "expressions", "later", "equal_metadata"];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
@@ -52,6 +63,25 @@ fn matches_llvm_14() {
 fn matches_llvm_19() {
     for name in NAMES_19 {
         compare(&text(&read(name, "bc"), Dialect::Llvm19, Some(&format!("{name}.bc"))), name, "19.ll");
+    }
+}
+
+#[test]
+fn matches_llvm_22() {
+    for name in NAMES_22 {
+        compare(&text(&read(name, "bc"), Dialect::Llvm22, Some(&format!("{name}.bc"))), name, "22.ll");
+    }
+}
+
+#[test]
+fn what_later_versions_added_is_printed_in_all_dialects() {
+    for dialect in [Dialect::Llvm14, Dialect::Llvm19] {
+        let text = text(&read("newest", "bc"), dialect, None);
+        for part in
+            ["icmp samesign ult", "fptrunc fast double", "atomicrmw usub_cond", "ptrtoaddr", "captures(none)"]
+        {
+            assert!(text.contains(part), "{part}");
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const NAMES: [&str; 12] = [
     "use_lists",
     "equal_metadata",
 ];
-const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
+const DIALECTS: [Dialect; 4] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22];
 /// Maximum size of the text, far above that of any fixture: nested constants and types make text long.
 const MAX_TEXT: usize = 64 << 20;
 

@@ -62,7 +62,7 @@ fn references_have_one_definition() {
     for name in NAMES {
         let bytes = read(name);
         let module = Module::parse(&bytes, 0).unwrap();
-        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22] {
             let tokens = Linked::of(&module, dialect);
             let definitions = tokens.definitions();
             for (_, text, link) in &tokens.0 {
@@ -71,7 +71,8 @@ fn references_have_one_definition() {
                     Entity::Type(id) => {
                         let Some(structure) = module.types.named_struct(id) else { continue };
                         let defined = definitions.get(&Entity::Type(structure).number());
-                        let opaque = dialect == Dialect::Llvm19 && text.starts_with("ptr");
+                        let opaque =
+                            matches!(dialect, Dialect::Llvm19 | Dialect::Llvm22) && text.starts_with("ptr");
                         assert!(
                             opaque || defined.is_some_and(|defined| text.contains(defined)),
                             "{name}: {text}"

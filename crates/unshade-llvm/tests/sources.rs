@@ -80,7 +80,7 @@ fn lines_have_the_range_of_their_record() {
     for name in NAMES {
         let bytes = read(name);
         let file = BASE..BASE + bytes.len() as u64;
-        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22] {
             for (range, line) in lines(&bytes, dialect) {
                 let first = line.split(' ').next().unwrap_or_default();
                 let is_record = line.starts_with("  %")

@@ -56,6 +56,20 @@ fn text(module: &Module<'_>) -> Option<String> {
 }
 
 #[test]
+fn what_later_versions_added_is_refused() {
+    for name in ["newest", "newest_debug_info"] {
+        let bytes = read(name);
+        let module = Module::parse(&bytes, 0).unwrap();
+        let bodies = module.bodies().unwrap();
+        for version in [Version::Llvm14, Version::Llvm19] {
+            let options = WriteOptions { version, ..WriteOptions::default() };
+            let error = write::module(&WriteInput::new(&module, &bodies), &options).err();
+            assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unsupported), "{name} {version:?}");
+        }
+    }
+}
+
+#[test]
 fn assembled_modules_are_written_byte_for_byte() {
     for name in ASSEMBLED {
         let bytes = read(name);

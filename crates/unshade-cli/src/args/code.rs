@@ -24,7 +24,7 @@ pub(crate) struct DisassembleArgs {
     arguments: Vec<OsString>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Dialect to print [default: dxc for DXContainers, else llvm-14]
+    /// Dialect to print [default: dxc for DXContainers, llvm-22 for bitcode by LLVM 20 or later, else llvm-14]
     #[arg(long, value_enum)]
     pub(crate) dialect: Option<DialectArg>,
     /// Part of a DXContainer: DXIL, ILDB or STAT [default: ILDB if present, else DXIL, as in DXC]
@@ -154,6 +154,9 @@ pub(crate) enum DialectArg {
     /// As llvm-dis 19, with opaque pointers
     #[value(name = "llvm-19")]
     Llvm19,
+    /// As llvm-dis 22, with what LLVM 20 to 22 added
+    #[value(name = "llvm-22")]
+    Llvm22,
 }
 
 impl From<DialectArg> for Dialect {
@@ -162,6 +165,7 @@ impl From<DialectArg> for Dialect {
             DialectArg::Llvm14 => Self::Llvm14,
             DialectArg::Dxc => Self::Dxc,
             DialectArg::Llvm19 => Self::Llvm19,
+            DialectArg::Llvm22 => Self::Llvm22,
         }
     }
 }

@@ -297,7 +297,8 @@ impl Parser<'_> {
     pub(super) fn untyped_expression(&mut self) -> Parsed<(ValueId, TypeId)> {
         let at = self.at;
         let Token::Word(word) = self.token else { return self.fault("expected a value") };
-        let Some(opcode) = self.keywords.opcodes.get(word) else { return self.fault("expected a value") };
+        let known = self.keywords.opcodes.get(word).filter(|&opcode| opcode != Opcode::PtrToAddr);
+        let Some(opcode) = known else { return self.fault("expected a value") };
         self.advance();
         if self.version == Version::Llvm19
             && !LATER_EXPRESSIONS.contains(&opcode)

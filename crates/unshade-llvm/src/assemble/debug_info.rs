@@ -256,9 +256,10 @@ impl Parser<'_> {
     /// Parses a field that is one number of the node, and returns which and its value.
     fn plain_field(&mut self, label: &str, format: FieldFormat) -> Parsed<(u8, u64)> {
         Ok(match format {
-            FieldFormat::Number(at) | FieldFormat::NumberAlways(at) | FieldFormat::VirtualIndex(at) => {
-                (at, self.limited(label, limit(label))?)
-            }
+            FieldFormat::Number(at)
+            | FieldFormat::NumberAlways(at)
+            | FieldFormat::NumberOrRef(at, _)
+            | FieldFormat::VirtualIndex(at) => (at, self.limited(label, limit(label))?),
             FieldFormat::OldArgument(at) => (at, self.limited(label, limit("arg"))?),
             // The largest number means that there is none.
             FieldFormat::LessOne(at) => {
@@ -391,6 +392,7 @@ impl NodeFields {
                 FieldFormat::Operands => node.set_reference(0, 0),
                 FieldFormat::Number(at)
                 | FieldFormat::NumberAlways(at)
+                | FieldFormat::NumberOrRef(at, _)
                 | FieldFormat::Signed(at)
                 | FieldFormat::Signed64(at)
                 | FieldFormat::Signed64Always(at)
@@ -407,6 +409,11 @@ impl NodeFields {
                 | FieldFormat::Unsigned(at)
                 | FieldFormat::VirtualIndex(at)
                 | FieldFormat::PointerAuthentication(at) => node.set_number(at, 0),
+                // Only nodes of later versions have them.
+                FieldFormat::NamedLessOne(..)
+                | FieldFormat::RefOrNumber(_)
+                | FieldFormat::Language(_)
+                | FieldFormat::FixedPoint(_) => {}
             }
         }
         for (_, at, value) in DEFAULTS.into_iter().filter(|(other, ..)| *other == kind) {

@@ -174,6 +174,8 @@ fn location(table: &MetadataTable, id: MetadataId) -> Option<Location> {
         scope: reference(0),
         inlined_at: reference(1),
         implicit: number(2) != 0,
+        atom_group: number(3),
+        atom_rank: number(4).to_le_bytes()[0],
     })
 }
 

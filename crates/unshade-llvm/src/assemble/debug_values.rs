@@ -138,7 +138,7 @@ impl Parser<'_> {
     /// Parses the name of a DWARF constant.
     pub(super) fn dwarf_name(&mut self, names: Names, word: &[u8]) -> Parsed<u64> {
         let is_known = |number: &u32| self.version != Version::Llvm14 || !dwarf::is_later(word, *number);
-        match dwarf::number(names, word).filter(is_known) {
+        match dwarf::number_before_22(names, word).filter(is_known) {
             Some(number) => {
                 self.advance();
                 Ok(u64::from(number))
@@ -181,7 +181,7 @@ impl Parser<'_> {
             of_field(&dwarf::DI_ACCESS, 0)
                 .or_else(|| of_field(&dwarf::DI_INHERITANCE, 16))
                 .or_else(|| (name.as_bytes() == word).then_some(both))
-                .or_else(|| dwarf::number(dwarf::DI_FLAGS, word))
+                .or_else(|| dwarf::number(dwarf::DI_FLAGS_BEFORE_22, word))
         })
     }
 

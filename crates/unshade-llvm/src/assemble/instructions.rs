@@ -46,7 +46,7 @@ impl Parser<'_> {
             word => word,
         };
         match self.keywords.opcodes.get(name) {
-            Some(Opcode::PtrAuth) | None => self.fault("unknown instruction"),
+            Some(Opcode::PtrAuth | Opcode::PtrToAddr) | None => self.fault("unknown instruction"),
             Some(opcode) => Ok(opcode),
         }
     }

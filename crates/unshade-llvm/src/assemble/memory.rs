@@ -4,7 +4,7 @@ use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::Parser;
 use crate::ids::{TypeId, ValueId, narrow};
-use crate::instruction::{ATOMIC_OPERATIONS, Instruction, Memory, ORDERINGS, Opcode};
+use crate::instruction::{Instruction, Memory, ORDERINGS, Opcode, atomic_operations};
 use crate::types::Type;
 use crate::value::Operand;
 use crate::write::fixed_names::SCOPES;
@@ -166,7 +166,7 @@ impl Parser<'_> {
 
     pub(super) fn atomic_operation(&mut self) -> Parsed<Instruction> {
         let volatile = u16::from(self.eat_word("volatile"));
-        let Some(operation) = self.eat_one_of(&ATOMIC_OPERATIONS) else {
+        let Some(operation) = self.eat_one_of(atomic_operations(self.version)) else {
             return self.fault("expected an atomic operation");
         };
         let flags = volatile | u16::from(operation.to_le_bytes()[0]) << 8;

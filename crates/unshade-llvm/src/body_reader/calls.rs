@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 
 /// The upper half of the first operand of old `switch` records, which hold their case values in the record.
 const SWITCH_MAGIC: u64 = 0x4B5;
+/// Marks an operand of a bundle that is metadata, since LLVM 22.
+const BUNDLE_METADATA: u64 = 0x8000_0000;
 /// Maximum number of cases that a range of an old `switch` expands to.
 const MAX_SWITCH_RANGE: u64 = 1 << 16;
 
@@ -119,8 +121,13 @@ impl BodyReader<'_, '_> {
         let start = narrow(self.body.operands.len() as u64);
         let mut count = 0u32;
         while !fields.is_empty() {
-            let (value, _) = self.typed(&mut fields)?;
-            self.body.operands.push(Operand::value(value));
+            let operand = if fields.values.first() == Some(&BUNDLE_METADATA) {
+                fields.next()?;
+                Operand::metadata(MetadataId(self.absolute(fields.next()?)))
+            } else {
+                Operand::value(self.typed(&mut fields)?.0)
+            };
+            self.body.operands.push(operand);
             count = count.wrapping_add(1);
         }
         self.bundles.push(Bundle { tag, operands: Slice { start, count } });

@@ -5,7 +5,7 @@
 //! record that can't be read ends the function, because all later value numbers are uncertain; the instructions
 //! before it are kept.
 //!
-//! Knowledge: `FunctionCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
+//! Knowledge: `FunctionCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 22).
 
 mod calls;
 mod memory;
@@ -107,6 +107,7 @@ pub(crate) mod code {
     pub(crate) const DEBUG_RECORD_VALUE: u32 = 61;
     pub(crate) const DEBUG_RECORD_VALUE_SIMPLE: u32 = 64;
     pub(crate) const DEBUG_RECORD_LABEL: u32 = 65;
+    pub(crate) const DEBUG_RECORD_DECLARE_VALUE: u32 = 66;
 }
 
 /// Returns whether a record of this code defines an instruction, or several after an upgrade.
@@ -118,7 +119,7 @@ pub(crate) fn is_instruction(code: u32) -> bool {
             | code::DEBUG_LOC_AGAIN
             | code::OPERAND_BUNDLE
             | code::BLOCKADDR_USERS
-            | code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_LABEL
+            | code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_DECLARE_VALUE
     )
 }
 
@@ -523,7 +524,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             code::CATCHSWITCH => self.catch_switch(fields),
             // Lists the functions that take the address of a block of this one; the reader does not need it.
             code::BLOCKADDR_USERS => Some(()),
-            code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_LABEL => self.debug_record(record),
+            code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_DECLARE_VALUE => self.debug_record(record),
             _ => None,
         }
     }
@@ -737,7 +738,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         Slice { start: narrow(start as u64), count }
     }
 
-    /// Reads `[line, column, scope + 1, inlined-at + 1, implicit?]`.
+    /// Reads `[line, column, scope + 1, inlined-at + 1, implicit?, atom group?, atom rank?]`.
     fn debug_location(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let line = narrow(fields.next()?);
         let column = narrow(fields.next()?);
@@ -745,7 +746,10 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             || Some(fields.next()?.checked_sub(1).map_or(MetadataId::NONE, |id| MetadataId(narrow(id))));
         let (scope, inlined_at) = (reference()?, reference()?);
         let implicit = fields.next().unwrap_or(0) != 0;
-        self.body.locations.push(Location { line, column, scope, inlined_at, implicit });
+        let atom_group = fields.next().unwrap_or(0);
+        let atom_rank = fields.next().unwrap_or(0).to_le_bytes()[0];
+        let location = Location { line, column, scope, inlined_at, implicit, atom_group, atom_rank };
+        self.body.locations.push(location);
         self.last_location = narrow(self.body.locations.len() as u64);
         self.locate_last(self.last_location)
     }

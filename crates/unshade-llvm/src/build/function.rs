@@ -227,7 +227,15 @@ impl FunctionBuilder<'_> {
     /// If there is no such node.
     pub fn set_location(&mut self, line: u32, column: u32, scope: MetadataId) -> Result<()> {
         self.check_node(scope)?;
-        let location = Location { line, column, scope, inlined_at: MetadataId::NONE, implicit: false };
+        let location = Location {
+            line,
+            column,
+            scope,
+            inlined_at: MetadataId::NONE,
+            implicit: false,
+            atom_group: 0,
+            atom_rank: 0,
+        };
         if self.body.locations.last() != Some(&location) {
             self.body.locations.push(location);
         }

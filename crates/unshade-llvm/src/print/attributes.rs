@@ -61,16 +61,28 @@ const ALLOC_KIND: u32 = 82;
 const MEMORY: u32 = 86;
 const NO_FP_CLASS: u32 = 87;
 const INITIALIZES: u32 = 94;
+const NO_CAPTURE: u32 = 11;
+const CAPTURES: u32 = 102;
 
 /// Attributes that are only valid on pointers: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`,
 /// `readonly`, `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`,
-/// `preallocated`, `byref` and `elementtype`.
-const POINTERS_ONLY: [u32; 16] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77];
+/// `preallocated`, `byref`, `elementtype`, `captures` and `dead_on_return`.
+const POINTERS_ONLY: [u32; 18] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77, 102, 103];
 
 /// The keywords of `allockind`, by bit.
 pub(crate) const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
 /// The keywords of `memory`, by the value of a two-bit field.
 pub(crate) const MEMORY_ACCESSES: [&str; 4] = ["none", "read", "write", "readwrite"];
+/// The position of the version in the value of `memory`.
+const VERSION_SHIFT: u32 = 56;
+/// The locations of `memory`, by number. Location 3 is other memory.
+const LOCATIONS: [(u32, &str); 5] = [
+    (0, "argmem: "),
+    (1, "inaccessiblemem: "),
+    (2, "errnomem: "),
+    (4, "target_mem0: "),
+    (5, "target_mem1: "),
+];
 /// Classes of floating-point numbers, widest first.
 pub(crate) const FP_CLASSES: [(u64, &str); 16] = [
     (0x3FF, "all"),
@@ -105,9 +117,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             list.retain(|attribute| !self.is_misplaced(attribute, ty));
         }
         let mut pending_frame = upgraded.frame_pointer;
-        if self.rules.order == AttributeOrder::V19 && (in_group || only_plain) {
-            let memory = memory_effects(&mut list);
+        if self.rules.opaque_pointers && (in_group || only_plain) {
+            let memory = memory_effects(&mut list, self.rules.order);
             list.extend(memory);
+        }
+        if self.rules.order == AttributeOrder::V22 {
+            replace_no_capture(&mut list);
         }
         if upgraded.null_pointer {
             list.push(Attribute::Flag(kind::NULL_POINTER_IS_VALID));
@@ -149,6 +164,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let attributes = &self.module.attributes;
         match attribute {
             Attribute::Flag(kind) => push_kind(text, kind),
+            Attribute::Integer(MEMORY, value) => push_memory(text, value, self.rules.order),
             Attribute::Integer(kind, value) => push_integer(text, kind, value, in_group),
             Attribute::Type(kind, ty) => {
                 push_kind(text, kind);
@@ -384,7 +400,7 @@ fn push_integer(text: &mut String, kind: u32, value: u64, in_group: bool) {
                 text.push_str("(sync)");
             }
         }
-        MEMORY => push_memory(text, value),
+        CAPTURES => push_captures(text, value),
         ALLOC_KIND => {
             text.push_str("allockind(\"");
             push_words(
@@ -484,18 +500,28 @@ fn fp_classes(value: u64) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Appends `memory(…)`. Bits of the value: 0 and 1 argument memory, 2 and 3 inaccessible memory, 4 and 5 other
-/// memory.
-fn push_memory(text: &mut String, value: u64) {
-    let access = |at: u32| MEMORY_ACCESSES.get((value >> (at * 2) & 3) as usize).copied().unwrap_or("");
-    let other = access(2);
+/// Appends `memory(…)`. The value has two bits for each location. Bits 56 to 63 are the version of the locations; in
+/// version 0 `errno` belongs to other memory.
+fn push_memory(text: &mut String, value: u64, order: AttributeOrder) {
+    let is_old = value >> VERSION_SHIFT == 0;
+    let locations = LOCATIONS.iter().filter(|(at, _)| match order {
+        AttributeOrder::V22 => !is_old || *at != 2,
+        _ => *at < 2,
+    });
+    let other_location = if is_old { 2 } else { 3 };
+    let access = |at: u32| {
+        // Version 0 does not allow what targets have.
+        let bits = if is_old && at > 2 { 0 } else { value >> (at * 2) & 3 };
+        MEMORY_ACCESSES.get(bits as usize).copied().unwrap_or("")
+    };
+    let other = access(other_location);
     text.push_str("memory(");
     let mut first = true;
-    if other != "none" || (access(0) == "none" && access(1) == "none") {
+    if other != "none" || locations.clone().all(|&(at, _)| access(at) == "none") {
         text.push_str(other);
         first = false;
     }
-    for (at, location) in [(0, "argmem: "), (1, "inaccessiblemem: ")] {
+    for &(at, location) in locations {
         if access(at) != other {
             if !first {
                 text.push_str(", ");
@@ -508,6 +534,40 @@ fn push_memory(text: &mut String, value: u64) {
     text.push(')');
 }
 
+/// Appends `captures(…)`. Bits 0 to 3 of the value say what of the pointer the result may hold, bits 4 to 7 what
+/// other places may hold: 0 whether the address is null, 1 the address, 2 the provenance for reading, 3 the
+/// provenance. The wider of two includes the narrower.
+fn push_captures(text: &mut String, value: u64) {
+    let components = |bits: u64| {
+        let address = ["", "address_is_null", "", "address"].get((bits & 3) as usize).copied().unwrap_or("");
+        let provenance = ["", "read_provenance", "", "provenance"].get((bits >> 2 & 3) as usize).copied();
+        match (bits & 15, address, provenance.unwrap_or("")) {
+            (0, ..) => String::from("none"),
+            (_, "", one) | (_, one, "") => String::from(one),
+            (_, one, other) => alloc::format!("{one}, {other}"),
+        }
+    };
+    let (result, others) = (value & 15, value >> 4 & 15);
+    text.push_str("captures(");
+    if others != 0 || others == result {
+        text.push_str(&components(others));
+    }
+    if others != result {
+        text.push_str(if others != 0 { ", ret: " } else { "ret: " });
+        text.push_str(&components(result));
+    }
+    text.push(')');
+}
+
+/// Replaces `nocapture`, which became `captures(none)` in LLVM 21.
+fn replace_no_capture(list: &mut [Attribute]) {
+    for attribute in list {
+        if *attribute == Attribute::Flag(NO_CAPTURE) {
+            *attribute = Attribute::Integer(CAPTURES, 0);
+        }
+    }
+}
+
 /// The attributes that LLVM 16 folded into `memory`, with the accesses that each allows: two bits (read, write)
 /// each for argument memory, inaccessible memory and other memory.
 const FOLDED: [(u32, u64); 6] =
@@ -515,7 +575,7 @@ const FOLDED: [(u32, u64); 6] =
 const ALL_MEMORY: u64 = 0b11_1111;
 
 /// Removes the folded attributes from a function's set and returns the `memory` attribute that replaces them.
-fn memory_effects(list: &mut Vec<Attribute>) -> Option<Attribute> {
+fn memory_effects(list: &mut Vec<Attribute>, order: AttributeOrder) -> Option<Attribute> {
     let mut effects = ALL_MEMORY;
     list.retain(|attribute| {
         let Attribute::Flag(kind) = *attribute else { return true };
@@ -527,5 +587,16 @@ fn memory_effects(list: &mut Vec<Attribute>) -> Option<Attribute> {
             None => true,
         }
     });
-    (effects != ALL_MEMORY).then_some(Attribute::Integer(MEMORY, effects))
+    if effects == ALL_MEMORY {
+        return None;
+    }
+    // In version 1, `errno` and what targets have are other memory, too.
+    let split = match order {
+        AttributeOrder::V22 => {
+            let other = effects >> 4;
+            effects | other << 6 | other << 8 | other << 10 | 1 << VERSION_SHIFT
+        }
+        _ => effects,
+    };
+    Some(Attribute::Integer(MEMORY, split))
 }

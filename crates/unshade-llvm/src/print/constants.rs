@@ -1,7 +1,7 @@
 //! Prints constants and operands.
 
 use super::text::{push_escaped_as, push_signed, push_wide};
-use super::{Bodies, Entity, LONG_TYPE, Printer, links, symbols};
+use super::{Bodies, Dialect, Entity, LONG_TYPE, Printer, links, symbols};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{BlockId, Slice, TypeId, ValueId};
@@ -232,6 +232,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return self.unprintable("<too many constants>", "constants are longer than the file allows");
         }
         self.nesting.left -= 1;
+        if let Some(element) = self.splat_element(body, value.ty, constant, constants) {
+            return self.splat(body, element, constants);
+        }
         let opened = match constant {
             Constant::Aggregate(elements) => self.begin_aggregate(body, value, constants.values(elements)),
             Constant::Expression(index) => {
@@ -262,6 +265,100 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.punctuation(")");
             }
         }
+    }
+
+    /// Returns the constant, with its type, that all elements of a vector are, if LLVM writes the vector as `splat`:
+    /// a number other than zero.
+    fn splat_element(
+        &self,
+        body: Option<&FunctionBody>,
+        ty: TypeId,
+        constant: Constant,
+        constants: &Constants,
+    ) -> Option<(TypeId, Constant)> {
+        let Type::Vector { element, .. } = self.module.types.get(ty) else { return None };
+        let stored = matches!(constant, Constant::Integer(_) | Constant::Float(_));
+        if self.rules.dialect != Dialect::Llvm22 && !stored {
+            return None;
+        }
+        let found = match constant {
+            // Since LLVM 20 a vector may be stored as one element.
+            _ if stored => constant,
+            Constant::Data(words) => {
+                let (&first, rest) = constants.words(words).split_first()?;
+                if rest.iter().any(|&word| word != first) {
+                    return None;
+                }
+                match self.module.types.is_float(element) {
+                    true => Constant::Float(first),
+                    false => Constant::Integer(first),
+                }
+            }
+            Constant::Aggregate(values) => self.repeated(body, constants.values(values))?,
+            Constant::Expression(index) => {
+                let expression = constants.expression(index)?;
+                self.scalable_splat(body, expression, constants)?
+            }
+            _ => return None,
+        };
+        let is_number = matches!(
+            found,
+            Constant::Integer(_) | Constant::Float(_) | Constant::WideInteger(_) | Constant::WideFloat(_)
+        );
+        let is_zero = match found {
+            Constant::Integer(number) | Constant::Float(number) => number == 0,
+            Constant::WideInteger(words) | Constant::WideFloat(words) => {
+                constants.words(words).iter().all(|&word| word == 0)
+            }
+            _ => true,
+        };
+        (is_number && (stored || !is_zero)).then_some((element, found))
+    }
+
+    /// Returns the constant that all values are.
+    fn repeated(&self, body: Option<&FunctionBody>, values: &[ValueId]) -> Option<Constant> {
+        let (&first, rest) = values.split_first()?;
+        let (constant, _) = self.module.constant(body, first)?;
+        let same = |&id: &ValueId| {
+            id == first || self.module.constant(body, id).is_some_and(|(other, _)| other == constant)
+        };
+        rest.iter().all(same).then_some(constant)
+    }
+
+    /// Returns the number that a shuffle of the first element of a vector repeats, the only form that a constant
+    /// scalable vector has.
+    fn scalable_splat(
+        &self,
+        body: Option<&FunctionBody>,
+        expression: &Expression,
+        constants: &Constants,
+    ) -> Option<Constant> {
+        let &[vector, _, mask] = constants.values(expression.operands) else { return None };
+        if expression.opcode != Opcode::ShuffleVector || !self.is_zero(body, mask) {
+            return None;
+        }
+        let (Constant::Expression(index), constants) = self.module.constant(body, vector)? else {
+            return None;
+        };
+        let insertion = constants.expression(index)?;
+        let &[_, element, at] = constants.values(insertion.operands) else { return None };
+        if insertion.opcode != Opcode::InsertElement || !self.is_zero(body, at) {
+            return None;
+        }
+        self.module.constant(body, element).map(|(constant, _)| constant)
+    }
+
+    fn splat(
+        &mut self,
+        body: Option<&FunctionBody>,
+        (ty, element): (TypeId, Constant),
+        constants: &Constants,
+    ) {
+        self.keyword("splat ");
+        self.punctuation("(");
+        self.spaced_type(ty);
+        self.constant(body, Value { kind: ValueKind::Unresolved, ty }, element, constants);
+        self.punctuation(")");
     }
 
     /// Writes a constant without operands that are constants themselves.
@@ -494,8 +591,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     ) -> Opened<'c> {
         let opcode = expression.opcode;
         self.keyword(opcode.mnemonic());
-        self.operation_flags(opcode, expression.flags);
-        if matches!(opcode, Opcode::ICmp | Opcode::FCmp) {
+        if !matches!(opcode, Opcode::ICmp | Opcode::FCmp) {
+            self.operation_flags(opcode, expression.flags);
+        } else {
             self.punctuation(" ");
             self.keyword(predicate(expression.flags).unwrap_or("unknown"));
         }
@@ -553,7 +651,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
         } else if opcode == Opcode::GetElementPtr {
             self.pointer_flags(flags);
-        } else if self.rules.opaque_pointers {
+        } else {
             self.newer_flags(opcode, flags);
         }
     }
@@ -569,10 +667,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Writes flags that were added after LLVM 14.
+    /// Writes flags that were added after LLVM 14, in all dialects: older files do not have them.
     fn newer_flags(&mut self, opcode: Opcode, flags: u32) {
         match opcode {
             Opcode::Or if flags & 1 != 0 => self.keyword(" disjoint"),
+            Opcode::ICmp if flags & 1 != 0 => self.keyword(" samesign"),
+            Opcode::FpTrunc | Opcode::FpExt => self.fast_math(flags),
             Opcode::ZExt | Opcode::UiToFp if flags & 1 != 0 => self.keyword(" nneg"),
             Opcode::Trunc => {
                 if flags & 1 != 0 {
@@ -605,7 +705,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     pub(super) fn shuffle_mask(&mut self, body: Option<&FunctionBody>, mask: ValueId) {
         let module = self.module;
         self.punctuation(", ");
-        if self.rules.dialect == super::Dialect::Dxc {
+        if self.rules.dialect == Dialect::Dxc {
             return self.typed_value(body, mask);
         }
         self.type_of(body, mask);

@@ -12,11 +12,12 @@ use crate::value::OperandKind;
 use unshade_core::{TokenKind, TokenSink};
 
 /// Intrinsics that became records, and the start of their records.
-const RECORDS: [(&[u8], &str); 4] = [
+const RECORDS: [(&[u8], &str); 5] = [
     (b"llvm.dbg.value", "    #dbg_value("),
     (b"llvm.dbg.declare", "    #dbg_declare("),
     (b"llvm.dbg.assign", "    #dbg_assign("),
     (b"llvm.dbg.label", "    #dbg_label("),
+    (b"llvm.dbg.declare_value", "    #dbg_declare_value("),
 ];
 
 /// Codes of stored records.
@@ -25,6 +26,7 @@ mod code {
     pub(super) const ASSIGN: u32 = 63;
     pub(super) const VALUE_SIMPLE: u32 = 64;
     pub(super) const LABEL: u32 = 65;
+    pub(super) const DECLARE_VALUE: u32 = 66;
 }
 
 /// Returns whether a function is an intrinsic that became a record.
@@ -86,6 +88,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             code::DECLARE => "    #dbg_declare(",
             code::ASSIGN => "    #dbg_assign(",
             code::LABEL => "    #dbg_label(",
+            code::DECLARE_VALUE => "    #dbg_declare_value(",
             _ => "    #dbg_value(",
         });
         let order: &[usize] = match record.code {

@@ -160,16 +160,29 @@ pub(crate) const LATER_CONVENTIONS: &[(u32, &str)] = &[
     (104, "amdgpu_cs_chain"), (105, "amdgpu_cs_chain_preserve"), (106, "m68k_rtdcc"), (107, "graalcc"),
     (110, "riscv_vector_cc"), (111, "aarch64_sme_preservemost_from_x1"),
 ];
+/// Calling conventions that LLVM 20 to 22 added.
+#[rustfmt::skip]
+const NEWEST_CONVENTIONS: &[(u32, &str)] = &[
+    (112, "riscv_vls_cc(32)"), (113, "riscv_vls_cc(64)"), (114, "riscv_vls_cc(128)"), (115, "riscv_vls_cc(256)"),
+    (116, "riscv_vls_cc(512)"), (117, "riscv_vls_cc(1024)"), (118, "riscv_vls_cc(2048)"), (119, "riscv_vls_cc(4096)"),
+    (120, "riscv_vls_cc(8192)"), (121, "riscv_vls_cc(16384)"), (122, "riscv_vls_cc(32768)"),
+    (123, "riscv_vls_cc(65536)"), (124, "amdgpu_gfx_whole_wave"), (125, "cheriot_compartmentcallcc"),
+    (126, "cheriot_compartmentcalleecc"), (127, "cheriot_librarycallcc"),
+];
 /// The calling convention that LLVM 19 removed: WebKit's.
 const REMOVED_CONVENTION: u32 = 12;
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes a calling convention other than C's.
     pub(super) fn convention(&mut self, convention: u32) {
-        let newest = self.rules.dialect == Dialect::Llvm19;
-        let later = LATER_CONVENTIONS.iter().filter(|_| newest);
-        let known = CONVENTIONS.iter().filter(|_| !newest || convention != REMOVED_CONVENTION);
-        match known.chain(later).find(|(number, _)| *number == convention) {
+        let later = self.rules.dialect.is_opaque();
+        let known = CONVENTIONS.iter().filter(|_| !later || convention != REMOVED_CONVENTION);
+        let known = known.chain(LATER_CONVENTIONS.iter().filter(|_| later));
+        let newest = self.rules.dialect == Dialect::Llvm22;
+        match known
+            .chain(NEWEST_CONVENTIONS.iter().filter(|_| newest))
+            .find(|(number, _)| *number == convention)
+        {
             Some((_, name)) if self.rules.dialect != Dialect::Dxc || *name != "cc11" => self.keyword(name),
             _ => self.built(TokenKind::Keyword, |text| {
                 text.push_str("cc");
@@ -226,6 +239,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let module = self.module;
         let group = self.group_of_function(index);
         self.group_comment(group);
+        if self.rules.dialect == Dialect::Llvm22
+            && super::intrinsics::Intrinsic::is_unknown(&function.symbol.name)
+        {
+            self.out(TokenKind::Comment, "; Unknown intrinsic");
+            self.punctuation("\n");
+        }
         if let Some(body) = body {
             self.nesting.allow(&body.constants);
             self.number_function(body, function);
@@ -394,7 +413,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn result_attributes(&mut self, index: usize, function: &Function, ty: TypeId) {
         if let Some(intrinsic) = self.symbols.intrinsic(index) {
             let text = intrinsic.result();
-            if !text.is_empty() {
+            if text.contains('@') {
+                let element = String::from(self.types.get(self.module.types.scalar(ty)));
+                self.out(TokenKind::Attribute, &text.replace('@', &element));
+                self.punctuation(" ");
+            } else if !text.is_empty() {
                 self.out(TokenKind::Attribute, text);
                 self.punctuation(" ");
             }

@@ -139,7 +139,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             && self.is_float_or_array(instruction.ty)
     }
 
+    /// Returns whether a type is floating-point, an array of such types, or since LLVM 20 a literal struct whose fields
+    /// are one of them.
     fn is_float_or_array(&self, mut ty: TypeId) -> bool {
+        if let Type::Struct(structure) = self.module.types.get(ty)
+            && structure.literal
+            && self.rules.dialect == Dialect::Llvm22
+            && let Some((&first, rest)) = self.module.types.elements(structure.fields).split_first()
+            && rest.iter().all(|&field| field == first)
+        {
+            ty = first;
+        }
         for _ in 0..64 {
             match self.module.types.get(ty) {
                 Type::Array { element, .. } => ty = element,
@@ -153,6 +163,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.keyword(instruction.opcode.mnemonic());
         if instruction.opcode == Opcode::FCmp {
             self.fast_math(u32::from(instruction.flags));
+        } else {
+            self.operation_flags(Opcode::ICmp, u32::from(instruction.flags));
         }
         self.punctuation(" ");
         self.keyword(predicate(instruction.detail).unwrap_or("unknown"));

@@ -3,10 +3,35 @@
 //! When LLVM reads a module, it replaces the attributes of every intrinsic that it knows.
 
 use super::Dialect;
-use super::{intrinsics_14, intrinsics_19, intrinsics_targets};
+use super::{intrinsics_14, intrinsics_19, intrinsics_22, intrinsics_targets};
 
 /// A row of the tables: name, attributes of the function, attributes of parameters and result.
 pub(super) type IntrinsicRow = (&'static str, &'static str, &'static str);
+
+/// Intrinsics that LLVM 22 declares when it upgrades older ones, without attributes.
+const UNATTRIBUTED: [&str; 2] = ["lifetime.end.i64", "lifetime.start.i64"];
+
+/// The first part of the names of targets' intrinsics.
+const TARGETS: [&str; 18] = [
+    "aarch64",
+    "amdgcn",
+    "arm",
+    "bpf",
+    "dx",
+    "hexagon",
+    "loongarch",
+    "mips",
+    "nvvm",
+    "ppc",
+    "r600",
+    "riscv",
+    "s390",
+    "spv",
+    "ve",
+    "wasm",
+    "x86",
+    "xcore",
+];
 
 /// The attributes of an intrinsic, as text.
 #[derive(Clone, Copy)]
@@ -20,18 +45,41 @@ impl Intrinsic {
         let table: &'static [IntrinsicRow] = match dialect {
             Dialect::Llvm14 => intrinsics_14::TABLE,
             Dialect::Llvm19 => intrinsics_19::TABLE,
+            Dialect::Llvm22 => intrinsics_22::TABLE,
             Dialect::Dxc => return None,
         };
         let mut name = core::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
+        if dialect == Dialect::Llvm22 && UNATTRIBUTED.contains(&name) {
+            return None;
+        }
         if let Some(row) = intrinsics_targets::find(dialect, name) {
             return Some(Self { row });
         }
+        let whole = name;
         loop {
             if let Ok(at) = table.binary_search_by_key(&name, |row| row.0) {
-                return table.get(at).map(|&row| Self { row });
+                let intrinsic = table.get(at).map(|&row| Self { row })?;
+                // LLVM 22 does not know an intrinsic whose name goes on if it has no types in its name.
+                let is_whole = name == whole || intrinsic.has_types() || dialect != Dialect::Llvm22;
+                return is_whole.then_some(intrinsic);
             }
             name = name.rsplit_once('.')?.0;
         }
+    }
+
+    /// Returns whether LLVM 22 finds no intrinsic by a function's name, although it is that of one. It does not tell for
+    /// intrinsics of targets.
+    pub(super) fn is_unknown(name: &[u8]) -> bool {
+        let Some(Ok(rest)) = name.strip_prefix(b"llvm.").map(core::str::from_utf8) else { return false };
+        let prefix = rest.split('.').next().unwrap_or("");
+        !TARGETS.contains(&prefix)
+            && !UNATTRIBUTED.contains(&rest)
+            && Self::find(Dialect::Llvm22, name).is_none()
+    }
+
+    /// Returns whether the types that it is used with are part of its name, as far as the table says.
+    fn has_types(self) -> bool {
+        self.row.2.split('|').next() == Some("o")
     }
 
     /// Returns the name, without `llvm.` and types; only the target for those of a target.

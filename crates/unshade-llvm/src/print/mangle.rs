@@ -56,7 +56,7 @@ pub(super) fn rewrite(
     if base == "dbg.value" && parameters.len() == 4 {
         return Some(IntrinsicRewrite { name: String::from("llvm.dbg.value"), dropped: Some(1) });
     }
-    let opaque = dialect == Dialect::Llvm19;
+    let opaque = dialect.is_opaque();
     let mut name = String::from("llvm.");
     name.push_str(base);
     if let (true, Some((_, overloaded))) = (plain, OVERLOADED.iter().find(|(name, _)| *name == base)) {

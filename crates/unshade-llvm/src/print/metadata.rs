@@ -6,7 +6,7 @@ use super::metadata_fields::{
 use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
 use super::symbols::CachedText;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
-use super::{Entity, Printer};
+use super::{Dialect, Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
@@ -356,6 +356,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if location.implicit {
             self.keyword(", isImplicitCode: true");
         }
+        for (label, number) in [(", atomGroup: ", location.atom_group), (", atomRank: ", location.atom_rank)]
+        {
+            if number != 0 {
+                self.keyword(label);
+                self.number(number);
+            }
+        }
         self.punctuation(")");
     }
 
@@ -400,7 +407,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             | FieldFormat::Signed(at)
             | FieldFormat::LessOne(at)
             | FieldFormat::Flags(at)
-            | FieldFormat::Named(at, _) => nodes.number(at) != 0,
+            | FieldFormat::Named(at, _)
+            | FieldFormat::NamedLessOne(at, _) => nodes.number(at) != 0,
+            FieldFormat::NumberOrRef(at, reference) => match nodes.reference(reference) {
+                Some(id) => self.integer_metadata(nodes, id) != Some(0),
+                None => nodes.number(at) != 0,
+            },
+            FieldFormat::RefOrNumber(at) => {
+                nodes.reference(at).is_some_and(|id| self.integer_metadata(nodes, id) != Some(0))
+            }
             FieldFormat::Signed64(at) => nodes.number(at) != 0,
             FieldFormat::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
             FieldFormat::PointerAuthentication(at) => self.rules.opaque_pointers && nodes.number(at) != 0,
@@ -445,6 +460,19 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             FieldFormat::Named(at, names) | FieldFormat::NamedAlways(at, names) => {
                 self.named_number(names, nodes.number(at));
             }
+            FieldFormat::NamedLessOne(at, names) => {
+                self.named_number(names, nodes.number(at).wrapping_sub(1));
+            }
+            FieldFormat::NumberOrRef(at, reference) => match nodes.reference(reference) {
+                Some(id) => match self.integer_metadata(nodes, id) {
+                    Some(number) => self.number(number),
+                    None => self.metadata(nodes.owner, id),
+                },
+                None => self.number(nodes.number(at)),
+            },
+            FieldFormat::RefOrNumber(at) => self.constant_or_metadata(nodes, at),
+            FieldFormat::Language(at) => self.source_language(nodes.number(at)),
+            FieldFormat::FixedPoint(at) => self.fixed_point(nodes, at),
             FieldFormat::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
             FieldFormat::EmissionKind(at) => self.word(&EMISSION_KINDS, nodes.number(at)),
             FieldFormat::NameTable(at) => self.word(&NAME_TABLES, nodes.number(at)),
@@ -479,15 +507,64 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn named_number(&mut self, names: dwarf::Names, number: u64) {
+        let newest = self.rules.dialect == Dialect::Llvm22;
         match dwarf::name(names, number) {
-            Some(name) => self.keyword(name),
+            Some(name) if newest => self.keyword(name),
+            Some(name) => match dwarf::name_before_22(name) {
+                Some(older) => self.keyword(older),
+                None => self.number(number),
+            },
             None => self.number(number),
+        }
+    }
+
+    /// Writes `language:` and a name of DWARF 5, or `sourceLanguageName:` and a name of DWARF 6.
+    fn source_language(&mut self, number: u64) {
+        /// The bit that marks a name of DWARF 6.
+        const IS_NAME: u64 = 1 << 63;
+        if number & IS_NAME == 0 {
+            self.keyword("language: ");
+            return self.named_number(dwarf::LANGUAGES, number);
+        }
+        self.keyword("sourceLanguageName: ");
+        self.named_number(dwarf::LANGUAGE_NAMES, number & !IS_NAME);
+    }
+
+    /// Writes the kind of a fixed-point type, and its factor or its fraction. LLVM takes the numbers of a fraction as
+    /// signed, in as many bits as the file says, if the type is signed.
+    fn fixed_point(&mut self, nodes: &NodeContext<'_>, at: u8) {
+        const SIGNED_FIXED: u64 = 0x0D;
+        const RATIONAL: u64 = 2;
+        self.keyword("kind: ");
+        self.word(&["Binary", "Decimal", "Rational"], nodes.number(at));
+        if nodes.number(at) != RATIONAL {
+            let factor = i64::from(nodes.number(at + 1) as i32);
+            if factor != 0 {
+                self.keyword(", factor: ");
+                self.built(TokenKind::Number, |text| push_signed(text, factor));
+            }
+            return;
+        }
+        let signed = nodes.number(3) == SIGNED_FIXED;
+        for (label, at) in [(", numerator: ", at + 2), (", denominator: ", at + 4)] {
+            let (width, word) = (narrow(nodes.number(at)), nodes.number(at + 1));
+            self.keyword(label);
+            self.built(TokenKind::Number, |text| push_wide(text, &[word], width, signed));
+        }
+    }
+
+    /// Returns the integer constant that metadata is.
+    fn integer_metadata(&self, nodes: &NodeContext<'_>, id: MetadataId) -> Option<u64> {
+        match self.module.metadata(nodes.body, id) {
+            Some((Metadata::Value { value, .. }, _)) => self.module.integer(nodes.body, value),
+            _ => None,
         }
     }
 
     fn flags(&mut self, flags: u64) {
         let mut rest = narrow(flags);
         let mut words = alloc::vec::Vec::new();
+        let newest = self.rules.dialect == Dialect::Llvm22;
         if let Some(&word) = dwarf::DI_ACCESS.get((rest & 3) as usize).filter(|word| !word.is_empty()) {
             words.push(word);
             rest &= !3;
@@ -503,7 +580,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             words.push(word);
             rest &= !mask;
         }
-        self.flag_words(words, rest, dwarf::DI_FLAGS);
+        self.flag_words(words, rest, if newest { dwarf::DI_FLAGS } else { dwarf::DI_FLAGS_BEFORE_22 });
     }
 
     fn subprogram_flags(&mut self, flags: u64) {

@@ -44,6 +44,8 @@ pub(crate) enum FieldFormat {
     Named(u8, Names),
     /// A named number, never omitted.
     NamedAlways(u8, Names),
+    /// A named number minus one, omitted if the number is zero.
+    NamedLessOne(u8, Names),
     /// A tag, omitted if it is this one.
     TagUnless(u8, u64),
     /// An emission kind.
@@ -68,6 +70,15 @@ pub(crate) enum FieldFormat {
     Operands,
     /// Pointer authentication, as of LLVM 17.
     PointerAuthentication(u8),
+    /// A number, or the metadata at the index of a reference if that is not null; omitted if zero.
+    NumberOrRef(u8, u8),
+    /// Metadata, or an integer constant as a number; omitted if null or zero.
+    RefOrNumber(u8),
+    /// The source language, with its label: by its name of DWARF 5 or of DWARF 6.
+    Language(u8),
+    /// The kind of a fixed-point type, with its factor or its fraction, and their labels; the operand is the index of
+    /// the kind.
+    FixedPoint(u8),
 }
 
 /// A field: label and format.
@@ -104,7 +115,8 @@ const SUBPROGRAM: Layout = ("!DISubprogram(", &[
 #[rustfmt::skip]
 const COMPOSITE_TYPE: Layout = ("!DICompositeType(", &[
     ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
-    ("line", Number(1)), ("baseType", Ref(3)), ("size", Number(2)), ("align", Number(3)), ("offset", Number(4)),
+    ("line", Number(1)), ("baseType", Ref(3)), ("size", NumberOrRef(2, 14)), ("align", Number(3)),
+    ("offset", NumberOrRef(4, 15)),
     ("flags", Flags(5)), ("elements", Ref(4)), ("runtimeLang", Named(6, dwarf::LANGUAGES)),
     ("vtableHolder", Ref(5)), ("templateParams", Ref(6)), ("identifier", Text(7)), ("discriminator", Ref(8)),
     ("dataLocation", Ref(9)), ("associated", Ref(10)), ("allocated", Ref(11)), ("rank", Rank(12)),
@@ -113,8 +125,8 @@ const COMPOSITE_TYPE: Layout = ("!DICompositeType(", &[
 #[rustfmt::skip]
 const DERIVED_TYPE: Layout = ("!DIDerivedType(", &[
     ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
-    ("line", Number(1)), ("baseType", RefAlways(3)), ("size", Number(2)), ("align", Number(3)),
-    ("offset", Number(4)), ("flags", Flags(5)), ("extraData", Ref(4)), ("dwarfAddressSpace", LessOne(6)),
+    ("line", Number(1)), ("baseType", RefAlways(3)), ("size", NumberOrRef(2, 6)), ("align", Number(3)),
+    ("offset", NumberOrRef(4, 7)), ("flags", Flags(5)), ("extraData", Ref(4)), ("dwarfAddressSpace", LessOne(6)),
     ("annotations", Ref(5)), ("", PointerAuthentication(7)),
 ]);
 #[rustfmt::skip]
@@ -130,13 +142,13 @@ const LOCAL_VARIABLE: Layout = ("!DILocalVariable(", &[
 ]);
 #[rustfmt::skip]
 const BASIC_TYPE: Layout = ("!DIBasicType(", &[
-    ("tag", TagUnless(0, 0x24)), ("name", Text(0)), ("size", Number(1)), ("align", Number(2)),
+    ("tag", TagUnless(0, 0x24)), ("name", Text(0)), ("size", NumberOrRef(1, 1)), ("align", Number(2)),
     ("encoding", Named(3, dwarf::ENCODINGS)), ("flags", Flags(4)),
 ]);
 #[rustfmt::skip]
 const STRING_TYPE: Layout = ("!DIStringType(", &[
     ("tag", TagUnless(0, 0x12)), ("name", Text(0)), ("stringLength", Ref(1)), ("stringLengthExpression", Ref(2)),
-    ("stringLocationExpression", Ref(3)), ("size", Number(1)), ("align", Number(2)),
+    ("stringLocationExpression", Ref(3)), ("size", NumberOrRef(1, 4)), ("align", Number(2)),
     ("encoding", Named(3, dwarf::ENCODINGS)),
 ]);
 #[rustfmt::skip]
@@ -280,14 +292,82 @@ pub(crate) const EMISSION_KINDS: [&str; 4] =
 pub(crate) const NAME_TABLES: [&str; 4] = ["Default", "GNU", "None", "Apple"];
 pub(crate) const CHECKSUMS: [&str; 4] = ["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"];
 
+/// Layouts that LLVM 20 to 22 changed or added.
+#[rustfmt::skip]
+const LLVM_22_LAYOUTS: &[(NodeKind, Layout)] = &[
+    (NodeKind::Location, ("!DILocation(", &[
+        ("line", NumberAlways(0)), ("column", Number(1)), ("scope", RefAlways(0)), ("inlinedAt", Ref(1)),
+        ("isImplicitCode", BoolUnless(2, false)), ("atomGroup", Number(3)), ("atomRank", Number(4)),
+    ])),
+    (NodeKind::CompileUnit, ("!DICompileUnit(", &[
+        ("", Language(0)), ("sourceLanguageVersion", Number(9)), ("file", RefAlways(0)), ("producer", Text(1)),
+        ("isOptimized", Bool(1)), ("flags", Text(2)), ("runtimeVersion", NumberAlways(2)),
+        ("splitDebugFilename", Text(3)), ("emissionKind", EmissionKind(3)), ("enums", Ref(4)),
+        ("retainedTypes", Ref(5)), ("globals", Ref(6)), ("imports", Ref(7)), ("macros", Ref(8)), ("dwoId", Number(4)),
+        ("splitDebugInlining", BoolUnless(5, true)), ("debugInfoForProfiling", BoolUnless(6, false)),
+        ("nameTableKind", NameTable(7)), ("rangesBaseAddress", BoolUnless(8, false)), ("sysroot", Text(9)),
+        ("sdk", Text(10)),
+    ])),
+    (NodeKind::Subprogram, ("!DISubprogram(", &[
+        ("name", Text(2)), ("linkageName", Text(3)), ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
+        ("type", Ref(4)), ("scopeLine", Number(1)), ("containingType", Ref(8)), ("virtualIndex", VirtualIndex(2)),
+        ("thisAdjustment", Signed(3)), ("flags", Flags(4)), ("spFlags", SubprogramFlags(5)), ("unit", Ref(5)),
+        ("templateParams", Ref(9)), ("declaration", Ref(6)), ("retainedNodes", Ref(7)), ("thrownTypes", Ref(10)),
+        ("annotations", Ref(11)), ("targetFuncName", Text(12)), ("keyInstructions", BoolUnless(7, false)),
+    ])),
+    (NodeKind::BasicType, ("!DIBasicType(", &[
+        ("tag", TagUnless(0, 0x24)), ("name", Text(0)), ("size", NumberOrRef(1, 1)), ("align", Number(2)),
+        ("dataSize", Number(6)), ("encoding", Named(3, dwarf::ENCODINGS)), ("num_extra_inhabitants", Number(5)),
+        ("flags", Flags(4)),
+    ])),
+    (NodeKind::CompositeType, ("!DICompositeType(", &[
+        ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
+        ("line", Number(1)), ("baseType", Ref(3)), ("size", NumberOrRef(2, 14)), ("align", Number(3)),
+        ("offset", NumberOrRef(4, 15)), ("num_extra_inhabitants", Number(7)), ("flags", Flags(5)),
+        ("elements", Ref(4)), ("runtimeLang", Named(6, dwarf::LANGUAGES)), ("vtableHolder", Ref(5)),
+        ("templateParams", Ref(6)), ("identifier", Text(7)), ("discriminator", Ref(8)), ("dataLocation", Ref(9)),
+        ("associated", Ref(10)), ("allocated", Ref(11)), ("rank", Rank(12)), ("annotations", Ref(13)),
+        ("specification", Ref(16)), ("enumKind", NamedLessOne(8, dwarf::ENUMERATION_KINDS)),
+        ("bitStride", RefOrNumber(17)),
+    ])),
+    (NodeKind::SubrangeType, ("!DISubrangeType(", &[
+        ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)), ("line", Number(0)), ("size", NumberOrRef(1, 8)),
+        ("align", Number(2)), ("flags", Flags(3)), ("baseType", Ref(3)), ("lowerBound", Ref(4)),
+        ("upperBound", Ref(5)), ("stride", Ref(6)), ("bias", Ref(7)),
+    ])),
+    (NodeKind::FixedPointType, ("!DIFixedPointType(", &[
+        ("tag", TagUnless(0, 0x24)), ("name", Text(0)), ("size", NumberOrRef(1, 1)), ("align", Number(2)),
+        ("encoding", Named(3, dwarf::ENCODINGS)), ("flags", Flags(4)), ("", FixedPoint(5)),
+    ])),
+    // LLVM 22 exchanged the two names in the record, and reads older records the same way.
+    (NodeKind::ObjcProperty, ("!DIObjCProperty(", &[
+        ("name", Text(0)), ("file", Ref(1)), ("line", Number(0)), ("setter", Text(2)), ("getter", Text(3)),
+        ("attributes", Number(1)), ("type", Ref(4)),
+    ])),
+    (NodeKind::Label, ("!DILabel(", &[
+        ("scope", RefAlways(0)), ("name", Text(1)), ("file", Ref(2)), ("line", Number(0)), ("column", Number(1)),
+        ("isArtificial", BoolUnless(2, false)), ("coroSuspendIdx", LessOne(3)),
+    ])),
+];
+
 /// The tags that distinguished parameters from other variables before LLVM 3.8.
 const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_TAG_arg_variable")];
 
+/// Returns whether LLVM 20 to 22 added a kind of node.
+fn is_later_kind(kind: NodeKind) -> bool {
+    matches!(kind, NodeKind::SubrangeType | NodeKind::FixedPointType)
+}
+
 /// Returns the name and fields of a kind of node.
 pub(crate) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
-    if dialect == Dialect::Dxc
-        && let Some((_, layout)) = LLVM_3_7_LAYOUTS.iter().find(|(other, _)| *other == kind)
-    {
+    let own = match dialect {
+        Dialect::Dxc => LLVM_3_7_LAYOUTS,
+        // Kinds of nodes that LLVM 22 added have no form in older versions.
+        Dialect::Llvm22 => LLVM_22_LAYOUTS,
+        Dialect::Llvm14 | Dialect::Llvm19 if is_later_kind(kind) => LLVM_22_LAYOUTS,
+        Dialect::Llvm14 | Dialect::Llvm19 => &[],
+    };
+    if let Some((_, layout)) = own.iter().find(|(other, _)| *other == kind) {
         return Some(*layout);
     }
     layouts().find(|(other, _)| *other == kind).map(|(_, layout)| *layout)

@@ -30,10 +30,11 @@ pub(super) struct MetadataKinds {
 
 impl MetadataKinds {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
-        let fixed = fixed_names::kinds(match dialect {
-            Dialect::Llvm14 | Dialect::Dxc => Version::Llvm14,
-            Dialect::Llvm19 => Version::Llvm19,
-        });
+        let fixed = match dialect {
+            Dialect::Llvm14 | Dialect::Dxc => fixed_names::kinds(Version::Llvm14),
+            Dialect::Llvm19 => fixed_names::kinds(Version::Llvm19),
+            Dialect::Llvm22 => fixed_names::newest_kinds(),
+        };
         let mut pool = String::with_capacity(32 * module.metadata_kinds.len());
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
             let rank = fixed.iter().position(|fixed| fixed.as_bytes() == name);

@@ -40,6 +40,8 @@ pub(super) struct GlobalLocation {
     pub(super) scope: MetadataReference,
     pub(super) inlined_at: MetadataReference,
     pub(super) implicit: bool,
+    pub(super) atom_group: u64,
+    pub(super) atom_rank: u64,
 }
 
 impl GlobalLocation {
@@ -47,7 +49,7 @@ impl GlobalLocation {
         let reference = |hash: Hash, reference: MetadataReference| {
             hash.word(u64::from(reference.owner)).word(u64::from(reference.id.0))
         };
-        let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column));
+        let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column)).word(self.atom_group);
         reference(reference(hash, self.scope), self.inlined_at).word(u64::from(self.implicit)).0
     }
 }
@@ -68,6 +70,8 @@ pub(super) struct MetadataSlots<'m, 'a> {
     kept: Vec<Option<Rc<FunctionBody>>>,
     /// Whether operands are visited in LLVM 3.7's order.
     old: bool,
+    /// Whether locations have atoms, as since LLVM 21.
+    atoms: bool,
     /// Slots of the numbered entries of the module's table.
     of_module: Vec<u32>,
     /// Slots of the unnumbered entries of the module's table.
@@ -90,11 +94,12 @@ struct Visit {
 }
 
 impl<'m, 'a> MetadataSlots<'m, 'a> {
-    pub(super) fn new(module: &'m Module<'a>, old: bool) -> Self {
+    pub(super) fn new(module: &'m Module<'a>, old: bool, atoms: bool) -> Self {
         Self {
             module,
             kept: vec![None; module.functions.len()],
             old,
+            atoms,
             of_module: vec![NONE; module.metadata.len()],
             unnumbered: Vec::new(),
             of_functions: vec![Vec::new(); module.functions.len()],
@@ -270,6 +275,8 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
             scope: reference(0),
             inlined_at: reference(1),
             implicit: number(2) != 0,
+            atom_group: if self.atoms { number(3) } else { 0 },
+            atom_rank: if self.atoms { number(4) } else { 0 },
         }
     }
 
@@ -299,6 +306,8 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
             scope: reference(location.scope),
             inlined_at: reference(location.inlined_at),
             implicit: location.implicit,
+            atom_group: if self.atoms { location.atom_group } else { 0 },
+            atom_rank: if self.atoms { u64::from(location.atom_rank) } else { 0 },
         }
     }
 

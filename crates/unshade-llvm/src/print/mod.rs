@@ -19,6 +19,7 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod intrinsics_22;
 mod intrinsics_targets;
 mod links;
 mod mangle;
@@ -76,6 +77,8 @@ pub enum Dialect {
     Dxc,
     /// LLVM 19, with opaque pointers and that version's upgrades of old modules.
     Llvm19,
+    /// LLVM 22, with what versions 20 to 22 added: the default for modules by them.
+    Llvm22,
 }
 
 /// The size from which the text of a type counts as long.
@@ -141,7 +144,31 @@ impl Dialect {
                 upgrades: true,
                 undefined_mask: "poison",
             },
+            Dialect::Llvm22 => Rules { dialect: self, order: AttributeOrder::V22, ..Dialect::Llvm19.rules() },
         }
+    }
+
+    /// Returns the dialect that fits what wrote a module, as its identification block names it: `LLVM22.1.8` and the like.
+    /// Modules of LLVM 20 and later may hold what earlier versions do not know.
+    ///
+    /// ```
+    /// use unshade_llvm::print::Dialect;
+    ///
+    /// assert_eq!(Dialect::of_producer(b"LLVM22.1.2-rust-1.95.0-stable"), Dialect::Llvm22);
+    /// assert_eq!(Dialect::of_producer(b"LLVM19.1.7"), Dialect::Llvm14);
+    /// ```
+    pub fn of_producer(producer: &[u8]) -> Self {
+        /// The first version that the dialect of LLVM 22 is for.
+        const FIRST: u64 = 20;
+        let version = producer.strip_prefix(b"LLVM").unwrap_or_default();
+        let digits = version.iter().take_while(|c| c.is_ascii_digit()).take(4);
+        let major = digits.fold(0, |number, &digit| number * 10 + u64::from(digit - b'0'));
+        if major >= FIRST { Self::Llvm22 } else { Self::default() }
+    }
+
+    /// Returns whether the version has opaque pointers only.
+    fn is_opaque(self) -> bool {
+        matches!(self, Dialect::Llvm19 | Dialect::Llvm22)
     }
 }
 
@@ -261,7 +288,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
-            slots: MetadataSlots::new(module, !rules.upgrades),
+            slots: MetadataSlots::new(module, !rules.upgrades, rules.dialect == Dialect::Llvm22),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
             kinds: MetadataKinds::new(module, rules.dialect),

@@ -107,7 +107,7 @@ struct LineWriter<'s> {
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes the summary of the module, if it has one.
     pub(super) fn summary(&mut self, options: &PrintOptions<'_>) {
-        let newest = self.rules.dialect == Dialect::Llvm19;
+        let newest = self.rules.dialect.is_opaque();
         let separator = if newest { b';' } else { b':' };
         let Some((summary, findings)) = self.module.summary(separator) else { return };
         self.findings.append(findings);

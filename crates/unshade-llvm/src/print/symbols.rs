@@ -77,7 +77,7 @@ impl Symbols {
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
             let moves = rewrite.is_some() || function.position == UpgradedPosition::AtEnd;
             let list = if moves { &mut at_end } else { &mut self.order };
-            let record = dialect == Dialect::Llvm19 && super::debug_records::is_record(name);
+            let record = dialect.is_opaque() && super::debug_records::is_record(name);
             if rewrite.is_some() && names.is_empty() {
                 names.extend(module.functions.iter().map(|function| function.symbol.name.to_vec()));
             }
@@ -204,6 +204,8 @@ pub(super) fn push_plain_constant(
         Constant::Undef => pool.push_str("undef"),
         Constant::Poison => pool.push_str("poison"),
         Constant::Null => pool.push_str(zero(types, value.ty)),
+        // Vectors whose elements are all this number have a form of their own.
+        Constant::Integer(_) | Constant::Float(_) if types.scalar(value.ty) != value.ty => {}
         Constant::Integer(number) => push_integer(pool, types, value.ty, number),
         Constant::Float(bits) => super::float::push_float(pool, types.get(value.ty), bits, old),
         _ => {}

@@ -1,4 +1,4 @@
-//! Which casts are valid.
+//! Which casts are valid, of those that LLVM 14 and 19 have.
 
 use crate::ids::TypeId;
 use crate::instruction::Opcode;

@@ -82,7 +82,6 @@ const INSTRUCTIONS: &[(u32, Pattern, bool)] = &[
     (instruction::CATCHPAD, ("u.", "t"), true),
     (instruction::CLEANUPPAD, ("u.", "t"), true),
     (instruction::CATCHSWITCH, ("u", ""), true),
-    (instruction::OPERAND_BUNDLE, (".", "t"), false),
     (instruction::UNOP, ("t", ""), true),
     (instruction::FREEZE, ("t", ""), true),
     (instruction::ATOMICRMW, ("tt", ""), true),
@@ -110,6 +109,7 @@ const CONSTANTS: &[(u32, Pattern)] = &[
     (constants::code::CE_GEP_WITH_INRANGE, (".....", ".a")),
     (constants::code::CE_GEP, ("..", ".a")),
     (constants::code::PTRAUTH, ("aaaa", "")),
+    (constants::code::PTRAUTH2, ("aaaaa", "")),
 ];
 
 /// Constants that refer to nothing.
@@ -183,6 +183,9 @@ const METADATA: &[(u32, Pattern)] = &[
     (47, ("", "")),
 ];
 
+/// Marks an operand of a bundle that is metadata.
+const BUNDLE_METADATA: u64 = 0x8000_0000;
+
 /// Metadata whose pattern depends on a version in its first operand, or on its length.
 fn debug_pattern(code: u32, operands: &[u64]) -> Option<Pattern> {
     let head = *operands.first()?;
@@ -245,7 +248,26 @@ pub(super) fn of_constant(code: u32, operands: &[u64]) -> Option<Pattern> {
 
 /// Returns the pattern of a record of metadata but `OLD_NODE`; `None` if it is unknown.
 pub(super) fn of_metadata(code: u32, operands: &[u64]) -> Option<Pattern> {
-    find(METADATA, code).or_else(|| debug_pattern(code, operands))
+    later_pattern(code, operands).or_else(|| find(METADATA, code)).or_else(|| debug_pattern(code, operands))
+}
+
+/// Metadata in the form of LLVM 20 to 22: a bit of the first operand says that sizes and offsets are metadata, and composite
+/// types are longer.
+fn later_pattern(code: u32, operands: &[u64]) -> Option<Pattern> {
+    let has = |bit: u64| operands.first().is_some_and(|head| head & bit != 0);
+    let first = match code {
+        15 if has(2) => "..mm",
+        17 if has(2) => "..mm.mmm.m.m.m",
+        18 if has(4) => "..mm.mmm.m.m.mmmmmmmmm.m.m",
+        18 if operands.len() > 22 => "..mm.mm....m.mmmmmmmmm.m.m",
+        41 if has(2) => "..mmmmm",
+        48 if has(2) => ".mm.mm..mmmmm",
+        48 => ".mm.m...mmmmm",
+        49 if has(2) => "..mm",
+        49 => "..m",
+        _ => return None,
+    };
+    Some((first, ""))
 }
 
 /// Returns the pattern of a symbol of a module, after its name.
@@ -284,6 +306,19 @@ impl<'o> Operands<'o> {
         while self.rest.len() > 0 && !rest.is_empty() {
             for kind in rest.bytes() {
                 self.one(kind, map);
+            }
+        }
+    }
+
+    /// Visits the operands of a bundle. Since LLVM 22 one may be metadata, after a mark.
+    fn visit_bundle(&mut self, map: Map<'_>) {
+        self.skip();
+        while let Some(first) = self.rest.as_slice().first() {
+            if *first == BUNDLE_METADATA {
+                self.skip();
+                self.one(b'r', map);
+            } else {
+                self.one(b't', map);
             }
         }
     }
@@ -376,6 +411,10 @@ impl<'m, 'a> Walk<'m, 'a> {
             instruction::CALL | instruction::INVOKE | instruction::CALLBR => self.call(code, operands, map)?,
             instruction::SWITCH if operands.first().is_some_and(|first| first >> 16 == SWITCH_MAGIC) => {
                 Operands::new(operands, self.numbering).visit(("..u", ""), map);
+                false
+            }
+            instruction::OPERAND_BUNDLE => {
+                Operands::new(operands, self.numbering).visit_bundle(map);
                 false
             }
             _ => {

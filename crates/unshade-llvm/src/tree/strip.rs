@@ -359,7 +359,7 @@ impl<'m, 'a> Plan<'m, 'a> {
                 plan.items.push(index);
                 return Ok(());
             }
-            code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_LABEL => {
+            code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_DECLARE_VALUE => {
                 self.stripped.variables = self.stripped.variables.saturating_add(1);
                 plan.items.push(index);
                 return Ok(());

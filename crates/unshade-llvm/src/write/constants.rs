@@ -98,6 +98,13 @@ impl Writer<'_, '_> {
                 "constant number is not of a type of numbers",
             ));
         }
+        let is_number = matches!(
+            constant,
+            Constant::Integer(1..) | Constant::WideInteger(_) | Constant::Float(1..) | Constant::WideFloat(_)
+        );
+        if is_number && matches!(source.types.get(ty), Type::Vector { .. }) {
+            return Err(unsupported("a number as a vector can't be written in the form of this version"));
+        }
         let code = match constant {
             Constant::Null | Constant::Integer(0) | Constant::Float(0) => code::NULL,
             Constant::Poison => code::POISON,
@@ -308,6 +315,9 @@ impl Writer<'_, '_> {
                 code::CE_CMP
             }
             Opcode::PtrAuth => {
+                if self.version == Version::Llvm14 || operands.len() > 4 {
+                    return Err(unsupported("a signed pointer can't be written in the form of this version"));
+                }
                 record.extend([number(0)?, number(1)?, number(2)?, number(3)?]);
                 code::PTRAUTH
             }

@@ -75,6 +75,11 @@ impl Writer<'_, '_> {
         if self.version != Version::Llvm19 {
             return Err(unsupported("debug records can't be written in the form of this version"));
         }
+        if record.code > code::DEBUG_RECORD_LABEL {
+            return Err(unsupported(
+                "a debug record can't be written, because this version does not have its kind",
+            ));
+        }
         let parts = DebugParts::of(record)?;
         let number = |id: MetadataId| Ok(self.numbering.metadata_number(scope, id)? - 1);
         let mut fields = alloc::vec![number(parts.location)?, number(parts.entity)?];

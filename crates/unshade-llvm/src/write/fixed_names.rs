@@ -3,7 +3,8 @@
 //! A version of LLVM has fixed numbers for its own names; others follow in the order in which they were met. A file
 //! lists all of them, so that a module's numbers have to be translated when it is written for another version.
 //!
-//! Knowledge: `FixedMetadataKinds.def` and `LLVMContext.cpp` of LLVM 14 and 19.
+//! Knowledge: `FixedMetadataKinds.def` and `LLVMContext.cpp` of LLVM 14 and 19; kinds that
+//! `llvm-as` 22 writes.
 
 use super::Version;
 use crate::ids::{MetadataId, narrow};
@@ -12,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// The kinds of metadata by number, those of LLVM 14 first.
+/// The kinds of metadata by number, as of LLVM 22. Those of LLVM 14 come first, then those of LLVM 19.
 const KINDS: &[&str] = &[
     "dbg",
     "tbaa",
@@ -55,9 +56,17 @@ const KINDS: &[&str] = &[
     "DIAssignID",
     "coro.outside.frame",
     "mmra",
+    "noalias.addrspace",
+    "callee_type",
+    "nofree",
+    "captures",
+    "alloc_token",
+    "implicit.ref",
 ];
 /// How many kinds LLVM 14 has.
 const KINDS_OF_14: usize = 31;
+/// How many kinds LLVM 19 has.
+const KINDS_OF_19: usize = 41;
 
 /// The tags of operand bundles by number, those of LLVM 14 first.
 const TAGS: &[&str] = &[
@@ -82,8 +91,13 @@ pub(crate) const SCOPES: &[&str] = &["singlethread", ""];
 pub(crate) fn kinds(version: Version) -> &'static [&'static str] {
     match version {
         Version::Llvm14 => KINDS.get(..KINDS_OF_14).unwrap_or(KINDS),
-        Version::Llvm19 => KINDS,
+        Version::Llvm19 => KINDS.get(..KINDS_OF_19).unwrap_or(KINDS),
     }
+}
+
+/// Returns the kinds of metadata of LLVM 22, by number.
+pub(crate) fn newest_kinds() -> &'static [&'static str] {
+    KINDS
 }
 
 /// Returns the tags of operand bundles that a version has, by number.

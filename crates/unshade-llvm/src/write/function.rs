@@ -1,10 +1,10 @@
 //! The blocks of functions, and the symbol table that says where they are.
 
-use super::Writer;
 use super::block_info::name;
 use super::source::Scope;
 use super::stream::Shape;
 use super::use_lists::Used;
+use super::{Writer, unsupported};
 use crate::bitstream::Scalar::{Literal, Variable};
 use crate::bitstream::Tail;
 use crate::blocks;
@@ -68,6 +68,9 @@ impl Writer<'_, '_> {
 
     /// Writes the source location of the last instruction.
     fn location(&mut self, scope: Scope, location: &Location) -> Result<()> {
+        if location.atom_group != 0 || location.atom_rank != 0 {
+            return Err(unsupported("atoms of locations can't be written in the form of this version"));
+        }
         let mut nodes = [0; 2];
         for (number, id) in nodes.iter_mut().zip([location.scope, location.inlined_at]) {
             if id.is_some() {

@@ -10,7 +10,7 @@ use super::{Version, Writer, unsupported};
 use crate::body::{Call, FunctionBody};
 use crate::body_reader::code;
 use crate::ids::{TypeId, rotate};
-use crate::instruction::{Instruction, Opcode};
+use crate::instruction::{Instruction, Opcode, atomic_operations};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind};
 use alloc::vec::Vec;
@@ -30,6 +30,20 @@ fn malformed() -> Error {
     Error::without_offset(ErrorKind::BadValue, "instruction lacks an operand")
 }
 
+/// Returns whether an instruction, or one of its flags, is newer than a version.
+fn is_newer(instruction: &Instruction, version: Version) -> bool {
+    let flags = instruction.flags;
+    let is_14 = version == Version::Llvm14;
+    match instruction.opcode {
+        Opcode::PtrToAddr => true,
+        Opcode::AtomicRmw => usize::from(flags >> 8) >= atomic_operations(version).len(),
+        Opcode::ICmp | Opcode::FpTrunc | Opcode::FpExt => flags != 0,
+        Opcode::Or | Opcode::Trunc | Opcode::ZExt | Opcode::UiToFp => is_14 && flags != 0,
+        Opcode::GetElementPtr => is_14 && flags > 1,
+        _ => false,
+    }
+}
+
 impl Writer<'_, '_> {
     /// Writes an instruction. `next` is the number of the next value.
     pub(super) fn instruction(
@@ -40,6 +54,9 @@ impl Writer<'_, '_> {
         next: u32,
         fields: &mut Vec<u64>,
     ) -> Result<()> {
+        if is_newer(instruction, self.version) {
+            return Err(unsupported("an instruction has what can't be written in the form of this version"));
+        }
         let operands = body.operands_of(instruction);
         let mut record = Record { scope, body, operands, next, fields };
         if let Opcode::Call | Opcode::Invoke | Opcode::CallBr = instruction.opcode {
@@ -130,6 +147,11 @@ impl Writer<'_, '_> {
         for bundle in call.bundles.of(&record.body.bundles) {
             record.fields.push(self.tags.number(bundle.tag)?);
             for &operand in bundle.operands.of(&record.body.operands) {
+                if matches!(operand.kind(), OperandKind::Metadata(_)) {
+                    return Err(unsupported(
+                        "metadata in an operand bundle can't be written in the form of this version",
+                    ));
+                }
                 self.operand(record, operand)?;
             }
             self.stream.record(code::OPERAND_BUNDLE, record.fields);

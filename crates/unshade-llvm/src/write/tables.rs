@@ -184,6 +184,11 @@ impl Writer<'_, '_> {
                     "an attribute can't be written, because this version does not have it",
                 ));
             }
+            if has_newer_value(attribute) {
+                return Err(unsupported(
+                    "value of an attribute can't be written in the form of this version",
+                ));
+            }
             self.attribute(attribute, record)?;
         }
         Ok(())
@@ -237,6 +242,18 @@ impl Writer<'_, '_> {
             self.stream.record(2, list);
         }
         self.stream.leave()
+    }
+}
+
+/// Returns whether the value of an attribute has parts that LLVM 19 does not know. `memory` has two bits for each of
+/// three locations there; later versions have further locations, and count other memory as another one.
+fn has_newer_value(attribute: &Attribute) -> bool {
+    const LOCATIONS: u32 = 3;
+    match *attribute {
+        Attribute::Integer(kind, value) => {
+            crate::attribute_names::name(kind) == Some("memory") && value >> (2 * LOCATIONS) != 0
+        }
+        _ => false,
     }
 }
 

@@ -420,7 +420,7 @@ mod tests {
     fn a_real_module_is_equal_to_itself() {
         let bytes = include_bytes!("../../../unshade-llvm/tests/fixtures/instructions.bc");
         let bitcode = Module::parse(bytes, 0).unwrap();
-        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22] {
             let listing = Listing::new(&bitcode, dialect);
             let mut text = String::new();
             let _ = module(&bitcode, &PrintOptions { dialect, module_id: None }, &mut text);

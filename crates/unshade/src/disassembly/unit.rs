@@ -103,11 +103,16 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Returns the default dialect of its text.
+    /// Returns the default dialect of its text, which fits what wrote the module.
     pub fn usual_dialect(&self) -> Dialect {
         match self {
             Self::Part(_) => Dialect::Dxc,
-            _ => Dialect::Llvm14,
+            Self::Function { .. } => Dialect::default(),
+            Self::File { bytes, base, index, .. } => {
+                let modules = llvm::Module::parse_all(bytes, *base).ok();
+                let producer = modules.as_ref().and_then(|modules| modules.producer(*index));
+                producer.map_or_else(Dialect::default, Dialect::of_producer)
+            }
         }
     }
 

@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn blocks_have_their_lines() {
         let bytes = include_bytes!("../../../unshade-llvm/tests/fixtures/instructions.bc");
-        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19, Dialect::Llvm22] {
             for view in views(bytes, dialect) {
                 for block in &view.blocks {
                     let first =

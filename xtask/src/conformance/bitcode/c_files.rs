@@ -20,7 +20,7 @@ const FILES: usize = 500;
 /// Maximum number of files per package, so that no package dominates.
 const OF_ONE_PACKAGE: usize = 40;
 
-/// The versions of clang.
+/// The versions of clang that a file must compile with to be in the set. Later versions compile the same files.
 const VERSIONS: [&str; 2] = ["14", "19"];
 
 /// An optimisation level.
@@ -59,16 +59,28 @@ const OPTIONS: &[&str] = &[
 
 /// Returns the modules for one version and level.
 pub(super) fn modules(version: &str, level: &Level, sample: Option<usize>) -> Result<Vec<Input>> {
-    let input = |file: &CompiledFile| Input {
-        name: file.name.clone(),
-        place: Place::File(module_path(&file.stem, version, level)),
+    let input = |file: &CompiledFile| {
+        let module = module_path(&file.stem, version, level);
+        if !module.exists() {
+            let root = unpack(&file.archive, &corpus::cache_dir(None)?.join("unpacked"), &[])?;
+            if !compile(&root, &file.path, &file.stem, version, level) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Input { name: file.name.clone(), place: Place::File(module) }))
     };
-    Ok(files()?.iter().take(sample.unwrap_or(FILES)).map(input).collect())
+    let files = files()?;
+    let files = files.get(..sample.unwrap_or(FILES).min(files.len())).unwrap_or_default();
+    let inputs: Vec<Option<Input>> = files.par_iter().map(input).collect::<Result<_>>()?;
+    Ok(inputs.into_iter().flatten().collect())
 }
 
-/// A file that compiles, and the common part of the paths of its modules, without version, level and extension.
+/// A file that compiles, its path in an archive, and the common part of the paths of its modules, without version, level
+/// and extension.
 struct CompiledFile {
     name: String,
+    archive: PathBuf,
+    path: String,
     stem: PathBuf,
 }
 
@@ -116,7 +128,12 @@ fn compile_package(name: &str, archive: &Path) -> Result<Vec<CompiledFile>> {
             paths
         }
     };
-    let file = |path: &String| CompiledFile { name: format!("{name}/{path}"), stem: folder.join(stem(path)) };
+    let file = |path: &String| CompiledFile {
+        name: format!("{name}/{path}"),
+        archive: archive.to_owned(),
+        path: path.clone(),
+        stem: folder.join(stem(path)),
+    };
     Ok(paths.iter().map(file).collect())
 }
 
@@ -127,24 +144,23 @@ fn stem(path: &str) -> String {
 
 /// Compiles a file with every version at every level. Returns whether all succeeded.
 fn compile_file(root: &Path, path: &str, stem: &Path) -> bool {
+    let mut all = VERSIONS.iter().flat_map(|version| LEVELS.iter().map(move |level| (version, level)));
+    all.all(|(version, level)| compile(root, path, stem, version, level))
+}
+
+/// Compiles a file with one version at one level. Returns whether this succeeded.
+fn compile(root: &Path, path: &str, stem: &Path, version: &str, level: &Level) -> bool {
     let folder = Path::new(path).parent().unwrap_or(Path::new("."));
     let includes = folder.ancestors().map(|folder| format!("-I./{}", folder.display()));
-    let includes: Vec<String> = includes.collect();
-    let all = VERSIONS.iter().flat_map(|version| LEVELS.iter().map(move |level| (version, level)));
-    for (version, level) in all {
-        let output = Command::new(format!("clang-{version}"))
-            .current_dir(root)
-            .args(OPTIONS)
-            .args(level.options)
-            .args(&includes)
-            .args([path, "-o"])
-            .arg(module_path(stem, version, level))
-            .output();
-        if !output.is_ok_and(|output| output.status.success()) {
-            return false;
-        }
-    }
-    true
+    let output = Command::new(format!("clang-{version}"))
+        .current_dir(root)
+        .args(OPTIONS)
+        .args(level.options)
+        .args(includes)
+        .args([path, "-o"])
+        .arg(module_path(stem, version, level))
+        .output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Unpacks an archive, or its members that match, unless cached. Returns the single folder in it.

@@ -37,17 +37,24 @@ pub(super) fn texts(version: &str, sample: Option<usize>) -> Result<Vec<(String,
     Ok(files)
 }
 
-/// Assembles the assembly files of a version with its `llvm-as`, skipping those that it rejects.
+/// Assembles the assembly files of a version with its `llvm-as`, skipping those that it rejects. A version without a
+/// source package assembles those of the newest package.
 pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Input>> {
     let program = format!("llvm-as-{version}");
     if Command::new(&program).arg("--version").output().is_err() {
         println!("skipped: {program} is not installed");
         return Ok(Vec::new());
     }
-    let Some(tree) = trees()?.into_iter().find(|tree| tree.package.ends_with(version)) else {
+    let mut trees = trees()?;
+    let own = trees.iter().position(|tree| tree.package.ends_with(version));
+    let Some(tree) = own.map(|at| trees.swap_remove(at)).or_else(|| trees.pop()) else {
         return Ok(Vec::new());
     };
-    let folder = corpus::cache_dir(None)?.join("assembled").join(&tree.package);
+    let mut package = tree.package.clone();
+    if own.is_none() {
+        package.push_str(&format!("-by-{version}"));
+    }
+    let folder = corpus::cache_dir(None)?.join("assembled").join(package);
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut files = tree.files("ll")?;
     files.truncate(sample.unwrap_or(usize::MAX));

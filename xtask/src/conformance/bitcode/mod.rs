@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`air`], [`dxil`], [`c_files`], [`front_ends`], [`intrinsics`], [`llvm_tests`] | the sets of modules |
+//! | [`air`], [`dxil`], [`c_files`], [`front_ends`], [`intrinsics`], [`llvm_tests`], [`rust`] | the sets of modules |
 //! | [`oracle`] | the other programs, and a cache of their results |
 //! | [`ours`] | our text, in a thread where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | compares one set with one other program |
@@ -28,6 +28,7 @@ mod llvm_tests;
 mod oracle;
 mod ours;
 mod report;
+mod rust;
 mod server;
 pub(crate) mod tree;
 pub(crate) mod verify;
@@ -58,6 +59,8 @@ pub(crate) enum Set {
     Intrinsics,
     /// The modules in LLVM's own tests, many of them invalid on purpose.
     LlvmTests,
+    /// Rust's standard library, as its compiler embeds it.
+    Rust,
 }
 
 /// A module to compare, with its origin.
@@ -109,6 +112,7 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
     let mut report = Report::default();
     let old = Oracle::find("llvm-dis-14", &[], Dialect::Llvm14)?;
     let new = Oracle::find("llvm-dis-19", &[], Dialect::Llvm19)?;
+    let newest = Oracle::find("llvm-dis-22", &[], Dialect::Llvm22)?;
     // This program keeps debug info that the others drop with a warning.
     let keeping = Oracle::find("llvm-dis-19", &["-disable-auto-upgrade-debug-info"], Dialect::Llvm19)?;
     let against = |oracle: &Option<Oracle>, set: &'static str, inputs: &[Input], expected: Expected| {
@@ -121,6 +125,7 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
         let inputs = air::modules(sample)?;
         report.add(against(&old, "air", &inputs, Expected::ALL)?)?;
         report.add(against(&new, "air", &inputs, Expected::ALL)?)?;
+        report.add(against(&newest, "air", &inputs, Expected::ALL)?)?;
     }
     if wanted(Set::Dxil) {
         match dxil::Containers::find(sample)? {
@@ -138,8 +143,19 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
             for level in c_files::LEVELS {
                 let inputs = c_files::modules(version, level, sample)?;
                 report.add(against(oracle, level.set, &inputs, Expected::C)?)?;
+                report.add(against(&newest, level.set, &inputs, Expected::C)?)?;
             }
         }
+        if newest.is_some() {
+            for level in c_files::LEVELS {
+                let inputs = c_files::modules("22", level, sample)?;
+                report.add(against(&newest, level.set, &inputs, Expected::C)?)?;
+            }
+        }
+    }
+    if wanted(Set::Rust) {
+        let inputs = rust::modules(sample)?;
+        report.add(against(&newest, "rust", &inputs, Expected::ALL)?)?;
     }
     if wanted(Set::FrontEnds) {
         for front_end in &front_ends::ALL {
@@ -160,7 +176,8 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
         let inputs = llvm_tests::bitcode(sample)?;
         report.add(against(&old, "tests", &inputs, Expected::LATER_TESTS)?)?;
         report.add(against(&new, "tests", &inputs, Expected::TESTS)?)?;
-        for (oracle, version) in [(&old, "14"), (&new, "19")] {
+        report.add(against(&newest, "tests", &inputs, Expected::TESTS)?)?;
+        for (oracle, version) in [(&old, "14"), (&new, "19"), (&newest, "22")] {
             let inputs = llvm_tests::assembled(version, sample)?;
             report.add(against(oracle, "tests-ll", &inputs, Expected::TESTS)?)?;
         }

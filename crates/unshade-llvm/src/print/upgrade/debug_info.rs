@@ -24,10 +24,14 @@ mod at {
     pub(super) const SUBPROGRAM_FUNCTION: usize = 13;
     pub(super) const VARIABLE_VALUE: usize = 8;
     pub(super) const IDENTIFIER: usize = 7;
+    pub(super) const DERIVED_ANNOTATIONS: usize = 5;
 }
 
 /// The index of the record version among the numbers of a global variable.
 const VARIABLE_VERSION: usize = 4;
+
+/// The index, among the numbers of a derived type, of whether its record ends with the annotations.
+const DERIVED_ENDS_EARLY: usize = 8;
 
 /// The references of each kind of node that may name a type by its identifier.
 const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
@@ -41,6 +45,32 @@ const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
     (NodeKind::ImportedEntity, &[1]),
     (NodeKind::ObjcProperty, &[4]),
 ];
+
+/// Returns the derived types whose annotations LLVM 17 and later do not read, because no pointer authentication follows
+/// them in the record.
+fn unread_annotations(module: &Module<'_>) -> impl Iterator<Item = Node> {
+    module.metadata.iter().filter_map(|(_, entry)| match entry {
+        Metadata::Node(node) if node.kind == NodeKind::DerivedType => {
+            let has =
+                module.metadata.references(node).get(at::DERIVED_ANNOTATIONS).is_some_and(|&one| one != 0);
+            (has && module.metadata.numbers(node).get(DERIVED_ENDS_EARLY) == Some(&1)).then_some(node)
+        }
+        _ => None,
+    })
+}
+
+/// Returns whether a module has such types.
+pub(super) fn has_unread_annotations(module: &Module<'_>) -> bool {
+    unread_annotations(module).next().is_some()
+}
+
+/// Removes annotations that LLVM does not read.
+pub(super) fn drop_unread_annotations(module: &mut Module<'_>) {
+    let types: Vec<Node> = unread_annotations(module).collect();
+    for node in types {
+        module.metadata.set_reference(node, at::DERIVED_ANNOTATIONS, 0);
+    }
+}
 
 /// Upgrades the debug info of a module, if it is old.
 pub(super) fn upgrade(module: &mut Module<'_>) {

@@ -1,12 +1,13 @@
-//! Expands constant expressions that LLVM 19 no longer has.
+//! Expands constant expressions that LLVM no longer has: since version 19 most of them, since 20 `mul`, too.
 //!
 //! An expression that an instruction uses becomes instructions before it; aggregates that contain one are built
 //! with `insertelement` and `insertvalue`. Each operand is expanded separately, and all names are numbered by one
-//! counter. In metadata such expressions become `undef`. Operands of a `phi` would need a block of their own and
+//! counter. In metadata such expressions become `undef`, in LLVM 22 `poison`. Operands of a `phi` would need a block of their own and
 //! are left unchanged.
 //!
-//! Knowledge: the output of `llvm-dis` 19 for files of LLVM 3 to 16; LLVM's release notes on constant expressions.
+//! Knowledge: the output of `llvm-dis` 19 and 22 for files of LLVM 3 to 16; LLVM's release notes on constant expressions.
 
+use super::super::Dialect;
 use super::editor::{self, AttachmentOutcome, Editor};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
@@ -25,14 +26,14 @@ const MAX_DEPTH: u32 = 64;
 /// Maximum number of instructions that the constants of a body expand to.
 const MAX_EXPANDED: usize = 1 << 16;
 
-fn is_removed(types: &TypeTable, expression: &Expression) -> bool {
+fn is_removed(types: &TypeTable, expression: &Expression, dialect: Dialect) -> bool {
     match expression.opcode {
         Opcode::Add
         | Opcode::Sub
-        | Opcode::Mul
         | Opcode::Xor
         | Opcode::Trunc
         | Opcode::PtrToInt
+        | Opcode::PtrToAddr
         | Opcode::IntToPtr
         | Opcode::BitCast
         | Opcode::AddrSpaceCast
@@ -40,32 +41,44 @@ fn is_removed(types: &TypeTable, expression: &Expression) -> bool {
         | Opcode::InsertElement
         | Opcode::ShuffleVector
         | Opcode::PtrAuth => false,
+        Opcode::Mul => dialect == Dialect::Llvm22,
         Opcode::GetElementPtr => matches!(types.get(expression.ty), Type::Vector { scalable: true, .. }),
         _ => true,
     }
 }
 
-fn any_removed(types: &TypeTable, constants: &Constants) -> bool {
-    constants.expressions().iter().any(|expression| is_removed(types, expression))
+fn any_removed(types: &TypeTable, constants: &Constants, dialect: Dialect) -> bool {
+    constants.expressions().iter().any(|expression| is_removed(types, expression, dialect))
 }
 
 /// Returns whether constants of a module are removed expressions.
-pub(super) fn is_old(module: &Module<'_>) -> bool {
-    any_removed(&module.types, &module.constants)
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    any_removed(&module.types, &module.constants, dialect)
 }
 
 /// Returns whether constants of a body are removed expressions.
-pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody) -> bool {
-    any_removed(&module.types, &body.constants)
+pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect) -> bool {
+    any_removed(&module.types, &body.constants, dialect)
 }
 
 /// Caches whether constants contain a removed expression: first those of the module, then those of a body.
-#[derive(Default)]
-pub(super) struct RemovedExpressionCache([BTreeMap<u32, bool>; 2]);
+pub(super) struct RemovedExpressionCache {
+    dialect: Dialect,
+    known: [BTreeMap<u32, bool>; 2],
+}
 
 impl RemovedExpressionCache {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, known: Default::default() }
+    }
+
+    /// Returns what a value in metadata becomes that would have to be computed.
+    fn lost(&self) -> Constant {
+        if self.dialect == Dialect::Llvm22 { Constant::Poison } else { Constant::Undef }
+    }
+
     fn of(&mut self, module: &Module<'_>, id: ValueId) -> &mut BTreeMap<u32, bool> {
-        let [shared, local] = &mut self.0;
+        let [shared, local] = &mut self.known;
         if id.index() < module.values.len() { shared } else { local }
     }
 
@@ -83,7 +96,7 @@ impl RemovedExpressionCache {
         let parts = match constant {
             Constant::Aggregate(parts) => parts,
             Constant::Expression(index) => match constants.expression(index) {
-                Some(expression) if is_removed(&module.types, expression) => {
+                Some(expression) if is_removed(&module.types, expression, self.dialect) => {
                     self.of(module, id).insert(id.0, true);
                     return true;
                 }
@@ -104,7 +117,7 @@ impl RemovedExpressionCache {
 
 /// Replaces the removed expressions that a body uses by instructions.
 pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut RemovedExpressionCache) {
-    known.0[1].clear();
+    known.known[1].clear();
     undef_metadata(module, body, known);
     let mut names = NameCounter::default();
     editor::rewrite(module, body, |editor, _, mut instruction| {
@@ -139,14 +152,14 @@ fn reading_order(opcode: Opcode, count: usize) -> Vec<usize> {
     }
 }
 
-/// Replaces values in metadata that would have to be computed by `undef`.
+/// Replaces values in metadata that would have to be computed.
 fn undef_metadata(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut RemovedExpressionCache) {
     let entries: Vec<_> = body.metadata.iter().collect();
     for (id, entry) in entries {
         if let Metadata::Value { ty, value } = entry
             && known.contains_removed(module, body, value, 0)
         {
-            let value = module.add_constant(Constant::Undef, ty);
+            let value = module.add_constant(known.lost(), ty);
             body.metadata.replace(id, Metadata::Value { ty, value });
         }
     }
@@ -160,7 +173,7 @@ pub(super) fn undef_module_metadata(module: &mut Module<'_>, known: &mut Removed
         if let Metadata::Value { ty, value } = entry
             && known.contains_removed(module, &nothing, value, 0)
         {
-            let value = module.add_constant(Constant::Undef, ty);
+            let value = module.add_constant(known.lost(), ty);
             module.metadata.replace(id, Metadata::Value { ty, value });
         }
     }

@@ -48,7 +48,7 @@ const ELEMENT_TYPED_LATER: &[(&[u8], usize)] = &[
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| is_old_handler(module, at))
         || is_old_assembly(&module.constants)
-        || (dialect == Dialect::Llvm19
+        || (dialect.is_opaque()
             && module.functions.iter().any(|function| section_of(module, function.attributes).is_some()))
 }
 
@@ -86,7 +86,7 @@ impl CallCheck {
         {
             return true;
         }
-        self.dialect == Dialect::Llvm19
+        self.dialect.is_opaque()
             && (body.bundles.iter().any(|bundle| is_empty_attached_call(module, bundle))
                 || calls().any(|call| old_labels(module, body, call).is_some()))
     }
@@ -96,7 +96,7 @@ pub(super) fn upgrade_body(module: &mut Module<'_>, body: &mut FunctionBody, dia
     upgrade_assembly(&mut body.constants);
     remove_stray_strictfp(module, body);
     add_element_types(module, body, dialect);
-    if dialect == Dialect::Llvm19 {
+    if dialect.is_opaque() {
         drop_bundles(module, body);
         upgrade_labels(module, body);
     }
@@ -109,7 +109,7 @@ pub(super) fn upgrade_declarations(module: &mut Module<'_>, dialect: Dialect) {
         if is_old_handler(module, at) {
             pass_by_value(module, at);
         }
-        if dialect == Dialect::Llvm19 {
+        if dialect.is_opaque() {
             set_section(module, at);
         }
     }
@@ -248,7 +248,7 @@ fn typed_pointer(name: &[u8], dialect: Dialect) -> Option<usize> {
     if ELEMENT_TYPED.iter().any(|typed| name.starts_with(typed)) {
         return Some(0);
     }
-    let later = ELEMENT_TYPED_LATER.iter().filter(|_| dialect == Dialect::Llvm19);
+    let later = ELEMENT_TYPED_LATER.iter().filter(|_| dialect.is_opaque());
     later.into_iter().find(|(typed, _)| name.starts_with(typed)).map(|(_, at)| *at)
 }
 

@@ -4,7 +4,7 @@
 //! calls. Calls that keep their arguments are unchanged; the others are rebuilt, and lose their attributes and
 //! attachments.
 //!
-//! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference on current parameters.
+//! Knowledge: the output of `llvm-dis` 14, 19 and 22 for old files; the Language Reference on current parameters.
 
 use super::super::{Dialect, mangle};
 use super::editor::{self, AttachmentOutcome, Editor};
@@ -12,7 +12,7 @@ use crate::attributes::{Attribute, index, kind};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::global::UpgradedPosition;
-use crate::ids::{TypeId, ValueId};
+use crate::ids::{AttributeListId, TypeId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
 use crate::types::Type;
@@ -60,6 +60,10 @@ enum CallRewrite {
     Aligned(usize),
     /// The result is a literal struct, from which the old identified struct is built.
     Struct,
+    /// The argument behind the pointer at this index, its alignment, becomes an attribute of the pointer.
+    Masked(usize),
+    /// The marker of a lifetime has no size; see [`super::lifetimes`].
+    Lifetime,
 }
 
 /// The versions that make a change.
@@ -67,17 +71,20 @@ enum CallRewrite {
 enum Versions {
     Both,
     V14,
+    /// LLVM 19 and later.
     V19,
+    Only19,
+    V22,
 }
 
 /// Old name (if it ends in a dot, all names that start with it; types may follow it), number of old parameters
 /// (any if zero), new name, types mangled into the new name, change of calls, versions.
 type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
-use CallRewrite::{Aligned, Attached, Same, Struct, With};
+use CallRewrite::{Aligned, Attached, Lifetime, Masked, Same, Struct, With};
 use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};
-use Versions::{Both, V14, V19};
+use Versions::{Both, Only19, V14, V19, V22};
 
 #[rustfmt::skip]
 const TABLE: &[UpgradeRow] = &[
@@ -115,10 +122,12 @@ const TABLE: &[UpgradeRow] = &[
     ("cttz.", 1, "cttz", &[Parameter(0)], With(&[Old(0), False]), Both),
     ("dbg.addr", 3, "dbg.value", &[], Attached(&[Old(0), Old(1), Dereference]), V19),
     ("eh.typeid.for", 1, "eh.typeid.for", &[Parameter(0)], Same, V19),
+    ("experimental.stepvector.", 0, "stepvector", &[Result], Same, V22),
     ("experimental.vector.deinterleave2.", 1, "vector.deinterleave2", &[Parameter(0)], Same, V19),
     ("experimental.vector.extract.", 2, "vector.extract", &[Result, Parameter(0)], Same, V19),
     ("experimental.vector.insert.", 3, "vector.insert", &[Parameter(0), Parameter(1)], Same, V19),
     ("experimental.vector.interleave2.", 2, "vector.interleave2", &[Result], Same, V19),
+    ("experimental.vector.partial.reduce.add.", 2, "vector.partial.reduce.add", &[Result, Parameter(1)], Same, V22),
     ("experimental.vector.reduce.add.", 1, "vector.reduce.add", &[Parameter(0)], Same, Both),
     ("experimental.vector.reduce.and.", 1, "vector.reduce.and", &[Parameter(0)], Same, Both),
     ("experimental.vector.reduce.fmax.", 1, "vector.reduce.fmax", &[Parameter(0)], Same, Both),
@@ -137,14 +146,20 @@ const TABLE: &[UpgradeRow] = &[
     ("flt.rounds", 0, "get.rounding", &[], Same, V19),
     ("frameaddress", 1, "frameaddress", &[Result], Same, Both),
     ("invariant.group.barrier", 1, "launder.invariant.group", &[Parameter(0)], Same, Both),
+    ("lifetime.end", 2, "lifetime.end", &[Parameter(0)], Lifetime, V22),
+    ("lifetime.start", 2, "lifetime.start", &[Parameter(0)], Lifetime, V22),
     ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
     ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
     ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
     ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
-    ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Same, V19),
-    ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Same, V19),
-    ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Same, V19),
-    ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Same, V19),
+    ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Same, Only19),
+    ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Same, Only19),
+    ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Same, Only19),
+    ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Same, Only19),
+    ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Masked(0), V22),
+    ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Masked(0), V22),
+    ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Masked(1), V22),
+    ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Masked(1), V22),
     ("matrix.column.major.load.", 5, "matrix.column.major.load", &[Result, Parameter(1)], Same, Both),
     ("matrix.column.major.store.", 6, "matrix.column.major.store", &[Parameter(0), Parameter(2)], Same, Both),
     ("memcpy.", 5, "memcpy", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), Both),
@@ -206,8 +221,14 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         return None;
     };
     let parameters = module.types.elements(parameters);
-    let opaque = dialect == Dialect::Llvm19;
-    let of_version = |by: Versions| by == Both || (by == V19) == opaque;
+    let opaque = dialect.is_opaque();
+    let of_version = |by: Versions| match by {
+        Both => true,
+        V14 => !opaque,
+        V19 => opaque,
+        Only19 => dialect == Dialect::Llvm19,
+        V22 => dialect == Dialect::Llvm22,
+    };
     let (new, overloads, calls) = match TABLE.iter().find(|(prefix, count, .., by)| {
         let rest = old.strip_prefix(prefix);
         let named =
@@ -284,6 +305,9 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
                 names.insert(name.clone().into_bytes(), at);
                 function.symbol.name = name.into_bytes();
                 function.symbol.ty = ty;
+                if calls == Lifetime {
+                    function.attributes = AttributeListId::NONE;
+                }
             }
         }
         if existing.is_none()
@@ -304,7 +328,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
     let Type::Function { result, parameters, variadic } = module.types.get(ty) else { return None };
     let old = module.types.elements(parameters).to_vec();
     let (bit, byte) = (module.types.intern(Type::Integer(1)), module.types.intern(Type::Integer(8)));
-    let arguments = match calls {
+    let arguments: &[NewArgument] = match calls {
         Same => return Some(ty),
         Struct => {
             let Type::Struct(structure) = module.types.get(result) else { return None };
@@ -313,6 +337,10 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
             return Some(module.types.add_function(literal, &old, variadic));
         }
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
+        Masked(0) => &[Old(0), Old(2), Old(3)],
+        Masked(_) => &[Old(0), Old(1), Old(3)],
+        // LLVM declares the marker of a number, which it never calls.
+        Lifetime => &[Old(0)],
         With(arguments) | Attached(arguments) => arguments,
     };
     let mut parameters = Vec::new();
@@ -347,11 +375,21 @@ impl CallPlan {
         if !body.operands.iter().any(called) {
             return;
         }
+        let markers = self.0.iter().filter(|(_, (_, calls))| *calls == Lifetime);
+        let markers: Vec<ValueId> = markers.map(|(&old, _)| ValueId(old)).collect();
+        let variables = super::lifetimes::variables(module, body, &markers);
         editor::rewrite(module, body, |editor, _, instruction| {
             let operands = editor.body.operands_of(&instruction).to_vec();
             let callee = operands.first().and_then(|callee| callee.as_value());
             let planned = callee.and_then(|callee| self.0.get(&callee.0));
             match planned {
+                Some((_, Lifetime)) if instruction.opcode == Opcode::Call => {
+                    if let Some(&(marker, variable)) = variables.get(&instruction.detail) {
+                        let call = editor.call(marker, &[Operand::value(variable)]);
+                        editor.push(call);
+                    }
+                    AttachmentOutcome::Dropped
+                }
                 Some(&(callee, calls)) if instruction.opcode == Opcode::Call => {
                     rebuild(editor, instruction, callee, calls, operands.get(1..).unwrap_or_default())
                 }
@@ -380,6 +418,9 @@ fn rebuild(
             return AttachmentOutcome::Kept;
         }
         Struct => return rebuild_struct(editor, old, callee, arguments),
+        Masked(0) => &[Old(0), Old(2), Old(3)],
+        Masked(_) => &[Old(0), Old(1), Old(3)],
+        Lifetime => &[],
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
         With(listed) | Attached(listed) => listed,
     };
@@ -394,8 +435,15 @@ fn rebuild(
     if let (Aligned(pointers), Some(alignment)) = (calls, arguments.get(3)) {
         align(editor, &call, pointers, *alignment);
     }
+    if let Masked(pointer) = calls {
+        align_masked(editor, &old, &call, pointer);
+    }
     editor.push(call);
-    if matches!(calls, Attached(_)) { AttachmentOutcome::Kept } else { AttachmentOutcome::Dropped }
+    if matches!(calls, Attached(_) | Masked(_)) {
+        AttachmentOutcome::Kept
+    } else {
+        AttachmentOutcome::Dropped
+    }
 }
 
 /// Returns an argument of a rebuilt call.
@@ -442,6 +490,30 @@ fn align(editor: &mut Editor<'_, '_>, call: &Instruction, pointers: usize, align
     for at in 0..pointers {
         call.attributes =
             editor.module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
+                set.push(Attribute::Integer(kind::ALIGN, bytes));
+            });
+    }
+}
+
+/// Adds to the pointer of a masked access the alignment that the next argument gave, or that of the elements if it is
+/// zero. The new call is a tail call if the old one is.
+fn align_masked(editor: &mut Editor<'_, '_>, old: &Instruction, call: &Instruction, pointer: usize) {
+    let operands = editor.body.operands_of(old).to_vec();
+    let alignment = operands.get(pointer + 2).and_then(|operand| operand.as_value());
+    let alignment = alignment.and_then(|id| editor.module.integer(Some(editor.body), id)).unwrap_or(0);
+    let data =
+        if pointer == 0 { old.ty } else { operands.get(1).map_or(old.ty, |&data| editor.type_of(data)) };
+    let element = editor.module.types.scalar(data);
+    let bytes = match alignment {
+        0 => editor.module.data_layout.required_alignment(&editor.module.types, element),
+        bytes => bytes,
+    };
+    let tail = editor.body.calls.get(old.detail as usize).map_or(0, |call| call.tail);
+    let Some(call) = editor.body.calls.get_mut(call.detail as usize) else { return };
+    call.tail = tail;
+    if bytes.is_power_of_two() {
+        call.attributes =
+            editor.module.attributes.with_changed_set(call.attributes, index::parameter(pointer), |set| {
                 set.push(Attribute::Integer(kind::ALIGN, bytes));
             });
     }

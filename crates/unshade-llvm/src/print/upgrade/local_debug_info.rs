@@ -26,7 +26,7 @@ mod at {
 const MAX_DEPTH: usize = 1 << 10;
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
-    dialect == Dialect::Llvm19 && units(module).any(|unit| !local_imports(module, unit).is_empty())
+    dialect.is_opaque() && units(module).any(|unit| !local_imports(module, unit).is_empty())
 }
 
 fn units<'m>(module: &'m Module<'_>) -> impl Iterator<Item = Node> + 'm {

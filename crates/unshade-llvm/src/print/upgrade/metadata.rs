@@ -223,7 +223,7 @@ impl AttachmentKinds {
             alias: find(b"tbaa"),
             weights: find(b"prof"),
             hints: find(b"llvm.loop").filter(|_| module.metadata.old_strings),
-            has_origins: dialect == Dialect::Llvm19,
+            has_origins: dialect.is_opaque(),
             known: MetadataId::NONE,
         }
     }

@@ -5,7 +5,7 @@
 //! upgrades are made here, on a copy, and only for modules that need them, which [`UpgradeCheck`] finds out
 //! cheaply.
 //!
-//! Knowledge: the output of `llvm-dis` 14 and 19 for files of earlier versions, and LLVM's release notes.
+//! Knowledge: the output of `llvm-dis` 14, 19 and 22 for files of earlier versions, and LLVM's release notes.
 
 mod debug_info;
 mod editor;
@@ -14,6 +14,7 @@ mod expressions;
 mod functions;
 mod globals;
 mod intrinsics;
+mod lifetimes;
 mod local_debug_info;
 mod metadata;
 mod objc;
@@ -51,8 +52,10 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
-                || (dialect == Dialect::Llvm19
-                    && (expressions::is_old(module) || equal_metadata::is_old(module))));
+                || (dialect == Dialect::Llvm22 && module.types.has_mmx())
+                || (dialect.is_opaque() && debug_info::has_unread_annotations(module))
+                || (dialect.is_opaque()
+                    && (expressions::is_old(module, dialect) || equal_metadata::is_old(module))));
         let calls = functions::CallCheck::new(module, dialect);
         let (attachments, declares) =
             (metadata::AttachmentKinds::new(module, dialect), local_debug_info::DebugDeclares::new(module));
@@ -66,8 +69,8 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 && (self.attachments.any_old(self.module, body)
                     || self.calls.any_old(self.module, body)
                     || self.declares.any_old(self.module, body)
-                    || (self.dialect == Dialect::Llvm19
-                        && (expressions::any_old(self.module, body)
+                    || (self.dialect.is_opaque()
+                        && (expressions::any_old(self.module, body, self.dialect)
                             || equal_metadata::any_old(self.module, body)))));
     }
 
@@ -84,19 +87,23 @@ pub(super) fn upgrade<'a>(
     bodies: Vec<Option<FunctionBody>>,
 ) -> Upgraded<'a> {
     let mut upgraded = Upgraded { module: module.clone(), bodies };
-    let opaque = dialect == Dialect::Llvm19;
+    let opaque = dialect.is_opaque();
     let module = &mut upgraded.module;
+    if dialect == Dialect::Llvm22 {
+        module.types.replace_mmx();
+    }
     debug_info::upgrade(module);
     if opaque {
+        debug_info::drop_unread_annotations(module);
         local_debug_info::upgrade(module);
     }
     globals::upgrade(module, dialect);
     metadata::upgrade(module);
     let plan = intrinsics::upgrade(module, dialect);
-    let mut expressions = expressions::RemovedExpressionCache::default();
+    let mut expressions = expressions::RemovedExpressionCache::new(dialect);
     let expands = opaque
-        && (expressions::is_old(module)
-            || upgraded.bodies.iter().flatten().any(|body| expressions::any_old(module, body)));
+        && (expressions::is_old(module, dialect)
+            || upgraded.bodies.iter().flatten().any(|body| expressions::any_old(module, body, dialect)));
     if expands {
         expressions::undef_module_metadata(module, &mut expressions);
     }

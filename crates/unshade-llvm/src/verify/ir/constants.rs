@@ -122,13 +122,21 @@ impl Context<'_, '_> {
 
     /// Checks a signed pointer: pointer, key, discriminator, address discriminator.
     fn signed_pointer_fault(&self, body: Option<&FunctionBody>, operands: &[ValueId], ty: TypeId) -> Option<&'static str> {
-        let &[pointer, key, discriminator, address] = operands else { return Some("a signed pointer has four operands") };
+        // Since LLVM 22 a symbol that says whether to sign may follow.
+        let (&[pointer, key, discriminator, address], symbol) = match operands.split_first_chunk() {
+            Some(parts) => parts,
+            None => return Some("a signed pointer has four operands"),
+        };
+        if symbol.len() > 1 {
+            return Some("a signed pointer has too many operands");
+        }
         let of = |id| self.type_of(body, id);
         let holds = self.is_pointer(of(pointer))
             && self.same(of(pointer), ty)
             && self.is_integer_of(of(key), 32)
             && self.is_integer_of(of(discriminator), 64)
-            && self.is_pointer(of(address));
+            && self.is_pointer(of(address))
+            && symbol.iter().all(|&symbol| self.is_pointer(of(symbol)));
         (!holds).then_some("an operand of a signed pointer has another type")
     }
 

@@ -111,7 +111,16 @@ pub(super) const OPERANDS: &[(NodeKind, u8, Takes)] = &[
 
 /// Returns whether nodes of a kind are types.
 pub(super) fn is_type(kind: NodeKind) -> bool {
-    matches!(kind, K::BasicType | K::StringType | K::DerivedType | K::CompositeType | K::SubroutineType)
+    matches!(
+        kind,
+        K::BasicType
+            | K::StringType
+            | K::DerivedType
+            | K::CompositeType
+            | K::SubroutineType
+            | K::SubrangeType
+            | K::FixedPointType
+    )
 }
 
 /// Returns whether nodes of a kind are scopes inside of functions.

@@ -121,6 +121,8 @@ impl BodyCheck<'_, '_, '_> {
             scope: view.reference(0).unwrap_or(MetadataId::NONE),
             inlined_at: view.reference(1).unwrap_or(MetadataId::NONE),
             implicit: view.number(2) != 0,
+            atom_group: view.number(3),
+            atom_rank: view.number(4).to_le_bytes()[0],
         })
     }
 

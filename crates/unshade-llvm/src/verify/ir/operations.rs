@@ -49,6 +49,7 @@ const CASTS: &[Cast] = &[
     Cast { opcode: Opcode::FpTrunc, from: Class::Float, to: Class::Float, size: Size::Shrinks },
     Cast { opcode: Opcode::FpExt, from: Class::Float, to: Class::Float, size: Size::Grows },
     Cast { opcode: Opcode::PtrToInt, from: Class::Pointer, to: Class::Integer, size: Size::Any },
+    Cast { opcode: Opcode::PtrToAddr, from: Class::Pointer, to: Class::Integer, size: Size::Any },
     Cast { opcode: Opcode::IntToPtr, from: Class::Integer, to: Class::Pointer, size: Size::Any },
 ];
 
