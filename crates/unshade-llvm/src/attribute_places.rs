@@ -44,7 +44,7 @@ const KINDS: [(u8, Fits); 105] = {
         (F | P, Any), (F, Any), (F, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
         (F, Any), (P | R, Integer), (F, Any), (F, Any), (F, Any), (P, Pointer), (P | R, Pointer), (F, Any),
         (P | R, Pointer), (P | R, Pointer), (F, Any), (F, Any), (F, Any), (P, Any), (P, Pointer), (F, Any),
-        (F, Any), (F, Any), (F, Any), (F | P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any),
+        (F, Any), (F, Any), (F, Any), (F | P, Any), (F, Any), (F, Any), (F, Any), (F, Any),
         (F, Any), (F, Any), (F, Any), (P, Any), (F, Any), (F | P, Any), (F, Any), (F, Any),
         (F | P, Pointer), (F, Any), (F, Any), (P | R, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
         (F, Any), (F, Any), (P, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (P, Integer),

@@ -5,7 +5,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -16,8 +16,9 @@ const NAMES: [&str; 10] = [
     "use_lists",
     "equal_metadata",
     "locations",
+    "strict_calls",
 ];
-const NAMES_22: [&str; 9] = [
+const NAMES_22: [&str; 10] = [
     "newest",
     "newest_debug_info",
     "markers",
@@ -27,8 +28,9 @@ const NAMES_22: [&str; 9] = [
     "equal_metadata",
     "debug_info",
     "air_like",
+    "strict_calls",
 ];
-const NAMES_19: [&str; 4] = ["upgrades", "expressions", "later", "equal_metadata"];
+const NAMES_19: [&str; 5] = ["upgrades", "expressions", "later", "equal_metadata", "strict_calls"];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

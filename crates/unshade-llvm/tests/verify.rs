@@ -59,7 +59,12 @@ fn rules(bytes: &[u8]) -> Vec<&'static str> {
 }
 
 /// Fixtures that are invalid on purpose; see `verify_ir.rs`.
-const INVALID: [&str; 2] = ["broken_dominance.bc", "wrong_subprogram.bc"];
+const INVALID: [&str; 3] = ["broken_dominance.bc", "wrong_subprogram.bc", "strict_calls.bc"];
+
+#[test]
+fn attributes_that_do_not_fit_are_reported() {
+    assert_eq!(rules(&read("strict_calls.bc")), ["ir-dropped"]);
+}
 
 #[test]
 fn sound_fixtures_have_no_findings() {

@@ -3,7 +3,7 @@
 use super::instruction::RebuiltCall;
 use super::symbols::{CachedText, push_plain_constant};
 use super::text::{columns, push_name, push_number};
-use super::{Bodies, Dialect, Entity, Printer, debug_scopes, read_body};
+use super::{Bodies, Dialect, Entity, Printer, debug_scopes, intrinsics, read_body};
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
@@ -13,6 +13,7 @@ use crate::metadata::Metadata;
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{OperandKind, ValueKind};
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::token::Token;
@@ -412,13 +413,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes the attributes of a function's result, followed by a space.
     fn result_attributes(&mut self, index: usize, function: &Function, ty: TypeId) {
         if let Some(intrinsic) = self.symbols.intrinsic(index) {
-            let text = intrinsic.result();
+            let text = self.fitting(intrinsic.result(), ty);
             if text.contains('@') {
                 let element = String::from(self.types.get(self.module.types.scalar(ty)));
                 self.out(TokenKind::Attribute, &text.replace('@', &element));
                 self.punctuation(" ");
             } else if !text.is_empty() {
-                self.out(TokenKind::Attribute, text);
+                self.out(TokenKind::Attribute, &text);
                 self.punctuation(" ");
             }
         } else if let Some(set) = self.module.attributes.of(function.attributes, index::RESULT) {
@@ -428,13 +429,21 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn declared_parameter(&mut self, index: usize, function: &Function, at: usize, ty: TypeId) {
         if let Some(intrinsic) = self.symbols.intrinsic(index) {
-            let text = intrinsic.parameter(at);
+            let text = self.fitting(intrinsic.parameter(at), ty);
             if !text.is_empty() {
                 self.punctuation(" ");
-                self.out(TokenKind::Attribute, text);
+                self.out(TokenKind::Attribute, &text);
             }
         } else if let Some(set) = self.module.attributes.of(function.attributes, index::parameter(at)) {
             self.parameter_attributes(set, ty, " ", "");
+        }
+    }
+
+    /// Returns the attributes of an intrinsic that fit a type: a declaration may have other types than the intrinsic.
+    fn fitting(&self, text: &'static str, ty: TypeId) -> Cow<'static, str> {
+        match text.is_empty() || self.module.types.address_space(ty).is_some() {
+            true => Cow::Borrowed(text),
+            false => intrinsics::without_those_of_pointers(text),
         }
     }
 

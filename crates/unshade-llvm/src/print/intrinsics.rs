@@ -4,6 +4,8 @@
 
 use super::Dialect;
 use super::{intrinsics_14, intrinsics_19, intrinsics_22, intrinsics_targets};
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
 
 /// A row of the tables: name, attributes of the function, attributes of parameters and result.
 pub(super) type IntrinsicRow = (&'static str, &'static str, &'static str);
@@ -105,5 +107,41 @@ impl Intrinsic {
     fn part(self, of: &str) -> Option<&'static str> {
         let parts = self.row.2.split('|').filter_map(|part| part.split_once(':'));
         parts.into_iter().find(|(key, _)| *key == of).map(|(_, attributes)| attributes)
+    }
+}
+
+/// The attributes that LLVM drops from results and parameters that are no pointers.
+const OF_POINTERS: [&str; 7] =
+    ["align", "dereferenceable", "noalias", "nocapture", "nonnull", "readnone", "readonly"];
+
+/// Returns attributes without those that only pointers have.
+pub(super) fn without_those_of_pointers(text: &'static str) -> Cow<'static, str> {
+    let is_dropped = |word: &str| OF_POINTERS.contains(&word.split('(').next().unwrap_or(word));
+    if !text.split(' ').any(is_dropped) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = Vec::new();
+    let mut words = text.split(' ');
+    while let Some(word) = words.next() {
+        match word {
+            // The number is a word of its own.
+            "align" => drop(words.next()),
+            word if is_dropped(word) => {}
+            word => kept.push(word),
+        }
+    }
+    Cow::Owned(kept.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_those_of_pointers;
+
+    #[test]
+    fn integers_keep_the_attributes_that_fit_them() {
+        let kept = |text| without_those_of_pointers(text).into_owned();
+        assert_eq!(kept("noundef nonnull align 4"), "noundef");
+        assert_eq!(kept("dereferenceable(64) immarg"), "immarg");
+        assert_eq!(kept("nocapture writeonly"), "writeonly");
     }
 }

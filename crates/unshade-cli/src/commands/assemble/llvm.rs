@@ -27,7 +27,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
         Some(DialectArg::Llvm14) => Version::Llvm14,
         Some(DialectArg::Llvm19) => Version::Llvm19,
         Some(DialectArg::Dxc) => bail!("assembly of DXC's dialect can't be written yet"),
-        Some(DialectArg::Llvm22) => bail!("assembly can be written as LLVM 14 and 19 do, not as LLVM 22 does"),
+        Some(DialectArg::Llvm22) => {
+            bail!("assembly can be written as LLVM 14 and 19 do, not as LLVM 22 does")
+        }
         None => Version::of(text.as_bytes()),
     };
     let data = match assembled(args, text, version)? {

@@ -2,7 +2,7 @@
 //!
 //! | since | change |
 //! |---|---|
-//! | 10 | a call with `strictfp` in a function without it gets `nobuiltin` |
+//! | 10 | a call with `strictfp`, or of a function with it, in a function without it gets `nobuiltin` |
 //! | 13 | the first parameter of an x86 interrupt handler is `byval` |
 //! | 14 | arguments of indirect assembly constraints and of some intrinsics have `elementtype` |
 //! | 15 | `clang.arc.attachedcall` bundles without operands are dropped |
@@ -17,6 +17,7 @@ use super::intrinsics::callee_of;
 use crate::attributes::{Attribute, index, kind};
 use crate::body::{Call, FunctionBody};
 use crate::constants::{Constant, Constants};
+use crate::global::Function;
 use crate::ids::{Slice, TypeId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -207,36 +208,41 @@ fn is_strict(module: &Module<'_>, body: &FunctionBody) -> bool {
     function.is_some_and(|function| has_strictfp(module, function.attributes))
 }
 
+/// Returns whether a call, or the function that it calls, has `strictfp`, though it is no constrained operation.
+fn is_strict_call(module: &Module<'_>, body: &FunctionBody, instruction: &Instruction) -> bool {
+    if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+        return false;
+    }
+    let Some(call) = body.calls.get(instruction.detail as usize) else { return false };
+    let callee = callee_of(module, body, instruction).and_then(|at| module.functions.get(at));
+    let is_typed_alike = |function: &&Function| function.symbol.ty == call.function_type;
+    let is_strict = has_strictfp(module, call.attributes)
+        || callee.filter(is_typed_alike).is_some_and(|function| has_strictfp(module, function.attributes));
+    is_strict
+        && !callee.is_some_and(|function| function.symbol.name.starts_with(b"llvm.experimental.constrained."))
+}
+
 fn has_stray_strictfp(module: &Module<'_>, body: &FunctionBody) -> bool {
-    !is_strict(module, body) && body.calls.iter().any(|call| has_strictfp(module, call.attributes))
+    !is_strict(module, body) && body.instructions.iter().any(|call| is_strict_call(module, body, call))
 }
 
-fn is_constrained(module: &Module<'_>, body: &FunctionBody, call: &Instruction) -> bool {
-    callee_of(module, body, call)
-        .and_then(|at| module.functions.get(at))
-        .is_some_and(|function| function.symbol.name.starts_with(b"llvm.experimental.constrained."))
-}
-
+/// Replaces `strictfp` of calls by `nobuiltin`, in a function without it.
 fn remove_stray_strictfp(module: &mut Module<'_>, body: &mut FunctionBody) {
     if !has_stray_strictfp(module, body) {
         return;
     }
     for at in 0..body.instructions.len() {
         let Some(instruction) = body.instructions.get(at) else { continue };
-        if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
-            || is_constrained(module, body, instruction)
-        {
+        if !is_strict_call(module, body, instruction) {
             continue;
         }
         let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-        if has_strictfp(module, call.attributes) {
-            call.attributes = module.attributes.with_changed_set(call.attributes, index::FUNCTION, |set| {
-                set.retain(|attribute| attribute.kind() != Some(STRICT_FP));
-                if !set.contains(&Attribute::Flag(NO_BUILTIN)) {
-                    set.push(Attribute::Flag(NO_BUILTIN));
-                }
-            });
-        }
+        call.attributes = module.attributes.with_changed_set(call.attributes, index::FUNCTION, |set| {
+            set.retain(|attribute| attribute.kind() != Some(STRICT_FP));
+            if !set.contains(&Attribute::Flag(NO_BUILTIN)) {
+                set.push(Attribute::Flag(NO_BUILTIN));
+            }
+        });
     }
 }
 
