@@ -10,7 +10,6 @@
 mod args;
 mod commands;
 mod input;
-mod large_text;
 mod layout;
 mod output;
 mod paint;

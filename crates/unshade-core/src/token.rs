@@ -87,6 +87,15 @@ pub trait TokenSink {
         false
     }
 
+    /// Declares that nothing received so far will be truncated, and nothing will be inserted into it.
+    fn settle(&mut self) {}
+
+    /// Returns whether the sink passes text on when it is settled. Printers then find out first what they would otherwise
+    /// insert later.
+    fn is_streamed(&self) -> bool {
+        false
+    }
+
     /// Returns whether only the text of tokens is kept. Printers may then merge several tokens into one.
     fn is_plain_text(&self) -> bool {
         false
@@ -135,6 +144,84 @@ impl TokenSink for String {
     }
 }
 
+/// Plain text that is passed on in chunks, so that it takes little memory.
+///
+/// ```
+/// use unshade_core::token::{StreamedText, TokenKind, TokenSink};
+///
+/// let mut whole = String::new();
+/// let mut write = |text: &str| whole.push_str(text);
+/// let mut sink = StreamedText::new(&mut write);
+/// for _ in 0..100_000 {
+///     sink.put(TokenKind::Text, "word ");
+///     sink.settle();
+/// }
+/// sink.finish();
+/// assert_eq!(whole.len(), 500_000);
+/// ```
+pub struct StreamedText<'w> {
+    write: &'w mut dyn FnMut(&str),
+    /// The text that was not passed on yet.
+    text: String,
+    /// The length of the text that was.
+    passed: usize,
+}
+
+impl<'w> StreamedText<'w> {
+    /// The size of a chunk, if no single token or function is larger.
+    const CHUNK: usize = 1 << 16;
+
+    /// Creates a text that is passed to a function.
+    pub fn new(write: &'w mut dyn FnMut(&str)) -> Self {
+        Self { write, text: String::with_capacity(2 * Self::CHUNK), passed: 0 }
+    }
+
+    /// Passes on the rest.
+    pub fn finish(mut self) {
+        self.pass();
+    }
+
+    fn pass(&mut self) {
+        (self.write)(&self.text);
+        self.passed += self.text.len();
+        self.text.clear();
+    }
+}
+
+impl TokenSink for StreamedText<'_> {
+    #[inline(always)]
+    fn token(&mut self, token: Token<'_>) {
+        self.text.push_str(token.text);
+    }
+
+    fn settle(&mut self) {
+        if self.text.len() >= Self::CHUNK {
+            self.pass();
+        }
+    }
+
+    fn is_streamed(&self) -> bool {
+        true
+    }
+
+    fn is_plain_text(&self) -> bool {
+        true
+    }
+
+    fn mark(&self) -> usize {
+        self.passed + self.text.len()
+    }
+
+    // Marks are not before text that was passed on, because that is settled.
+    fn truncate(&mut self, mark: usize) {
+        self.text.truncate(mark.saturating_sub(self.passed));
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        TokenSink::insert(&mut self.text, mark.saturating_sub(self.passed), write);
+    }
+}
+
 impl<S: TokenSink + ?Sized> TokenSink for &mut S {
     fn token(&mut self, token: Token<'_>) {
         (**self).token(token);
@@ -146,6 +233,14 @@ impl<S: TokenSink + ?Sized> TokenSink for &mut S {
 
     fn wants_sources(&self) -> bool {
         (**self).wants_sources()
+    }
+
+    fn settle(&mut self) {
+        (**self).settle();
+    }
+
+    fn is_streamed(&self) -> bool {
+        (**self).is_streamed()
     }
 
     fn is_plain_text(&self) -> bool {

@@ -111,6 +111,14 @@ impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
         self.sink.wants_sources()
     }
 
+    fn settle(&mut self) {
+        self.sink.settle();
+    }
+
+    fn is_streamed(&self) -> bool {
+        self.sink.is_streamed()
+    }
+
     fn mark(&self) -> usize {
         self.sink.mark()
     }

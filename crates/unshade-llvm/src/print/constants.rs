@@ -557,7 +557,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let label = |body: &FunctionBody| super::function::label_of(self.module, body, block);
         match &self.bodies {
             Bodies::Upgraded(bodies) => bodies.get(function)?.as_ref().map(label),
-            Bodies::FromFile(_) => self.module.body(function).ok().as_ref().map(label),
+            Bodies::FromFile(_) | Bodies::Checked => self.module.body(function).ok().as_ref().map(label),
         }
     }
 

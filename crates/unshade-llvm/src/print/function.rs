@@ -206,7 +206,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.function_with(index, function, None);
         }
         match &mut self.bodies {
-            Bodies::FromFile(_) => self.body = body,
+            Bodies::FromFile(_) | Bodies::Checked => {
+                self.slots.drop_kept(body.function);
+                self.body = body;
+            }
             // Other functions may refer to its blocks.
             Bodies::Upgraded(bodies) => {
                 if let Some(slot) = bodies.get_mut(index).filter(|_| is_loaded) {
@@ -225,6 +228,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 *body = upgraded.unwrap_or_default();
                 is_loaded
             }
+            Bodies::Checked => read_body(self.module, index, body, &mut self.findings),
             Bodies::FromFile(check) => {
                 if !read_body(self.module, index, body, &mut self.findings) {
                     return false;
@@ -240,9 +244,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let module = self.module;
         let group = self.group_of_function(index);
         self.group_comment(group);
-        if self.rules.dialect == Dialect::Llvm22
-            && super::intrinsics::Intrinsic::is_unknown(&function.symbol.name)
-        {
+        if self.rules.dialect == Dialect::Llvm22 && intrinsics::Intrinsic::is_unknown(&function.symbol.name) {
             self.out(TokenKind::Comment, "; Unknown intrinsic");
             self.punctuation("\n");
         }

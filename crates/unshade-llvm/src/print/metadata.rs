@@ -4,14 +4,13 @@ use super::metadata_fields::{
     CHECKSUMS, EMISSION_KINDS, FieldFormat, NAME_TABLES, POINTER_AUTHENTICATION, layout,
 };
 use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
-use super::symbols::CachedText;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
-use super::{Dialect, Entity, Printer};
+use super::{Bodies, Dialect, Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
 use crate::dwarf;
-use crate::ids::{MetadataId, TypeId, narrow};
+use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
 use crate::module::Module;
 use alloc::rc::Rc;
@@ -114,26 +113,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     #[inline]
     fn slot_token(&mut self, slot: u32, link: Option<Link>) {
-        if self.slot_texts.len() <= slot as usize {
-            self.write_slot_texts(slot);
-        }
-        let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
-        self.sink.token(Token { kind: TokenKind::Attribute, text, link });
-    }
-
-    /// Formats slots up to this one. Slots are assigned in order, so each is formatted once.
-    fn write_slot_texts(&mut self, slot: u32) {
-        while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
-            let start = self.slot_pool.len();
-            self.slot_pool.push('!');
-            push_number(&mut self.slot_pool, self.slot_texts.len() as u64);
-            self.slot_texts.push(CachedText::since(
-                &self.slot_pool,
-                start,
-                TokenKind::Attribute,
-                TypeId::NONE,
-            ));
-        }
+        self.scratch.clear();
+        self.scratch.push('!');
+        push_number(&mut self.scratch, u64::from(slot));
+        self.sink.token(Token { kind: TokenKind::Attribute, text: &self.scratch, link });
     }
 
     /// Writes metadata as an operand: a slot, a string, a value, or an inline node.
@@ -207,12 +190,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// Writes all nodes that have a slot.
     pub(super) fn metadata_nodes(&mut self) {
-        if self.slots.all().is_empty() {
+        if self.slots.count() == 0 {
             return;
         }
         self.punctuation("\n");
         let mut at = 0;
-        while let Some(&slot) = self.slots.all().get(at) {
+        let is_reread = !matches!(self.bodies, Bodies::Upgraded(_));
+        let mut owner = MODULE;
+        while let Some(slot) = self.slots.slot(at) {
+            if let MetadataSlot::Node(reference) = slot
+                && is_reread
+                && reference.owner != MODULE
+                && reference.owner != owner
+            {
+                self.slots.drop_kept(owner);
+                owner = reference.owner;
+                self.load_metadata(owner);
+            }
             let number = narrow(at as u64);
             self.source(|map| match slot {
                 MetadataSlot::Node(reference) => map.metadata(reference.owner, reference.id),
@@ -222,15 +216,26 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.punctuation(" = ");
             match slot {
                 MetadataSlot::Node(reference) => self.node(reference),
-                MetadataSlot::Location(index) => {
-                    if let Some(location) = self.slots.location(index) {
-                        self.location_node(&location);
-                    }
-                }
+                MetadataSlot::Location(location) => self.location_node(&location),
             }
             self.punctuation("\n");
+            self.sink.settle();
             at += 1;
         }
+    }
+
+    /// Reads the metadata of a function again: that of all functions would need much memory. The nodes of a function follow
+    /// each other.
+    fn load_metadata(&mut self, owner: u32) {
+        if self.slots.body(owner).is_some() {
+            return;
+        }
+        let mut body = core::mem::take(&mut self.body);
+        // What can't be read was reported when the function was printed.
+        if self.module.read_body(owner as usize, &mut body).is_ok() {
+            self.slots.keep(&body);
+        }
+        self.body = body;
     }
 
     fn node(&mut self, reference: MetadataReference) {
@@ -356,7 +361,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if location.implicit {
             self.keyword(", isImplicitCode: true");
         }
-        for (label, number) in [(", atomGroup: ", location.atom_group), (", atomRank: ", location.atom_rank)]
+        for (label, number) in
+            [(", atomGroup: ", location.atom_group()), (", atomRank: ", location.atom_rank())]
         {
             if number != 0 {
                 self.keyword(label);

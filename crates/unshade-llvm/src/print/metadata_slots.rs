@@ -36,20 +36,35 @@ impl MetadataReference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GlobalLocation {
     pub(super) line: u32,
-    pub(super) column: u32,
+    /// The column, in the 16 bits that LLVM stores.
+    pub(super) column: u16,
+    pub(super) implicit: bool,
     pub(super) scope: MetadataReference,
     pub(super) inlined_at: MetadataReference,
-    pub(super) implicit: bool,
-    pub(super) atom_group: u64,
-    pub(super) atom_rank: u64,
+    /// The group of the atom, and its rank in the lowest [`RANK_BITS`] bits.
+    atom: u64,
 }
 
+/// The bits of an atom that are its rank.
+const RANK_BITS: u32 = 3;
+
 impl GlobalLocation {
+    /// Returns the group of instructions that a debugger steps over as one, or 0.
+    pub(super) fn atom_group(&self) -> u64 {
+        self.atom >> RANK_BITS
+    }
+
+    /// Returns the precedence in the group, or 0.
+    pub(super) fn atom_rank(&self) -> u64 {
+        self.atom & ((1 << RANK_BITS) - 1)
+    }
+
     fn hash(&self) -> u64 {
         let reference = |hash: Hash, reference: MetadataReference| {
             hash.word(u64::from(reference.owner)).word(u64::from(reference.id.0))
         };
-        let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column)).word(self.atom_group);
+        let hash =
+            Hash::new().word(u64::from(self.line)).word(u64::from(self.column)).word(self.atom >> RANK_BITS);
         reference(reference(hash, self.scope), self.inlined_at).word(u64::from(self.implicit)).0
     }
 }
@@ -59,9 +74,12 @@ impl GlobalLocation {
 pub(super) enum MetadataSlot {
     /// A node of a table.
     Node(MetadataReference),
-    /// A location of an instruction, by its index for [`MetadataSlots::location`].
-    Location(u32),
+    /// The location of an instruction.
+    Location(GlobalLocation),
 }
+
+/// The owner in a reference that stands for a location: its id is an index into the locations.
+const LOCATION: u32 = u32::MAX - 1;
 
 /// All slots assigned so far.
 pub(super) struct MetadataSlots<'m, 'a> {
@@ -77,7 +95,8 @@ pub(super) struct MetadataSlots<'m, 'a> {
     /// Slots of the unnumbered entries of the module's table.
     unnumbered: Vec<u32>,
     of_functions: Vec<Vec<u32>>,
-    slots: Vec<MetadataSlot>,
+    /// The nodes, and as references with the owner [`LOCATION`] the locations.
+    slots: Vec<MetadataReference>,
     /// A buffer for stacks, empty between uses.
     stack: Vec<Visit>,
     /// Distinct locations and their slots; `index` finds them by content.
@@ -110,20 +129,31 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
         }
     }
 
-    /// Returns all slots, in order.
-    pub(super) fn all(&self) -> &[MetadataSlot] {
-        &self.slots
+    /// Returns the number of slots.
+    pub(super) fn count(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Returns a location by its index.
-    pub(super) fn location(&self, index: u32) -> Option<GlobalLocation> {
-        self.locations.get(index as usize).map(|(location, _)| *location)
+    /// Returns what a slot holds.
+    pub(super) fn slot(&self, at: usize) -> Option<MetadataSlot> {
+        let &reference = self.slots.get(at)?;
+        Some(match reference.owner {
+            LOCATION => MetadataSlot::Location(self.locations.get(reference.id.index())?.0),
+            _ => MetadataSlot::Node(reference),
+        })
     }
 
     /// Keeps the metadata of a function, if it has its own.
     pub(super) fn keep(&mut self, body: &FunctionBody) {
         if let Some(slot) = self.kept.get_mut(body.function as usize) {
             *slot = (!body.metadata.is_empty()).then(|| Rc::new(body.without_instructions()));
+        }
+    }
+
+    /// Drops the metadata of a function, whose slots stay.
+    pub(super) fn drop_kept(&mut self, owner: u32) {
+        if let Some(slot) = self.kept.get_mut(owner as usize) {
+            *slot = None;
         }
     }
 
@@ -175,7 +205,8 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
                 None => self.unnumbered.get(self.module.metadata.unnumbered_index(reference.id)?),
             }
         } else {
-            let base = self.table(reference.owner)?.base();
+            // Tables of functions continue that of the module.
+            let base = narrow(self.of_module.len() as u64);
             self.of_functions.get(reference.owner as usize)?.get(reference.id.0.wrapping_sub(base) as usize)
         };
         slot.copied().filter(|&slot| slot != NONE)
@@ -254,7 +285,7 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
             return;
         }
         if is_new {
-            self.slots.push(MetadataSlot::Node(reference));
+            self.slots.push(reference);
             let references = [MetadataReference::NONE; 2];
             stack.push(Visit { owner: reference.owner, references, node: Some(node), next: 0 });
         }
@@ -271,13 +302,17 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
         let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
         GlobalLocation {
             line: narrow(number(0)),
-            column: narrow(number(1)) & 0xFFFF,
+            column: (number(1) & 0xFFFF) as u16,
             scope: reference(0),
             inlined_at: reference(1),
             implicit: number(2) != 0,
-            atom_group: if self.atoms { number(3) } else { 0 },
-            atom_rank: if self.atoms { number(4) } else { 0 },
+            atom: self.atom(number(3), number(4)),
         }
+    }
+
+    /// Returns an atom, or 0 if the version has none.
+    fn atom(&self, group: u64, rank: u64) -> u64 {
+        if self.atoms { group << RANK_BITS | rank & ((1 << RANK_BITS) - 1) } else { 0 }
     }
 
     fn find_location(&self, location: &GlobalLocation) -> Option<(u32, u32)> {
@@ -302,12 +337,11 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
         GlobalLocation {
             line: location.line,
             // LLVM stores columns in 16 bits.
-            column: if location.column > 0xFFFF { 0 } else { location.column },
+            column: u16::try_from(location.column).unwrap_or(0),
             scope: reference(location.scope),
             inlined_at: reference(location.inlined_at),
             implicit: location.implicit,
-            atom_group: if self.atoms { location.atom_group } else { 0 },
-            atom_rank: if self.atoms { u64::from(location.atom_rank) } else { 0 },
+            atom: self.atom(location.atom_group, location.atom_rank.into()),
         }
     }
 
@@ -319,7 +353,7 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
         }
         let slot = narrow(self.slots.len() as u64);
         let index = self.insert_location(location, slot);
-        self.slots.push(MetadataSlot::Location(index));
+        self.slots.push(MetadataReference { owner: LOCATION, id: MetadataId(index) });
         let references = [location.scope, location.inlined_at];
         let mut stack = core::mem::take(&mut self.stack);
         stack.push(Visit { owner, references, node: None, next: 0 });

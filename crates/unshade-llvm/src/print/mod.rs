@@ -51,7 +51,7 @@ use constants::ConstantNesting;
 use function::Locals;
 use metadata_kinds::MetadataKinds;
 use metadata_slots::MetadataSlots;
-use symbols::{CachedText, Symbols};
+use symbols::Symbols;
 use text::{push_escaped_as, push_number};
 use types::{StructFinder, TypeTexts};
 use unshade_core::token::Token;
@@ -215,6 +215,8 @@ fn read_body(module: &Module<'_>, index: usize, body: &mut FunctionBody, finding
 enum Bodies<'m, 'a> {
     /// Read from the file one by one, as long as none needs an upgrade.
     FromFile(upgrade::UpgradeCheck<'m, 'a>),
+    /// Read from the file one by one. All were read before, and none needs an upgrade.
+    Checked,
     /// Already read and upgraded.
     Upgraded(Vec<Option<FunctionBody>>),
 }
@@ -250,9 +252,6 @@ struct Printer<'m, 'a, 's, S> {
     locals: Locals,
     attributes: AttributeTexts,
     slots: MetadataSlots<'m, 'a>,
-    slot_pool: String,
-    /// The texts of metadata slots, in the pool.
-    slot_texts: Vec<CachedText>,
     kinds: MetadataKinds,
     scratch: String,
     nesting: ConstantNesting,
@@ -265,8 +264,9 @@ struct Printer<'m, 'a, 's, S> {
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
-    fn new(module: &'m Module<'a>, rules: Rules, bodies: Bodies<'m, 'a>, sink: &'s mut S) -> Self {
-        let structs = StructOrder::new(module, rules, &bodies);
+    fn new(module: &'m Module<'a>, rules: Rules, mut bodies: Bodies<'m, 'a>, sink: &'s mut S) -> Self {
+        let structs = StructOrder::new(module, rules, &mut bodies, sink.is_streamed());
+        let is_outdated = matches!(&bodies, Bodies::FromFile(check) if check.needs_upgrade());
         let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
         let symbols = Symbols::new(module, rules.dialect);
         let layout_text = match data_layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect)
@@ -278,7 +278,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             module,
             bodies,
             body: FunctionBody::default(),
-            is_outdated: false,
+            is_outdated,
             structs,
             rules,
             sink,
@@ -289,8 +289,6 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
             slots: MetadataSlots::new(module, !rules.upgrades, rules.dialect == Dialect::Llvm22),
-            slot_pool: String::new(),
-            slot_texts: Vec::new(),
             kinds: MetadataKinds::new(module, rules.dialect),
             scratch: String::new(),
             nesting: ConstantNesting::new(&module.constants),
@@ -384,6 +382,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     }
 
     fn run(&mut self, options: &PrintOptions<'_>) {
+        if self.is_outdated {
+            return;
+        }
         note_debug_version(self.module, &mut self.findings);
         self.map_sources();
         self.module(options);
@@ -409,6 +410,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         for (index, global) in module.globals.iter().enumerate() {
             self.source(|map| map.value(global.symbol.value));
             self.global(index);
+            self.sink.settle();
         }
         self.no_source();
         for indirect in [false, true] {
@@ -429,6 +431,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             if self.is_outdated {
                 return;
             }
+            self.sink.settle();
         }
         if let Some(order) = self.structs.finish(module) {
             self.struct_types(structs_at, &order);
@@ -552,9 +555,10 @@ enum StructOrder<'m, 'a> {
 }
 
 impl<'m, 'a> StructOrder<'m, 'a> {
-    fn new(module: &'m Module<'a>, rules: Rules, bodies: &Bodies<'_, '_>) -> Self {
+    /// Determines the order, from all bodies if the text of structs or a sink that streams needs it at once.
+    fn new(module: &'m Module<'a>, rules: Rules, bodies: &mut Bodies<'_, '_>, is_streamed: bool) -> Self {
         let mut finder = StructFinder::new(module, rules.opaque_pointers, !rules.upgrades);
-        if !finder.needs_numbers() {
+        if !finder.needs_numbers() && !is_streamed {
             let first_body = module.functions.iter().position(|function| !function.declaration);
             let next = first_body.map_or(module.functions.len(), |first| first + 1);
             for function in module.functions.get(..next).unwrap_or_default() {
@@ -566,7 +570,6 @@ impl<'m, 'a> StructOrder<'m, 'a> {
                 Self::Pending { finder, next }
             };
         }
-        // The text of every unnamed struct depends on the order, so all bodies are read beforehand.
         let mut body = FunctionBody::default();
         for (index, function) in module.functions.iter().enumerate() {
             finder.visit_function(function);
@@ -578,12 +581,21 @@ impl<'m, 'a> StructOrder<'m, 'a> {
                         .iter()
                         .for_each(|body| finder.visit_body(body));
                 }
-                Bodies::FromFile(_) => {
-                    if !function.declaration && module.read_body(index, &mut body).is_ok() {
-                        finder.visit_body(&body);
+                Bodies::FromFile(check) => {
+                    if function.declaration || module.read_body(index, &mut body).is_err() {
+                        continue;
+                    }
+                    finder.visit_body(&body);
+                    check.check_body(&body);
+                    if check.needs_upgrade() {
+                        return Self::Known(Vec::new());
                     }
                 }
+                Bodies::Checked => {}
             }
+        }
+        if let Bodies::FromFile(_) = bodies {
+            *bodies = Bodies::Checked;
         }
         Self::Known(finder.finish())
     }

@@ -8,7 +8,7 @@ use super::code::{Opened, Request, each_code, in_batches};
 use super::dialect_of;
 use super::json_stream::JsonStream;
 use super::nvidia::each_machine_code;
-use super::writer::{Made, Text, Writer};
+use super::writer::{Made, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
 use crate::input::Input;
@@ -105,7 +105,7 @@ impl Output<'_, '_> {
             let graphs: Vec<GraphsJson> = batch.par_iter().map(graph).collect();
             for one in graphs.chunks(1) {
                 let text = self.text(&slice, one)?;
-                self.writer.write_named(one.first().map_or("", |one| &one.name), Text::Plain(text))?;
+                self.writer.write_named(one.first().map_or("", |one| &one.name), text)?;
             }
         }
         self.end_library()
@@ -125,7 +125,7 @@ impl Output<'_, '_> {
                 return Ok(());
             }
             let text = self.text(&group.slice, &functions)?;
-            self.writer.write(unit, Text::Plain(text))
+            self.writer.write(unit, text)
         })?;
         self.end_library()
     }

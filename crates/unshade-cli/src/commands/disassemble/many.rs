@@ -7,7 +7,7 @@
 
 use super::super::programs::require_selected;
 use super::super::walk::{list_files, spread};
-use super::writer::{Listing, Text, Writer};
+use super::writer::{Listing, Writer};
 use super::{list, other_form, verb};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
@@ -268,7 +268,7 @@ impl Output {
         let Some(folder) = &self.folder else { return Ok(()) };
         files
             .par_iter()
-            .try_for_each(|(path, parts)| folder.write_parts(path, parts.iter().map(Text::as_bytes)))
+            .try_for_each(|(path, parts)| folder.write_parts(path, parts.iter().map(String::as_bytes)))
     }
 
     /// Completes the output and returns the outcome.

@@ -28,22 +28,19 @@ use super::programs::require_selected;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::{Input, is_folder};
-use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
 use code::{Opened, Request, each_code_quietly, in_batches};
 use std::path::Path;
 use unshade::carve::Limits;
+use unshade::core::token::StreamedText;
 use unshade::core::{Diagnostics, TokenSink};
 use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_functions, print_module};
 use unshade::llvm::print::Dialect;
-use unshade::program::{Code, Verb};
+use unshade::program::{Code, ModuleGroup, Verb};
 use unshade::select::Selection;
-use writer::{MODULE, Made, Text, Writer};
-
-/// Bytes of text per byte of module, for most modules.
-const TEXT_PER_BYTE: usize = 8;
+use writer::{MODULE, Made, Writer};
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (files, selection) = args.split()?;
@@ -135,22 +132,40 @@ fn list_program(
         (Code::Tokens(source), None) => {
             write_token_program(writer, &head.path, source, args, &mut diagnostics)?;
         }
-        (Code::Modules(groups), None) => {
-            let in_color = writer.in_color;
-            let print = |unit: &Unit<'_>| print_unit(unit, selection, args, in_color);
-            for group in groups {
-                in_batches(&group.units, "disassembling", print, |unit, text| {
-                    match writer.take(&head.path, unit, text) {
-                        Some(text) => writer.write(unit, text),
-                        None => Ok(()),
-                    }
-                })?;
-            }
-        }
+        (Code::Modules(groups), None) => list_modules(groups, &head.path, selection, args, writer)?,
         (Code::Unread, None) => writer.note_unread(),
     }
     for diagnostic in &diagnostics {
         writer.report(paint::diagnostic(&head.path, diagnostic));
+    }
+    Ok(())
+}
+
+/// Prints modules in batches, or the only one of a file as a stream.
+fn list_modules(
+    groups: &[ModuleGroup<'_>],
+    path: &str,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    writer: &mut Writer<'_>,
+) -> Result<()> {
+    if let [group] = groups
+        && let [unit] = &group.units[..]
+        && selection.is_everything()
+        && !args.bytes
+    {
+        let print = |text: &mut StreamedText<'_>| print_all(unit, args, text);
+        if let Some(written) = writer.stream(path, unit, print) {
+            return written;
+        }
+    }
+    let in_color = writer.in_color;
+    let print = |unit: &Unit<'_>| print_unit(unit, selection, args, in_color);
+    for group in groups {
+        in_batches(&group.units, "disassembling", print, |unit, text| match writer.take(path, unit, text) {
+            Some(text) => writer.write(unit, text),
+            None => Ok(()),
+        })?;
     }
     Ok(())
 }
@@ -164,7 +179,7 @@ fn write_token_program(
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
     match token_programs::text(path, source, args, writer.in_color, diagnostics) {
-        Ok(text) => writer.write_tokens(path, Text::Plain(text)),
+        Ok(text) => writer.write_tokens(path, text),
         Err(error) => {
             diagnostics.error("dxbc-program", error);
             writer.note_unread();
@@ -173,52 +188,45 @@ fn write_token_program(
     }
 }
 
+/// Prints all of a module.
+fn print_all(
+    unit: &Unit<'_>,
+    args: &DisassembleArgs,
+    sink: &mut impl TokenSink,
+) -> unshade::core::Result<Diagnostics> {
+    let parsed = unit.open()?;
+    let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
+    let mut diagnostics = parsed.diagnostics.clone();
+    diagnostics.append(print_module(unit, &parsed, options, sink));
+    Ok(diagnostics)
+}
+
 fn print_unit(
     unit: &Unit<'_>,
     selection: &Selection,
     args: &DisassembleArgs,
     in_color: bool,
-) -> unshade::core::Result<Made<Text>> {
-    let parsed = unit.open()?;
-    let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
-    let mut diagnostics = parsed.diagnostics.clone();
+) -> unshade::core::Result<Made<String>> {
+    let mut text =
+        if in_color { Printed::Colored(PaintedTokens::default()) } else { Printed::Plain(String::new()) };
     if !selection.is_everything() && matches!(unit, Unit::Part(_) | Unit::File { .. }) {
-        let mut text =
-            if in_color { Printed::Colored(PaintedTokens::default()) } else { Printed::Plain(String::new()) };
-        let (found, _) = print_functions(unit, &parsed, options, selection, text.sink());
-        diagnostics.append(found);
-        return Ok(Made { content: Text::Plain(text.finish()), diagnostics });
+        let parsed = unit.open()?;
+        let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
+        let mut diagnostics = parsed.diagnostics.clone();
+        diagnostics.append(print_functions(unit, &parsed, options, selection, text.sink()).0);
+        return Ok(Made { content: text.finish(), diagnostics });
     }
-    let size = unit.bytes()?.0.len();
-    if args.raw
-        && !in_color
-        && !args.bytes
-        && let Some(mut text) = LargeText::new(size.saturating_mul(TEXT_PER_BYTE))
-    {
-        diagnostics.append(print_module(unit, &parsed, options, &mut text));
-        return Ok(Made { content: Text::Large(text), diagnostics });
-    }
-    let text = if args.bytes {
-        let (bytes, offset) = unit.bytes()?;
-        if in_color {
-            let mut sink = ByteLines::new(bytes, offset, PaintedTokens::default());
-            diagnostics.append(print_module(unit, &parsed, options, &mut sink));
-            sink.sink.0
-        } else {
-            let mut sink = ByteLines::new(bytes, offset, String::new());
-            diagnostics.append(print_module(unit, &parsed, options, &mut sink));
-            sink.sink
+    let diagnostics = match (&mut text, args.bytes) {
+        // The printer is compiled for each sink: it is fast.
+        (Printed::Plain(text), false) => print_all(unit, args, text)?,
+        (Printed::Colored(tokens), false) => print_all(unit, args, tokens)?,
+        (_, true) => {
+            let (bytes, offset) = unit.bytes()?;
+            let mut sink = text.sink();
+            print_all(unit, args, &mut ByteLines::new(bytes, offset, &mut sink))?
         }
-    } else if in_color {
-        let mut tokens = PaintedTokens::default();
-        diagnostics.append(print_module(unit, &parsed, options, &mut tokens));
-        tokens.0
-    } else {
-        let mut text = String::new();
-        diagnostics.append(print_module(unit, &parsed, options, &mut text));
-        text
     };
-    Ok(Made { content: Text::Plain(text), diagnostics })
+    Ok(Made { content: text.finish(), diagnostics })
 }
 
 /// Returns the text in colour or not.

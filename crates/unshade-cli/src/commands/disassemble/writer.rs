@@ -5,7 +5,6 @@ use super::code::report_nothing;
 use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::input::Input;
-use crate::large_text::LargeText;
 use crate::output::{Folder, Stdout, is_stdout, write_file_of};
 use crate::paint;
 use anyhow::{Context, Result, bail};
@@ -14,6 +13,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
 use unshade::core::Diagnostics;
+use unshade::core::token::StreamedText;
 use unshade::disassembly::Unit;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
@@ -27,24 +27,9 @@ pub(super) struct Made<T> {
     pub(super) diagnostics: Diagnostics,
 }
 
-/// The text of a module.
-pub(super) enum Text {
-    Plain(String),
-    Large(LargeText),
-}
-
-impl Text {
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Plain(text) => text.as_bytes(),
-            Self::Large(text) => text.as_bytes(),
-        }
-    }
-}
-
 /// The results of a file that was listed concurrently with others.
 pub(super) struct Listing {
-    pub(super) parts: Vec<Text>,
+    pub(super) parts: Vec<String>,
     /// The extension of a file with this text.
     pub(super) extension: &'static str,
     /// Messages, one per line.
@@ -77,9 +62,9 @@ pub(super) struct Writer<'a> {
     heading: String,
     paths: SafePaths,
     /// Unwritten files of the folder: threads write many at a time.
-    pending: Vec<(PathBuf, Text)>,
+    pending: Vec<(PathBuf, String)>,
     /// The parts of a single output file.
-    parts: Vec<Text>,
+    parts: Vec<String>,
     usual: &'static str,
     extension: &'static str,
     count: u64,
@@ -165,21 +150,48 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the text of a module.
-    pub(super) fn write(&mut self, unit: &Unit<'_>, text: Text) -> Result<()> {
+    pub(super) fn write(&mut self, unit: &Unit<'_>, text: String) -> Result<()> {
         self.write_named(&unit.name(), text)
     }
 
+    /// Writes the text of the only module of a file to standard output while it is printed. Returns `None` if texts go
+    /// elsewhere, or in colour.
+    pub(super) fn stream(
+        &mut self,
+        file: &str,
+        unit: &Unit<'_>,
+        print: impl FnOnce(&mut StreamedText<'_>) -> unshade::core::Result<Diagnostics>,
+    ) -> Option<Result<()>> {
+        let Destination::Stdout(stdout) = &mut self.destination else { return None };
+        if self.in_color {
+            return None;
+        }
+        let mut written = stdout.write_all(std::mem::take(&mut self.heading).as_bytes());
+        let mut write = |text: &str| {
+            if written.is_ok() {
+                written = stdout.write_all(text.as_bytes());
+            }
+        };
+        let mut text = StreamedText::new(&mut write);
+        let made = print(&mut text);
+        text.finish();
+        if self.take(file, unit, made.map(|diagnostics| Made { content: (), diagnostics })).is_some() {
+            self.count += 1;
+        }
+        Some(written.map_err(Into::into))
+    }
+
     /// Writes the text of a named item.
-    pub(super) fn write_named(&mut self, name: &str, text: Text) -> Result<()> {
+    pub(super) fn write_named(&mut self, name: &str, text: String) -> Result<()> {
         self.write_as(name, self.usual, text)
     }
 
     /// Writes the listing of a token program.
-    pub(super) fn write_tokens(&mut self, name: &str, text: Text) -> Result<()> {
+    pub(super) fn write_tokens(&mut self, name: &str, text: String) -> Result<()> {
         self.write_as(name, if self.args.cfg.is_some() { self.usual } else { TOKENS }, text)
     }
 
-    fn write_as(&mut self, name: &str, extension: &'static str, text: Text) -> Result<()> {
+    fn write_as(&mut self, name: &str, extension: &'static str, text: String) -> Result<()> {
         self.count += 1;
         if self.has_folder() {
             let path = self.paths.flat(name.as_bytes(), extension);
@@ -200,10 +212,10 @@ impl<'a> Writer<'a> {
         self.count += 1;
         if self.has_folder() {
             let path = self.paths.flat(name.as_bytes(), MACHINE_CODE);
-            self.pending.push((path.path, Text::Plain(parts.concat())));
+            self.pending.push((path.path, parts.concat()));
             return Ok(());
         }
-        parts.into_iter().try_for_each(|part| self.add_part(MACHINE_CODE, Text::Plain(part)))
+        parts.into_iter().try_for_each(|part| self.add_part(MACHINE_CODE, part))
     }
 
     fn write_pending(&mut self) -> Result<()> {
@@ -218,7 +230,7 @@ impl<'a> Writer<'a> {
 
     /// Writes text outside any module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
-        if text.is_empty() { Ok(()) } else { self.add_part(self.extension, Text::Plain(text.to_owned())) }
+        if text.is_empty() { Ok(()) } else { self.add_part(self.extension, text.to_owned()) }
     }
 
     /// Writes text that counts as a listing; the next text continues it.
@@ -227,7 +239,7 @@ impl<'a> Writer<'a> {
         self.add(text)
     }
 
-    fn add_part(&mut self, extension: &'static str, text: Text) -> Result<()> {
+    fn add_part(&mut self, extension: &'static str, text: String) -> Result<()> {
         if self.parts.is_empty() {
             self.extension = extension;
         }
@@ -283,7 +295,7 @@ impl<'a> Writer<'a> {
             if self.count > 1 {
                 bail!("{} functions into one file: -o takes a folder for them", self.count);
             }
-            let parts = self.parts.iter().map(Text::as_bytes);
+            let parts = self.parts.iter().map(String::as_bytes);
             write_file_of(&path, self.args.force, parts).context("can't write the listing")?;
         }
         Ok(self.outcome)
