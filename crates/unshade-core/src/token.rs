@@ -183,7 +183,7 @@ impl<'w> StreamedText<'w> {
 
     fn pass(&mut self) {
         (self.write)(&self.text);
-        self.passed += self.text.len();
+        self.passed = self.passed.saturating_add(self.text.len());
         self.text.clear();
     }
 }
@@ -209,7 +209,7 @@ impl TokenSink for StreamedText<'_> {
     }
 
     fn mark(&self) -> usize {
-        self.passed + self.text.len()
+        self.passed.saturating_add(self.text.len())
     }
 
     // Marks are not before text that was passed on, because that is settled.

@@ -1,6 +1,9 @@
-//! LLVM assembly compared with `llvm-dis-14`: a large module, a whole library, a single function of it, and memory.
+//! LLVM assembly printed and assembled, compared with LLVM 14: small modules, a large module, a whole library, a single
+//! function of it, and memory.
 //!
-//! The large module consists of 500 functions of MLX, evenly spread over the library and linked with `llvm-link-14`.
+//! The small modules are functions of MLX, evenly spread over the library; the large module is 500 of them, linked with
+//! `llvm-link-14`. Work *in process* is compared with `peers/llvm.c`, which uses LLVM's library: it needs a C compiler and
+//! the development files of LLVM 14.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use unshade::metallib::Library;
 
-use super::{in_turn, large_library, milliseconds, peak_memory, program, ratio, verdict};
+use super::{Times, in_turn, large_library, milliseconds, peak_memory, program, ratio, target, verdict};
 use crate::sh;
 
 /// The program for comparison.
@@ -26,6 +29,8 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     let library = large_library()?;
     let large = linked(&folder, &library)?;
     let mut met = large_module(&large, runs)?;
+    met &= in_process(&folder, &library, &large, runs)?;
+    met &= assembler(&folder, &library, runs)?;
     met &= whole_library(&folder, &library)?;
     let mut one = program();
     one.args(["dis", "--raw"]).arg(&library).arg(function_name(&library)?);
@@ -41,8 +46,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Measures one large module on a single thread, without writing output: whole processes, then the work without
-/// startup.
+/// Measures one large module on a single thread, without writing output: time and memory of whole processes.
 fn large_module(large: &Path, runs: usize) -> Result<bool> {
     let size = fs::metadata(large)?.len();
     println!("input: {} ({})", large.display(), sh::megabytes(size));
@@ -63,15 +67,8 @@ fn large_module(large: &Path, runs: usize) -> Result<bool> {
         "aim 10 x, at least 6 x",
         processes >= 6.0,
     );
-    let alone = without_start(large, runs)?;
-    met &= verdict(
-        "large module, the work alone",
-        &format!("{alone:.1} x"),
-        "aim 10 x, at least 6 x",
-        alone >= 6.0,
-    );
     let memory = peak_memory(&ours)?;
-    let most = 10 * size + 16_000_000;
+    let most = 4 * size + 16_000_000;
     met &= verdict(
         "peak resident memory",
         &sh::megabytes(memory),
@@ -81,17 +78,82 @@ fn large_module(large: &Path, runs: usize) -> Result<bool> {
     Ok(met)
 }
 
-/// Measures parsing and printing in memory, compared with `llvm-dis` minus its startup time. The measurement is an
-/// example program of the crate, built with optimisation, because xtask may be built without. It prints the rates, and
-/// the median of the ratios last.
-fn without_start(large: &Path, runs: usize) -> Result<f64> {
-    let mut speed = sh::cargo();
-    speed.args(["run", "--release", "--quiet", "--package", "unshade-llvm", "--example", "speed", "--"]);
-    speed.arg(large).args(["--program", PEER, "--rounds"]).arg(runs.to_string());
-    let output = String::from_utf8(sh::capture(&mut speed)?.stdout)?;
-    output.lines().for_each(|line| println!("     {line}"));
-    let ratio = output.lines().last().and_then(|line| line.split_whitespace().last()?.parse().ok());
-    ratio.context("the example printed no ratio")
+/// Measures printing and assembling without processes: the example program of the crate, and the peer in C.
+fn in_process(folder: &Path, library: &Path, large: &Path, runs: usize) -> Result<bool> {
+    let peer = folder.join("llvm");
+    let source = sh::root().join("xtask/peers/llvm.c");
+    let mut compile = Command::new("cc");
+    compile.args(["-O2", "-I/usr/lib/llvm-14/include", "-L/usr/lib/llvm-14/lib"]).arg(source);
+    sh::capture(compile.args(["-lLLVM-14", "-o"]).arg(&peer))
+        .context("the peer needs a C compiler and the development files of LLVM 14")?;
+    let mut build = sh::cargo();
+    build.args(["build", "--release", "--quiet", "--package", "unshade-llvm", "--example", "in_process"]);
+    sh::capture(&mut build)?;
+    let ours = target().join("release/examples/in_process");
+    let small = modules(&folder.join("sample"), library, SAMPLED)?;
+    let texts = assembly(&small)?;
+    let large_text = assembly(&[large.to_owned()])?;
+    let mut met = true;
+    let tasks: [(&str, &str, &[PathBuf], f64); 4] = [
+        ("print small modules, in process", "print", &small, 8.0),
+        ("print a large module, in process", "print", &[large.to_owned()], 10.0),
+        ("assemble small modules, in process", "assemble", &texts, 0.0),
+        ("assemble a large module, in process", "assemble", &large_text, 0.0),
+    ];
+    for (what, verb, files, least) in tasks {
+        let seconds = |program: &Path| -> Result<Duration> {
+            let output = sh::capture(Command::new(program).arg(verb).args(files))?.stdout;
+            let text = String::from_utf8(output)?;
+            let seconds = text.split_whitespace().next().and_then(|word| word.parse().ok());
+            Ok(Duration::from_secs_f64(seconds.context("no time was printed")?))
+        };
+        let (mut own, mut other) = (Times(Vec::new()), Times(Vec::new()));
+        for _ in 0..runs {
+            own.0.push(seconds(&ours)?);
+            other.0.push(seconds(&peer)?);
+        }
+        let times = ratio(&own, &other);
+        let aim = if least > 0.0 { format!("at least {least} x") } else { "no target".to_owned() };
+        met &= verdict(what, &format!("{times:.1} x"), &aim, times >= least);
+    }
+    Ok(met)
+}
+
+/// Writes the text of modules beside them, and returns its paths.
+fn assembly(modules: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let one = |module: &PathBuf| {
+        let path = module.with_extension("ll");
+        if !path.exists() {
+            sh::capture(Command::new(PEER).arg(module).arg("-o").arg(&path))?;
+        }
+        Ok(path)
+    };
+    modules.iter().map(one).collect()
+}
+
+/// Measures assembling the text of a small module, as whole processes.
+fn assembler(folder: &Path, library: &Path, runs: usize) -> Result<bool> {
+    let texts = assembly(&modules(&folder.join("sample"), library, SAMPLED)?)?;
+    let mut sized: Vec<(u64, &PathBuf)> = Vec::new();
+    for text in &texts {
+        sized.push((fs::metadata(text)?.len(), text));
+    }
+    sized.sort();
+    let &(size, text) = sized.get(sized.len() / 2).context("the library has no functions")?;
+    println!("input: {} ({})", text.display(), sh::megabytes(size));
+    let output = folder.join("assembled.bc");
+    let mut ours = program();
+    ours.env("RAYON_NUM_THREADS", "1").arg("asm").arg(text).arg("--force").arg("-o").arg(&output);
+    let mut theirs = Command::new("llvm-as-14");
+    theirs.arg(text).arg("-o").arg(&output);
+    let times = in_turn(&mut [&mut ours, &mut theirs], runs)?;
+    let processes = ratio(&times[0], &times[1]);
+    Ok(verdict(
+        "assemble the small module of median size, whole process",
+        &format!("{processes:.1} x"),
+        "at least 5 x",
+        processes >= 5.0,
+    ))
 }
 
 /// Measures disassembling the whole library to files with two threads, and `llvm-dis` on a sample, one process per

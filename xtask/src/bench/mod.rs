@@ -65,11 +65,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Returns a command that runs the unshade that was built.
 fn program() -> Command {
-    let mut target = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    if target.is_relative() {
-        target = sh::root().join(target);
-    }
-    Command::new(target.join("release/unshade"))
+    Command::new(target().join("release/unshade"))
+}
+
+/// Returns the folder of what cargo builds.
+fn target() -> PathBuf {
+    let target = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    if target.is_relative() { sh::root().join(target) } else { target }
 }
 
 /// The times of many runs.

@@ -8,6 +8,7 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use memchr::memchr;
 
 /// A name or string as it is written, between its quotes if it has some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,16 +143,18 @@ impl<'t> Lexer<'t> {
             }
             _ => Token::Unknown,
         };
-        if token == Token::Unknown {
+        if matches!(token, Token::Unknown) {
             self.position = self.position.max(start + 1);
         }
         (token, start)
     }
 
+    #[inline(always)]
     fn rest(&self) -> &'t [u8] {
         self.text.get(self.position..).unwrap_or_default()
     }
 
+    #[inline(always)]
     fn peek(&self, ahead: usize) -> Option<u8> {
         self.text.get(self.position + ahead).copied()
     }
@@ -160,6 +163,7 @@ impl<'t> Lexer<'t> {
         self.text.get(start..self.position).unwrap_or_default()
     }
 
+    #[inline(always)]
     fn take_while(&mut self, accepts: impl Fn(u8) -> bool) -> &'t [u8] {
         let rest = self.rest();
         let count = rest.iter().position(|&byte| !accepts(byte)).unwrap_or(rest.len());
@@ -167,13 +171,18 @@ impl<'t> Lexer<'t> {
         rest.get(..count).unwrap_or_default()
     }
 
+    #[inline(always)]
     fn skip_space(&mut self) {
         loop {
-            let _ = self.take_while(|byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0));
-            if self.peek(0) != Some(b';') {
-                return;
+            match self.peek(0) {
+                // Most tokens follow one space or none.
+                Some(b' ' | b'\n' | b'\t' | b'\r' | 0) => self.position += 1,
+                Some(b';') => {
+                    let rest = self.rest();
+                    self.position += memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+                _ => return,
             }
-            let _ = self.take_while(|byte| byte != b'\n');
         }
     }
 
@@ -186,10 +195,13 @@ impl<'t> Lexer<'t> {
     /// Reads a string that starts at a quote.
     fn quoted(&mut self) -> Option<Text<'t>> {
         self.position += 1;
-        let text = self.take_while(|byte| byte != b'"');
-        self.peek(0)?;
-        self.position += 1;
-        Some(Text(text))
+        let rest = self.rest();
+        let Some(end) = memchr(b'"', rest) else {
+            self.position += rest.len();
+            return None;
+        };
+        self.position += end + 1;
+        rest.get(..end).map(Text)
     }
 
     /// Reads what follows `@` or `%`: a name, a quoted name or a number.
@@ -251,7 +263,12 @@ impl<'t> Lexer<'t> {
             return Token::Hexadecimal(self.since(start));
         }
         let digits = self.take_while(|byte| byte.is_ascii_digit());
-        let label_end = self.rest().iter().position(|&byte| !is_name(byte)).unwrap_or(self.rest().len());
+        let label_end = match self.peek(0) {
+            Some(byte) if is_name(byte) => {
+                self.rest().iter().position(|&byte| !is_name(byte)).unwrap_or(self.rest().len())
+            }
+            _ => 0,
+        };
         if self.peek(label_end) == Some(b':') && self.text.get(start) != Some(&b'+') {
             self.position += label_end + 1;
             return Token::Label(Text(self.text.get(start..self.position - 1).unwrap_or_default()));
@@ -275,12 +292,25 @@ impl<'t> Lexer<'t> {
     }
 }
 
-fn is_name_start(byte: u8) -> bool {
+const fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'$' | b'.' | b'_' | b'-')
 }
 
+/// Whether each byte can be part of a name: a table, because a lexer does little else than to ask.
+#[allow(clippy::indexing_slicing, reason = "evaluated when this is compiled")]
+const NAME_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = is_name_start(byte as u8) || (byte as u8).is_ascii_digit();
+        byte += 1;
+    }
+    table
+};
+
+#[inline(always)]
 fn is_name(byte: u8) -> bool {
-    is_name_start(byte) || byte.is_ascii_digit()
+    NAME_BYTES.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 /// Returns the value of a hexadecimal digit.

@@ -19,6 +19,7 @@ use crate::module::Module;
 use crate::rules::ConstantIndex;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use memchr::memmem;
 
 /// The deepest nesting of types, constants and metadata that is parsed.
 const MAX_DEPTH: u32 = 256;
@@ -95,7 +96,7 @@ impl<'t> Parser<'t> {
             constants: ConstantIndex::default(),
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
-            labels: LabelState::new(contains(text, b"blockaddress")),
+            labels: LabelState::new(memmem::find(text, b"blockaddress").is_some()),
             uses: UseTimes::default(),
             use_list_places: Vec::new(),
             keywords: Keywords::new(),
@@ -173,8 +174,9 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns whether the current token is this character.
+    #[inline(always)]
     pub(super) fn is(&self, character: u8) -> bool {
-        self.token == Token::Punctuation(character)
+        matches!(self.token, Token::Punctuation(next) if next == character)
     }
 
     /// Skips the current token if it is this character.
@@ -196,8 +198,9 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns whether the current token is this word.
+    #[inline(always)]
     pub(super) fn is_word(&self, word: &str) -> bool {
-        self.token == Token::Word(word.as_bytes())
+        matches!(self.token, Token::Word(next) if next == word.as_bytes())
     }
 
     /// Skips the current token if it is this word.
@@ -298,9 +301,4 @@ impl<'t> Parser<'t> {
 /// Returns a name for a message.
 pub(super) fn shown(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
-}
-
-/// Returns whether a text contains a word.
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
 }

@@ -206,7 +206,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.function_with(index, function, None);
         }
         match &mut self.bodies {
-            Bodies::FromFile(_) | Bodies::Checked => {
+            Bodies::FromFile(_) => self.body = body,
+            Bodies::Checked => {
                 self.slots.drop_kept(body.function);
                 self.body = body;
             }

@@ -195,11 +195,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.punctuation("\n");
         let mut at = 0;
-        let is_reread = !matches!(self.bodies, Bodies::Upgraded(_));
         let mut owner = MODULE;
         while let Some(slot) = self.slots.slot(at) {
             if let MetadataSlot::Node(reference) = slot
-                && is_reread
+                && self.is_frugal()
                 && reference.owner != MODULE
                 && reference.owner != owner
             {
@@ -222,6 +221,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.sink.settle();
             at += 1;
         }
+    }
+
+    /// Returns whether the metadata of a function is dropped with its body, and read again when its nodes are printed. That
+    /// takes time, but is in proportion to a text that is not kept either.
+    pub(super) fn is_frugal(&self) -> bool {
+        matches!(self.bodies, Bodies::Checked)
     }
 
     /// Reads the metadata of a function again: that of all functions would need much memory. The nodes of a function follow

@@ -172,16 +172,37 @@ impl Dialect {
     }
 }
 
+/// The memory of a printer, which the next module uses again.
+///
+/// Libraries have thousands of small modules: growing the tables anew for each takes a part of the time.
+#[derive(Default)]
+pub struct PrintMemory {
+    body: FunctionBody,
+    locals: Locals,
+    scratch: String,
+}
+
 /// Prints a module, and returns diagnostics of what could not be read.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
+    module_with(module, options, sink, &mut PrintMemory::default())
+}
+
+/// Prints a module as [`fn@module`] does, with the memory of the module before.
+pub fn module_with<S: TokenSink>(
+    module: &Module<'_>,
+    options: &PrintOptions<'_>,
+    sink: &mut S,
+    memory: &mut PrintMemory,
+) -> Diagnostics {
     let rules = options.dialect.rules();
     let start = sink.mark();
     let check = upgrade::UpgradeCheck::new(module, rules.dialect);
     if !check.needs_upgrade() {
-        let mut printer = Printer::new(module, rules, Bodies::FromFile(check), sink);
+        let mut printer = Printer::new(module, rules, Bodies::FromFile(check), sink, memory);
         printer.run(options);
-        if !printer.is_outdated {
-            return printer.findings;
+        let (is_outdated, findings) = (printer.is_outdated, printer.finish(memory));
+        if !is_outdated {
+            return findings;
         }
         // A body needs an upgrade, which may change all of the text: start again.
         sink.truncate(start);
@@ -193,9 +214,9 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
     });
     let bodies = bodies.collect();
     let upgraded = upgrade::upgrade(module, rules.dialect, bodies);
-    let mut printer = Printer::new(&upgraded.module, rules, Bodies::Upgraded(upgraded.bodies), sink);
+    let mut printer = Printer::new(&upgraded.module, rules, Bodies::Upgraded(upgraded.bodies), sink, memory);
     printer.run(options);
-    findings.append(printer.findings);
+    findings.append(printer.finish(memory));
     findings
 }
 
@@ -264,7 +285,14 @@ struct Printer<'m, 'a, 's, S> {
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
-    fn new(module: &'m Module<'a>, rules: Rules, mut bodies: Bodies<'m, 'a>, sink: &'s mut S) -> Self {
+    fn new(
+        module: &'m Module<'a>,
+        rules: Rules,
+        mut bodies: Bodies<'m, 'a>,
+        sink: &'s mut S,
+        memory: &mut PrintMemory,
+    ) -> Self {
+        let PrintMemory { body, locals, scratch } = core::mem::take(memory);
         let structs = StructOrder::new(module, rules, &mut bodies, sink.is_streamed());
         let is_outdated = matches!(&bodies, Bodies::FromFile(check) if check.needs_upgrade());
         let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
@@ -277,7 +305,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         Self {
             module,
             bodies,
-            body: FunctionBody::default(),
+            body,
             is_outdated,
             structs,
             rules,
@@ -286,17 +314,23 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             layout: DataLayout::parse(&layout_text),
             layout_text,
             symbols,
-            locals: Locals::default(),
+            locals,
             attributes: AttributeTexts::new(module.attributes.set_count()),
             slots: MetadataSlots::new(module, !rules.upgrades, rules.dialect == Dialect::Llvm22),
             kinds: MetadataKinds::new(module, rules.dialect),
-            scratch: String::new(),
+            scratch,
             nesting: ConstantNesting::new(&module.constants),
             long_types: LONG_TYPES.saturating_add(module.data_size().saturating_mul(LONG_TYPES_PER_BYTE)),
             depth: 0,
             findings: Diagnostics::new(),
             sources: SourceMap::default(),
         }
+    }
+
+    /// Returns the memory, and what was found.
+    fn finish(self, memory: &mut PrintMemory) -> Diagnostics {
+        *memory = PrintMemory { body: self.body, locals: self.locals, scratch: self.scratch };
+        self.findings
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! attribute groups of functions, metadata reachable from named metadata. The rest is numbered as if this function
 //! were the first: attribute groups of calls, other metadata, unnamed structs that only bodies use.
 
-use super::{Bodies, PrintOptions, Printer, Rules, upgrade};
+use super::{Bodies, PrintMemory, PrintOptions, Printer, Rules, upgrade};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::module::Module;
@@ -66,7 +66,8 @@ fn print<S: TokenSink>(
     rules: Rules,
     sink: &mut S,
 ) -> Diagnostics {
-    let mut printer = Printer::new(module, rules, Bodies::Upgraded(bodies), sink);
+    let mut printer =
+        Printer::new(module, rules, Bodies::Upgraded(bodies), sink, &mut PrintMemory::default());
     printer.number_module();
     printer.function(index);
     printer.findings

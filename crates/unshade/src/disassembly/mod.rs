@@ -17,6 +17,7 @@ use crate::select::Selection;
 use crate::{
     DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fx_listing, fxc_listing, has_mangled_names,
 };
+use std::cell::RefCell;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;
@@ -25,7 +26,12 @@ use unshade_dxbc::decode;
 use unshade_dxbc::print::{Options, print, print_instruction};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
-use unshade_llvm::print::{Dialect, PrintOptions, function, module};
+use unshade_llvm::print::{Dialect, PrintMemory, PrintOptions, function, module_with};
+
+thread_local! {
+    /// The memory of the printer of each thread, for the next of a library's modules.
+    static MEMORY: RefCell<PrintMemory> = RefCell::default();
+}
 
 /// Options for printing a module.
 #[derive(Clone, Copy, Debug)]
@@ -57,14 +63,16 @@ pub fn print_module(
     let is_dxc = dialect == Dialect::Dxc && matches!(unit, Unit::Part(_));
     let name = (raw && !is_dxc).then(|| unit.name());
     let options = PrintOptions { dialect, module_id: name.as_deref() };
+    let mut memory = MEMORY.take();
     diagnostics.append(if !raw && has_mangled_names(parsed) {
         // Dynamic dispatch costs less than looking names up, and avoids another copy of the printer.
         let mut explained = DemangledComments::new(sink);
         let mut sink: &mut dyn TokenSink = &mut explained;
-        module(parsed, &options, &mut sink)
+        module_with(parsed, &options, &mut sink, &mut memory)
     } else {
-        module(parsed, &options, sink)
+        module_with(parsed, &options, sink, &mut memory)
     });
+    MEMORY.set(memory);
     diagnostics
 }
 
