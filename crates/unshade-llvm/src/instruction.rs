@@ -266,6 +266,7 @@ pub const ATOMIC_OPERATIONS: [&str; 21] = [
 /// Returns the operations of `atomicrmw` that a version has.
 pub(crate) fn atomic_operations(version: Version) -> &'static [&'static str] {
     let count = match version {
+        Version::Dxc => 11,
         Version::Llvm14 => 13,
         Version::Llvm19 => 17,
     };

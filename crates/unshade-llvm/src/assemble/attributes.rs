@@ -207,9 +207,11 @@ impl Parser<'_> {
         let form = FORMS.iter().find(|(of, _)| *of == kind).map_or(&Form::Flag, |(_, form)| form);
         let value = match form {
             Form::Flag => return Ok(Attribute::Flag(kind)),
+            // Before LLVM 9 attributes had no type.
+            Form::Type if self.version == Version::Dxc => return Ok(Attribute::Type(kind, None)),
             Form::Type => return self.type_attribute(kind),
             Form::Range | Form::Initializes => return self.range_attribute(kind),
-            Form::UnwindTable if self.version == Version::Llvm14 => return Ok(Attribute::Flag(kind)),
+            Form::UnwindTable if self.version.has_typed_pointers() => return Ok(Attribute::Flag(kind)),
             Form::Number if place == Place::Group && self.eat(b'=') => self.u64()?,
             Form::Number => self.u64_in_parentheses()?,
             Form::Alignment => {

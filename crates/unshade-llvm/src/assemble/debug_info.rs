@@ -45,6 +45,14 @@ const DEFAULTS: [(NodeKind, u8, u64); 4] = [
     (NodeKind::Subprogram, OLD_FLAGS, DEFINITION),
 ];
 
+/// The same, in LLVM 3.7.
+const OLD_DEFAULTS: [(NodeKind, u8, u64); 3] = [
+    (NodeKind::GlobalVariable, 2, 1),
+    (NodeKind::Subprogram, 5, DEFINITION),
+    // The count and the lower bound are numbers.
+    (NodeKind::Subrange, 0, 3),
+];
+
 /// Fields that must be there. A `!` says that they can't be null either.
 const REQUIRED: [(NodeKind, &[&str]); 21] = [
     (NodeKind::Location, &["scope!"]),
@@ -118,17 +126,17 @@ impl Parser<'_> {
         if name == b"DIExpression" {
             return self.debug_expression(distinct);
         }
-        let known = metadata_fields::kind_named(name);
-        let is_later = |kind| kind == NodeKind::AssignId && self.version == Version::Llvm14;
+        let known = metadata_fields::kind_named(name, self.is_old());
+        let is_later = |kind| kind == NodeKind::AssignId && self.version.has_typed_pointers();
         let Some((kind, fields)) = known.filter(|&(kind, _)| !is_later(kind)) else {
             return self.fault(alloc::format!("unknown metadata node '!{}'", shown(name)));
         };
         let at = self.at;
-        if matches!(kind, NodeKind::CompileUnit | NodeKind::AssignId) && !distinct {
+        if matches!(kind, NodeKind::CompileUnit | NodeKind::AssignId) && !distinct && !self.is_old() {
             return self.fault(alloc::format!("'!{}' is always distinct", shown(name)));
         }
         self.advance();
-        let mut node = NodeFields::new(kind, fields);
+        let mut node = NodeFields::new(kind, fields, self.is_old());
         self.expect(b'(')?;
         if !self.is(b')') {
             loop {
@@ -146,10 +154,16 @@ impl Parser<'_> {
             }
         }
         self.finish_node(&mut node)?;
-        if kind == NodeKind::Subprogram && node.number(5) & DEFINITION != 0 && !distinct {
+        let is_definition = kind == NodeKind::Subprogram && node.number(5) & DEFINITION != 0;
+        if is_definition && !distinct && !self.is_old() {
             return self.fault_at(at, "a '!DISubprogram' that is a definition is always distinct");
         }
         Ok(self.module.metadata.node(kind, distinct, &node.references, &node.numbers))
+    }
+
+    /// Returns whether nodes have the fields of LLVM 3.7.
+    fn is_old(&self) -> bool {
+        self.version == Version::Dxc
     }
 
     /// Parses `label: value`.
@@ -157,15 +171,18 @@ impl Parser<'_> {
         let Token::Label(label) = self.token else { return self.fault("expected the label of a field") };
         let label = label.bytes();
         let is_new =
-            |known: &str| self.version != Version::Llvm14 || !LATER_FIELDS.contains(&(node.kind, known));
-        let read = READ_FIELDS.iter().filter(|(kind, _)| *kind == node.kind).flat_map(|(_, fields)| *fields);
+            |known: &str| !self.version.has_typed_pointers() || !LATER_FIELDS.contains(&(node.kind, known));
+        let read = READ_FIELDS
+            .iter()
+            .filter(|(kind, _)| *kind == node.kind && !self.is_old())
+            .flat_map(|(_, fields)| *fields);
         let mut all = fields.iter().chain(read).filter(|(known, _)| !known.is_empty());
         if let Some(&(label, format)) = all.find(|(known, _)| known.as_bytes() == &*label && is_new(known)) {
             self.seen_once(node, label)?;
             return self.nested(|parser| parser.field(node, label, format));
         }
         let authentication = fields.iter().find_map(|(_, format)| match format {
-            FieldFormat::PointerAuthentication(at) if self.version != Version::Llvm14 => Some(*at),
+            FieldFormat::PointerAuthentication(at) if !self.version.has_typed_pointers() => Some(*at),
             _ => None,
         });
         let mut parts = POINTER_AUTHENTICATION.into_iter();
@@ -228,6 +245,10 @@ impl Parser<'_> {
                     Ok(())
                 })?;
             }
+            FieldFormat::EnumeratorValue if self.is_old() => {
+                let value = self.signed(label, i64::MIN, i64::MAX)?;
+                node.numbers = vec![0, 64, value];
+            }
             FieldFormat::EnumeratorValue => {
                 let value = self.written_integer("expected an integer")?;
                 node.numbers.truncate(1);
@@ -282,7 +303,7 @@ impl Parser<'_> {
             }
             FieldFormat::NameTable(at) => {
                 // LLVM 14 does not know the tables of Apple.
-                let known = if self.version == Version::Llvm14 { 3 } else { 4 };
+                let known = if self.version.has_typed_pointers() { 3 } else { 4 };
                 let words = metadata_fields::NAME_TABLES.get(..known).unwrap_or_default();
                 (at, self.word_number(label, words, true)?)
             }
@@ -313,6 +334,7 @@ impl Parser<'_> {
     /// Completes a node whose fields depend on each other.
     fn finish_node(&mut self, node: &mut NodeFields) -> Parsed<()> {
         match node.kind {
+            NodeKind::Enumerator if self.is_old() => {}
             NodeKind::Enumerator => {
                 // Bit 2 was the sign of the number as written.
                 let bits = node.number(0);
@@ -325,6 +347,7 @@ impl Parser<'_> {
                     node.set_number(1, node.number(1).saturating_add(u64::from(node.number_top_bit())));
                 }
             }
+            NodeKind::Subprogram if self.is_old() => node.set_number(5, node.number(5) | node.number(6)),
             NodeKind::File => {
                 let is_seen = |label| node.seen.contains(&label);
                 if is_seen("checksumkind") != is_seen("checksum") {
@@ -348,7 +371,7 @@ impl Parser<'_> {
     fn debug_expression(&mut self, distinct: bool) -> Parsed<Metadata> {
         self.advance();
         self.expect(b'(')?;
-        let mut numbers = vec![EXPRESSION_VERSION];
+        let mut numbers = vec![if self.is_old() { 0 } else { EXPRESSION_VERSION }];
         self.list(b')', |parser| {
             let number = match parser.token {
                 Token::Word(word) if word.starts_with(b"DW_OP_") => {
@@ -368,7 +391,7 @@ impl Parser<'_> {
 
 impl NodeFields {
     /// Returns a node without fields; its size is that of its layout.
-    fn new(kind: NodeKind, fields: &[Field]) -> Self {
+    fn new(kind: NodeKind, fields: &[Field], old: bool) -> Self {
         let mut node = Self { kind, references: Vec::new(), numbers: Vec::new(), seen: Vec::new() };
         for &(_, format) in fields {
             match format {
@@ -416,7 +439,8 @@ impl NodeFields {
                 | FieldFormat::FixedPoint(_) => {}
             }
         }
-        for (_, at, value) in DEFAULTS.into_iter().filter(|(other, ..)| *other == kind) {
+        let defaults: &[_] = if old { &OLD_DEFAULTS } else { &DEFAULTS };
+        for &(_, at, value) in defaults.iter().filter(|(other, ..)| *other == kind) {
             node.set_number(at, value);
         }
         node
@@ -453,7 +477,7 @@ fn set(list: &mut Vec<u64>, at: u8, value: u64) {
 
 /// Returns the labels of the fields that a kind must have.
 fn required(kind: NodeKind, version: Version) -> &'static [&'static str] {
-    let earlier = REQUIRED_EARLIER.iter().filter(|_| version == Version::Llvm14);
+    let earlier = REQUIRED_EARLIER.iter().filter(|_| version.has_typed_pointers());
     REQUIRED.iter().chain(earlier).find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
 }
 

@@ -1,6 +1,5 @@
 //! Parses the values of fields of debug info: numbers, booleans, and the names of DWARF constants and flags.
 
-use super::Version;
 use super::error::Parsed;
 use super::lexer::{Token, parse_u64};
 use super::numbers::{decimal_words, hexadecimal_words};
@@ -137,7 +136,7 @@ impl Parser<'_> {
 
     /// Parses the name of a DWARF constant.
     pub(super) fn dwarf_name(&mut self, names: Names, word: &[u8]) -> Parsed<u64> {
-        let is_known = |number: &u32| self.version != Version::Llvm14 || !dwarf::is_later(word, *number);
+        let is_known = |number: &u32| !self.version.has_typed_pointers() || !dwarf::is_later(word, *number);
         match dwarf::number_before_22(names, word).filter(is_known) {
             Some(number) => {
                 self.advance();

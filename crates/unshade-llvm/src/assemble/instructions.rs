@@ -12,8 +12,9 @@ use crate::types::Type;
 use crate::value::Operand;
 use alloc::vec::Vec;
 
-/// All fast-math flags.
+/// All fast-math flags, and those of LLVM 3.7, of which the lowest stands for all.
 const FAST: u16 = 0b1111_1110;
+const OLD_FAST: u16 = 0b1_1111;
 
 impl Parser<'_> {
     /// Parses an instruction with its attachments. Returns whether it ends its block.
@@ -148,10 +149,11 @@ impl Parser<'_> {
         let mut flags = 0;
         loop {
             if self.eat_word("fast") {
-                flags |= FAST;
+                flags |= if self.version == Version::Dxc { OLD_FAST } else { FAST };
                 continue;
             }
             match FAST_MATH.iter().find(|(_, word)| self.is_word(word.trim_start())) {
+                Some(&(bit, _)) if self.version == Version::Dxc && bit > u32::from(OLD_FAST) => return flags,
                 Some(&(bit, _)) => flags |= (bit & 0xFFFF) as u16,
                 None => return flags,
             }
@@ -218,7 +220,7 @@ impl Parser<'_> {
         let flags = self.fast_math();
         let ty = self.ty()?;
         // A block without predecessors has a phi of nothing.
-        while self.is(b'[') || self.version == Version::Llvm14 {
+        while self.is(b'[') || self.version.has_typed_pointers() {
             self.expect(b'[')?;
             self.operand(ty)?;
             self.expect(b',')?;
@@ -357,7 +359,7 @@ impl Parser<'_> {
         while let Some(at) = self.eat_one_of(&["inbounds", "nusw", "nuw"]) {
             flags |= match at {
                 // `inbounds` implies `nusw`, from LLVM 19 on.
-                0 if self.version == Version::Llvm14 => 1,
+                0 if self.version.has_typed_pointers() => 1,
                 0 => 3,
                 1 => 2,
                 _ => 4,

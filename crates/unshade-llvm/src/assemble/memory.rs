@@ -1,5 +1,6 @@
 //! Parses memory instructions: `alloca`, loads, stores, fences and atomic operations.
 
+use super::Version;
 use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::Parser;
@@ -39,7 +40,8 @@ impl Parser<'_> {
             let one = self.constant(word, &crate::constants::NewConstant::Integer(1));
             self.push_operand(Operand::value(one))?;
         }
-        if alignment == 0 {
+        // LLVM 3.7 keeps that there is no alignment.
+        if alignment == 0 && self.version != Version::Dxc {
             let bytes = self.module.data_layout.preferred_alignment(&self.module.types, ty);
             alignment = self.alignment_of(bytes.max(1).next_power_of_two(), self.at)?;
         }
@@ -100,12 +102,15 @@ impl Parser<'_> {
         Ok(Instruction { flags, detail: scope, extra, ..Instruction::new(opcode, result) })
     }
 
-    /// Parses `, align n`, or returns the alignment that the type needs; as exponent plus one.
+    /// Parses `, align n`, or returns the alignment that the type needs; as exponent plus one, 0 for none.
     fn access_alignment(&mut self, ty: TypeId) -> Parsed<u64> {
         if self.is(b',') && self.peek() == Token::Word(b"align") {
             self.advance();
             self.advance();
             return Ok(u64::from(self.alignment()?));
+        }
+        if self.version == Version::Dxc {
+            return Ok(0);
         }
         let bytes = self.module.data_layout.required_alignment(&self.module.types, ty).max(1);
         Ok(u64::from(bytes.trailing_zeros()) + 1)
@@ -186,6 +191,9 @@ impl Parser<'_> {
     fn exchange_alignment(&mut self, ty: TypeId) -> Parsed<u64> {
         if self.is(b',') && self.peek() == Token::Word(b"align") {
             return self.access_alignment(ty);
+        }
+        if self.version == Version::Dxc {
+            return Ok(0);
         }
         let bytes = self.module.data_layout.store_size(&self.module.types, ty).max(1);
         Ok(u64::from(bytes.next_power_of_two().trailing_zeros()) + 1)

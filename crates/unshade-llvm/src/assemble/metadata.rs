@@ -3,6 +3,7 @@
 //! A number may be used before it is defined; its entry exists from the first use on. Nodes of debug info are parsed
 //! by `debug_info`.
 
+use super::Version;
 use super::error::Parsed;
 use super::function::VALUE_BASE;
 use super::lexer::Token;
@@ -14,7 +15,7 @@ use crate::metadata::{Metadata, NamedMetadata};
 use crate::types::Type;
 use crate::value::Operand;
 use crate::write::fixed_names;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 /// The metadata of a text.
@@ -29,6 +30,8 @@ pub(super) struct MetadataState {
     /// Values of functions, by the body.
     local_values: BTreeMap<(u32, ValueId), MetadataId>,
     kinds: NameTable<u32>,
+    /// The kinds that are attached to anything.
+    used_kinds: BTreeSet<u32>,
     /// Nodes in the order in which they are complete.
     pub(super) complete: Vec<MetadataId>,
     /// The `!dbg` attachments by body.
@@ -49,6 +52,18 @@ pub(super) struct DebugLocation {
 
 /// The version of debug info since LLVM 3.5.
 const DEBUG_INFO_VERSION: u64 = 3;
+
+/// The kinds that DXC has besides those of LLVM 3.7, in the order in which most compilations meet them, and whether a
+/// module has them without a use. The text of a module doesn't tell the order.
+const KINDS_OF_DXC: [(&str, bool); 7] = [
+    ("dx.temp", true),
+    ("dx.precise", false),
+    ("dx.controlflow.hints", false),
+    ("llvm.loop", false),
+    ("dx.dbg.varlayout", true),
+    ("dx.break.br", false),
+    ("dx.nonuniform", false),
+];
 
 /// The number of the metadata kind `dbg`.
 const DEBUG_LOCATION: u32 = 0;
@@ -281,6 +296,7 @@ impl Parser<'_> {
     pub(super) fn metadata_kind(&mut self, name: &[u8]) -> u32 {
         self.add_metadata_kinds();
         if let Some(kind) = self.metadata.kinds.get(name) {
+            self.metadata.used_kinds.insert(kind);
             return kind;
         }
         let kind = narrow(self.module.metadata_kinds.len() as u64);
@@ -292,7 +308,9 @@ impl Parser<'_> {
     /// Adds the kinds that every module has.
     fn add_metadata_kinds(&mut self) {
         if self.module.metadata_kinds.is_empty() {
-            for (kind, name) in (0u32..).zip(fixed_names::kinds(self.version)) {
+            let of_dxc = KINDS_OF_DXC.iter().filter(|_| self.version == Version::Dxc);
+            let of_dxc = of_dxc.map(|(name, _)| name);
+            for (kind, name) in (0u32..).zip(fixed_names::kinds(self.version).iter().chain(of_dxc)) {
                 self.module.metadata_kinds.push((kind, name.as_bytes().to_vec()));
                 self.metadata.kinds.insert(name.as_bytes(), kind);
             }
@@ -331,6 +349,16 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Removes the kinds that DXC only has in modules that use them.
+    fn remove_unused_kinds(&mut self) {
+        let used = &self.metadata.used_kinds;
+        let is_unused = |name: &[u8]| {
+            self.version == Version::Dxc
+                && KINDS_OF_DXC.iter().any(|&(known, always)| !always && known.as_bytes() == name)
+        };
+        self.module.metadata_kinds.retain(|(kind, name)| used.contains(kind) || !is_unused(name));
+    }
+
     /// Adds the kind that LLVM names when it strips debug info, which it does for every module that doesn't state the
     /// version of its debug info: from the first instruction with attachments.
     fn add_stripped_kind(&mut self) {
@@ -346,7 +374,11 @@ impl Parser<'_> {
             return self.fault_at(position, alloc::format!("use of undefined metadata '!{number}'"));
         }
         self.add_metadata_kinds();
-        self.add_stripped_kind();
+        if self.version == Version::Dxc {
+            self.remove_unused_kinds();
+        } else {
+            self.add_stripped_kind();
+        }
         self.add_bundle_tags();
         self.add_scopes();
         self.unite_metadata();

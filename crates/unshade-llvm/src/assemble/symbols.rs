@@ -445,7 +445,7 @@ impl Parser<'_> {
         at: usize,
     ) -> Parsed<()> {
         let (fits, or_greater) = match self.version {
-            Version::Llvm14 => (found == next, ""),
+            Version::Llvm14 | Version::Dxc => (found == next, ""),
             Version::Llvm19 => (found >= next, " or greater"),
         };
         if fits {

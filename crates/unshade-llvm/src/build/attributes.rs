@@ -1,7 +1,7 @@
 //! Attributes of functions, results, parameters and calls.
 
-use super::{ModuleBuilder, Version, refused};
-use crate::attribute_names::{AttributeOrder, all, name, rank};
+use super::{ModuleBuilder, refused};
+use crate::attribute_names::{all, name, rank};
 use crate::attribute_places::{self, Fits};
 use crate::attributes::{Attribute, index, kind};
 use crate::ids::{AttributeListId, AttributeSetId, TypeId};
@@ -112,10 +112,7 @@ impl ModuleBuilder {
             }
             Attr::Flag(name) | Attr::Number(name, _) | Attr::Type(name, _) => name,
         };
-        let order = match self.version {
-            Version::Llvm14 => AttributeOrder::V14,
-            Version::Llvm19 => AttributeOrder::V19,
-        };
+        let order = self.version.attribute_order();
         let Some((kind, _)) = all().find(|&(kind, known)| known == name && rank(kind, order) != u8::MAX)
         else {
             return refused(alloc::format!("this version of LLVM has no attribute {name}"));
@@ -124,7 +121,7 @@ impl ModuleBuilder {
             return refused(alloc::format!("attribute {name} does not apply to a {}", shown(place)));
         }
         let takes_number =
-            WITH_NUMBER.contains(&name) || (name == UNWIND_TABLE && self.version != Version::Llvm14);
+            WITH_NUMBER.contains(&name) || (name == UNWIND_TABLE && !self.version.has_typed_pointers());
         let takes_type = WITH_TYPE.contains(&name);
         if WITH_RANGES.contains(&name) {
             return refused(alloc::format!("attribute {name} has ranges"));

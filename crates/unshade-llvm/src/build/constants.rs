@@ -205,7 +205,7 @@ impl ModuleBuilder {
             opcode,
             Opcode::Trunc | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::BitCast | Opcode::AddrSpaceCast
         );
-        if !is_kept && self.version != super::Version::Llvm14 {
+        if !is_kept && !self.version.has_typed_pointers() {
             return refused(alloc::format!("LLVM 19 has no constant expression {}", opcode.mnemonic()));
         }
         if from == to {

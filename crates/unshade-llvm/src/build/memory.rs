@@ -74,7 +74,7 @@ pub(super) fn alignment(bytes: u64) -> Result<u8> {
 /// Returns the flags of `getelementptr inbounds`: it implies `nusw` from LLVM 19 on.
 pub(super) fn in_bounds(version: Version) -> u16 {
     match version {
-        Version::Llvm14 => 1,
+        Version::Llvm14 | Version::Dxc => 1,
         Version::Llvm19 => 3,
     }
 }
@@ -236,7 +236,7 @@ impl FunctionBuilder<'_> {
         indices: &[ValueId],
         flags: u16,
     ) -> Result<ValueId> {
-        let known = if self.module.version == Version::Llvm14 { 1 } else { 7 };
+        let known = if self.module.version.has_typed_pointers() { 1 } else { 7 };
         if flags & !known != 0 {
             return self.fail_in(Opcode::GetElementPtr, "unknown flags");
         }
@@ -305,7 +305,7 @@ impl FunctionBuilder<'_> {
         self.check_atomic_type(Opcode::AtomicRmw, ty)?;
         let later = [AtomicOperation::FMax, AtomicOperation::FMin];
         let later = later.contains(&operation) || operation as u16 > AtomicOperation::FMin as u16;
-        if later && self.module.version == Version::Llvm14 {
+        if later && self.module.version.has_typed_pointers() {
             return self.fail_in(Opcode::AtomicRmw, "LLVM 14 has no such operation");
         }
         if matches!(access.ordering, Ordering::NotAtomic | Ordering::Unordered) {

@@ -1,6 +1,6 @@
 //! Types of a module that is built.
 
-use super::{ModuleBuilder, Version, refused};
+use super::{ModuleBuilder, refused};
 use crate::ids::TypeId;
 use crate::types::Type;
 use alloc::collections::BTreeSet;
@@ -123,7 +123,7 @@ impl ModuleBuilder {
         if address_space > MAX_SPACE {
             return refused("address space is larger than 24 bits");
         }
-        if self.version != Version::Llvm14 {
+        if !self.version.has_typed_pointers() {
             return Ok(self.module.types.intern(Type::OpaquePointer { address_space }));
         }
         match self.module.types.get(pointee) {

@@ -377,8 +377,12 @@ fn layouts() -> impl Iterator<Item = &'static (NodeKind, Layout)> {
     LARGE_LAYOUTS.iter().chain(OTHER_LAYOUTS)
 }
 
-/// Returns the kind of node with a name (`DILocation`) and its fields.
-pub(crate) fn kind_named(name: &[u8]) -> Option<(NodeKind, &'static [Field])> {
+/// Returns the kind of node with a name (`DILocation`) and its fields, which differ in LLVM 3.7 (`old`).
+pub(crate) fn kind_named(name: &[u8], old: bool) -> Option<(NodeKind, &'static [Field])> {
     let start = |label: &'static str| label.trim_start_matches('!').trim_end_matches('(').as_bytes();
-    layouts().find(|(_, (label, _))| start(label) == name).map(|&(kind, (_, fields))| (kind, fields))
+    let of_3_7 = LLVM_3_7_LAYOUTS.iter().filter(|_| old);
+    of_3_7
+        .chain(layouts())
+        .find(|(_, (label, _))| start(label) == name)
+        .map(|&(kind, (_, fields))| (kind, fields))
 }

@@ -1,6 +1,6 @@
 //! The order of the attributes of a set.
 
-use crate::attribute_names::{AttributeOrder, rank};
+use crate::attribute_names::rank;
 use crate::attributes::{Attribute, Attributes};
 use crate::ids::AttributeSetId;
 use crate::write::Version;
@@ -12,10 +12,7 @@ pub(crate) fn attribute_set(
     version: Version,
     attributes: Vec<Attribute>,
 ) -> AttributeSetId {
-    let order = match version {
-        Version::Llvm14 => AttributeOrder::V14,
-        Version::Llvm19 => AttributeOrder::V19,
-    };
+    let order = version.attribute_order();
     let mut set: Vec<Attribute> = Vec::with_capacity(attributes.len());
     for attribute in attributes {
         match set.iter().position(|other| table.is_same_name(other, &attribute)) {

@@ -62,7 +62,7 @@ pub(crate) fn check_atomic_operation(
 ) -> Result<(), String> {
     let of = types.get(ty);
     let is_float = types.is_float(ty);
-    let is_pointer = types.is_pointer(ty) && version != Version::Llvm14;
+    let is_pointer = types.is_pointer(ty) && !version.has_typed_pointers();
     let (fits, wanted) = match operation {
         EXCHANGE => {
             (is_float || is_pointer || matches!(of, Type::Integer(_)), "an integer or floating point type")

@@ -23,7 +23,8 @@ pub(super) struct Layouts {
     pub(super) names: Vec<Layout>,
     pub(super) constants: Vec<Layout>,
     pub(super) function: Vec<Layout>,
-    has_flags_of_casts: bool,
+    /// What the layouts of instructions are for.
+    of_instructions: Vec<InstructionLayout>,
 }
 
 /// An abbreviation for names, by its position.
@@ -44,7 +45,7 @@ pub(super) enum ConstantLayout {
 }
 
 /// An abbreviation for instructions.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InstructionLayout {
     Load,
     Unary,
@@ -77,38 +78,43 @@ impl Layouts {
             Shape(&[Literal(constant::NULL.into())], Tail::None),
         ];
         let code = |code: u32| Literal(code.into());
-        let (value, operation, flags) = (Variable(6), Fixed(4), Fixed(8));
+        let is_old = version == Version::Dxc;
+        let (value, operation, flags) = (Variable(6), Fixed(4), Fixed(if is_old { 7 } else { 8 }));
         let load = [code(function::LOAD), value, ty, Variable(4), Fixed(1)];
         let unary = [code(function::UNOP), value, operation, flags];
         let binary = [code(function::BINOP), value, value, operation, flags];
         let cast = [code(function::CAST), value, ty, operation, flags];
         let result = [code(function::RET), value];
         let unreachable = [code(function::UNREACHABLE)];
-        let of_element_pointer = if version == Version::Llvm14 { Fixed(1) } else { Fixed(3) };
+        let of_element_pointer = if version.has_typed_pointers() { Fixed(1) } else { Fixed(3) };
         let element_pointer = [code(function::GEP), of_element_pointer, ty];
         let debug_value =
             [code(function::DEBUG_RECORD_VALUE_SIMPLE), Variable(7), Variable(7), Variable(7), value];
-        let shape = |scalars| Shape(scalars, Tail::None);
-        let has_flags_of_casts = version == Version::Llvm19;
-        let mut instructions = Vec::new();
-        instructions.extend([
-            shape(&load),
-            shape(&unary[..3]),
-            shape(&unary),
-            shape(&binary[..4]),
-            shape(&binary),
-        ]);
-        instructions.push(shape(&cast[..4]));
-        instructions.extend(has_flags_of_casts.then_some(shape(&cast)));
-        instructions.extend([shape(&result[..1]), shape(&result), shape(&unreachable)]);
-        instructions.push(Shape(&element_pointer, Tail::Array(value)));
-        instructions.extend(has_flags_of_casts.then_some(shape(&debug_value)));
+        let (all, array) = (Tail::None, Tail::Array(value));
+        let is_newest = version == Version::Llvm19;
+        let instructions = [
+            (true, InstructionLayout::Load, Shape(&load, all)),
+            (!is_old, InstructionLayout::Unary, Shape(&unary[..3], all)),
+            (!is_old, InstructionLayout::UnaryFlags, Shape(&unary, all)),
+            (true, InstructionLayout::Binary, Shape(&binary[..4], all)),
+            (true, InstructionLayout::BinaryFlags, Shape(&binary, all)),
+            (true, InstructionLayout::Cast, Shape(&cast[..4], all)),
+            (is_newest, InstructionLayout::CastFlags, Shape(&cast, all)),
+            (true, InstructionLayout::ReturnVoid, Shape(&result[..1], all)),
+            (true, InstructionLayout::Return, Shape(&result, all)),
+            (true, InstructionLayout::Unreachable, Shape(&unreachable, all)),
+            (true, InstructionLayout::ElementPointer, Shape(&element_pointer, array)),
+            (is_newest, InstructionLayout::DebugValue, Shape(&debug_value, all)),
+        ];
+        let known = instructions.into_iter().filter(|(is_known, ..)| *is_known);
+        let (of_instructions, instructions): (Vec<_>, Vec<_>) =
+            known.map(|(_, of, shape)| (of, shape)).unzip();
         stream.enter(blocks::BLOCKINFO, 2, 0);
         let layouts = Self {
             names: stream.define_for(blocks::VALUE_SYMTAB, &names),
             constants: stream.define_for(blocks::CONSTANTS, &constants),
             function: stream.define_for(blocks::FUNCTION, &instructions),
-            has_flags_of_casts,
+            of_instructions,
         };
         stream.leave()?;
         Ok(layouts)
@@ -123,12 +129,7 @@ impl Layouts {
     }
 
     pub(super) fn of_instruction(&self, layout: InstructionLayout) -> Option<&Layout> {
-        let at = layout as usize;
-        let without = usize::from(!self.has_flags_of_casts);
-        match layout {
-            InstructionLayout::CastFlags | InstructionLayout::DebugValue if !self.has_flags_of_casts => None,
-            _ if at > InstructionLayout::CastFlags as usize => self.function.get(at - without),
-            _ => self.function.get(at),
-        }
+        let at = self.of_instructions.iter().position(|&of| of == layout)?;
+        self.function.get(at)
     }
 }

@@ -107,6 +107,9 @@ impl Writer<'_, '_> {
         }
         let code = match constant {
             Constant::Null | Constant::Integer(0) | Constant::Float(0) => code::NULL,
+            Constant::Poison if self.version == Version::Dxc => {
+                return Err(unsupported("poison can't be written in the form of this version"));
+            }
             Constant::Poison => code::POISON,
             Constant::Undef => code::UNDEF,
             Constant::Integer(value) => {
@@ -315,7 +318,7 @@ impl Writer<'_, '_> {
                 code::CE_CMP
             }
             Opcode::PtrAuth => {
-                if self.version == Version::Llvm14 || operands.len() > 4 {
+                if self.version.has_typed_pointers() || operands.len() > 4 {
                     return Err(unsupported("a signed pointer can't be written in the form of this version"));
                 }
                 record.extend([number(0)?, number(1)?, number(2)?, number(3)?]);
@@ -343,7 +346,7 @@ impl Writer<'_, '_> {
         record.push(self.numbering.ty(expression.ty)?);
         let flags = u64::from(expression.flags);
         let bounds = constants.words(expression.bounds);
-        if self.version == Version::Llvm14 {
+        if self.version.has_typed_pointers() {
             if !bounds.is_empty() || flags > 1 {
                 return Err(unsupported(
                     "flags of a constant getelementptr can't be written in the form of this version",

@@ -63,6 +63,8 @@ const KINDS: &[&str] = &[
     "alloc_token",
     "implicit.ref",
 ];
+/// How many kinds LLVM 3.7 has.
+const KINDS_OF_3_7: usize = 14;
 /// How many kinds LLVM 14 has.
 const KINDS_OF_14: usize = 31;
 /// How many kinds LLVM 19 has.
@@ -92,6 +94,7 @@ pub(crate) fn kinds(version: Version) -> &'static [&'static str] {
     match version {
         Version::Llvm14 => KINDS.get(..KINDS_OF_14).unwrap_or(KINDS),
         Version::Llvm19 => KINDS.get(..KINDS_OF_19).unwrap_or(KINDS),
+        Version::Dxc => KINDS.get(..KINDS_OF_3_7).unwrap_or(KINDS),
     }
 }
 
@@ -105,6 +108,7 @@ pub(crate) fn tags(version: Version) -> &'static [&'static str] {
     match version {
         Version::Llvm14 => TAGS.get(..TAGS_OF_14).unwrap_or(TAGS),
         Version::Llvm19 => TAGS,
+        Version::Dxc => &[],
     }
 }
 

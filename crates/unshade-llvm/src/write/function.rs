@@ -4,7 +4,7 @@ use super::block_info::name;
 use super::source::Scope;
 use super::stream::Shape;
 use super::use_lists::Used;
-use super::{Writer, unsupported};
+use super::{Version, Writer, unsupported};
 use crate::bitstream::Scalar::{Literal, Variable};
 use crate::bitstream::Tail;
 use crate::blocks;
@@ -31,7 +31,10 @@ impl Writer<'_, '_> {
         self.function_metadata(numbers.owner)?;
         self.instructions(scope, body, numbers.constants.end as u32)?;
         self.address_users(function)?;
-        self.local_names(scope, body)?;
+        match self.version {
+            Version::Dxc => self.dxc_local_names(scope, body)?,
+            _ => self.local_names(scope, body)?,
+        }
         self.function_attachments(scope, function, body)?;
         self.use_lists(scope, &body.use_lists)?;
         self.numbering.leave_body();
@@ -79,7 +82,9 @@ impl Writer<'_, '_> {
         }
         let [of_scope, inlined_at] = nodes;
         let (line, column) = (location.line.into(), location.column.into());
-        self.stream.record(code::DEBUG_LOC, &[line, column, of_scope, inlined_at, location.implicit.into()]);
+        let fields = [line, column, of_scope, inlined_at, location.implicit.into()];
+        let count = if self.version == Version::Dxc { 4 } else { 5 };
+        self.stream.record(code::DEBUG_LOC, fields.get(..count).unwrap_or(&fields));
         Ok(())
     }
 

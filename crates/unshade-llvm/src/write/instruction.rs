@@ -33,7 +33,7 @@ fn malformed() -> Error {
 /// Returns whether an instruction, or one of its flags, is newer than a version.
 fn is_newer(instruction: &Instruction, version: Version) -> bool {
     let flags = instruction.flags;
-    let is_14 = version == Version::Llvm14;
+    let is_14 = version.has_typed_pointers();
     match instruction.opcode {
         Opcode::PtrToAddr => true,
         Opcode::AtomicRmw => usize::from(flags >> 8) >= atomic_operations(version).len(),
@@ -56,6 +56,9 @@ impl Writer<'_, '_> {
     ) -> Result<()> {
         if is_newer(instruction, self.version) {
             return Err(unsupported("an instruction has what can't be written in the form of this version"));
+        }
+        if self.version == Version::Dxc {
+            super::dxc::check_instruction(body, instruction)?;
         }
         let operands = body.operands_of(instruction);
         let mut record = Record { scope, body, operands, next, fields };
@@ -338,23 +341,23 @@ impl Writer<'_, '_> {
                 self.untyped_at(record, 2)?;
                 let is_weak = u64::from(instruction.flags >> 1 & 1);
                 let scope = self.scopes.number(instruction.detail)?;
-                record.fields.extend([
-                    is_volatile,
-                    ordering,
-                    scope,
-                    memory.failure().into(),
-                    is_weak,
-                    alignment,
-                ]);
+                record.fields.extend([is_volatile, ordering, scope, memory.failure().into(), is_weak]);
+                record.fields.extend((self.version != Version::Dxc).then_some(alignment));
                 (code::CMPXCHG, None)
             }
             _ => {
+                let is_old = self.version == Version::Dxc;
                 self.typed_at(record, 0)?;
-                self.typed_at(record, 1)?;
+                if is_old {
+                    self.untyped_at(record, 1)?;
+                } else {
+                    self.typed_at(record, 1)?;
+                }
                 let operation = u64::from(instruction.flags >> 8);
                 let scope = self.scopes.number(instruction.detail)?;
-                record.fields.extend([operation, is_volatile, ordering, scope, alignment]);
-                (code::ATOMICRMW, None)
+                record.fields.extend([operation, is_volatile, ordering, scope]);
+                record.fields.extend((!is_old).then_some(alignment));
+                (if is_old { code::ATOMICRMW_OLD } else { code::ATOMICRMW }, None)
             }
         })
     }
@@ -376,7 +379,7 @@ impl Writer<'_, '_> {
         let source = &self.numbering.source;
         let space = source.types.address_space(instruction.ty).unwrap_or(0);
         if space != source.module.data_layout.alloca_address_space() {
-            if self.version == Version::Llvm14 {
+            if self.version.has_typed_pointers() {
                 return Err(unsupported(
                     "alloca in another address space can't be written in the form of this version",
                 ));
@@ -471,7 +474,11 @@ impl Writer<'_, '_> {
             Opcode::ShuffleVector => {
                 self.typed_at(record, 0)?;
                 self.untyped_at(record, 1)?;
-                self.typed_at(record, 2)?;
+                if self.version == Version::Dxc {
+                    self.untyped_at(record, 2)?;
+                } else {
+                    self.typed_at(record, 2)?;
+                }
                 code::SHUFFLEVEC
             }
             Opcode::ExtractValue => {

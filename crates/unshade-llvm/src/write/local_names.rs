@@ -79,7 +79,7 @@ impl NameTable {
             return table;
         }
         let hash: fn(&[u8]) -> u32 = match version {
-            Version::Llvm14 => djb,
+            Version::Llvm14 | Version::Dxc => djb,
             Version::Llvm19 => |name| (super::xxh3::hash(name) & 0xFFFF_FFFF) as u32,
         };
         let add_value = |table: &mut Self, id: ValueId| {

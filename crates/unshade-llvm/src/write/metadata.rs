@@ -19,15 +19,15 @@ const INDEX_THRESHOLD: usize = 25;
 
 /// The abbreviations of nodes. Those of functions are defined when they are first needed.
 #[derive(Default)]
-struct NodeLayouts {
-    location: Option<Layout>,
-    generic: Option<Layout>,
+pub(super) struct NodeLayouts {
+    pub(super) location: Option<Layout>,
+    pub(super) generic: Option<Layout>,
 }
 
 impl Writer<'_, '_> {
-    /// Writes the kinds of metadata.
-    pub(super) fn metadata_kinds(&mut self) -> Result<()> {
-        self.stream.enter(blocks::METADATA_KIND, 3, 0);
+    /// Writes the kinds of metadata, in a block of this kind.
+    pub(super) fn metadata_kinds(&mut self, block: u32) -> Result<()> {
+        self.stream.enter(block, 3, 0);
         for (number, name) in (0u64..).zip(&self.numbering.kinds.all) {
             let name = name.iter().map(|&byte| sign_extended_64(byte));
             let record: Vec<u64> = core::iter::once(number).chain(name).collect();
@@ -67,30 +67,31 @@ impl Writer<'_, '_> {
                 positions.iter().zip(before).map(|(position, before)| (position - before) as u64).collect();
             self.stream.record_as(Some(&index), code::INDEX, &distances);
         }
-        self.named_metadata()?;
+        let name = (!module.named_metadata.is_empty())
+            .then(|| self.stream.define(&Shape(&[literal(code::NAME)], Tail::Array(Fixed(8)))));
+        self.named_metadata(name.as_ref())?;
         self.attachments_of_symbols()?;
         self.stream.leave()
     }
 
-    fn location_layout(&mut self) -> Layout {
+    pub(super) fn location_layout(&mut self) -> Layout {
         let scalars = [Literal(7), Fixed(1), Variable(6), Variable(8), Variable(6), Variable(6), Fixed(1)];
-        self.stream.define(&Shape(&scalars, Tail::None))
+        // Before LLVM 8 no location was implicit.
+        let count = if self.version == Version::Dxc { 6 } else { 7 };
+        self.stream.define(&Shape(scalars.get(..count).unwrap_or(&scalars), Tail::None))
     }
 
-    fn generic_layout(&mut self) -> Layout {
+    pub(super) fn generic_layout(&mut self) -> Layout {
         let scalars = [Literal(12), Fixed(1), Variable(6), Fixed(1), Variable(6)];
         self.stream.define(&Shape(&scalars, Tail::Array(Variable(6))))
     }
 
-    fn named_metadata(&mut self) -> Result<()> {
+    /// Writes named metadata; `layout` is that of the names.
+    pub(super) fn named_metadata(&mut self, layout: Option<&Layout>) -> Result<()> {
         let module = self.numbering.source.module;
-        if module.named_metadata.is_empty() {
-            return Ok(());
-        }
-        let layout = self.stream.define(&Shape(&[Literal(code::NAME.into())], Tail::Array(Fixed(8))));
         for named in &module.named_metadata {
             let name: Vec<u64> = named.name.iter().map(|&byte| byte.into()).collect();
-            self.stream.record_as(Some(&layout), code::NAME, &name);
+            self.stream.record_as(layout, code::NAME, &name);
             let number = |&id: &MetadataId| Ok(self.numbering.metadata_number(Scope::MODULE, id)? - 1);
             let nodes: Vec<u64> = named.nodes.iter().map(number).collect::<Result<_>>()?;
             self.stream.record(code::NAMED_NODE, &nodes);
@@ -160,7 +161,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes values and nodes, and returns the position of each.
-    fn metadata_records(&mut self, list: &[Key], layouts: &mut NodeLayouts) -> Result<Vec<usize>> {
+    pub(super) fn metadata_records(&mut self, list: &[Key], layouts: &mut NodeLayouts) -> Result<Vec<usize>> {
         let mut positions = Vec::with_capacity(list.len());
         let mut record = Vec::new();
         for &key in list {
@@ -208,13 +209,14 @@ impl Writer<'_, '_> {
                 code::ARG_LIST
             }
             _ => {
-                let code = debug_info::encode(
-                    node,
-                    &references,
-                    table.numbers(node),
-                    self.version == Version::Llvm14,
-                    record,
-                );
+                let numbers = table.numbers(node);
+                let code = match self.version {
+                    Version::Dxc => debug_info::encode_old(node, &references, numbers, record),
+                    version => {
+                        let is_14 = version == Version::Llvm14;
+                        debug_info::encode(node, &references, numbers, is_14, record)
+                    }
+                };
                 code.ok_or_else(|| {
                     unsupported("a debug-info node can't be written in the form of this version")
                 })?

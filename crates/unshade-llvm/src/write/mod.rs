@@ -14,6 +14,7 @@
 //! | `symbols` | the table of symbols for linkers |
 //! | `use_lists` | orders of uses that a reader would not get by itself |
 //! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
+//! | `dxc` | what differs in the form of LLVM 3.7 that DXIL has |
 //! | `fixed_names` | names that LLVM knows by number |
 //! | `strings` | the string table |
 //!
@@ -38,6 +39,7 @@ mod block_addresses;
 mod block_info;
 mod constants;
 mod debug_records;
+mod dxc;
 pub(crate) mod fixed_names;
 mod function;
 mod instruction;
@@ -56,6 +58,7 @@ mod triple;
 mod use_lists;
 mod xxh3;
 
+use crate::attribute_names::AttributeOrder;
 use crate::blocks;
 use crate::body::FunctionBody;
 use crate::ids::ValueId;
@@ -81,6 +84,8 @@ pub enum Version {
     Llvm14,
     /// LLVM 19, with opaque pointers.
     Llvm19,
+    /// LLVM 3.7 as in DXC, the form of DXIL: with typed pointers, and without a string table.
+    Dxc,
 }
 
 impl Version {
@@ -89,6 +94,21 @@ impl Version {
         match self {
             Self::Llvm14 => "LLVM14.0.6",
             Self::Llvm19 => "LLVM19.1.7",
+            Self::Dxc => "LLVM3.7",
+        }
+    }
+
+    /// Returns whether pointers have pointees.
+    pub(crate) fn has_typed_pointers(self) -> bool {
+        matches!(self, Self::Llvm14 | Self::Dxc)
+    }
+
+    /// Returns the order in which attributes are kept.
+    pub(crate) fn attribute_order(self) -> AttributeOrder {
+        match self {
+            Self::Llvm14 => AttributeOrder::V14,
+            Self::Llvm19 => AttributeOrder::V19,
+            Self::Dxc => AttributeOrder::V3,
         }
     }
 }
@@ -162,6 +182,9 @@ impl<'i, 'a> WriteInput<'i, 'a> {
 /// [`ErrorKind::BadValue`] or [`ErrorKind::OutOfRange`] if it refers to what does not exist.
 pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     check(input.module)?;
+    // DXC never writes orders of use lists, and sorts constants.
+    let use_list_orders = options.use_list_orders && options.version != Version::Dxc;
+    let options = &WriteOptions { use_list_orders, ..options.clone() };
     let mut writer = Writer {
         numbering: Numbering::new(input, options)?,
         stream: Stream::new(),
@@ -179,6 +202,10 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
     }
     if options.version == Version::Llvm19 {
         writer.address_users = AddressUsers::of(&writer.numbering.source)?;
+    }
+    if options.version == Version::Dxc {
+        writer.dxc_module()?;
+        return Ok(writer.stream.finish());
     }
     let producer = options.producer.unwrap_or(options.version.producer());
     stream::identification(&mut writer.stream, producer.as_bytes(), input.module.epoch.unwrap_or(0))?;
@@ -238,7 +265,7 @@ impl Writer<'_, '_> {
         self.comdats();
         let symbol_table_at = self.module_info()?;
         self.module_constants()?;
-        self.metadata_kinds()?;
+        self.metadata_kinds(blocks::METADATA_KIND)?;
         self.module_metadata()?;
         self.use_lists(source::Scope::MODULE, &module.use_lists)?;
         self.names_block(blocks::OPERAND_BUNDLE_TAGS, 3)?;

@@ -4,7 +4,7 @@ use super::number;
 use super::source::Scope;
 use super::stream::{Layout, Shape, bits_for, element_for, is_char6, sign_extended_32, sign_extended_64};
 use super::{Version, Writer, unsupported};
-use crate::attribute_names::{AttributeOrder, rank};
+use crate::attribute_names::rank;
 use crate::attributes::Attribute;
 use crate::bitstream::Scalar::{Char6, Fixed, Literal, Variable};
 use crate::bitstream::Tail;
@@ -20,7 +20,7 @@ use unshade_core::{Error, ErrorKind, Result};
 /// The abbreviations of the type table.
 struct TypeLayouts {
     pointer: Option<Layout>,
-    opaque_pointer: Layout,
+    opaque_pointer: Option<Layout>,
     function: Layout,
     literal_struct: Layout,
     name: Layout,
@@ -45,13 +45,15 @@ impl Writer<'_, '_> {
 
     fn type_layouts(&mut self, count: usize) -> TypeLayouts {
         let ty = Fixed(bits_for(count + 1));
-        let typed = self.version == Version::Llvm14;
+        let typed = self.version.has_typed_pointers();
+        let has_opaque = self.version != Version::Dxc;
         let stream = &mut self.stream;
         let code = |code: u32| Literal(code.into());
         TypeLayouts {
             pointer: typed
                 .then(|| stream.define(&Shape(&[code(type_code::POINTER), ty, Literal(0)], Tail::None))),
-            opaque_pointer: stream.define(&Shape(&[code(type_code::OPAQUE_POINTER), Literal(0)], Tail::None)),
+            opaque_pointer: has_opaque
+                .then(|| stream.define(&Shape(&[code(type_code::OPAQUE_POINTER), Literal(0)], Tail::None))),
             function: stream.define(&Shape(&[code(type_code::FUNCTION), Fixed(1)], Tail::Array(ty))),
             literal_struct: stream.define(&Shape(&[code(type_code::STRUCT_ANON), Fixed(1)], Tail::Array(ty))),
             name: stream.define(&Shape(&[code(type_code::STRUCT_NAME)], Tail::Array(Char6))),
@@ -73,15 +75,18 @@ impl Writer<'_, '_> {
                 (type_code::INTEGER, None)
             }
             Type::Pointer { pointee, address_space } => {
-                if self.version != Version::Llvm14 {
+                if !self.version.has_typed_pointers() {
                     return Err(unsupported("typed pointers can't be written in the form of this version"));
                 }
                 operands.extend([number(pointee)?, address_space.into()]);
                 (type_code::POINTER, layouts.pointer.as_ref().filter(|_| address_space == 0))
             }
             Type::OpaquePointer { address_space } => {
+                if self.version == Version::Dxc {
+                    return Err(unsupported("opaque pointers can't be written in the form of this version"));
+                }
                 operands.push(address_space.into());
-                (type_code::OPAQUE_POINTER, (address_space == 0).then_some(&layouts.opaque_pointer))
+                (type_code::OPAQUE_POINTER, layouts.opaque_pointer.as_ref().filter(|_| address_space == 0))
             }
             Type::Function { result, parameters, variadic } => {
                 operands.extend([variadic.into(), number(result)?]);
@@ -117,7 +122,7 @@ impl Writer<'_, '_> {
                 (type_code::VECTOR, None)
             }
             Type::Target { name, types: parameters, numbers } => {
-                if self.version == Version::Llvm14 {
+                if self.version.has_typed_pointers() {
                     return Err(unsupported("target types can't be written in the form of this version"));
                 }
                 let parameters = types.elements(parameters);
@@ -168,13 +173,17 @@ impl Writer<'_, '_> {
     /// Appends the attributes of a set in LLVM's order: by kind, then texts by name.
     fn attributes_of(&self, set: AttributeSetId, record: &mut Vec<u64>) -> Result<()> {
         let attributes = &self.numbering.source.module.attributes;
-        let order = match self.version {
-            Version::Llvm14 => AttributeOrder::V14,
-            Version::Llvm19 => AttributeOrder::V19,
-        };
+        let order = self.version.attribute_order();
         let key = |attribute: &&Attribute| match **attribute {
             Attribute::Text { name, value } => (true, 0, attributes.text(name), attributes.text(value)),
-            _ => (false, attribute.kind().map_or(0, |kind| rank(kind, order)), &[][..], &[][..]),
+            // LLVM 3.7 puts attributes with numbers after others, by their numbers.
+            Attribute::Integer(_, value) if self.version == Version::Dxc => {
+                (false, u64::from(u8::MAX).saturating_add(value), &[][..], &[][..])
+            }
+            _ => {
+                let rank = attribute.kind().map_or(0, |kind| rank(kind, order));
+                (false, u64::from(rank), &[][..], &[][..])
+            }
         };
         let mut sorted: Vec<&Attribute> = attributes.set(set).iter().collect();
         sorted.sort_by_key(key);
@@ -199,6 +208,13 @@ impl Writer<'_, '_> {
         match *attribute {
             Attribute::Flag(kind) => record.extend([0, kind.into()]),
             Attribute::Integer(kind, value) => record.extend([1, kind.into(), value]),
+            // Before LLVM 9 attributes had no type.
+            Attribute::Type(kind, None) if self.version == Version::Dxc => record.extend([0, kind.into()]),
+            Attribute::Type(_, Some(_)) if self.version == Version::Dxc => {
+                return Err(unsupported(
+                    "the type of an attribute can't be written in the form of this version",
+                ));
+            }
             Attribute::Type(kind, None) => record.extend([5, kind.into()]),
             Attribute::Type(kind, Some(ty)) => record.extend([6, kind.into(), self.numbering.ty(ty)?]),
             Attribute::Text { name, value } => {
@@ -277,7 +293,7 @@ pub(super) fn active(words: &[u64]) -> &[u64] {
 
 /// The names of sections or garbage collectors, with the numbers that symbols refer to them by.
 #[derive(Default)]
-struct NameNumbers<'m>(BTreeMap<&'m [u8], u64>);
+pub(super) struct NameNumbers<'m>(BTreeMap<&'m [u8], u64>);
 
 impl<'m> NameNumbers<'m> {
     /// Returns whether a name is new.
@@ -286,13 +302,18 @@ impl<'m> NameNumbers<'m> {
         *self.0.entry(name).or_insert(next) == next
     }
 
+    /// Returns how many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Returns the number of a name, 0 if it is empty.
-    fn get(&self, name: &[u8]) -> u64 {
+    pub(super) fn get(&self, name: &[u8]) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
 }
 
-impl Writer<'_, '_> {
+impl<'i> Writer<'i, '_> {
     /// Writes the comdats.
     pub(super) fn comdats(&mut self) {
         for &(name, selection) in &self.numbering.comdats {
@@ -305,24 +326,9 @@ impl Writer<'_, '_> {
     /// be set.
     pub(super) fn module_info(&mut self) -> Result<usize> {
         let module = self.numbering.source.module;
-        for (code, text) in [
-            (code::TRIPLE, &module.triple),
-            (code::DATALAYOUT, &module.data_layout_text),
-            (code::ASM, &module.assembly),
-        ] {
-            if !text.is_empty() {
-                self.stream.signed_text(code, text);
-            }
-        }
-        let (mut sections, mut collectors) = (NameNumbers::default(), NameNumbers::default());
-        for global in &module.globals {
-            self.add_name(code::SECTIONNAME, &mut sections, &global.symbol.section);
-        }
-        for function in &module.functions {
-            self.add_name(code::SECTIONNAME, &mut sections, &function.symbol.section);
-            self.add_name(code::GCNAME, &mut collectors, &function.collector);
-        }
-        let layout = self.global_layout(sections.0.len())?;
+        self.module_texts();
+        let (sections, collectors) = self.section_names();
+        let layout = self.global_layout(sections.len())?;
         if let Some(source_file) = &module.source_filename {
             let element = element_for(source_file);
             let file =
@@ -346,6 +352,37 @@ impl Writer<'_, '_> {
         Ok(self.stream.position() - 32)
     }
 
+    /// Writes the triple, the data layout and the assembly of the module.
+    pub(super) fn module_texts(&mut self) {
+        let module = self.numbering.source.module;
+        for (code, text) in [
+            (code::TRIPLE, &module.triple),
+            (code::DATALAYOUT, &module.data_layout_text),
+            (code::ASM, &module.assembly),
+        ] {
+            if !text.is_empty() {
+                self.stream.signed_text(code, text);
+            }
+        }
+    }
+
+    /// Writes the names of sections and garbage collectors, and returns their numbers.
+    pub(super) fn section_names<'n>(&mut self) -> (NameNumbers<'n>, NameNumbers<'n>)
+    where
+        'i: 'n,
+    {
+        let module = self.numbering.source.module;
+        let (mut sections, mut collectors) = (NameNumbers::default(), NameNumbers::default());
+        for global in &module.globals {
+            self.add_name(code::SECTIONNAME, &mut sections, &global.symbol.section);
+        }
+        for function in &module.functions {
+            self.add_name(code::SECTIONNAME, &mut sections, &function.symbol.section);
+            self.add_name(code::GCNAME, &mut collectors, &function.collector);
+        }
+        (sections, collectors)
+    }
+
     fn add_name<'m>(&mut self, code: u32, names: &mut NameNumbers<'m>, name: &'m [u8]) {
         if !name.is_empty() && names.add(name) {
             self.stream.signed_text(code, name);
@@ -354,6 +391,25 @@ impl Writer<'_, '_> {
 
     /// Defines the abbreviation of simple global variables.
     fn global_layout(&mut self, sections: usize) -> Result<Option<Layout>> {
+        let Some((alignment, last_type)) = self.largest_of_globals()? else { return Ok(None) };
+        let width = |count: usize| if count == 1 { Literal(0) } else { Fixed(bits_for(count)) };
+        let scalars = [
+            Literal(code::GLOBALVAR.into()),
+            Variable(8),
+            Variable(8),
+            Fixed(bits_for(last_type + 1)),
+            Variable(6),
+            Variable(6),
+            Fixed(5),
+            width(alignment + 1),
+            width(sections + 1),
+        ];
+        Ok(Some(self.stream.define(&Shape(&scalars, Tail::None))))
+    }
+
+    /// Returns the largest alignment and the largest number of a type that the abbreviation of variables has to hold;
+    /// `None` if there are no variables.
+    pub(super) fn largest_of_globals(&self) -> Result<Option<(usize, usize)>> {
         let module = self.numbering.source.module;
         if module.globals.is_empty() {
             return Ok(None);
@@ -365,19 +421,7 @@ impl Writer<'_, '_> {
         for symbol in symbols {
             last_type = last_type.max(self.numbering.ty(symbol.ty)?);
         }
-        let width = |count: usize| if count == 1 { Literal(0) } else { Fixed(bits_for(count)) };
-        let scalars = [
-            Literal(code::GLOBALVAR.into()),
-            Variable(8),
-            Variable(8),
-            Fixed(bits_for(last_type as usize + 1)),
-            Variable(6),
-            Variable(6),
-            Fixed(5),
-            width(usize::from(alignment) + 1),
-            width(sections + 1),
-        ];
-        Ok(Some(self.stream.define(&Shape(&scalars, Tail::None))))
+        Ok(Some((usize::from(alignment), last_type as usize)))
     }
 
     fn global(
@@ -499,12 +543,12 @@ impl Writer<'_, '_> {
     }
 
     /// Returns the number of a value plus one, 0 for none.
-    fn optional_value(&self, value: Option<ValueId>) -> Result<u64> {
+    pub(super) fn optional_value(&self, value: Option<ValueId>) -> Result<u64> {
         value.map_or(Ok(0), |id| Ok(u64::from(self.numbering.value(Scope::MODULE, id)?) + 1))
     }
 
     /// Returns the number of a symbol's comdat, 0 for none.
-    fn comdat(&self, symbol: &Symbol) -> Result<u64> {
+    pub(super) fn comdat(&self, symbol: &Symbol) -> Result<u64> {
         let comdat = number::comdat(self.numbering.source.module, symbol)?;
         let number = comdat.and_then(|(name, _)| self.numbering.comdat_numbers.get(name));
         Ok(number.copied().unwrap_or(0))
@@ -512,7 +556,7 @@ impl Writer<'_, '_> {
 }
 
 /// Encodes a linkage.
-fn linkage(linkage: Linkage) -> u64 {
+pub(super) fn linkage(linkage: Linkage) -> u64 {
     match linkage {
         Linkage::External => 0,
         Linkage::WeakAny => 16,

@@ -22,9 +22,16 @@ pub(in crate::write) struct AttributeNumbers {
     list_ids: BTreeMap<Vec<Group>, u32>,
     /// The number plus one of each list of the module.
     known: Vec<u32>,
+    /// Whether the group of the function comes last, as in LLVM 3.7.
+    function_last: bool,
 }
 
 impl AttributeNumbers {
+    /// Creates an empty table.
+    pub(super) fn new(function_last: bool) -> Self {
+        Self { function_last, ..Self::default() }
+    }
+
     /// Numbers a list of the module. `visit` gets each attribute of each new group.
     pub(super) fn add<E>(
         &mut self,
@@ -65,8 +72,9 @@ impl AttributeNumbers {
         mut visit: impl FnMut(&Attribute) -> Result<(), E>,
     ) -> Result<u32, E> {
         groups.retain(|&(_, set)| !attributes.set(set).is_empty());
-        // The function comes first, then the result, then the parameters.
-        groups.sort_by_key(|&(index, _)| index.wrapping_add(1));
+        // The function comes first or last; the result precedes the parameters.
+        let first = u32::from(!self.function_last);
+        groups.sort_by_key(|&(index, _)| index.wrapping_add(first));
         if let Some(&id) = self.list_ids.get(&groups) {
             return Ok(id);
         }

@@ -6,10 +6,11 @@
 //! values, then distinct nodes, then uniqued ones.
 
 use super::Numbering;
-use crate::debug_info::NodeKind;
+use crate::debug_info::{NodeKind, operand_order};
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::value::ValueKind;
+use crate::write::Version;
 use crate::write::source::{Key, Scope};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -130,6 +131,7 @@ impl MetadataNumbers {
 fn find_operand<T>(
     table: &MetadataTable,
     node: Node,
+    version: Version,
     next: &mut usize,
     mut take: impl FnMut(MetadataId) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
@@ -138,12 +140,13 @@ fn find_operand<T>(
     const OF_PROPERTY: [usize; 5] = [0, 1, 3, 2, 4];
     let references = table.references(node);
     while *next < references.len() {
-        let at = match node.kind {
-            NodeKind::ObjcProperty => OF_PROPERTY.get(*next).copied().unwrap_or(0),
-            _ => *next,
+        let at = match (node.kind, operand_order(node.kind, version == Version::Dxc)) {
+            (NodeKind::ObjcProperty, _) => OF_PROPERTY.get(*next).copied(),
+            (_, Some(order)) if version == Version::Dxc => order.get(*next).copied().map(usize::from),
+            _ => Some(*next),
         };
-        let reference = references.get(at).copied().unwrap_or(0);
         *next += 1;
+        let reference = at.and_then(|at| references.get(at)).copied().unwrap_or(0);
         if let Some(id) = reference.checked_sub(1)
             && let Some(found) = take(MetadataId(narrow(id)))?
         {
@@ -161,6 +164,7 @@ impl Numbering<'_, '_> {
 
     /// Numbers metadata and all that it refers to, for an owner.
     pub(super) fn add_metadata_of_key(&mut self, owner: u32, root: Key) -> Result<()> {
+        let version = self.version;
         let mut stack = Vec::new();
         let mut delayed = Vec::new();
         if let Some(node) = self.see_metadata(owner, root)? {
@@ -169,12 +173,12 @@ impl Numbering<'_, '_> {
         while let Some((key, node, next)) = stack.last_mut() {
             let (key, node) = (*key, *node);
             let (_, table) = self.source.metadata(key)?;
-            let found = find_operand(table, node, next, |id| {
+            let found = find_operand(table, node, version, next, |id| {
                 let operand = self.source.metadata_key(key.scope, id)?;
                 Ok(self.see_metadata(owner, operand)?.map(|node| (operand, node)))
             })?;
             if let Some((operand, of_operand)) = found {
-                if of_operand.distinct && !node.distinct {
+                if of_operand.distinct && !node.distinct && version != Version::Dxc {
                     delayed.push((operand, of_operand, 0));
                 } else {
                     stack.push((operand, of_operand, 0));
@@ -221,11 +225,12 @@ impl Numbering<'_, '_> {
 
     /// Makes the module the owner of metadata, and of what it refers to.
     fn give_to_module(&mut self, key: Key) -> Result<()> {
+        let version = self.version;
         let mut nodes = Vec::new();
         self.take_from_function(key, &mut nodes)?;
         while let Some((key, node)) = nodes.pop() {
             let (_, table) = self.source.metadata(key)?;
-            find_operand(table, node, &mut 0, |id| {
+            find_operand(table, node, version, &mut 0, |id| {
                 let operand = self.source.metadata_key(key.scope, id)?;
                 self.take_from_function(operand, &mut nodes)?;
                 Ok(None::<()>)
@@ -250,6 +255,10 @@ impl Numbering<'_, '_> {
 
     /// Brings the metadata into its final order.
     pub(super) fn organize_metadata(&mut self) -> Result<()> {
+        if self.version == Version::Dxc {
+            self.metadata.module_entries = self.metadata.list.len();
+            return Ok(());
+        }
         let list = core::mem::take(&mut self.metadata.list);
         let mut order = Vec::with_capacity(list.len());
         for (at, &key) in list.iter().enumerate() {

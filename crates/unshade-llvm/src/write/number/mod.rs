@@ -76,7 +76,7 @@ impl<'i, 'a> Numbering<'i, 'a> {
             typed: alloc::vec![false; source.value_count()],
             module_values: 0,
             symbols: 0,
-            attributes: AttributeNumbers::default(),
+            attributes: AttributeNumbers::new(options.version == Version::Dxc),
             comdats: Vec::new(),
             comdat_numbers: BTreeMap::new(),
             metadata: MetadataNumbers::new(source.metadata_count()),
@@ -191,7 +191,13 @@ impl<'i, 'a> Numbering<'i, 'a> {
                 self.add_module_value(alias.target)?;
             }
         }
+        if self.version == Version::Dxc {
+            self.add_function_data()?;
+        }
         for (at, function) in module.functions.iter().enumerate() {
+            if self.version == Version::Dxc {
+                break;
+            }
             let body = self.source.body_of(at);
             let personality = function.personality.or_else(|| self.source.body(body?)?.personality);
             let data = [personality, function.prefix, function.prologue];
@@ -209,10 +215,22 @@ impl<'i, 'a> Numbering<'i, 'a> {
         self.add_type(metadata)
     }
 
+    /// Numbers the data of functions as LLVM 3.7 does: kind by kind.
+    fn add_function_data(&mut self) -> Result<()> {
+        let functions = &self.source.module.functions;
+        let prefixes = functions.iter().filter_map(|function| function.prefix);
+        let prologues = functions.iter().filter_map(|function| function.prologue);
+        let personalities = functions.iter().filter_map(|function| function.personality);
+        for value in prefixes.chain(prologues).chain(personalities) {
+            self.add_module_value(value)?;
+        }
+        Ok(())
+    }
+
     /// Numbers the null pointer that LLVM keeps for data that a function lacks when it has other data.
     fn add_placeholder(&mut self) -> Result<()> {
         let pointer = match self.version {
-            Version::Llvm14 => {
+            Version::Llvm14 | Version::Dxc => {
                 let pointee = self.source.intern(Type::Integer(1));
                 Type::Pointer { pointee, address_space: 0 }
             }

@@ -1,6 +1,6 @@
 //! The numbers of values: a walk through constants and bodies.
 
-use super::metadata::Locality;
+use super::metadata::{Locality, MODULE};
 use super::{Numbered, Numbering, STARTED};
 use crate::body::DebugRecord;
 use crate::global::Function;
@@ -8,6 +8,7 @@ use crate::ids::{TypeId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind, Value, ValueKind};
+use crate::write::Version;
 use crate::write::debug_records::{DebugParts, Place};
 use crate::write::operands;
 use crate::write::source::{Key, Scope};
@@ -147,7 +148,11 @@ impl Numbering<'_, '_> {
 
     /// Returns the owner of metadata that only a function refers to.
     fn owner_of(&self, function: &Function) -> Result<u32> {
-        Ok(self.value(Scope::MODULE, function.symbol.value)? + 1)
+        match self.version {
+            // All metadata belongs to the module.
+            Version::Dxc => Ok(MODULE),
+            _ => Ok(self.value(Scope::MODULE, function.symbol.value)? + 1),
+        }
     }
 
     fn add_operand(&mut self, owner: u32, scope: Scope, label: TypeId, operand: Operand) -> Result<()> {
@@ -253,7 +258,12 @@ impl Numbering<'_, '_> {
                 matches!(self.source.types.get(self.source.types.scalar(value.ty)), Type::Integer(_));
             order.push((!is_integer, self.types.get(value.ty)?, core::cmp::Reverse(value.uses), at, value));
         }
-        order.sort_unstable_by_key(|&(other, ty, uses, at, _)| (other, ty, uses, at));
+        if self.version == Version::Dxc {
+            order.sort_unstable_by_key(|&(_, ty, uses, at, _)| (ty, uses, at));
+            partition(&mut order, |&(other, ..)| !other);
+        } else {
+            order.sort_unstable_by_key(|&(other, ty, uses, at, _)| (other, ty, uses, at));
+        }
         self.values.truncate(start);
         for (.., value) in order {
             self.values.push(value);
@@ -371,6 +381,24 @@ impl Numbering<'_, '_> {
         }
         self.values.truncate(self.module_values);
         self.metadata.leave();
+    }
+}
+
+/// Brings the elements for which `is_first` holds to the front, in the way of C++'s `std::partition`: the others are
+/// swapped with the last of them, so that only those in front keep their order.
+fn partition<T>(list: &mut [T], is_first: impl Fn(&T) -> bool) {
+    let (mut start, mut end) = (0, list.len());
+    loop {
+        while start < end && list.get(start).is_some_and(&is_first) {
+            start += 1;
+        }
+        while start < end && !list.get(end - 1).is_some_and(&is_first) {
+            end -= 1;
+        }
+        if start >= end {
+            return;
+        }
+        list.swap(start, end - 1);
     }
 }
 
