@@ -83,6 +83,7 @@ readers! {
     pub mod module;
     pub mod outline;
     mod sha1;
+    pub mod skeleton;
     pub mod source_map;
     pub mod statistics;
     pub mod summary;

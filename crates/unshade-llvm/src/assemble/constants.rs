@@ -191,7 +191,7 @@ impl Parser<'_> {
 
     /// Returns the aggregate of these elements in its canonical form.
     pub(super) fn aggregate_of(&mut self, ty: TypeId, elements: &[ValueId]) -> ValueId {
-        let form = Canonical::of(&self.module, ty, elements);
+        let form = Canonical::of(&self.module, self.version, ty, elements);
         self.constant(ty, &form.content(elements))
     }
 

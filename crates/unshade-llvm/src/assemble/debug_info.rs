@@ -295,7 +295,10 @@ impl Parser<'_> {
             FieldFormat::Flags(at) => (at, self.flags()?),
             FieldFormat::SubprogramFlags(at) => (at, self.subprogram_flags()?),
             FieldFormat::Named(at, names) | FieldFormat::NamedAlways(at, names) => {
-                (at, self.named_number(label, names, limit(label))?)
+                // DXC writes larger encodings for types of its own.
+                let is_limited = !self.is_old() || label != "encoding";
+                let limit = if is_limited { limit(label) } else { u64::from(u32::MAX) };
+                (at, self.named_number(label, names, limit)?)
             }
             FieldFormat::TagUnless(at, _) => (at, self.named_number(label, dwarf::TAGS, limit(label))?),
             FieldFormat::EmissionKind(at) => {

@@ -1,4 +1,5 @@
-//! Parses LLVM assembly into a module: the text of LLVM 14 with typed pointers, of LLVM 15 to 19 with opaque ones.
+//! Parses LLVM assembly into a module: the text of LLVM 14 with typed pointers, of LLVM 15 to 19 with opaque ones, and of
+//! DXC's disassembler, which is that of LLVM 3.7.
 //!
 //! | file | parses |
 //! |---|---|
@@ -32,7 +33,7 @@
 //! # Ok::<(), assemble::SyntaxError>(())
 //! ```
 //!
-//! Knowledge: LLVM's language reference, and what `llvm-as` of LLVM 14 and 19 accepts.
+//! Knowledge: LLVM's language reference, what `llvm-as` of LLVM 14 and 19 accepts, and what DXC's assembler does.
 
 mod attributes;
 mod calls;
@@ -94,8 +95,17 @@ impl Assembled {
 }
 
 impl Version {
-    /// Returns the version that a text is for: LLVM 19 if its pointers are opaque, else LLVM 14.
+    /// Returns the version that a text is for: that of DXC if its target is DXIL, LLVM 19 if its pointers are opaque, else
+    /// LLVM 14.
     pub fn of(text: &[u8]) -> Self {
+        let targets_dxil = |line: &[u8]| {
+            let triple = line.strip_prefix(b"target triple").map(<[u8]>::trim_ascii_start);
+            let triple = triple.and_then(|triple| triple.strip_prefix(b"=")).map(<[u8]>::trim_ascii_start);
+            triple.is_some_and(|triple| triple.starts_with(b"\"dxil-"))
+        };
+        if text.split(|&byte| byte == b'\n').any(targets_dxil) {
+            return Self::Dxc;
+        }
         let mut lexer = Lexer::new(text);
         loop {
             match lexer.next().0 {

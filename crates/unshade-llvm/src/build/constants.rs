@@ -279,7 +279,7 @@ impl ModuleBuilder {
     }
 
     fn aggregate_of(&mut self, ty: TypeId, elements: &[ValueId]) -> ValueId {
-        let form = Canonical::of(&self.module, ty, elements);
+        let form = Canonical::of(&self.module, self.version, ty, elements);
         self.intern(ty, &form.content(elements))
     }
 

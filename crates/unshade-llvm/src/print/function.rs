@@ -401,9 +401,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.ty(ty);
             self.declared_parameter(index, function, at, ty);
             if let Some(body) = body {
-                self.punctuation(" ");
                 let id = ValueId(body.value_base + narrow(at as u64));
-                self.definition(body, id);
+                // LLVM 3.7 writes no numbers for unnamed parameters.
+                if self.rules.dialect != Dialect::Dxc || !body.value_name(id).is_empty() {
+                    self.punctuation(" ");
+                    self.definition(body, id);
+                }
             }
         }
         if variadic {

@@ -9,6 +9,7 @@ use crate::ids::{TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Value, ValueKind};
+use crate::write::Version;
 use alloc::vec::Vec;
 
 /// The constants of a module by content, to find equal ones.
@@ -63,7 +64,7 @@ pub(crate) enum Canonical {
 
 impl Canonical {
     /// Returns the form of an aggregate of these elements.
-    pub(crate) fn of(module: &Module<'_>, ty: TypeId, elements: &[ValueId]) -> Self {
+    pub(crate) fn of(module: &Module<'_>, version: Version, ty: TypeId, elements: &[ValueId]) -> Self {
         let all = |wanted| elements.iter().all(|&element| constant_of(module, element) == Some(wanted));
         let plain =
             [(Constant::Null, Self::Null), (Constant::Undef, Self::Undef), (Constant::Poison, Self::Poison)];
@@ -77,7 +78,9 @@ impl Canonical {
             Type::Vector { element, .. } => (module.types.get(element), false),
             _ => return Self::Aggregate,
         };
-        match data_of(module, element, elements) {
+        // LLVM 3.7 has no data of `half`.
+        let is_data = version != Version::Dxc || element != Type::Half;
+        match data_of(module, element, elements).filter(|_| is_data) {
             Some(words) if is_array && element == Type::Integer(8) => {
                 Self::Text(words.iter().map(|word| word.to_le_bytes()[0]).collect())
             }

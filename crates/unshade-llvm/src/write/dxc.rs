@@ -9,7 +9,7 @@
 //!
 //! There is no identification, string table or symbol table: names are in `VALUE_SYMTAB` blocks, which DXC sorts by
 //! name. Metadata is numbered in post-order, strings among nodes, and all that is not a value of a function belongs to
-//! the module. Orders of use lists are never written.
+//! the module. Orders of use lists are only in programs that DXC wrote again after it took the root signature out.
 //!
 //! Knowledge: DXC's `BitcodeWriter.cpp` and `ValueEnumerator.cpp`, and the bitcode in real containers.
 
@@ -17,7 +17,7 @@ use super::block_info::{NameLayout, name};
 use super::source::{Key, Scope};
 use super::stream::{Layout, Shape, bits_for, is_char6};
 use super::tables::{NameNumbers, linkage};
-use super::{Writer, unsupported};
+use super::{WriteInput, Writer, unsupported};
 use crate::bitstream::Scalar::{Fixed, Literal, Variable};
 use crate::bitstream::Tail;
 use crate::blocks;
@@ -57,6 +57,7 @@ impl Writer<'_, '_> {
             self.metadata_kinds(blocks::METADATA)?;
         }
         self.dxc_symbol_names()?;
+        self.use_lists(Scope::MODULE, &module.use_lists)?;
         for (at, function) in module.functions.iter().enumerate() {
             if let Some(scope) = self.numbering.source.body_of(at) {
                 self.function(scope, function)?;
@@ -281,6 +282,13 @@ impl Writer<'_, '_> {
         }
         self.stream.leave()
     }
+}
+
+/// Returns whether orders of use lists are written: those that were read, but none that would follow from a text.
+pub(super) fn keeps_use_lists(input: &WriteInput<'_, '_>) -> bool {
+    let are_stored =
+        !input.module.use_lists.is_empty() || input.bodies.iter().any(|body| !body.use_lists.is_empty());
+    are_stored && input.use_order.is_none()
 }
 
 /// Reports instructions of versions between 3.7 and 14.

@@ -182,8 +182,8 @@ impl<'i, 'a> WriteInput<'i, 'a> {
 /// [`ErrorKind::BadValue`] or [`ErrorKind::OutOfRange`] if it refers to what does not exist.
 pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     check(input.module)?;
-    // DXC never writes orders of use lists, and sorts constants.
-    let use_list_orders = options.use_list_orders && options.version != Version::Dxc;
+    let use_list_orders =
+        options.use_list_orders && (options.version != Version::Dxc || dxc::keeps_use_lists(input));
     let options = &WriteOptions { use_list_orders, ..options.clone() };
     let mut writer = Writer {
         numbering: Numbering::new(input, options)?,

@@ -1,15 +1,27 @@
-//! Assembles LLVM assembly, to bitcode or into a copy of a Metal library.
+//! Assembles LLVM assembly: to bitcode, to a DirectX container, or into a copy of a Metal library or container.
 
 use super::save;
 use crate::Outcome;
 use crate::args::{AssembleArgs, DialectArg, GlobalArgs};
+use crate::commands::bitcode::note;
 use crate::commands::metallib::replaced_module;
 use crate::commands::written::one_program;
 use crate::input::shown;
 use anyhow::{Context, Result, bail};
+use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
+use unshade::dxcontainer::file::DxFile;
 use unshade::llvm::assemble::{self, AssembleOptions, SyntaxError, Version};
 use unshade::llvm::write::{self, WriteOptions};
 use unshade::program::{Verb, Writable};
+
+/// A container of a text has all parts that follow from it.
+const OF_TEXT: Options = Options {
+    root_signature: None,
+    subobjects: None,
+    parts: Vec::new(),
+    reflection: true,
+    split_debug: true,
+};
 
 /// What a line of LLVM assembly may start with, after comments.
 const STARTS: [&str; 10] =
@@ -26,7 +38,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
     let version = match args.dialect {
         Some(DialectArg::Llvm14) => Version::Llvm14,
         Some(DialectArg::Llvm19) => Version::Llvm19,
-        Some(DialectArg::Dxc) => bail!("assembly of DXC's dialect can't be written yet"),
+        Some(DialectArg::Dxc) => Version::Dxc,
         Some(DialectArg::Llvm22) => {
             bail!("assembly can be written as LLVM 14 and 19 do, not as LLVM 22 does")
         }
@@ -40,23 +52,49 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
         }
     };
     let Some(into) = &args.into else {
+        let is_bitcode =
+            args.output.as_ref().and_then(|output| output.extension()).is_some_and(|end| end == "bc");
+        let data = match version {
+            Version::Dxc if !is_bitcode => {
+                container(&data, &OF_TEXT).with_context(|| shown(&args.listing))?
+            }
+            _ => data,
+        };
         if !save(args, &data)? {
             bail!("a module is binary: name the file to write with -o");
         }
         return Ok(Outcome::Done);
     };
-    let Some(function) = &args.function else {
-        bail!("--function names the function whose module is replaced")
-    };
-    one_program(into, Verb::AssembleInto, global, |writable, library| match writable {
-        Writable::MetalLibrary => {
-            save(args, &replaced_module(library.bytes, function, &data)?)?;
+    one_program(into, Verb::AssembleInto, global, |writable, program| match (writable, &args.function) {
+        (Writable::MetalLibrary, Some(function)) => {
+            save(args, &replaced_module(program.bytes, function, &data)?)?;
             Ok(Outcome::Done)
         }
-        Writable::DxContainer | Writable::Bitcode => {
-            bail!("{}: LLVM assembly is assembled into Metal libraries", shown(into))
+        (Writable::MetalLibrary, None) => bail!("--function names the function whose module is replaced"),
+        (Writable::DxContainer, Some(_)) => {
+            bail!("--function is for Metal libraries, and this is a DXContainer")
         }
+        (Writable::DxContainer, None) if version != Version::Dxc => {
+            bail!("{}: a DXContainer has a program of DXC's dialect", shown(into))
+        }
+        (Writable::DxContainer, None) => put_into(args, program.bytes, &data),
+        (Writable::Bitcode, _) => bail!("{}: a module is assembled as a whole, without --into", shown(into)),
     })
+}
+
+/// Writes a copy of a container with another program, and says what it lost.
+fn put_into(args: &AssembleArgs, container: &[u8], bitcode: &[u8]) -> Result<Outcome> {
+    let replaced = replace(&DxFile::parse(container)?, bitcode).with_context(|| shown(&args.listing))?;
+    for lost in &replaced.lost {
+        note(match lost {
+            Lost::DebugInfo => "ILDB is not in the output: it describes the program that was replaced",
+            Lost::Reflection => "STAT is derived anew: names that only the old one had are lost",
+            Lost::RootSignature => "RTS0 is not in the output: a library has no root signature",
+            _ => "the output lacks a part of the container",
+        });
+    }
+    save(args, &replaced.bytes)?;
+    Ok(Outcome::Done)
 }
 
 /// Assembles a text to bitcode.

@@ -11,13 +11,15 @@
 //! | DXIL | the bitcode, with shader model and DXIL version |
 //!
 //! The version of the validator that a module targets (`dx.valver`) decides which form a part has. Parts that do not
-//! follow from the program (VERS, STAT, ILDB, ILDN, PRIV) are given by the caller.
+//! follow from the program (VERS, STAT, ILDB, ILDN, PRIV) are given by the caller. From a program that has not been a
+//! compiler's output yet, such as assembled text, STAT, ILDB and ILDN can be derived too.
 //!
 //! The order of the parts is DXC's. Source: DXC's `DxilContainerAssembler.cpp`; `cargo xtask conformance dxil-parts`
 //! compares with the parts of real containers.
 
 mod compatibility;
 mod counters;
+mod debug_info;
 mod form;
 mod function;
 mod module_flags;
@@ -25,6 +27,8 @@ mod operation;
 mod psv0;
 mod rdat;
 mod rdat_shader;
+mod reflection;
+mod replace;
 mod signature;
 
 use self::form::Form;
@@ -45,6 +49,8 @@ use unshade_core::{Error, ErrorKind, Result};
 use unshade_llvm::data_layout::DataLayout;
 use unshade_llvm::{Module, TypeId};
 
+pub use self::replace::{Lost, Replaced, replace};
+
 /// The address space of group shared memory.
 const GROUP_SHARED: u32 = 3;
 
@@ -60,6 +66,10 @@ pub struct Options {
     pub subobjects: Option<Rdat>,
     /// Further parts, which are placed as DXC does: VERS, ILDB, STAT, ILDN, PRIV.
     pub parts: Vec<OwnedPart>,
+    /// Whether STAT is derived, unless it is given.
+    pub reflection: bool,
+    /// Whether debug information moves from the program to ILDB, unless that is given, and gets a name in ILDN.
+    pub split_debug: bool,
 }
 
 /// Parts that the caller may give, with the part that each precedes in DXC's order.
@@ -83,15 +93,31 @@ const PLACES: [([u8; 4], [u8; 4]); 4] =
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
 pub fn assemble(bitcode: &[u8], options: &Options) -> Result<DxFile> {
-    let module = Module::parse(bitcode, 0)?;
+    let split = if options.split_debug { debug_info::split(bitcode)? } else { None };
+    let program = split.as_deref().unwrap_or(bitcode);
+    let module = Module::parse(program, 0)?;
     let assembler = Assembler::new(&module)?;
     let mut file = assembler.parts(options)?;
-    if assembler.form.validator.at_least(1, 5) {
-        let hash = ShaderHash { flags: 0, digest: md5(bitcode).0 };
-        file.parts.push(OwnedPart::new(*b"HASH", PartData::Hash(hash)));
+    let mut parts = options.parts.clone();
+    let is_given = |parts: &[OwnedPart], name: &[u8; 4]| parts.iter().any(|part| part.name.0 == *name);
+    let digest = md5(bitcode).0;
+    if split.is_some() && !is_given(&parts, b"ILDB") {
+        parts.push(OwnedPart::new(*b"ILDB", PartData::Program(assembler.program(bitcode))));
     }
-    file.parts.push(OwnedPart::new(*b"DXIL", PartData::Program(assembler.program(bitcode))));
-    for part in &options.parts {
+    if options.reflection && !is_given(&parts, b"STAT") {
+        let reflection = assembler.program(&assembler.reflection()?);
+        parts.push(OwnedPart::new(*b"STAT", PartData::Program(reflection)));
+    }
+    if split.is_some() && !is_given(&parts, b"ILDN") && assembler.form.validator.at_least(1, 1) {
+        parts.push(OwnedPart::new(*b"ILDN", PartData::DebugName(debug_info::name(digest))));
+    }
+    if assembler.form.validator.at_least(1, 5) {
+        // The hash of a program with debug information includes the names and lines of its source.
+        let flags = if split.is_some() { ShaderHash::INCLUDES_SOURCE } else { 0 };
+        file.parts.push(OwnedPart::new(*b"HASH", PartData::Hash(ShaderHash { flags, digest })));
+    }
+    file.parts.push(OwnedPart::new(*b"DXIL", PartData::Program(assembler.program(program))));
+    for part in &parts {
         let before = PLACES.iter().find(|(name, _)| *name == part.name.0).map(|(_, before)| *before);
         // DXC writes the hash only from validator version 1.5 on; before, the program follows.
         let at = |name: [u8; 4]| file.parts.iter().position(|part| part.name.0 == name);
@@ -107,7 +133,11 @@ pub fn assemble(bitcode: &[u8], options: &Options) -> Result<DxFile> {
 /// # Errors
 /// Fails as [`assemble`] does.
 pub fn container(bitcode: &[u8], options: &Options) -> Result<Vec<u8>> {
-    let mut file = assemble(bitcode, options)?;
+    finish(assemble(bitcode, options)?)
+}
+
+/// Writes a container with its digest.
+fn finish(mut file: DxFile) -> Result<Vec<u8>> {
     let program = file.parts.iter().find_map(|part| match &part.data {
         PartData::Program(program) if part.name.0 == *b"DXIL" => Some(program.version()),
         _ => None,
