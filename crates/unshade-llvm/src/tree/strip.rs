@@ -162,6 +162,13 @@ struct FunctionPlan {
     has_metadata_operands: bool,
 }
 
+impl FunctionPlan {
+    /// Returns whether an instruction goes that a record begins with, if it does.
+    fn removes(&self, instruction: &[u64]) -> bool {
+        instruction.first().is_some_and(|number| self.instructions.binary_search(number).is_ok())
+    }
+}
+
 /// What is to be done with a module.
 struct Plan<'m, 'a> {
     module: &'m Module<'a>,
@@ -309,7 +316,12 @@ impl<'m, 'a> Plan<'m, 'a> {
                     blocks::METADATA => plan.entries.add(inner, self.types)?,
                     blocks::METADATA_ATTACHMENT => {
                         for (_, record) in inner.records() {
-                            let rest = record.operands.get(record.operands.len() % 2..).unwrap_or_default();
+                            let (instruction, rest) = record.operands.split_at(record.operands.len() % 2);
+                            if plan.removes(instruction) {
+                                let count = (rest.len() / 2) as u64;
+                                self.stripped.attachments = self.stripped.attachments.saturating_add(count);
+                                continue;
+                            }
                             for (kind, node) in self.attachments(rest) {
                                 let list = if Some(kind) == self.loops { &mut loops } else { &mut plan.roots };
                                 list.push(node);
@@ -611,6 +623,10 @@ impl Work<'_, '_, '_> {
         for index in 0..block.items.len() {
             let Some(record) = block.record(index) else { continue };
             let (instruction, rest) = record.operands.split_at(record.operands.len() % 2);
+            if plan.removes(instruction) {
+                gone.push(index);
+                continue;
+            }
             let changed = self.without_debug(rest, Some(kept), |node| plan.empty_loops.contains(&node));
             let mut operands = instruction.to_vec();
             if let Some(instruction) = operands.first_mut() {
