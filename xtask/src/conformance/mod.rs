@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts).
+    /// or the containers in these folders (dxil-parts, dxil-text).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -130,6 +130,8 @@ enum Format {
     Dxcontainer,
     /// Derive the parts of DXIL containers from the modules in them.
     DxilParts,
+    /// Assemble the text of DXIL containers, and compare the programs and parts.
+    DxilText,
     /// Run kernels of TensorFlow for sm_30 and sm_35.
     Emulate,
     /// Run Ghidra's decompiler with the Ghidra module, beside ours.
@@ -168,6 +170,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::DxilParts => dxcontainer::run_parts(&args.packages),
+        Format::DxilText => dxcontainer::run_text(&args.packages),
         Format::Emulate => emulate::run(args.sample),
         Format::Ghidra => ghidra::run(),
         Format::Metallib => metallib::run(),

@@ -9,6 +9,8 @@ mod edits;
 mod listing;
 mod parts;
 mod rebuild;
+mod tally;
+mod text;
 mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,6 +110,16 @@ pub(crate) fn run() -> Result<()> {
 
 /// Derives the parts of all containers of the corpus, of packages, and of the given folders.
 pub(crate) fn run_parts(folders: &[PathBuf]) -> Result<()> {
+    parts::check(&named_files(folders)?)
+}
+
+/// Assembles the text of all containers of the corpus, of packages, and of the given folders.
+pub(crate) fn run_text(folders: &[PathBuf]) -> Result<()> {
+    text::check(&named_files(folders)?)
+}
+
+/// Returns the containers of the corpus and of packages, and the files in folders.
+fn named_files(folders: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
     let (sources, _) = collect()?;
     let named = |source: &Source| (format!("{}/{}", source.group, source.name), source.path.clone());
     let mut files: Vec<(String, PathBuf)> = sources.iter().map(named).collect();
@@ -116,7 +128,7 @@ pub(crate) fn run_parts(folders: &[PathBuf]) -> Result<()> {
         sh::files_below(folder, &mut paths)?;
         files.extend(paths.into_iter().map(|path| (path.display().to_string(), path)));
     }
-    parts::check(&files)
+    Ok(files)
 }
 
 /// Returns all distinct containers, sorted by group; and the damaged ones.

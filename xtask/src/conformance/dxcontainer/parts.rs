@@ -8,9 +8,9 @@
 //!
 //! Folders of containers from DXC's own test shaders are given with `--packages`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::tally::Tally;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::core::ErrorKind;
@@ -22,25 +22,16 @@ use unshade::dxcontainer::{Container, PartData, program};
 use unshade::llvm::Module;
 use unshade::llvm::metadata::Metadata;
 
-/// Maximum number of causes to print for each part.
+/// Maximum number of failures to print.
 const SHOWN: usize = 12;
 
 /// Parts that are given instead of derived.
 const GIVEN: [&[u8; 4]; 6] = [b"VERS", b"STAT", b"ILDB", b"ILDN", b"PRIV", b"RTS0"];
 
-/// The results for one part name.
-#[derive(Default)]
-struct Row {
-    same: u64,
-    of: u64,
-    /// By cause: the number of containers, and one of them.
-    causes: BTreeMap<String, (u64, String)>,
-}
-
 /// The results of all containers.
 #[derive(Default)]
 pub(super) struct Counts {
-    rows: BTreeMap<String, Row>,
+    tally: Tally,
     without_program: u64,
     failed: Vec<String>,
 }
@@ -145,38 +136,18 @@ impl Counts {
     }
 
     fn count(&mut self, part: &str, same: bool, name: &str, cause: impl FnOnce() -> String) {
-        let row = self.rows.entry(part.into()).or_default();
-        row.of += 1;
-        row.same += u64::from(same);
-        if !same {
-            row.causes.entry(cause()).or_insert_with(|| (0, name.into())).0 += 1;
-        }
+        self.tally.count(part, same, name, cause);
     }
 
     fn add(mut self, other: Self) -> Self {
-        for (part, found) in other.rows {
-            let row = self.rows.entry(part).or_default();
-            row.same += found.same;
-            row.of += found.of;
-            for (cause, (count, name)) in found.causes {
-                row.causes.entry(cause).or_insert_with(|| (0, name)).0 += count;
-            }
-        }
+        self.tally = self.tally.add(other.tally);
         self.without_program += other.without_program;
         self.failed.extend(other.failed);
         self
     }
 
     fn print(&self) {
-        for (part, row) in &self.rows {
-            let percent = row.same as f64 / row.of.max(1) as f64 * 100.0;
-            println!("{part:16} {} of {} the same ({percent:.2} %)", row.same, row.of);
-            let mut causes: Vec<_> = row.causes.iter().collect();
-            causes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-            for (cause, (count, name)) in causes.into_iter().take(SHOWN) {
-                println!("    {count:5} × {cause} ({name})");
-            }
-        }
+        self.tally.print();
         println!("{} containers without a DXIL part", self.without_program);
         for failed in self.failed.iter().take(SHOWN) {
             println!("failed: {failed}");
@@ -185,7 +156,7 @@ impl Counts {
 }
 
 /// Returns what does not follow from the program.
-fn given(container: &Container<'_>) -> Options {
+pub(super) fn given(container: &Container<'_>) -> Options {
     let mut options = Options::default();
     for part in container.found_parts() {
         match &part.name.0 {
