@@ -81,6 +81,10 @@ const REQUIRED: [(NodeKind, &[&str]); 21] = [
 /// The same, before LLVM 15.
 const REQUIRED_EARLIER: [(NodeKind, &[&str]); 1] = [(NodeKind::GlobalVariable, &["name"])];
 
+/// The same, in LLVM 3.7 alone.
+const REQUIRED_OLD: [(NodeKind, &[&str]); 2] =
+    [(NodeKind::Subrange, &["count"]), (NodeKind::LocalVariable, &["tag", "scope!"])];
+
 /// Strings that can't be empty.
 const NOT_EMPTY: [(NodeKind, &str); 1] = [(NodeKind::GlobalVariable, "name")];
 
@@ -481,7 +485,8 @@ fn set(list: &mut Vec<u64>, at: u8, value: u64) {
 /// Returns the labels of the fields that a kind must have.
 fn required(kind: NodeKind, version: Version) -> &'static [&'static str] {
     let earlier = REQUIRED_EARLIER.iter().filter(|_| version.has_typed_pointers());
-    REQUIRED.iter().chain(earlier).find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
+    let old = REQUIRED_OLD.iter().filter(|_| version == Version::Dxc);
+    old.chain(&REQUIRED).chain(earlier).find(|(other, _)| *other == kind).map_or(&[], |(_, labels)| labels)
 }
 
 fn is_not_null(required: &str, label: &str) -> bool {
