@@ -1,10 +1,15 @@
 //! The metadata of DXIL: in the fixtures, and in damaged modules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use unshade::dxil::assemble::{Lost, Options, assemble, container, replace};
 use unshade::dxil::{DxilModule, ResourceClass};
 use unshade::llvm::Module;
+use unshade::llvm::assemble::{self as assembly, AssembleOptions, Version};
+use unshade::llvm::print::{self, Dialect, PrintOptions};
+use unshade::llvm::write::{self, WriteOptions};
 use unshade::{check_dxcontainer, view::ContainerView};
 use unshade_core::Severity;
+use unshade_dxcontainer::digest::Digest;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
 use unshade_dxcontainer::{Container, DxFile, PartData, program};
@@ -152,4 +157,126 @@ fn damaged_modules() {
                 .unwrap_or_else(|_| panic!("{name}, run {run}: see the panic above"));
         }
     });
+}
+
+/// Returns the text of the program in a part.
+fn program_text(container: &Container<'_>, part: &[u8; 4]) -> String {
+    let (_, bitcode) = program::bitcode(container.find(part).unwrap().data).unwrap();
+    text_of(bitcode.data())
+}
+
+fn text_of(bitcode: &[u8]) -> String {
+    let module = Module::parse(bitcode, 0).unwrap();
+    let mut text = String::new();
+    let options = PrintOptions { dialect: Dialect::Dxc, ..PrintOptions::default() };
+    assert!(print::module(&module, &options, &mut text).is_empty());
+    text
+}
+
+/// Assembles a text of DXC's dialect.
+fn bitcode_of(text: &str) -> Vec<u8> {
+    let assembled =
+        assembly::assemble(text.as_bytes(), &AssembleOptions { version: Version::of(text.as_bytes()) });
+    let options = WriteOptions { version: Version::Dxc, ..WriteOptions::default() };
+    write::module(&assembled.unwrap().input(), &options).unwrap()
+}
+
+const FROM_TEXT: Options = Options {
+    root_signature: None,
+    subobjects: None,
+    parts: Vec::new(),
+    reflection: true,
+    split_debug: true,
+};
+
+#[test]
+fn a_container_is_made_of_text() {
+    for Fixture { name, data } in dxcontainers::programs() {
+        let theirs = Container::parse(&data).unwrap();
+        let text = program_text(&theirs, b"DXIL");
+        let bitcode = bitcode_of(&text);
+        let ours = container(&bitcode, &FROM_TEXT).unwrap();
+        let ours = Container::parse(&ours).unwrap();
+        assert_eq!(program_text(&ours, b"DXIL"), text, "{name}");
+        assert!(errors(&DxFile::parse(ours.file().data()).unwrap()).is_empty(), "{name}");
+        for part in [b"SFI0", b"ISG1", b"OSG1", b"PSG1", b"PSV0"] {
+            let data = |container: &Container<'_>| container.find(part).map(|part| part.data.data().to_vec());
+            assert!(data(&ours) == data(&theirs), "{name}: {}", String::from_utf8_lossy(part));
+        }
+        // All is there but the names, which are in no other part.
+        let statistics = dxil_of(&ours, b"STAT");
+        assert_eq!(
+            (statistics.validator, statistics.entries.len()),
+            (Some([0, 0]), dxil(&name, b"DXIL").entries.len())
+        );
+    }
+}
+
+fn dxil_of(container: &Container<'_>, part: &[u8; 4]) -> DxilModule {
+    let (_, bitcode) = program::bitcode(container.find(part).unwrap().data).unwrap();
+    DxilModule::read(&Module::parse(bitcode.data(), 0).unwrap(), 0)
+}
+
+/// The container of a program that was assembled from its own text is the same but for the numbers of metadata kinds.
+#[test]
+fn a_program_is_replaced_with_its_text() {
+    for Fixture { name, data } in dxcontainers::programs() {
+        let theirs = Container::parse(&data).unwrap();
+        let bitcode = bitcode_of(&program_text(&theirs, b"DXIL"));
+        let replaced = replace(&DxFile::parse(&data).unwrap(), &bitcode).unwrap();
+        let ours = Container::parse(&replaced.bytes).unwrap();
+        // A shader model that is not released yet has a marker instead.
+        assert!([ours.computed_digest(), Digest::PREVIEW_BYPASS].contains(&ours.header().digest), "{name}");
+        let debug = theirs.find(b"ILDB").is_some();
+        assert_eq!(replaced.lost.contains(&Lost::DebugInfo), debug, "{name}");
+        assert!(!replaced.lost.contains(&Lost::Reflection), "{name}");
+        let program = [*b"DXIL", *b"HASH", *b"ILDB", *b"ILDN"];
+        for part in theirs.found_parts().filter(|part| !program.contains(&part.name.0)) {
+            let found = ours.find(&part.name.0).unwrap_or_else(|| panic!("{name}: {}", part.name));
+            assert!(found.data.data() == part.data.data(), "{name}: {}", part.name);
+        }
+    }
+}
+
+#[test]
+fn another_program_renews_the_parts() {
+    let data = fixture("compute");
+    let file = DxFile::parse(&data).unwrap();
+    let text = program_text(&Container::parse(&data).unwrap(), b"DXIL");
+    let changed = text.replacen("i32 8, i32 4, i32 2", "i32 16, i32 4, i32 2", 1);
+    assert_ne!(changed, text);
+    let replaced = replace(&file, &bitcode_of(&changed)).unwrap();
+    assert_eq!(replaced.lost, [Lost::Reflection]);
+    let container = Container::parse(&replaced.bytes).unwrap();
+    assert_eq!(dxil_of(&container, b"DXIL").entries[0].properties.threads, Some([16, 4, 2]));
+    assert_eq!(dxil_of(&container, b"STAT").entries[0].properties.threads, Some([16, 4, 2]));
+    let file = DxFile::parse(&replaced.bytes).unwrap();
+    assert!(errors(&file).is_empty());
+    // A container without a program has nothing to replace.
+    let empty = DxFile::parse(&fixture("root_signature")).unwrap();
+    assert!(replace(&empty, &bitcode_of(&text)).is_err());
+}
+
+#[test]
+fn debug_information_becomes_a_part() {
+    let text = include_str!("../../crates/unshade-llvm/tests/fixtures/dxc.ll");
+    let bitcode = bitcode_of(text);
+    let file = assemble(&bitcode, &FROM_TEXT).unwrap();
+    let names: Vec<String> = file.parts.iter().map(|part| part.name.to_string()).collect();
+    assert_eq!(names, ["SFI0", "RDAT", "ILDB", "STAT", "ILDN", "HASH", "DXIL"]);
+    let bytes = file.write().unwrap();
+    let container = Container::parse(&bytes).unwrap();
+    assert_eq!(program_text(&container, b"ILDB"), text);
+    let stripped = program_text(&container, b"DXIL");
+    assert!(
+        !stripped.contains("DIFile") && !stripped.contains("llvm.dbg") && !stripped.contains("Dwarf Version")
+    );
+    // The name is that of the hash, which includes the source.
+    let part = |name: &[u8; 4]| container.find(name).unwrap().data.data().to_vec();
+    let digest: String = part(b"HASH")[4..].iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(part(b"HASH")[0], 1);
+    assert!(part(b"ILDN").windows(36).any(|name| name == format!("{digest}.pdb").as_bytes()));
+    // Without the option it stays in the program.
+    let file = assemble(&bitcode, &Options::default()).unwrap();
+    assert!(file.parts.iter().all(|part| part.name.0 != *b"ILDB"));
 }

@@ -123,7 +123,23 @@ fn llvm_texts() -> Vec<Vec<u8>> {
             unshade::llvm::print::module(&module, &unshade::llvm::print::PrintOptions::default(), &mut text);
         text.into_bytes()
     });
-    air.chain([include_bytes!("llvm/syntax.ll").to_vec()]).collect()
+    let dxc = include_bytes!("../../crates/unshade-llvm/tests/fixtures/dxc.ll");
+    air.chain([include_bytes!("llvm/syntax.ll").to_vec(), dxc.to_vec()]).chain(dxil_texts()).collect()
+}
+
+/// The programs of containers in DXC's dialect.
+fn dxil_texts() -> Vec<Vec<u8>> {
+    let options =
+        unshade::llvm::print::PrintOptions { dialect: unshade::llvm::print::Dialect::Dxc, module_id: None };
+    let text_of = |fixture: dxcontainers::Fixture| {
+        let container = unshade::dxcontainer::Container::parse(&fixture.data).ok()?;
+        let (_, bitcode) = unshade::dxcontainer::program::bitcode(container.find(b"DXIL")?.data).ok()?;
+        let module = unshade::llvm::Module::parse(bitcode.data(), 0).ok()?;
+        let mut text = String::new();
+        let _ = unshade::llvm::print::module(&module, &options, &mut text);
+        Some(text.into_bytes())
+    };
+    dxcontainers::programs().into_iter().filter_map(text_of).collect()
 }
 
 /// The frames of a fat binary.

@@ -216,3 +216,29 @@ fn a_dxbc_part_is_disassembled_as_a_token_program() {
         assert!(!succeeds(&["dump", text(&path)]).contains("unknown"));
     }
 }
+
+#[test]
+fn text_is_assembled_into_containers() {
+    let folder = folder("asm");
+    let (listing, out, into) = (folder.join("a.ll"), folder.join("a.dxil"), folder.join("into.dxbc"));
+    succeeds(&["dis", text(&fixture("compute.dxbc")), "-o", text(&listing)]);
+    succeeds(&["asm", text(&listing), "-o", text(&out)]);
+    assert!(succeeds(&["verify", text(&out)]).contains("sound"));
+    assert!(succeeds(&["list", text(&out)]).contains("STAT"));
+    // The names of resources are only in the reflection of the original.
+    succeeds(&["asm", text(&listing), "--into", text(&fixture("compute.dxbc")), "-o", text(&into)]);
+    let shown =
+        |file: &Path| succeeds(&["show", text(file)]).lines().skip(1).map(String::from).collect::<Vec<_>>();
+    assert_eq!(shown(&into)[2..], shown(&fixture("compute.dxbc"))[2..]);
+    // Bitcode alone.
+    let module = folder.join("a.bc");
+    succeeds(&["asm", text(&listing), "-o", text(&module)]);
+    assert!(fs::read(&module).unwrap().starts_with(b"BC\xC0\xDE"));
+    let wrong = unshade(&["asm", text(&listing), "--into", text(&module), "-o", text(&folder.join("b.bc"))]);
+    assert_eq!(wrong.status.code(), Some(2));
+    // Faults have a place.
+    fs::write(&listing, "target triple = \"dxil-ms-dx\"\ndefine void @main() {\n  frob\n}\n").unwrap();
+    let fault = unshade(&["asm", text(&listing), "-o", text(&out), "--force"]);
+    assert_eq!(fault.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&fault.stderr).contains("a.ll:3:3: error: unknown instruction"));
+}

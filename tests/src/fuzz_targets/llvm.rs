@@ -1,5 +1,6 @@
 //! Targets for LLVM assembly.
 
+use unshade::dxcontainer::dxil::assemble::{Options, container};
 use unshade::llvm::Module;
 use unshade::llvm::assemble::{self, AssembleOptions, Version};
 use unshade::llvm::print::{self, Dialect, PrintOptions};
@@ -22,8 +23,18 @@ fn printed(bitcode: &[u8], dialect: Dialect) -> Option<String> {
 
 /// LLVM assembly: an error with its place, or a module whose text can be assembled again to the same.
 pub fn llvm_text(data: &[u8]) {
-    for (version, dialect) in [(Version::Llvm14, Dialect::Llvm14), (Version::Llvm19, Dialect::Llvm19)] {
+    let dialects = [
+        (Version::Llvm14, Dialect::Llvm14),
+        (Version::Llvm19, Dialect::Llvm19),
+        (Version::Dxc, Dialect::Dxc),
+    ];
+    for (version, dialect) in dialects {
         let Some(bitcode) = assembled(data, version) else { continue };
+        if version == Version::Dxc {
+            // An error, or a container.
+            let _ =
+                container(&bitcode, &Options { reflection: true, split_debug: true, ..Options::default() });
+        }
         let Some(text) = printed(&bitcode, dialect) else { continue };
         if let Some(again) = assembled(text.as_bytes(), version).and_then(|again| printed(&again, dialect)) {
             assert!(text == again, "{text}\nbecomes\n{again}");
