@@ -276,7 +276,7 @@ pub(crate) struct AssembleArgs {
     /// Chip of the machine code: 35 for sm_35 [default: as stated in the listing]
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
-    /// Dialect of LLVM assembly [default: llvm-19 if it has opaque pointers, else llvm-14]
+    /// Dialect of LLVM assembly [default: dxc if its target is DXIL, llvm-19 if it has opaque pointers, else llvm-14]
     #[arg(long)]
     pub(crate) dialect: Option<DialectArg>,
     /// Write the program into a copy of this cubin, in the functions that the listing names, of this DXContainer, or of

@@ -235,7 +235,8 @@ Exit status:
     /// the cubin. A token program (Shader Model 4 to 5.1) becomes a DXContainer, or replaces the program in a copy of
     /// one; STAT and the digest are recomputed. LLVM assembly (of LLVM 14, or of LLVM 19 with opaque pointers) becomes
     /// bitcode, byte for byte as llvm-as writes it, or replaces the module of a function in a copy of a Metal library;
-    /// its hashes and sizes are recomputed.
+    /// its hashes and sizes are recomputed. DXIL (of DXC's disassembler) becomes a signed DXContainer with all parts
+    /// that follow from it, bitcode if the output ends in .bc, or replaces the program in a copy of a DXContainer.
     #[command(name = "asm", after_help = format!("\
 Examples:
   echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
@@ -246,6 +247,7 @@ Examples:
   unshade asm module.ll -o module.bc
   unshade dis a.metallib blur > blur.ll
   unshade asm blur.ll --into a.metallib --function blur -o b.metallib
+  unshade asm shader.ll -o shader.dxil
 
 Exit status:
   0  assembled
