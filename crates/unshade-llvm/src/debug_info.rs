@@ -110,12 +110,12 @@ pub(crate) struct DecodedNode {
 
 /// A record whose forms differ only in length: code, kind, minimum length, and the positions of references and
 /// numbers in the record.
-struct FixedLayout {
-    code: u32,
+pub(crate) struct FixedLayout {
+    pub(crate) code: u32,
     kind: NodeKind,
-    min_length: usize,
-    references: &'static [u8],
-    numbers: &'static [u8],
+    pub(crate) min_length: usize,
+    pub(crate) references: &'static [u8],
+    pub(crate) numbers: &'static [u8],
 }
 
 const fn fixed(
@@ -142,6 +142,11 @@ const FIXED_LAYOUTS: &[FixedLayout] = &[
     fixed(45, NodeKind::GenericSubrange, 5, &[1, 2, 3, 4], &[]),
     fixed(47, NodeKind::AssignId, 1, &[], &[]),
 ];
+
+/// Returns the layout of the records of a kind of node, if they differ only in length.
+pub(crate) fn fixed_layout(kind: NodeKind) -> Option<&'static FixedLayout> {
+    FIXED_LAYOUTS.iter().find(|layout| layout.kind == kind)
+}
 
 /// Decodes a record into the layout of its kind; `None` if the code is unknown or the record too short.
 pub(crate) fn decode(code: u32, values: &[u64]) -> Option<DecodedNode> {
@@ -421,7 +426,7 @@ pub(crate) fn encode(
     if is_newer_than_19(node.kind, references, numbers) {
         return None;
     }
-    if let Some(layout) = FIXED_LAYOUTS.iter().find(|layout| layout.kind == node.kind) {
+    if let Some(layout) = fixed_layout(node.kind) {
         encode_fixed(layout, references, numbers, record)?;
         let of_kind = if node.kind == NodeKind::SubroutineType { head::NO_NAMED_TYPES } else { 0 };
         *record.first_mut()? = distinct | of_kind;
@@ -666,105 +671,8 @@ fn encode_subprogram(
     Some(21)
 }
 
-/// Appends the operands of the record of a node as LLVM 3.7 writes it. Returns the code; `None` if the node has what that
-/// version does not know.
-pub(crate) fn encode_old(node: Node, references: &[u64], numbers: &[u64], record: &mut Vec<u64>) -> Option<u32> {
-    let distinct = u64::from(node.distinct);
-    let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
-    let reference = |at: usize| references.get(at).copied().unwrap_or(0);
-    if let Some(layout) = FIXED_LAYOUTS.iter().find(|layout| layout.kind == node.kind) {
-        let of_3_7 = matches!(layout.code, 15..=19 | 22 | 23 | 30);
-        let fields = layout.references.iter().zip(references).chain(layout.numbers.iter().zip(numbers));
-        record.resize(layout.min_length, 0);
-        for (&position, &value) in fields {
-            match record.get_mut(usize::from(position)) {
-                Some(field) => *field = value,
-                None if value == 0 => {}
-                None => return None,
-            }
-        }
-        *record.first_mut()? = distinct;
-        return of_3_7.then_some(layout.code);
-    }
-    record.push(distinct);
-    let code = match node.kind {
-        NodeKind::Location if number(2) == 0 => {
-            record.extend([number(0), number(1), reference(0).checked_sub(1)?, reference(1)]);
-            7
-        }
-        NodeKind::GenericDebug => {
-            record.extend([number(0), 0]);
-            record.extend_from_slice(references);
-            12
-        }
-        NodeKind::Subrange if number(0) == 3 => {
-            record.extend([number(1), unzigzag(number(2))]);
-            13
-        }
-        NodeKind::Enumerator if number(0) == 0 => {
-            record.extend([unzigzag(number(2)), reference(0)]);
-            14
-        }
-        NodeKind::CompileUnit => {
-            record.extend([
-                number(0), reference(0), reference(1), number(1), reference(2), number(2), reference(3), number(3),
-                reference(4), reference(5), reference(11), reference(6), reference(7), number(4),
-            ]);
-            20
-        }
-        NodeKind::Subprogram if [reference(5), reference(10), reference(11), reference(12), number(3)] == [0; 5] => {
-            let flag = |bit: u32| number(5) >> bit & 1;
-            record.extend([
-                reference(1), reference(2), reference(3), reference(0), number(0), reference(4), flag(2), flag(3),
-                number(1), reference(8), number(6), number(2), number(4), flag(4), reference(13), reference(9),
-                reference(6), reference(7),
-            ]);
-            21
-        }
-        NodeKind::Namespace if number(0) == 0 => {
-            record.extend([reference(0), reference(2), reference(1), number(1)]);
-            24
-        }
-        NodeKind::TemplateType if number(0) == 0 => {
-            record.extend([reference(0), reference(1)]);
-            25
-        }
-        NodeKind::TemplateValue if number(1) == 0 => {
-            record.extend([number(0), reference(0), reference(1), reference(2)]);
-            26
-        }
-        NodeKind::GlobalVariable if number(4) == 0 => {
-            record.extend([
-                reference(0), reference(1), reference(4), reference(2), number(0), reference(3), number(1), number(2),
-                reference(8), reference(5),
-            ]);
-            27
-        }
-        NodeKind::LocalVariable if reference(4) == 0 && number(3) == 0 => {
-            record.extend([
-                number(4), reference(0), reference(1), reference(2), number(0), reference(3), number(1), number(2),
-            ]);
-            28
-        }
-        NodeKind::Expression if number(0) == 0 => {
-            record.extend_from_slice(raw_expression(numbers));
-            29
-        }
-        NodeKind::ImportedEntity if [reference(3), reference(4), number(1)] == [0; 3] => {
-            record.extend([number(0), reference(0), reference(1), number(2), reference(2)]);
-            31
-        }
-        NodeKind::Module if [reference(0), number(0), number(1)] == [0; 3] => {
-            record.extend((1..6).map(reference));
-            32
-        }
-        _ => return None,
-    };
-    Some(code)
-}
-
 /// Encodes a signed number as [`zigzag`] decodes it.
-fn unzigzag(value: u64) -> u64 {
+pub(crate) fn unzigzag(value: u64) -> u64 {
     if value >> 63 == 0 { value << 1 } else { !value << 1 | 1 }
 }
 

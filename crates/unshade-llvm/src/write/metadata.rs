@@ -2,7 +2,7 @@
 
 use super::source::{Key, Scope};
 use super::stream::{Layout, Shape, sign_extended_64};
-use super::{Version, Writer, unsupported};
+use super::{Version, Writer, old_debug_info, unsupported};
 use crate::bitstream::Scalar::{Fixed, Literal, Variable};
 use crate::bitstream::{BitWriter, Tail};
 use crate::blocks;
@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
             _ => {
                 let numbers = table.numbers(node);
                 let code = match self.version {
-                    Version::Dxc => debug_info::encode_old(node, &references, numbers, record),
+                    Version::Dxc => old_debug_info::encode(node, &references, numbers, record),
                     version => {
                         let is_14 = version == Version::Llvm14;
                         debug_info::encode(node, &references, numbers, is_14, record)

@@ -14,7 +14,7 @@
 //! | `symbols` | the table of symbols for linkers |
 //! | `use_lists` | orders of uses that a reader would not get by itself |
 //! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
-//! | `dxc` | what differs in the form of LLVM 3.7 that DXIL has |
+//! | `dxc`, `old_debug_info` | what differs in the form of LLVM 3.7 that DXIL has |
 //! | `fixed_names` | names that LLVM knows by number |
 //! | `strings` | the string table |
 //!
@@ -48,6 +48,7 @@ mod local_names;
 mod mangle;
 mod metadata;
 mod number;
+mod old_debug_info;
 mod operands;
 mod source;
 mod stream;
