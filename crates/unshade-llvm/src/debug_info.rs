@@ -592,7 +592,7 @@ const NEWER_THAN_19: &[(NodeKind, &[u8], &[u8])] = &[
 ];
 
 /// Returns whether a node has what records have only since LLVM 20 to 22.
-fn is_newer_than_19(kind: NodeKind, references: &[u64], numbers: &[u64]) -> bool {
+pub(crate) fn is_newer_than_19(kind: NodeKind, references: &[u64], numbers: &[u64]) -> bool {
     let any = |list: &[u64], positions: &[u8]| {
         positions.iter().any(|&at| list.get(usize::from(at)).is_some_and(|&value| value != 0))
     };

@@ -3,7 +3,7 @@
 //!
 //! Knowledge: DXC's `BitcodeWriter.cpp`.
 
-use crate::debug_info::{NodeKind, fixed_layout, raw_expression, unzigzag};
+use crate::debug_info::{NodeKind, fixed_layout, is_newer_than_19, raw_expression, unzigzag};
 use crate::metadata::Node;
 use alloc::vec::Vec;
 
@@ -13,8 +13,11 @@ pub(super) fn encode(node: Node, references: &[u64], numbers: &[u64], record: &m
     let distinct = u64::from(node.distinct);
     let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
     let reference = |at: usize| references.get(at).copied().unwrap_or(0);
+    if is_newer_than_19(node.kind, references, numbers) {
+        return None;
+    }
     if let Some(layout) = fixed_layout(node.kind) {
-        let of_3_7 = matches!(layout.code, 15..=19 | 22 | 23 | 30);
+        let of_3_7 = matches!(layout.code, 16 | 19 | 22 | 23 | 30);
         let fields = layout.references.iter().zip(references).chain(layout.numbers.iter().zip(numbers));
         record.resize(layout.min_length, 0);
         for (&position, &value) in fields {
@@ -32,6 +35,21 @@ pub(super) fn encode(node: Node, references: &[u64], numbers: &[u64], record: &m
         NodeKind::Location if number(2) == 0 => {
             record.extend([number(0), number(1), reference(0).checked_sub(1)?, reference(1)]);
             7
+        }
+        NodeKind::BasicType if number(4) == 0 => {
+            record.extend([number(0), reference(0), number(1), number(2), number(3)]);
+            15
+        }
+        NodeKind::DerivedType if [reference(5), number(6), number(7)] == [0; 3] => {
+            record.extend([number(0), reference(2), reference(0), number(1), reference(1), reference(3)]);
+            record.extend([number(2), number(3), number(4), number(5), reference(4)]);
+            17
+        }
+        NodeKind::CompositeType if (8..14).all(|at| reference(at) == 0) => {
+            record.extend([number(0), reference(2), reference(0), number(1), reference(1), reference(3)]);
+            record.extend([number(2), number(3), number(4), number(5), reference(4), number(6)]);
+            record.extend([reference(5), reference(6), reference(7)]);
+            18
         }
         NodeKind::GenericDebug => {
             record.extend([number(0), 0]);

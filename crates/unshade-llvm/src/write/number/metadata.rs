@@ -139,10 +139,11 @@ fn find_operand<T>(
     /// other order. So the getter of a module that was read is what the writer met as its setter.
     const OF_PROPERTY: [usize; 5] = [0, 1, 3, 2, 4];
     let references = table.references(node);
-    while *next < references.len() {
-        let at = match (node.kind, operand_order(node.kind, version == Version::Dxc)) {
+    let order = operand_order(node.kind, true).filter(|_| version == Version::Dxc);
+    while *next < order.map_or(references.len(), <[u8]>::len) {
+        let at = match (node.kind, order) {
             (NodeKind::ObjcProperty, _) => OF_PROPERTY.get(*next).copied(),
-            (_, Some(order)) if version == Version::Dxc => order.get(*next).copied().map(usize::from),
+            (_, Some(order)) => order.get(*next).copied().map(usize::from),
             _ => Some(*next),
         };
         *next += 1;
