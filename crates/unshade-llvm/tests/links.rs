@@ -83,6 +83,9 @@ fn references_have_one_definition() {
                         // A label is written without `%`, and may be empty.
                         assert!(label.is_empty() || text.strip_prefix('%') == Some(label), "{text} {label}");
                     }
+                    // A parameter without a name is defined where LLVM 3.7 writes nothing.
+                    Entity::Value { .. }
+                        if dialect == Dialect::Dxc && definitions.get(number) == Some(&"") => {}
                     _ => assert_eq!(definitions.get(number), Some(&text.as_str()), "{name}: {link:?}"),
                 }
             }

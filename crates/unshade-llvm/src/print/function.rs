@@ -402,10 +402,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.declared_parameter(index, function, at, ty);
             if let Some(body) = body {
                 let id = ValueId(body.value_base + narrow(at as u64));
-                // LLVM 3.7 writes no numbers for unnamed parameters.
+                // LLVM 3.7 writes no numbers for unnamed parameters; an empty token is where they are defined.
                 if self.rules.dialect != Dialect::Dxc || !body.value_name(id).is_empty() {
                     self.punctuation(" ");
                     self.definition(body, id);
+                } else {
+                    let link = Entity::Value { function: body.function, id }.definition();
+                    self.sink.token(Token { kind: TokenKind::Register, text: "", link });
                 }
             }
         }
