@@ -21,8 +21,8 @@ use unshade_llvm::write::{self, Version, WriteInput, WriteOptions};
 /// The named metadata with the counters.
 const COUNTERS: &[u8] = b"dx.counters";
 
-/// The named metadata that DXC writes anew, in its order, before the counters.
-const ORDER: [&[u8]; 10] = [
+/// The named metadata that DXC writes anew, in its order.
+const ORDER: [&[u8]; 11] = [
     b"dx.version",
     b"dx.valver",
     b"dx.shaderModel",
@@ -33,6 +33,7 @@ const ORDER: [&[u8]; 10] = [
     b"dx.dxrPayloadAnnotations",
     b"dx.subobjects",
     b"dx.entryPoints",
+    COUNTERS,
 ];
 
 impl Assembler<'_, '_> {
@@ -48,9 +49,10 @@ impl Assembler<'_, '_> {
         module.named_metadata.retain(|named| named.name != COUNTERS);
         self.set_counters(&mut module)?;
         // Metadata that is not written anew keeps its place.
-        module.named_metadata.sort_by_key(|named: &NamedMetadata| match named.name.as_slice() {
-            COUNTERS => ORDER.len() + 1,
-            name => ORDER.iter().position(|known| *known == name).map_or(0, |at| at + 1),
+        module.named_metadata.sort_by_key(|named: &NamedMetadata| {
+            // What is not in the list comes first.
+            let name = named.name.as_slice();
+            ORDER.iter().position(|known| *known == name).map_or(0, |at| at.saturating_add(1))
         });
         let options = WriteOptions { version: Version::Dxc, ..WriteOptions::default() };
         write::module(&WriteInput::new(&module, &[]), &options)
