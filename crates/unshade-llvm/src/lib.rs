@@ -15,6 +15,7 @@
 //! | [`debug_info`] | what the words of debug-info nodes mean |
 //! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
+//! | [`dxil_operations`] | the operations of DXIL |
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`assemble`] | parses LLVM assembly into a module |
 //! | [`build`] | makes modules by calls, checked as they are built |
@@ -100,6 +101,7 @@ mod attribute_names;
 mod attribute_places;
 pub mod build;
 mod dwarf;
+pub mod dxil_operations;
 pub mod print;
 mod record_names;
 mod rules;

@@ -1,7 +1,7 @@
 //! The text of types, labels, constants and DXIL operations, as a listing has it, for other views of a module.
 
 use super::Dialect;
-use super::dxil_operations::{CORE, EXPERIMENTAL};
+use crate::dxil_operations::{CORE, EXPERIMENTAL};
 use super::function::Locals;
 use super::symbols::push_plain_constant;
 use super::text::push_wide;
@@ -66,10 +66,10 @@ pub fn plain_constant(module: &Module<'_>, body: &FunctionBody, id: ValueId) -> 
 /// assert_eq!(unshade_llvm::print::dxil_operation(13), Some(("Sin", "(value)")));
 /// ```
 pub fn dxil_operation(number: u32) -> Option<(&'static str, &'static str)> {
-    let table = match number >> 16 {
-        0 => CORE,
-        0x8000 => EXPERIMENTAL,
-        _ => return None,
-    };
-    table.get((number & 0xFFFF) as usize).copied()
+    let index = (number & 0xFFFF) as usize;
+    match number >> 16 {
+        0 => CORE.get(index).map(|operation| (operation.name, operation.parameters)),
+        0x8000 => EXPERIMENTAL.get(index).copied(),
+        _ => None,
+    }
 }

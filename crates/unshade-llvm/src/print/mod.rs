@@ -10,7 +10,6 @@ mod data_layout;
 mod debug_records;
 mod debug_scopes;
 mod dxil_comments;
-mod dxil_operations;
 mod float;
 mod fragments;
 mod function;

@@ -1,6 +1,6 @@
 //! The instructions of a DXIL function: which there are, and how operations are called.
 //!
-//! A call of `dx.op.CLASS.TYPE` has the code of the operation as its first argument; [`super::dxil_table`] says which
+//! A call of `dx.op.CLASS.TYPE` has the code of the operation as its first argument; [`crate::dxil_operations`] says which
 //! class, types, stages and shader model a code has.
 //!
 //! Knowledge: DirectXShaderCompiler's `docs/DXIL.rst`; what its validator 1.10 refuses.
@@ -8,9 +8,9 @@
 use super::body::BodyCheck;
 use super::calls::CallParts;
 use super::dxil::{CALL, LIBRARY, TYPE};
-use super::dxil_table::{DxilOperation, OPERATIONS};
 use super::findings::Place;
 use crate::constants::Constant;
+use crate::dxil_operations::{CORE, Operation};
 use crate::ids::{BlockId, TypeId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use alloc::vec::Vec;
@@ -69,7 +69,7 @@ impl BodyCheck<'_, '_, '_> {
             self.require(false, CALL, "the code of an operation is no constant");
             return;
         };
-        let operation = usize::try_from(code).ok().and_then(|code| OPERATIONS.get(code));
+        let operation = usize::try_from(code).ok().and_then(|code| CORE.get(code));
         let Some(operation) = operation else {
             // Codes with the highest bit are experimental.
             self.require(code >> 31 & 1 == 1, CALL, "the code of an operation does not exist");
@@ -83,7 +83,7 @@ impl BodyCheck<'_, '_, '_> {
             let found = alloc::format!("{} for operation {code}", unshade_core::Escaped(class));
             self.findings.add_found(CALL, "the function belongs to another operation", found);
         }
-        let expected = usize::from(operation.operands);
+        let expected = operation.operands();
         self.require(parts.arguments.len() >= expected, CALL, "an operation has fewer operands than it takes");
         self.require(overload_fits(operation, overload), CALL, "an operation does not exist for this type");
         let model = context.shader_model;
@@ -134,7 +134,7 @@ impl BodyCheck<'_, '_, '_> {
 }
 
 /// Returns whether an operation exists for the type in the name of a function.
-fn overload_fits(operation: &DxilOperation, overload: &[u8]) -> bool {
+fn overload_fits(operation: &Operation, overload: &[u8]) -> bool {
     let letter = match overload {
         b"f16" => 'h',
         b"f32" => 'f',

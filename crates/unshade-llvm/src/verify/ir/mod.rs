@@ -33,7 +33,6 @@ mod debug_nodes;
 mod debug_uses;
 mod dxil;
 mod dxil_body;
-mod dxil_table;
 mod findings;
 mod flow;
 mod functions;
