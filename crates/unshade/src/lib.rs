@@ -114,6 +114,7 @@ pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_dxcontainer::dxil;
+pub use unshade_dxil as directx;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
 pub use unshade_nv as nv;

@@ -45,7 +45,7 @@ pub mod view_id;
 
 pub use annotation::{FieldAnnotation, Matrix, StructAnnotation};
 pub use entry::{EntryPoint, Properties};
-pub use resource::{Resource, ResourceClass};
+pub use resource::{Resource, ResourceClass, SamplerKind};
 pub use signature::SignatureElement;
 pub use subobject::Subobject;
 pub use view_id::ViewIdState;

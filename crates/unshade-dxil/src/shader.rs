@@ -1,0 +1,363 @@
+//! A module with one entry point: its resources and signatures, and what becomes of it.
+
+use crate::body::ShaderBody;
+use crate::metadata;
+use crate::packing;
+use crate::refused;
+use crate::resources::{Resource, ResourceId};
+use crate::signature::{Element, Placed, Point};
+use crate::target::{Stage, Target};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+use unshade_core::{Reader, Result};
+use unshade_dxcontainer::dxil::ResourceClass;
+use unshade_dxcontainer::dxil::assemble::{self, Assembler};
+use unshade_llvm::build::{GlobalOptions, ModuleBuilder, Version};
+use unshade_llvm::{Module, TypeId, ValueId, verify};
+
+/// The address space of variables that the threads of a group share.
+const GROUP_SHARED: u32 = 3;
+/// The triple of all modules.
+const TRIPLE: &str = "dxil-ms-dx";
+
+/// Bits of the flags of a module that its code does not tell.
+mod flag {
+    pub(super) const EARLY_DEPTH_STENCIL: u64 = 1 << 3;
+    pub(super) const NATIVE_16_BIT: u64 = 1 << 23;
+    pub(super) const RESOURCES_DO_NOT_ALIAS: u64 = 1 << 33;
+}
+
+/// The shader model whose modules say whether resources may alias.
+const ALIAS_MODEL: u32 = 7;
+/// The validator that knows of it.
+const ALIAS_VALIDATOR: (u32, u32) = (1, 8);
+
+/// Which of the signatures of a shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Input,
+    Output,
+    /// Patch constants, or what a mesh shader emits for each primitive.
+    Patch,
+}
+
+/// What a shader is besides its code.
+#[derive(Clone, Debug)]
+pub(crate) struct Interface {
+    pub(crate) target: Target,
+    pub(crate) stage: Stage,
+    pub(crate) resources: Vec<Resource>,
+    inputs: Vec<Placed>,
+    outputs: Vec<Placed>,
+    patch_elements: Vec<Placed>,
+    /// The second function of a hull shader.
+    pub(crate) patch_constant_function: Option<ValueId>,
+    /// Whether several resources may be the same memory.
+    pub(crate) may_alias: bool,
+}
+
+impl Interface {
+    /// Returns where a signature is.
+    pub(crate) fn point(&self, direction: Direction) -> Option<Point> {
+        Some(match (self.stage, direction) {
+            (Stage::Vertex, Direction::Input) => Point::VertexInput,
+            (Stage::Vertex, Direction::Output) => Point::VertexOutput,
+            (Stage::Pixel { .. }, Direction::Input) => Point::PixelInput,
+            (Stage::Pixel { .. }, Direction::Output) => Point::PixelOutput,
+            (Stage::Geometry { .. }, Direction::Input) => Point::GeometryInput,
+            (Stage::Geometry { .. }, Direction::Output) => Point::GeometryOutput,
+            (Stage::Hull { .. }, Direction::Input) => Point::HullInput,
+            (Stage::Hull { .. }, Direction::Output) => Point::HullOutput,
+            (Stage::Hull { .. }, Direction::Patch) => Point::PatchConstantOutput,
+            (Stage::Domain { .. }, Direction::Input) => Point::DomainInput,
+            (Stage::Domain { .. }, Direction::Output) => Point::DomainOutput,
+            (Stage::Domain { .. }, Direction::Patch) => Point::PatchConstantInput,
+            (Stage::Mesh { .. }, Direction::Output) => Point::MeshVertexOutput,
+            (Stage::Mesh { .. }, Direction::Patch) => Point::MeshPrimitiveOutput,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn signature(&self, direction: Direction) -> &[Placed] {
+        match direction {
+            Direction::Input => &self.inputs,
+            Direction::Output => &self.outputs,
+            Direction::Patch => &self.patch_elements,
+        }
+    }
+
+    pub(crate) fn signature_mut(&mut self, direction: Direction) -> &mut Vec<Placed> {
+        match direction {
+            Direction::Input => &mut self.inputs,
+            Direction::Output => &mut self.outputs,
+            Direction::Patch => &mut self.patch_elements,
+        }
+    }
+}
+
+/// A module with one entry point. It is the builder of the module too.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    module: ModuleBuilder,
+    function: ValueId,
+    name: String,
+    interface: Interface,
+}
+
+impl Deref for Shader {
+    type Target = ModuleBuilder;
+
+    fn deref(&self) -> &ModuleBuilder {
+        &self.module
+    }
+}
+
+impl DerefMut for Shader {
+    fn deref_mut(&mut self) -> &mut ModuleBuilder {
+        &mut self.module
+    }
+}
+
+impl Shader {
+    /// Creates a module with an entry point of this name, whose body is [built](Shader::body) when its resources and
+    /// signatures are known.
+    ///
+    /// # Errors
+    /// If the target is not supported, or does not have the stage, or a property of the stage is out of range.
+    pub fn new(target: Target, stage: Stage, name: &str) -> Result<Self> {
+        target.check()?;
+        stage.check(target)?;
+        if name.is_empty() {
+            return refused("an entry point has a name");
+        }
+        let mut module = ModuleBuilder::new(Version::Dxc);
+        module.set_data_layout(target.data_layout())?;
+        module.set_triple(TRIPLE);
+        let void = module.void();
+        let ty = module.function_type(void, &[])?;
+        let function = module.add_function(name, ty)?;
+        let interface = Interface {
+            target,
+            stage,
+            resources: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            patch_elements: Vec::new(),
+            patch_constant_function: None,
+            may_alias: false,
+        };
+        Ok(Self { module, function, name: name.to_string(), interface })
+    }
+
+    /// Returns the target.
+    pub fn target(&self) -> Target {
+        self.interface.target
+    }
+
+    /// Returns the stage.
+    pub fn stage(&self) -> Stage {
+        self.interface.stage
+    }
+
+    /// Returns the function of the entry point.
+    pub fn function(&self) -> ValueId {
+        self.function
+    }
+
+    /// Adds a resource.
+    ///
+    /// # Errors
+    /// If there is no such resource, or another has one of its registers.
+    pub fn resource(&mut self, resource: Resource) -> Result<ResourceId> {
+        resource.check()?;
+        let known = &self.interface.resources;
+        let taken = known.iter().find(|known| {
+            known.class == resource.class
+                && known.binding.space == resource.binding.space
+                && known.binding.register <= resource.binding.last().unwrap_or(u32::MAX)
+                && resource.binding.register <= known.binding.last().unwrap_or(u32::MAX)
+        });
+        if let Some(taken) = taken {
+            return refused(format!("{}: {} has its registers", resource.shown(), taken.shown()));
+        }
+        if resource.rasterizer_ordered && !matches!(self.interface.stage, Stage::Pixel { .. }) {
+            return refused(format!("{}: only pixel shaders are rasterizer ordered", resource.shown()));
+        }
+        let index = known.len();
+        self.interface.resources.push(resource);
+        Ok(ResourceId(index))
+    }
+
+    /// Says that several resources may be the same memory. Without that, compilers may assume that they are not, from
+    /// shader model 6.7 on.
+    pub fn set_resources_may_alias(&mut self) {
+        self.interface.may_alias = true;
+    }
+
+    /// Adds an element to the input signature and returns its number there.
+    ///
+    /// # Errors
+    /// If the stage has no such input.
+    pub fn input(&mut self, element: Element) -> Result<u32> {
+        self.element(element, Direction::Input)
+    }
+
+    /// Adds an element to the output signature and returns its number there: of a mesh shader, for each vertex.
+    ///
+    /// # Errors
+    /// If the stage has no such output.
+    pub fn output(&mut self, element: Element) -> Result<u32> {
+        self.element(element, Direction::Output)
+    }
+
+    /// Adds a patch constant to a hull or domain shader, or what a mesh shader emits for each primitive. Returns its
+    /// number in that signature.
+    ///
+    /// # Errors
+    /// If the stage has no such element.
+    pub fn patch_element(&mut self, element: Element) -> Result<u32> {
+        self.element(element, Direction::Patch)
+    }
+
+    fn element(&mut self, element: Element, direction: Direction) -> Result<u32> {
+        let Some(point) = self.interface.point(direction) else {
+            let stage = self.interface.stage.prefix();
+            return refused(format!("{}: a {stage} shader has no such signature", element.semantic));
+        };
+        let placed = Placed::new(element, point)?;
+        let signature = self.interface.signature_mut(direction);
+        let is_known = signature.iter().any(|known| {
+            let (one, other) = (&known.element, &placed.element);
+            one.semantic.eq_ignore_ascii_case(&other.semantic)
+                && one.stream == other.stream
+                && one.index < other.index.saturating_add(other.rows)
+                && other.index < one.index.saturating_add(one.rows)
+        });
+        if is_known {
+            return refused(format!("{}{} is there twice", placed.element.semantic, placed.element.index));
+        }
+        signature.push(placed);
+        let number = u32::try_from(signature.len() - 1).unwrap_or(u32::MAX);
+        // What does not fit is said where it is added.
+        let mut trial = signature.clone();
+        packing::pack(&mut trial, point, self.interface.target.native_16_bit)?;
+        Ok(number)
+    }
+
+    /// Sets the function of a hull shader that makes the constants of a patch; it takes nothing and returns nothing.
+    ///
+    /// # Errors
+    /// If this is no hull shader, or the function has parameters or a result.
+    pub fn set_patch_constant_function(&mut self, function: ValueId) -> Result<()> {
+        if !matches!(self.interface.stage, Stage::Hull { .. }) {
+            return refused("only hull shaders have a function for patch constants");
+        }
+        let ty = self.module.function_of(self.function)?.symbol.ty;
+        if self.module.function_of(function)?.symbol.ty != ty {
+            return refused("the function for patch constants takes and returns nothing");
+        }
+        self.interface.patch_constant_function = Some(function);
+        Ok(())
+    }
+
+    /// Starts the body of the entry point, with an entry block.
+    ///
+    /// # Errors
+    /// If the body was started before.
+    pub fn body(&mut self) -> Result<ShaderBody<'_>> {
+        self.body_of(self.function)
+    }
+
+    /// Starts the body of another function, with an entry block.
+    ///
+    /// # Errors
+    /// If the body was started before.
+    pub fn body_of(&mut self, function: ValueId) -> Result<ShaderBody<'_>> {
+        let mut body = self.module.body(function)?;
+        let entry = body.block("");
+        body.select_block(entry)?;
+        Ok(ShaderBody::new(body, &mut self.interface))
+    }
+
+    /// Adds a variable that the threads of a group share, which has no value at first. Returns a pointer to it.
+    ///
+    /// # Errors
+    /// If the stage has no groups, or the name is taken.
+    pub fn group_shared(&mut self, name: &str, ty: TypeId) -> Result<ValueId> {
+        if self.interface.stage.threads().is_none() {
+            return refused("only compute, mesh and amplification shaders have groups");
+        }
+        let options = GlobalOptions { address_space: GROUP_SHARED, ..GlobalOptions::default() };
+        let variable = self.module.add_global(name, ty, &options)?;
+        let module = self.module.module();
+        let alignment = module.data_layout.required_alignment(&module.types, ty).max(4).next_power_of_two();
+        self.module.set_alignment(variable, alignment)?;
+        Ok(variable)
+    }
+
+    /// Ends the module and returns its bitcode, which is verified.
+    ///
+    /// # Errors
+    /// If the entry point has no body, another function is not finished, elements have no room in the registers, or the
+    /// module breaks a rule of DXIL.
+    pub fn bitcode(mut self) -> Result<Vec<u8>> {
+        if self.module.function_of(self.function)?.declaration {
+            return refused(format!("entry point {} has no body", self.name));
+        }
+        if matches!(self.interface.stage, Stage::Hull { .. })
+            && self.interface.patch_constant_function.is_none()
+        {
+            return refused("a hull shader has a function for patch constants");
+        }
+        for direction in [Direction::Input, Direction::Output, Direction::Patch] {
+            if let Some(point) = self.interface.point(direction) {
+                let native = self.interface.target.native_16_bit;
+                packing::pack(self.interface.signature_mut(direction), point, native)?;
+            }
+        }
+        let chosen = self.chosen_flags();
+        // What the code needs is known when it is read.
+        let draft = self.clone().written(chosen)?;
+        let flags = Assembler::new(&Module::parse(&draft, 0)?)?.computed_flags()?;
+        let bitcode = if flags == chosen { draft } else { self.written(flags)? };
+        match verify::bitcode(Reader::new(&bitcode)).iter().next() {
+            Some(finding) => Err(finding.error.clone()),
+            None => Ok(bitcode),
+        }
+    }
+
+    /// Ends the module and returns the container, signed.
+    ///
+    /// # Errors
+    /// As [`Shader::bitcode`].
+    pub fn container(self) -> Result<Vec<u8>> {
+        self.container_with(&assemble::Options::default())
+    }
+
+    /// Ends the module and returns the container with further parts, such as a root signature; signed.
+    ///
+    /// # Errors
+    /// As [`Shader::bitcode`].
+    pub fn container_with(self, options: &assemble::Options) -> Result<Vec<u8>> {
+        assemble::container(&self.bitcode()?, options)
+    }
+
+    fn chosen_flags(&self) -> u64 {
+        let early = matches!(self.interface.stage, Stage::Pixel { early_depth_stencil: true });
+        let mut flags = 0;
+        flags |= if early { flag::EARLY_DEPTH_STENCIL } else { 0 };
+        flags |= if self.interface.target.native_16_bit { flag::NATIVE_16_BIT } else { 0 };
+        let target = self.interface.target;
+        let says = target.model >= ALIAS_MODEL && target.validator >= ALIAS_VALIDATOR;
+        let has_view = self.interface.resources.iter().any(|resource| resource.class == ResourceClass::UAV);
+        flags |= if says && has_view && !self.interface.may_alias { flag::RESOURCES_DO_NOT_ALIAS } else { 0 };
+        flags
+    }
+
+    fn written(mut self, flags: u64) -> Result<Vec<u8>> {
+        metadata::describe(&mut self.module, &self.interface, self.function, &self.name, flags)?;
+        self.module.finish()?.write()
+    }
+}
