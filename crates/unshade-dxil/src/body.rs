@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 use unshade_core::Result;
-use unshade_dxcontainer::dxil::ResourceClass;
+use unshade_dxcontainer::dxil::{ComponentType, ResourceClass};
+use unshade_dxcontainer::psv0::SemanticKind;
 use unshade_llvm::build::{Attr, AttributePlace, FunctionBuilder};
 use unshade_llvm::constants::Constant;
 use unshade_llvm::dxil_operations::{self, Effect, Operation};
@@ -283,6 +284,9 @@ impl<'s> ShaderBody<'s> {
         if !is_there {
             return refused(format!("{}: it has no such component", placed.element.semantic));
         }
+        if placed.kind == SemanticKind::SAMPLE_INDEX {
+            return refused("the operation SampleIndex gives the number of the sample");
+        }
         let bit = 1u8 << column;
         placed.used |= bit;
         if row.is_none() {
@@ -367,7 +371,7 @@ impl<'s> ShaderBody<'s> {
         };
         match component {
             // Booleans are words outside of the code.
-            unshade_dxcontainer::dxil::ComponentType::I1 => self.integer(32),
+            ComponentType::I1 => self.integer(32),
             component => crate::resources::component_type(&mut self.body, component),
         }
     }

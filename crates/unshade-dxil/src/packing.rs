@@ -166,6 +166,7 @@ impl Register {
                 _ if at < column && !is_generated => *component |= bit::GENERATED,
                 _ if at >= column && at < column + shape.columns => *component = bit::OCCUPIED | shape.kind,
                 _ if at > column && is_generated => *component |= others,
+                _ if at > column && shape.kind & bit::FACTOR != 0 => *component |= bit::ARBITRARY,
                 _ => {}
             }
         }
@@ -175,7 +176,10 @@ impl Register {
 /// Finds the first place for an element and takes it.
 fn place(registers: &mut [Register], shape: &Shape) -> Option<(u32, u8)> {
     let rows = 0..=registers.len().checked_sub(shape.rows)?;
-    for (row, column) in rows.flat_map(|row| (0..=COLUMNS - shape.columns).map(move |column| (row, column))) {
+    // Factors of several edges are in the last column.
+    let first = if shape.kind & bit::FACTOR != 0 && shape.rows > 1 { COLUMNS - shape.columns } else { 0 };
+    let columns = first..=COLUMNS - shape.columns;
+    for (row, column) in rows.flat_map(|row| columns.clone().map(move |column| (row, column))) {
         let place = registers.get_mut(row..row + shape.rows)?;
         let fits = |(at, register): (usize, &Register)| {
             register.takes(shape, shape.ties(at)) && register.has_room(shape, column)

@@ -2,9 +2,12 @@
 //!
 //! The containers are written to the directory that `UNSHADE_DXIL_OUTPUT` names, if it does: for another validator.
 
+#[allow(dead_code)]
+#[path = "../examples/emit_dxil.rs"]
+mod emit_dxil;
 mod shaders;
 
-use shaders::{Built, compute};
+use shaders::{Built, compute, graphics};
 use unshade_core::Reader;
 use unshade_dxcontainer::{Container, verify};
 use unshade_llvm::Module;
@@ -32,4 +35,20 @@ fn checked(all: &[Built]) {
 #[test]
 fn compute_shaders_are_sound() {
     checked(&compute::all());
+}
+
+#[test]
+fn vertex_and_pixel_shaders_are_sound() {
+    checked(&graphics::all());
+}
+
+#[test]
+fn the_example_is_sound() {
+    let containers = emit_dxil::containers().expect("containers");
+    assert_eq!(containers.len(), 3);
+    for (name, container) in containers {
+        let container = Container::parse(&container).expect("a container");
+        let findings = verify::container(&container);
+        assert!(findings.is_empty(), "{name}: {findings:?}");
+    }
 }

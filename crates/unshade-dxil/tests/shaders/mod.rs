@@ -1,6 +1,7 @@
 //! Shaders that the tests build.
 
 pub(crate) mod compute;
+pub(crate) mod graphics;
 
 use unshade_core::Result;
 use unshade_dxil::shader::Shader;
