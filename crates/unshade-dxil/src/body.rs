@@ -3,6 +3,7 @@
 use crate::refused;
 use crate::resources::{Resource, ResourceId};
 use crate::shader::{Direction, Interface};
+use crate::target::Stage;
 use crate::types;
 use alloc::format;
 use alloc::string::String;
@@ -336,7 +337,13 @@ impl<'s> ShaderBody<'s> {
         vertex: Option<ValueId>,
     ) -> Result<ValueId> {
         let ty = self.element_type(Direction::Input, element)?;
+        let has_vertices = matches!(
+            self.interface.stage,
+            Stage::Geometry { .. } | Stage::Hull { .. } | Stage::Domain { .. }
+        );
         let vertex = match vertex {
+            Some(_) if !has_vertices => return refused("the inputs of the stage are of one vertex"),
+            None if has_vertices => return refused("the inputs of the stage are of several vertices"),
             Some(vertex) => vertex,
             None => self.undefined_i32()?,
         };

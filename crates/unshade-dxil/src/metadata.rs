@@ -233,8 +233,7 @@ impl Nodes<'_, '_> {
 
     fn properties(&mut self, flags: u64) -> Result<Option<MetadataId>> {
         let mut tags = Vec::new();
-        // Without flags, a validator expects those of a module whose resources do not alias.
-        if flags != 0 || self.interface.may_alias {
+        if flags != 0 {
             tags.push((property::FLAGS, self.integer(64, flags)?));
         }
         let stage = match self.interface.stage {

@@ -31,8 +31,6 @@ mod flag {
 
 /// The shader model whose modules say whether resources may alias.
 const ALIAS_MODEL: u32 = 7;
-/// The validator that knows of it.
-const ALIAS_VALIDATOR: (u32, u32) = (1, 8);
 
 /// Which of the signatures of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +189,8 @@ impl Shader {
     }
 
     /// Says that several resources may be the same memory. Without that, compilers may assume that they are not, from
-    /// shader model 6.7 on.
+    /// shader model 6.7 on. Validators of these models refuse modules that do so and have no other flags: that use typed
+    /// buffers and textures only.
     pub fn set_resources_may_alias(&mut self) {
         self.interface.may_alias = true;
     }
@@ -321,6 +320,10 @@ impl Shader {
         // What the code needs is known when it is read.
         let draft = self.clone().written(chosen)?;
         let flags = Assembler::new(&Module::parse(&draft, 0)?)?.computed_flags()?;
+        if flags == 0 && self.says_alias() {
+            // Validators take no flags for those of a module whose resources do not alias.
+            return refused("validators refuse a module whose only property is that its resources may alias");
+        }
         let bitcode = if flags == chosen { draft } else { self.written(flags)? };
         match verify::bitcode(Reader::new(&bitcode)).iter().next() {
             Some(finding) => Err(finding.error.clone()),
@@ -349,11 +352,15 @@ impl Shader {
         let mut flags = 0;
         flags |= if early { flag::EARLY_DEPTH_STENCIL } else { 0 };
         flags |= if self.interface.target.native_16_bit { flag::NATIVE_16_BIT } else { 0 };
-        let target = self.interface.target;
-        let says = target.model >= ALIAS_MODEL && target.validator >= ALIAS_VALIDATOR;
-        let has_view = self.interface.resources.iter().any(|resource| resource.class == ResourceClass::UAV);
-        flags |= if says && has_view && !self.interface.may_alias { flag::RESOURCES_DO_NOT_ALIAS } else { 0 };
+        let may_alias = self.interface.may_alias || !self.says_alias();
+        flags |= if may_alias { 0 } else { flag::RESOURCES_DO_NOT_ALIAS };
         flags
+    }
+
+    /// Returns whether the module says if its resources may alias.
+    fn says_alias(&self) -> bool {
+        let has_view = self.interface.resources.iter().any(|resource| resource.class == ResourceClass::UAV);
+        self.interface.target.model >= ALIAS_MODEL && has_view
     }
 
     fn written(mut self, flags: u64) -> Result<Vec<u8>> {

@@ -7,7 +7,7 @@
 mod emit_dxil;
 mod shaders;
 
-use shaders::{Built, compute, graphics};
+use shaders::{Built, compute, graphics, stages};
 use unshade_core::Reader;
 use unshade_dxcontainer::{Container, verify};
 use unshade_llvm::Module;
@@ -51,4 +51,9 @@ fn the_example_is_sound() {
         let findings = verify::container(&container);
         assert!(findings.is_empty(), "{name}: {findings:?}");
     }
+}
+
+#[test]
+fn shaders_of_other_stages_are_sound() {
+    checked(&stages::all());
 }

@@ -5,13 +5,16 @@
 //! | `buffers` | loads and stores of buffers |
 //! | `textures` | loads, stores and samples of textures |
 //! | `threads` | threads, groups, barriers, atomics |
+//! | `stages` | geometry, hull, domain, mesh and amplification shaders |
 //!
 //! [`ShaderBody::operation`]: crate::body::ShaderBody::operation
 
 mod buffers;
+mod stages;
 mod textures;
 mod threads;
 
+pub use stages::Component;
 pub use textures::{Sampling, TexturePlace};
 pub use threads::{AtomicOperation, Barrier};
 

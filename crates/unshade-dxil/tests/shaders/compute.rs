@@ -396,8 +396,8 @@ pub(crate) fn calls(target: Target) -> Result<Shader> {
 /// All compute shaders, for several shader models.
 pub(crate) fn all() -> Vec<Built> {
     let mut built = Vec::new();
-    for model in 0..=8 {
-        let target = Target::model(model);
+    for target in super::targets() {
+        let model = target.model;
         for (name, make) in [
             ("raw", raw as fn(Target) -> Result<Shader>),
             ("structured", structured),
@@ -411,6 +411,11 @@ pub(crate) fn all() -> Vec<Built> {
         ] {
             built.push(shader(name, target, make));
         }
+        built.push(shader("aliased", target, |target| {
+            let mut shader = raw(target)?;
+            shader.set_resources_may_alias();
+            Ok(shader)
+        }));
         if model >= 2 {
             built.push(shader("halves", target.native_16_bit(), halves));
         }

@@ -295,8 +295,7 @@ fn samples(target: Target) -> Result<Shader> {
 /// All vertex and pixel shaders, for several shader models.
 pub(crate) fn all() -> Vec<Built> {
     let mut built = Vec::new();
-    for model in 0..=8 {
-        let target = Target::model(model);
+    for target in super::targets() {
         for (name, make) in [
             ("triangle", triangle as fn(Target) -> Result<Shader>),
             ("transform", transform),
