@@ -20,6 +20,7 @@
 mod compatibility;
 mod counters;
 mod debug_info;
+mod dependencies;
 mod form;
 mod function;
 mod module_flags;
@@ -260,6 +261,16 @@ impl<'m, 'a> Assembler<'m, 'a> {
         let dxr_1_1 = rdat::needs_dxr_1_1(&self.dxil.subobjects);
         let needs = compatibility::of_module(self.module, &self.dxil, self.form.validator, dxr_1_1)?;
         Ok(module_flags::compute(&self.dxil, self.kind, self.form.validator, &needs))
+    }
+
+    /// Computes the words of `dx.viewIdState`: which scalars of the outputs depend on which inputs, and on the view ID if
+    /// `flags` say that the program uses it. Stages without signatures have none.
+    ///
+    /// # Errors
+    /// Fails if the body of a function cannot be read.
+    pub fn computed_view_id_state(&self, flags: u64) -> Result<Option<Vec<u32>>> {
+        let uses_view_id = flags >> flags::VIEW_ID & 1 == 1;
+        dependencies::words(self.module, &self.dxil, &self.entry, self.kind, uses_view_id)
     }
 
     /// Counts the instructions of the module by purpose: the names and values of `dx.counters`, which DXC writes into
