@@ -3,7 +3,7 @@
 //! Knowledge: DirectXShaderCompiler's `docs/DXIL.rst`; the modules that DXC writes.
 
 use crate::resources::Resource;
-use crate::shader::{Direction, Interface};
+use crate::shader::{Derived, Direction, Interface};
 use crate::signature::Placed;
 use crate::target::Stage;
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ pub(crate) fn describe(
     interface: &Interface,
     function: ValueId,
     name: &str,
-    flags: u64,
+    derived: &Derived,
 ) -> Result<()> {
     let mut nodes = Nodes { module, interface };
     let ident = nodes.module.metadata_string(IDENT);
@@ -62,8 +62,12 @@ pub(crate) fn describe(
     if let Some(resources) = resources {
         nodes.module.add_named_metadata("dx.resources", &[resources])?;
     }
+    if !derived.view_id_state.is_empty() {
+        let state = nodes.array(&derived.view_id_state)?;
+        nodes.named("dx.viewIdState", &[Some(state)])?;
+    }
     let signatures = nodes.signatures()?;
-    let properties = nodes.properties(flags)?;
+    let properties = nodes.properties(derived.flags)?;
     let function = nodes.module.metadata_value(function)?;
     let name = nodes.module.metadata_string(name);
     nodes.named("dx.entryPoints", &[Some(function), Some(name), signatures, resources, properties])
@@ -102,6 +106,16 @@ impl Nodes<'_, '_> {
     fn pair(&mut self, name: &str, major: u32, minor: u32) -> Result<()> {
         let (major, minor) = (self.word(major), self.word(minor));
         self.named(name, &[Some(major), Some(minor)])
+    }
+
+    /// Returns a constant array.
+    fn array(&mut self, numbers: &[u32]) -> Result<MetadataId> {
+        let word = self.module.integer(32)?;
+        let ty = self.module.array(numbers.len() as u64, word)?;
+        let elements: Result<Vec<ValueId>> =
+            numbers.iter().map(|&number| self.module.const_int(word, i128::from(number))).collect();
+        let value = self.module.const_aggregate(ty, &elements?)?;
+        self.module.metadata_value(value)
     }
 
     fn words(&mut self, numbers: &[u32]) -> Result<MetadataId> {

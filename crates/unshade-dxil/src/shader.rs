@@ -95,6 +95,14 @@ impl Interface {
     }
 }
 
+/// What follows from the code of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Derived {
+    pub(crate) flags: u64,
+    /// The words that say which outputs depend on which inputs.
+    pub(crate) view_id_state: Vec<u32>,
+}
+
 /// A module with one entry point. It is the builder of the module too.
 #[derive(Clone, Debug)]
 pub struct Shader {
@@ -316,15 +324,7 @@ impl Shader {
                 packing::pack(self.interface.signature_mut(direction), point, native)?;
             }
         }
-        let chosen = self.chosen_flags();
-        // What the code needs is known when it is read.
-        let draft = self.clone().written(chosen)?;
-        let flags = Assembler::new(&Module::parse(&draft, 0)?)?.computed_flags()?;
-        if flags == 0 && self.says_alias() {
-            // Validators take no flags for those of a module whose resources do not alias.
-            return refused("validators refuse a module whose only property is that its resources may alias");
-        }
-        let bitcode = if flags == chosen { draft } else { self.written(flags)? };
+        let bitcode = self.derived()?;
         match verify::bitcode(Reader::new(&bitcode)).iter().next() {
             Some(finding) => Err(finding.error.clone()),
             None => Ok(bitcode),
@@ -363,8 +363,24 @@ impl Shader {
         self.interface.target.model >= ALIAS_MODEL && has_view
     }
 
-    fn written(mut self, flags: u64) -> Result<Vec<u8>> {
-        metadata::describe(&mut self.module, &self.interface, self.function, &self.name, flags)?;
+    /// Returns the bitcode with all that follows from the code, which is read for that.
+    fn derived(self) -> Result<Vec<u8>> {
+        let chosen = Derived { flags: self.chosen_flags(), view_id_state: Vec::new() };
+        let draft = self.clone().written(&chosen)?;
+        let module = Module::parse(&draft, 0)?;
+        let assembler = Assembler::new(&module)?;
+        let flags = assembler.computed_flags()?;
+        if flags == 0 && self.says_alias() {
+            // Validators take no flags for those of a module whose resources do not alias.
+            return refused("validators refuse a module whose only property is that its resources may alias");
+        }
+        let view_id_state = assembler.computed_view_id_state(flags)?.unwrap_or_default();
+        let derived = Derived { flags, view_id_state };
+        if derived == chosen { Ok(draft) } else { self.written(&derived) }
+    }
+
+    fn written(mut self, derived: &Derived) -> Result<Vec<u8>> {
+        metadata::describe(&mut self.module, &self.interface, self.function, &self.name, derived)?;
         self.module.finish()?.write()
     }
 }
