@@ -217,7 +217,7 @@ impl FunctionBuilder<'_> {
 
     /// Sets the fast-math flags of the floating-point instructions and calls that follow.
     pub fn set_fast_math(&mut self, flags: FastMath) {
-        self.fast_math = flags;
+        self.fast_math = flags.of_version(self.module.version);
     }
 
     /// Sets the source location of the instructions that follow: line, column, and a scope, which is a node of debug

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons, casts, vectors, aggregates, branches and calls.
 
-use super::FunctionBuilder;
+use super::{FunctionBuilder, Version};
 use crate::body::Call;
 use crate::constants::NewConstant;
 use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
@@ -41,6 +41,18 @@ impl FastMath {
     pub const REASSOCIATE: Self = Self(1 << 7);
     /// All of them: `fast`.
     pub const FAST: Self = Self(0xFE);
+
+    /// All of them in LLVM 3.7, where a bit of its own says so, and only the first four others exist.
+    const OLD_FAST: Self = Self(0x1F);
+
+    /// Returns the flags as a version of LLVM has them.
+    pub(super) fn of_version(self, version: Version) -> Self {
+        match version {
+            Version::Dxc if self == Self::FAST => Self::OLD_FAST,
+            Version::Dxc => Self(self.0 & Self::OLD_FAST.0),
+            _ => self,
+        }
+    }
 }
 
 impl BitOr for FastMath {
@@ -285,7 +297,9 @@ impl FunctionBuilder<'_> {
 
     /// Returns the fast-math flags of an instruction that may have them if its result is a number.
     fn flags_of(&self, ty: TypeId) -> u16 {
-        if self.module.module.types.is_float(ty) { self.fast_math.0 } else { 0 }
+        // In LLVM 3.7, only arithmetic and comparisons have flags.
+        let may_have = self.module.version != Version::Dxc && self.module.module.types.is_float(ty);
+        if may_have { self.fast_math.0 } else { 0 }
     }
 
     /// Builds `phi`, at the start of its block; [`FunctionBuilder::add_incoming`] adds its values.

@@ -1,13 +1,13 @@
 //! The text of types, labels, constants and DXIL operations, as a listing has it, for other views of a module.
 
 use super::Dialect;
-use crate::dxil_operations::{CORE, EXPERIMENTAL};
 use super::function::Locals;
 use super::symbols::push_plain_constant;
 use super::text::push_wide;
 use super::types::TypeTexts;
 use crate::body::FunctionBody;
 use crate::constants::Constant;
+use crate::dxil_operations::{CORE, EXPERIMENTAL};
 use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::Type;
