@@ -395,22 +395,28 @@ impl<'s> ShaderBody<'s> {
     /// If it is an array.
     pub fn handle(&mut self, resource: ResourceId) -> Result<Handle> {
         let description = self.describe(resource)?;
-        if description.binding.count != Some(1) {
-            return refused(format!(
-                "{}: it is an array, so that a handle needs an index",
-                description.shown()
-            ));
+        if description.in_heap || description.binding.count != Some(1) {
+            let shown = description.shown();
+            return refused(format!("{shown}: it is one of several, so that its handle needs an index"));
         }
         let index = self.i32(0)?;
         self.handle_at(resource, ArrayIndex { index, non_uniform: false })
     }
 
-    /// Makes a handle of an element of an array of resources.
+    /// Makes a handle of an element of an array of resources, or of a resource in a heap.
     ///
     /// # Errors
     /// If the index is no `i32`.
     pub fn handle_at(&mut self, resource: ResourceId, at: ArrayIndex) -> Result<Handle> {
         let description = self.describe(resource)?;
+        if description.in_heap {
+            let is_sampler = self.const_bool(description.class == ResourceClass::SAMPLER);
+            let non_uniform = self.const_bool(at.non_uniform);
+            let handle = self.operation("CreateHandleFromHeap", &[at.index, is_sampler, non_uniform])?;
+            let properties = self.properties_constant(&description)?;
+            let value = self.operation("AnnotateHandle", &[handle, properties])?;
+            return Ok(Handle { value, resource });
+        }
         let first = self.i32(description.binding.register)?;
         let index = match (self.constant(at.index), description.binding.register) {
             (_, 0) => at.index,
@@ -432,7 +438,7 @@ impl<'s> ShaderBody<'s> {
     /// Returns the number of a resource in its class.
     fn range_of(&self, resource: ResourceId) -> u32 {
         let class = self.interface.resources.get(resource.0).map(|resource| resource.class);
-        let before = self.interface.resources.iter().take(resource.0);
+        let before = self.interface.resources.iter().take(resource.0).filter(|other| !other.in_heap);
         u32::try_from(before.filter(|other| Some(other.class) == class).count()).unwrap_or(u32::MAX)
     }
 

@@ -3,7 +3,7 @@
 //! Knowledge: DirectXShaderCompiler's `docs/DXIL.rst`; the modules that DXC writes.
 
 use crate::resources::Resource;
-use crate::shader::{Derived, Direction, Interface};
+use crate::shader::{Derived, Direction, Interface, WAVE_RANGE_MODEL};
 use crate::signature::Placed;
 use crate::target::Stage;
 use alloc::vec::Vec;
@@ -25,6 +25,8 @@ mod property {
     pub(super) const THREADS: u32 = 4;
     pub(super) const MESH: u32 = 9;
     pub(super) const AMPLIFICATION: u32 = 10;
+    pub(super) const WAVE_LANES: u32 = 11;
+    pub(super) const WAVE_LANES_RANGE: u32 = 23;
 }
 
 /// The tags of an element of a signature.
@@ -145,7 +147,8 @@ impl Nodes<'_, '_> {
         for &(class, _) in ResourceClass::NAMED {
             let mut list = Vec::new();
             let interface = self.interface;
-            let resources = interface.resources.iter().filter(|resource| resource.class == class);
+            let bound = interface.resources.iter().filter(|resource| !resource.in_heap);
+            let resources = bound.filter(|resource| resource.class == class);
             for (id, resource) in (0u32..).zip(resources) {
                 list.push(Some(self.resource(id, resource)?));
             }
@@ -188,8 +191,7 @@ impl Nodes<'_, '_> {
         if resource.component != ComponentType::INVALID {
             tags.push((view_tag::ELEMENT_TYPE, self.word(resource.component.0)));
         }
-        let strides = [ResourceKind::STRUCTURED_BUFFER, ResourceKind::RT_ACCELERATION_STRUCTURE];
-        if strides.contains(&resource.kind) {
+        if resource.kind == ResourceKind::STRUCTURED_BUFFER {
             tags.push((view_tag::ELEMENT_STRIDE, self.word(resource.bytes)));
         }
         if resource.atomic_64 {
@@ -276,6 +278,16 @@ impl Nodes<'_, '_> {
             }
         };
         tags.extend(stage);
+        match self.interface.wave_lanes {
+            Some([least, most, _]) if least == most && self.interface.target.model < WAVE_RANGE_MODEL => {
+                tags.push((property::WAVE_LANES, self.words(&[least])?));
+            }
+            Some([least, most, _]) if least == most => {
+                tags.push((property::WAVE_LANES_RANGE, self.words(&[least, 0, 0])?));
+            }
+            Some(range) => tags.push((property::WAVE_LANES_RANGE, self.words(&range)?)),
+            None => {}
+        }
         self.tags(&tags)
     }
 

@@ -90,6 +90,8 @@ pub struct Resource {
     pub(crate) rasterizer_ordered: bool,
     /// Whether there are 64-bit atomics on it.
     pub(crate) atomic_64: bool,
+    /// Whether it is in a descriptor heap, and so bound to no register.
+    pub(crate) in_heap: bool,
 }
 
 /// A resource of a shader.
@@ -143,6 +145,7 @@ impl Resource {
             counter: false,
             rasterizer_ordered: false,
             atomic_64: false,
+            in_heap: false,
         }
     }
 
@@ -210,7 +213,8 @@ impl Resource {
 
     /// An acceleration structure for ray tracing.
     pub fn acceleration_structure(binding: Binding) -> Self {
-        Self { bytes: 4, ..Self::new(ResourceClass::SRV, ResourceKind::RT_ACCELERATION_STRUCTURE, binding) }
+        let resource = Self::new(ResourceClass::SRV, ResourceKind::RT_ACCELERATION_STRUCTURE, binding);
+        Self { component: ComponentType::I32, ..resource }
     }
 
     /// Sets its name.
@@ -248,6 +252,13 @@ impl Resource {
         self
     }
 
+    /// Takes the resource from a descriptor heap by its index there, from shader model 6.6 on. Its binding means nothing.
+    #[must_use]
+    pub fn in_heap(mut self) -> Self {
+        self.in_heap = true;
+        self
+    }
+
     pub(crate) fn is_typed(&self) -> bool {
         (ResourceKind::TEXTURE1D.0..=ResourceKind::TYPED_BUFFER.0).contains(&self.kind.0)
     }
@@ -266,6 +277,9 @@ impl Resource {
 
     /// Returns how a resource is called in messages.
     pub(crate) fn shown(&self) -> String {
+        if self.in_heap {
+            return String::from("resource in a heap");
+        }
         let register = format!("{}{}", self.class.register_letter(), self.binding.register);
         match self.name.is_empty() {
             true => format!("resource {register}"),
@@ -318,7 +332,6 @@ impl Resource {
         let first = bits.iter().fold(self.kind.0, |word, &(bit, is_set)| word | u32::from(is_set) << bit);
         let second = match self.kind {
             _ if self.is_typed() => self.component.0 | self.components << 8 | self.samples << 16,
-            ResourceKind::RT_ACCELERATION_STRUCTURE => 0,
             _ => self.bytes,
         };
         [first, second]

@@ -32,6 +32,12 @@ mod flag {
 /// The shader model whose modules say whether resources may alias.
 const ALIAS_MODEL: u32 = 7;
 
+/// The shader model from which on resources are in heaps.
+const HEAP_MODEL: u32 = 6;
+/// The shader models that say how many lanes waves have: a number, and a range.
+const WAVE_MODEL: u32 = 6;
+pub(crate) const WAVE_RANGE_MODEL: u32 = 8;
+
 /// Which of the signatures of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -54,6 +60,8 @@ pub(crate) struct Interface {
     pub(crate) patch_constant_function: Option<ValueId>,
     /// Whether several resources may be the same memory.
     pub(crate) may_alias: bool,
+    /// The least, most and preferred lanes of a wave.
+    pub(crate) wave_lanes: Option<[u32; 3]>,
 }
 
 impl Interface {
@@ -153,6 +161,7 @@ impl Shader {
             patch_elements: Vec::new(),
             patch_constant_function: None,
             may_alias: false,
+            wave_lanes: None,
         };
         Ok(Self { module, function, name: name.to_string(), interface })
     }
@@ -181,6 +190,7 @@ impl Shader {
         let known = &self.interface.resources;
         let taken = known.iter().find(|known| {
             known.class == resource.class
+                && !(known.in_heap || resource.in_heap)
                 && known.binding.space == resource.binding.space
                 && known.binding.register <= resource.binding.last().unwrap_or(u32::MAX)
                 && resource.binding.register <= known.binding.last().unwrap_or(u32::MAX)
@@ -190,6 +200,9 @@ impl Shader {
         }
         if resource.rasterizer_ordered && !matches!(self.interface.stage, Stage::Pixel { .. }) {
             return refused(format!("{}: only pixel shaders are rasterizer ordered", resource.shown()));
+        }
+        if resource.in_heap && self.interface.target.model < HEAP_MODEL {
+            return refused("resources in heaps need shader model 6.6");
         }
         let index = known.len();
         self.interface.resources.push(resource);
@@ -201,6 +214,26 @@ impl Shader {
     /// buffers and textures only.
     pub fn set_resources_may_alias(&mut self) {
         self.interface.may_alias = true;
+    }
+
+    /// Sets the number of lanes of waves of a compute shader: from shader model 6.6 on one number, and from 6.8 on the
+    /// least, most and preferred one, which may be 0.
+    ///
+    /// # Errors
+    /// If the stage or the shader model does not have that, or a number is no power of two from 4 to 128.
+    pub fn set_wave_lanes(&mut self, least: u32, most: u32, preferred: u32) -> Result<()> {
+        let model = self.interface.target.model;
+        let needed = if least == most { WAVE_MODEL } else { WAVE_RANGE_MODEL };
+        if !matches!(self.interface.stage, Stage::Compute { .. }) || model < needed {
+            return refused("the stage or the shader model does not set the lanes of waves");
+        }
+        let is_count = |count: u32| count.is_power_of_two() && (4..=128).contains(&count);
+        let is_preferred = preferred == 0 || (is_count(preferred) && (least..=most).contains(&preferred));
+        if !(is_count(least) && is_count(most) && least <= most && is_preferred) {
+            return refused("lanes of a wave are a power of two from 4 to 128");
+        }
+        self.interface.wave_lanes = Some([least, most, preferred]);
+        Ok(())
     }
 
     /// Adds an element to the input signature and returns its number there.
@@ -359,7 +392,8 @@ impl Shader {
 
     /// Returns whether the module says if its resources may alias.
     fn says_alias(&self) -> bool {
-        let has_view = self.interface.resources.iter().any(|resource| resource.class == ResourceClass::UAV);
+        let is_view = |resource: &Resource| resource.class == ResourceClass::UAV && !resource.in_heap;
+        let has_view = self.interface.resources.iter().any(is_view);
         self.interface.target.model >= ALIAS_MODEL && has_view
     }
 

@@ -62,11 +62,34 @@ pub enum Sampling<'v> {
         /// The level.
         level: ValueId,
     },
+    /// Compared with a value, at the level that follows from the pixels around and some more; from shader model 6.8 on.
+    CompareBias {
+        /// What is compared with.
+        reference: ValueId,
+        /// How many levels more.
+        bias: ValueId,
+    },
+    /// Compared with a value, at the level that follows from derivatives; from shader model 6.8 on.
+    CompareGradient {
+        /// What is compared with.
+        reference: ValueId,
+        /// Derivatives of the coordinates by x.
+        dx: &'v [ValueId],
+        /// Derivatives of the coordinates by y.
+        dy: &'v [ValueId],
+    },
 }
 
 impl Sampling<'_> {
     fn compares(&self) -> bool {
-        matches!(self, Self::Compare(_) | Self::CompareLevelZero(_) | Self::CompareLevel { .. })
+        matches!(
+            self,
+            Self::Compare(_)
+                | Self::CompareLevelZero(_)
+                | Self::CompareLevel { .. }
+                | Self::CompareBias { .. }
+                | Self::CompareGradient { .. }
+        )
     }
 
     /// Returns the operation, and whether the level may be clamped.
@@ -79,6 +102,8 @@ impl Sampling<'_> {
             Self::Compare(_) => ("SampleCmp", true),
             Self::CompareLevelZero(_) => ("SampleCmpLevelZero", false),
             Self::CompareLevel { .. } => ("SampleCmpLevel", false),
+            Self::CompareBias { .. } => ("SampleCmpBias", true),
+            Self::CompareGradient { .. } => ("SampleCmpGrad", true),
         }
     }
 }
@@ -175,14 +200,11 @@ impl ShaderBody<'_> {
             | Sampling::Compare(value)
             | Sampling::CompareLevelZero(value) => arguments.push(value),
             Sampling::CompareLevel { reference, level } => arguments.extend([reference, level]),
-            Sampling::Gradient { dx, dy } => {
-                let count = dimensions(resource.kind).map_or(0, |(coordinates, _)| coordinates);
-                let count = count - usize::from(is_array(resource.kind));
-                if dx.len() != count || dy.len() != count {
-                    return refused(format!("{}: the gradient has {count} components", resource.shown()));
-                }
-                arguments.extend(self.padded(dx, 3, float)?);
-                arguments.extend(self.padded(dy, 3, float)?);
+            Sampling::CompareBias { reference, bias } => arguments.extend([reference, bias]),
+            Sampling::Gradient { dx, dy } => arguments.extend(self.gradient(&resource, dx, dy)?),
+            Sampling::CompareGradient { reference, dx, dy } => {
+                arguments.push(reference);
+                arguments.extend(self.gradient(&resource, dx, dy)?);
             }
         }
         if may_clamp {
@@ -194,6 +216,16 @@ impl ShaderBody<'_> {
         let ty = component_type(self, resource.component)?;
         let sampled = self.operation_of(operation, ty, &arguments)?;
         self.fields(sampled, if how.compares() { 1 } else { resource.components })
+    }
+
+    /// Returns the three derivatives by x, and by y, of which a texture may have less.
+    fn gradient(&mut self, resource: &Resource, dx: &[ValueId], dy: &[ValueId]) -> Result<Vec<ValueId>> {
+        let count = coordinates_without_layer(resource.kind);
+        if dx.len() != count || dy.len() != count {
+            return refused(format!("{}: the gradient has {count} components", resource.shown()));
+        }
+        let float = self.float();
+        Ok([self.padded(dx, 3, float)?, self.padded(dy, 3, float)?].concat())
     }
 
     /// Gathers a component, from 0 to 3, of the four texels around; compared with a value if there is one.
@@ -277,8 +309,7 @@ impl ShaderBody<'_> {
     ) -> Result<ValueId> {
         let resource = self.texture(texture)?;
         let float = self.float();
-        let count =
-            dimensions(resource.kind).map_or(0, |(count, _)| count) - usize::from(is_array(resource.kind));
+        let count = coordinates_without_layer(resource.kind);
         if coordinates.len() != count {
             return refused(format!("{}: it has {count} coordinates without a layer", resource.shown()));
         }
@@ -356,12 +387,13 @@ impl ShaderBody<'_> {
     }
 }
 
-fn is_array(kind: ResourceKind) -> bool {
-    matches!(
+fn coordinates_without_layer(kind: ResourceKind) -> usize {
+    let is_array = matches!(
         kind,
         ResourceKind::TEXTURE1D_ARRAY
             | ResourceKind::TEXTURE2D_ARRAY
             | ResourceKind::TEXTURE2DMS_ARRAY
             | ResourceKind::TEXTURE_CUBE_ARRAY
-    )
+    );
+    dimensions(kind).map_or(0, |(count, _)| count).saturating_sub(usize::from(is_array))
 }

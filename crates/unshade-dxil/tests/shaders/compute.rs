@@ -8,7 +8,7 @@ use unshade_dxil::operations::{AtomicOperation, Barrier, Sampling, TexturePlace}
 use unshade_dxil::resources::{Binding, Resource, TextureShape};
 use unshade_dxil::shader::Shader;
 use unshade_dxil::target::{Stage, Target};
-use unshade_llvm::build::IntPredicate;
+use unshade_llvm::build::{FastMath, FloatPredicate, IntPredicate};
 
 const GROUP: Stage = Stage::compute([64, 1, 1]);
 
@@ -393,6 +393,93 @@ pub(crate) fn calls(target: Target) -> Result<Shader> {
     Ok(shader)
 }
 
+/// Resources in heaps, and a number of lanes.
+fn heaps(target: Target) -> Result<Shader> {
+    let mut shader = Shader::new(target, GROUP, "main")?;
+    shader.set_wave_lanes(32, 32, 0)?;
+    let none = Binding::at(0);
+    let image = Resource::texture(none, TextureShape::D2, ComponentType::F32, 4).in_heap();
+    let image = shader.resource(image)?;
+    let smooth = shader.resource(Resource::sampler(none).in_heap())?;
+    let data = shader.resource(Resource::rw_structured_buffer(none, 16).in_heap())?;
+    let mut body = shader.body()?;
+    assert!(body.handle(data).is_err());
+    let (id, zero, three, level) = (body.thread_id(0)?, body.i32(0)?, body.i32(3)?, body.f32(0.0)?);
+    let image = body.handle_at(image, ArrayIndex { index: id, non_uniform: true })?;
+    let smooth = body.handle_at(smooth, ArrayIndex { index: zero, non_uniform: false })?;
+    let data = body.handle_at(data, ArrayIndex { index: three, non_uniform: false })?;
+    let texel = body.sample(image, smooth, Sampling::Level(level), &TexturePlace::at(&[level, level]))?;
+    body.store_buffer(data, id, Some(zero), &texel)?;
+    body.ret_void()?;
+    body.finish()?;
+    Ok(shader)
+}
+
+/// A range of lanes, and atomic operations of 64 bits.
+fn wide(target: Target) -> Result<Shader> {
+    let mut shader = Shader::new(target, GROUP, "main")?;
+    shader.set_wave_lanes(16, 64, 32)?;
+    let data = shader.resource(Resource::rw_structured_buffer(Binding::at(0), 8))?;
+    let image = Resource::rw_texture(Binding::at(1), TextureShape::D2, ComponentType::U64, 1);
+    let image = shader.resource(image)?;
+    let long = shader.integer(64)?;
+    let shared = shader.group_shared("all", long)?;
+    let mut body = shader.body()?;
+    let (id, zero) = (body.thread_id(0)?, body.i32(0)?);
+    let value = body.zext(id, long)?;
+    let data = body.handle(data)?;
+    let before = body.atomic(data, AtomicOperation::Add, &[id, zero], value)?;
+    let image = body.handle(image)?;
+    let before = body.atomic(image, AtomicOperation::Max, &[id, zero], before)?;
+    body.atomic_shared(AtomicOperation::Or, shared, before)?;
+    body.ret_void()?;
+    body.finish()?;
+    Ok(shader)
+}
+
+/// Whether a ray hits anything.
+fn rays(target: Target) -> Result<Shader> {
+    let mut shader = Shader::new(target, GROUP, "main")?;
+    let scene = shader.resource(Resource::acceleration_structure(Binding::at(0)))?;
+    let hits = shader.resource(Resource::rw_byte_address_buffer(Binding::at(0)))?;
+    let mut body = shader.body()?;
+    let scene = body.handle(scene)?.value();
+    let hits = body.handle(hits)?;
+    let (id, zero, all, two) = (body.thread_id(0)?, body.i32(0)?, body.i32(255)?, body.i32(2)?);
+    let (near, far, none) = (body.f32(0.1)?, body.f32(100.0)?, body.f32(0.0)?);
+    let query = body.operation("AllocateRayQuery", &[zero])?;
+    let ray = [query, scene, zero, all, none, none, none, near, none, none, far, far];
+    body.operation("RayQuery_TraceRayInline", &ray)?;
+    body.operation("RayQuery_Proceed", &[query])?;
+    let status = body.operation("RayQuery_CommittedStatus", &[query])?;
+    let offset = body.shl(id, two)?;
+    body.store_buffer(hits, offset, None, &[status])?;
+    body.ret_void()?;
+    body.finish()?;
+    Ok(shader)
+}
+
+/// Arithmetic that may be reordered.
+fn fast(target: Target) -> Result<Shader> {
+    let mut shader = Shader::new(target, GROUP, "main")?;
+    let data = shader.resource(Resource::rw_buffer(Binding::at(0), ComponentType::F32, 2))?;
+    let mut body = shader.body()?;
+    body.set_fast_math(FastMath::FAST);
+    let id = body.thread_id(0)?;
+    let data = body.handle(data)?;
+    let values = body.load_typed_buffer(data, id)?;
+    let sum = body.fadd(values[0], values[1])?;
+    let is_less = body.fcmp(FloatPredicate::Olt, sum, values[0])?;
+    let chosen = body.select(is_less, sum, values[1])?;
+    body.set_fast_math(FastMath::NO_NANS | FastMath::CONTRACT);
+    let root = body.operation("Sqrt", &[chosen])?;
+    let product = body.fmul(root, sum)?;
+    body.store_typed_buffer(data, id, &[product, root])?;
+    body.ret_void()?;
+    body.finish()?;
+    Ok(shader)
+}
+
 /// All compute shaders, for several shader models.
 pub(crate) fn all() -> Vec<Built> {
     let mut built = Vec::new();
@@ -408,6 +495,7 @@ pub(crate) fn all() -> Vec<Built> {
             ("waves", waves),
             ("arrays", arrays),
             ("calls", calls),
+            ("fast", fast),
         ] {
             built.push(shader(name, target, make));
         }
@@ -419,8 +507,15 @@ pub(crate) fn all() -> Vec<Built> {
         if model >= 2 {
             built.push(shader("halves", target.native_16_bit(), halves));
         }
-        if model >= 3 {
-            built.push(shader("doubles", target, doubles));
+        for (name, make, first) in [
+            ("doubles", doubles as fn(Target) -> Result<Shader>, 3),
+            ("rays", rays, 5),
+            ("heaps", heaps, 6),
+            ("wide", wide, 8),
+        ] {
+            if model >= first {
+                built.push(shader(name, target, make));
+            }
         }
     }
     built
