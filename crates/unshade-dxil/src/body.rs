@@ -82,6 +82,10 @@ const ELEMENT_ACCESSES: [(u32, Direction); 11] = [
     (172, Direction::Patch),
 ];
 
+/// Operations that need the pixels or threads around, and the shader model that has them outside of pixel shaders.
+const DERIVATIVES: [u32; 9] = [60, 61, 64, 81, 83, 84, 85, 86, 255];
+const DERIVATIVE_MODEL: u32 = 6;
+
 /// The shader model from which on handles come from bindings.
 const BINDING_MODEL: u32 = 6;
 
@@ -176,6 +180,10 @@ impl<'s> ShaderBody<'s> {
         }
         if operation.stages != 0 && operation.stages & stage.bit() == 0 {
             return refused(format!("{name} does not exist in {} shaders", stage.prefix()));
+        }
+        let is_pixel = matches!(stage, Stage::Pixel { .. });
+        if DERIVATIVES.contains(&code) && !is_pixel && target.model < DERIVATIVE_MODEL {
+            return refused(format!("{name} needs shader model 6.6 in {} shaders", stage.prefix()));
         }
         let (suffix, letter) = match overload {
             None => (String::new(), 'v'),

@@ -367,7 +367,11 @@ impl Resource {
                 let float = module.float();
                 let row = module.vector(4, float)?;
                 let rows = module.array(u64::from(self.bytes.div_ceil(16)), row)?;
-                (format!("hostlayout.{}{}", self.name_or("cb"), self.binding.register), [Some(rows), None])
+                let name = match self.name.is_empty() {
+                    true => format!("cb{}", self.binding.register),
+                    false => self.name.clone(),
+                };
+                (format!("hostlayout.{name}"), [Some(rows), None])
             }
             ResourceKind::STRUCTURED_BUFFER => {
                 let words = module.array(u64::from(self.bytes / 4), word)?;
@@ -387,10 +391,6 @@ impl Resource {
             true => "RW",
             false => "",
         }
-    }
-
-    fn name_or<'s>(&'s self, otherwise: &'s str) -> &'s str {
-        if self.name.is_empty() { otherwise } else { &self.name }
     }
 
     /// Returns the name and fields of a texture or typed buffer.

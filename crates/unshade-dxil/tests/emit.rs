@@ -11,7 +11,7 @@ use shaders::{Built, compute, graphics, stages};
 use unshade_core::Reader;
 use unshade_dxcontainer::{Container, verify};
 use unshade_llvm::Module;
-use unshade_llvm::print::{self, PrintOptions};
+use unshade_llvm::print::{self, Dialect, PrintOptions};
 
 fn checked(all: &[Built]) {
     for built in all {
@@ -22,7 +22,11 @@ fn checked(all: &[Built]) {
         assert!(findings.is_empty(), "{}: {findings:?}", built.name);
         let module = Module::parse(&built.bitcode, 0).expect("a module");
         let mut text = String::new();
-        let findings = print::module(&module, &PrintOptions::default(), &mut text);
+        let findings = print::module(
+            &module,
+            &PrintOptions { dialect: Dialect::Dxc, ..PrintOptions::default() },
+            &mut text,
+        );
         assert!(findings.is_empty(), "{}: {findings:?}", built.name);
         if let Some(directory) = std::env::var_os("UNSHADE_DXIL_OUTPUT") {
             let path = std::path::Path::new(&directory).join(&built.name);
@@ -42,14 +46,34 @@ fn vertex_and_pixel_shaders_are_sound() {
     checked(&graphics::all());
 }
 
+/// Returns the text of the program in a container.
+fn text(container: &[u8]) -> String {
+    let container = Container::parse(container).expect("a container");
+    let part = container.find(b"DXIL").expect("a program");
+    let (_, bitcode) = unshade_dxcontainer::program::bitcode(part.data).expect("bitcode");
+    let module = Module::parse(bitcode.data(), 0).expect("a module");
+    let mut text = String::new();
+    let findings =
+        print::module(&module, &PrintOptions { dialect: Dialect::Dxc, ..PrintOptions::default() }, &mut text);
+    assert!(findings.is_empty(), "{findings:?}");
+    text
+}
+
+/// The example, as DXC's disassembler prints it. `UNSHADE_BLESS` writes the files anew.
 #[test]
-fn the_example_is_sound() {
+fn the_example_has_the_expected_text() {
     let containers = emit_dxil::containers().expect("containers");
     assert_eq!(containers.len(), 3);
     for (name, container) in containers {
-        let container = Container::parse(&container).expect("a container");
-        let findings = verify::container(&container);
+        let findings = verify::container(&Container::parse(&container).expect("a container"));
         assert!(findings.is_empty(), "{name}: {findings:?}");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name);
+        let (path, text) = (path.with_extension("ll"), text(&container));
+        if std::env::var_os("UNSHADE_BLESS").is_some() {
+            std::fs::write(&path, &text).expect("a file");
+        }
+        let expected = std::fs::read_to_string(&path).expect("a file");
+        assert!(text == expected, "{} differs:\n{text}", path.display());
     }
 }
 
