@@ -380,7 +380,7 @@ impl<'m> Flow<'m> {
         let patches = count(patch.iter());
         match kind {
             ShaderKind::HULL | ShaderKind::MESH => {
-                table(&mut words, &self.patch, patches, inputs, uses_view_id)
+                table(&mut words, &self.patch, patches, inputs, uses_view_id);
             }
             ShaderKind::DOMAIN => {
                 words.push(crate::bytes::len32(patches));
