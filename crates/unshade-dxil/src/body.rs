@@ -1,5 +1,6 @@
 //! The body of a function of a shader: calls of DXIL operations, inputs and outputs, and handles of resources.
 
+use crate::library;
 use crate::refused;
 use crate::resources::{Resource, ResourceId};
 use crate::shader::{Direction, Interface};
@@ -425,6 +426,14 @@ impl<'s> ShaderBody<'s> {
             let value = self.operation("AnnotateHandle", &[handle, properties])?;
             return Ok(Handle { value, resource });
         }
+        let is_outside = description.binding.count.zip(self.constant(at.index));
+        if is_outside.is_some_and(|(count, index)| index >= u64::from(count)) {
+            return refused(format!("{}: the index is behind its end", description.shown()));
+        }
+        if let Some(variable) = self.interface.variables.get(resource.0).copied().flatten() {
+            let value = self.library_handle(&description, variable, at)?;
+            return Ok(Handle { value, resource });
+        }
         let first = self.i32(description.binding.register)?;
         let index = match (self.constant(at.index), description.binding.register) {
             (_, 0) => at.index,
@@ -441,6 +450,30 @@ impl<'s> ShaderBody<'s> {
             }
         };
         Ok(Handle { value, resource })
+    }
+
+    /// Makes a handle of what the variable of a resource in a library holds.
+    fn library_handle(&mut self, of: &Resource, variable: ValueId, at: ArrayIndex) -> Result<ValueId> {
+        let target = self.interface.target;
+        let ty = library::object_type(&mut self.body, of, target)?;
+        let mut pointer = variable;
+        if of.binding.count != Some(1) {
+            let array = of.ranged(&mut self.body, ty)?;
+            let zero = self.i32(0)?;
+            pointer = self.element_ptr(array, variable, &[zero, at.index])?;
+            if at.non_uniform {
+                let one = self.metadata_i32(1);
+                let node = self.metadata_tuple(&[one])?;
+                self.attach_to_last("dx.nonuniform", node)?;
+            }
+        }
+        let object = self.load(ty, pointer)?;
+        let handle = self.operation_of("CreateHandleForLib", ty, &[object])?;
+        if target.model < library::HANDLE_MODEL {
+            return Ok(handle);
+        }
+        let properties = self.properties_constant(of)?;
+        self.operation("AnnotateHandle", &[handle, properties])
     }
 
     /// Returns the number of a resource in its class.

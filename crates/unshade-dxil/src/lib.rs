@@ -8,6 +8,7 @@
 //! | [`shader`] | a module with one entry point, and its container |
 //! | [`body`] | the body of a function: operations by name, inputs, outputs, handles |
 //! | [`operations`] | buffers, textures, threads, atomics |
+//! | [`library`] | libraries of functions, such as those of ray tracing |
 //!
 //! A [`Shader`](shader::Shader) gets its resources and the elements of its signatures, then a body. All metadata, the
 //! registers of signatures, and the flags that say what a shader needs of a device follow from that; so do all parts of
@@ -69,6 +70,7 @@
 extern crate alloc;
 
 pub mod body;
+pub mod library;
 mod metadata;
 pub mod operations;
 mod packing;

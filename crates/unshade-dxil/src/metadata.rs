@@ -2,6 +2,7 @@
 //!
 //! Knowledge: DirectXShaderCompiler's `docs/DXIL.rst`; the modules that DXC writes.
 
+use crate::library::{self, Exported};
 use crate::resources::Resource;
 use crate::shader::{Derived, Direction, Interface, WAVE_RANGE_MODEL};
 use crate::signature::Placed;
@@ -23,6 +24,10 @@ mod property {
     pub(super) const DOMAIN: u32 = 2;
     pub(super) const HULL: u32 = 3;
     pub(super) const THREADS: u32 = 4;
+    pub(super) const SPACE: u32 = 5;
+    pub(super) const PAYLOAD_SIZE: u32 = 6;
+    pub(super) const ATTRIBUTE_SIZE: u32 = 7;
+    pub(super) const KIND: u32 = 8;
     pub(super) const MESH: u32 = 9;
     pub(super) const AMPLIFICATION: u32 = 10;
     pub(super) const WAVE_LANES: u32 = 11;
@@ -47,8 +52,7 @@ mod view_tag {
 pub(crate) fn describe(
     module: &mut ModuleBuilder,
     interface: &Interface,
-    function: ValueId,
-    name: &str,
+    entry: Option<(ValueId, &str)>,
     derived: &Derived,
 ) -> Result<()> {
     let mut nodes = Nodes { module, interface };
@@ -70,9 +74,13 @@ pub(crate) fn describe(
     }
     let signatures = nodes.signatures()?;
     let properties = nodes.properties(derived.flags)?;
-    let function = nodes.module.metadata_value(function)?;
+    let (function, name) = match entry {
+        Some((function, name)) => (Some(nodes.module.metadata_value(function)?), name),
+        None => (None, ""),
+    };
     let name = nodes.module.metadata_string(name);
-    nodes.named("dx.entryPoints", &[Some(function), Some(name), signatures, resources, properties])
+    nodes.named("dx.entryPoints", &[function, Some(name), signatures, resources, properties])?;
+    interface.exports.iter().try_for_each(|export| nodes.export(export))
 }
 
 struct Nodes<'m, 'i> {
@@ -142,23 +150,43 @@ impl Nodes<'_, '_> {
         }
     }
 
+    /// Adds the entry of a function of a library.
+    fn export(&mut self, export: &Exported) -> Result<()> {
+        let mut tags = alloc::vec![(property::KIND, self.word(export.kind.0.into()))];
+        for (tag, bytes) in
+            [(property::PAYLOAD_SIZE, export.payload), (property::ATTRIBUTE_SIZE, export.attributes)]
+        {
+            if let Some(bytes) = bytes {
+                tags.push((tag, self.word(bytes)));
+            }
+        }
+        tags.push((property::SPACE, self.words(&[0])?));
+        let function = self.module.metadata_value(export.function)?;
+        let name = self.module.metadata_string(&export.name);
+        let properties = self.tags(&tags)?;
+        self.named("dx.entryPoints", &[Some(function), Some(name), None, None, properties])
+    }
+
     fn resources(&mut self) -> Result<Option<MetadataId>> {
         let mut lists = Vec::new();
         for &(class, _) in ResourceClass::NAMED {
             let mut list = Vec::new();
             let interface = self.interface;
-            let bound = interface.resources.iter().filter(|resource| !resource.in_heap);
-            let resources = bound.filter(|resource| resource.class == class);
-            for (id, resource) in (0u32..).zip(resources) {
-                list.push(Some(self.resource(id, resource)?));
+            let bound = interface.resources.iter().zip(&interface.variables);
+            let resources = bound.filter(|(resource, _)| !resource.in_heap && resource.class == class);
+            for (id, (resource, &variable)) in (0u32..).zip(resources) {
+                list.push(Some(self.resource(id, resource, variable)?));
             }
             lists.push(self.unless_empty(&list)?);
         }
         self.unless_empty(&lists)
     }
 
-    fn resource(&mut self, id: u32, resource: &Resource) -> Result<MetadataId> {
-        let variable = resource.variable(self.module)?;
+    fn resource(&mut self, id: u32, resource: &Resource, variable: Option<ValueId>) -> Result<MetadataId> {
+        let variable = match variable {
+            Some(variable) => library::reference(self.module, resource, variable)?,
+            None => resource.variable(self.module)?,
+        };
         let binding = resource.binding;
         let mut elements = alloc::vec![
             Some(self.word(id)),
@@ -253,7 +281,7 @@ impl Nodes<'_, '_> {
             tags.push((property::FLAGS, self.integer(64, flags)?));
         }
         let stage = match self.interface.stage {
-            Stage::Vertex | Stage::Pixel { .. } => None,
+            Stage::Vertex | Stage::Pixel { .. } | Stage::Library => None,
             Stage::Compute { threads } => Some((property::THREADS, self.words(&threads)?)),
             Stage::Geometry { input, output, max_vertices, instances } => {
                 let streams = self.interface.signature(Direction::Output).iter();

@@ -340,17 +340,22 @@ impl Resource {
     /// Returns the constant that the variable of the resource is: an undefined pointer to its type.
     pub(crate) fn variable(&self, module: &mut ModuleBuilder) -> Result<ValueId> {
         let ty = self.ty(module)?;
-        let ty = match self.binding.count {
-            Some(1) => ty,
-            Some(count) => module.array(count.into(), ty)?,
-            None => module.array(0, ty)?,
-        };
+        let ty = self.ranged(module, ty)?;
         let pointer = module.pointer(ty, 0)?;
         module.const_undef(pointer)
     }
 
+    /// Returns a type, or an array of it if the resource is one.
+    pub(crate) fn ranged(&self, module: &mut ModuleBuilder, ty: TypeId) -> Result<TypeId> {
+        match self.binding.count {
+            Some(1) => Ok(ty),
+            Some(count) => module.array(count.into(), ty),
+            None => module.array(0, ty),
+        }
+    }
+
     /// Returns the struct that stands for the resource.
-    fn ty(&self, module: &mut ModuleBuilder) -> Result<TypeId> {
+    pub(crate) fn ty(&self, module: &mut ModuleBuilder) -> Result<TypeId> {
         let word = module.integer(32)?;
         let (name, fields) = match self.kind {
             ResourceKind::SAMPLER if self.sampler == SamplerKind::COMPARISON => {

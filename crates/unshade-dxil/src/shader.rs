@@ -1,6 +1,7 @@
 //! A module with one entry point: its resources and signatures, and what becomes of it.
 
 use crate::body::ShaderBody;
+use crate::library::{self, Exported};
 use crate::metadata;
 use crate::packing;
 use crate::refused;
@@ -56,6 +57,10 @@ pub(crate) struct Interface {
     inputs: Vec<Placed>,
     outputs: Vec<Placed>,
     patch_elements: Vec<Placed>,
+    /// The functions of a library that the system calls.
+    pub(crate) exports: Vec<Exported>,
+    /// The variables of the resources of a library.
+    pub(crate) variables: Vec<Option<ValueId>>,
     /// The second function of a hull shader.
     pub(crate) patch_constant_function: Option<ValueId>,
     /// Whether several resources may be the same memory.
@@ -115,9 +120,9 @@ pub(crate) struct Derived {
 #[derive(Clone, Debug)]
 pub struct Shader {
     module: ModuleBuilder,
-    function: ValueId,
-    name: String,
-    interface: Interface,
+    /// The function of the entry point, and its name, unless this is a library.
+    entry: Option<(ValueId, String)>,
+    pub(crate) interface: Interface,
 }
 
 impl Deref for Shader {
@@ -141,17 +146,24 @@ impl Shader {
     /// # Errors
     /// If the target is not supported, or does not have the stage, or a property of the stage is out of range.
     pub fn new(target: Target, stage: Stage, name: &str) -> Result<Self> {
+        if name.is_empty() || stage == Stage::Library {
+            return refused("an entry point has a name, and a library has exports");
+        }
+        let mut shader = Self::with_stage(target, stage)?;
+        let void = shader.void();
+        let ty = shader.function_type(void, &[])?;
+        let function = shader.add_function(name, ty)?;
+        shader.entry = Some((function, name.to_string()));
+        Ok(shader)
+    }
+
+    /// Creates a module without functions.
+    pub(crate) fn with_stage(target: Target, stage: Stage) -> Result<Self> {
         target.check()?;
         stage.check(target)?;
-        if name.is_empty() {
-            return refused("an entry point has a name");
-        }
         let mut module = ModuleBuilder::new(Version::Dxc);
         module.set_data_layout(target.data_layout())?;
         module.set_triple(TRIPLE);
-        let void = module.void();
-        let ty = module.function_type(void, &[])?;
-        let function = module.add_function(name, ty)?;
         let interface = Interface {
             target,
             stage,
@@ -159,11 +171,13 @@ impl Shader {
             inputs: Vec::new(),
             outputs: Vec::new(),
             patch_elements: Vec::new(),
+            exports: Vec::new(),
+            variables: Vec::new(),
             patch_constant_function: None,
             may_alias: false,
             wave_lanes: None,
         };
-        Ok(Self { module, function, name: name.to_string(), interface })
+        Ok(Self { module, entry: None, interface })
     }
 
     /// Returns the target.
@@ -176,9 +190,9 @@ impl Shader {
         self.interface.stage
     }
 
-    /// Returns the function of the entry point.
-    pub fn function(&self) -> ValueId {
-        self.function
+    /// Returns the function of the entry point; a library has none.
+    pub fn function(&self) -> Option<ValueId> {
+        self.entry.as_ref().map(|&(function, _)| function)
     }
 
     /// Adds a resource.
@@ -205,6 +219,12 @@ impl Shader {
             return refused("resources in heaps need shader model 6.6");
         }
         let index = known.len();
+        let is_bound = !resource.in_heap && self.interface.stage == Stage::Library;
+        let variable = match is_bound {
+            true => Some(library::variable(&mut self.module, &resource, self.interface.target, index)?),
+            false => None,
+        };
+        self.interface.variables.push(variable);
         self.interface.resources.push(resource);
         Ok(ResourceId(index))
     }
@@ -294,7 +314,7 @@ impl Shader {
         if !matches!(self.interface.stage, Stage::Hull { .. }) {
             return refused("only hull shaders have a function for patch constants");
         }
-        let ty = self.module.function_of(self.function)?.symbol.ty;
+        let ty = self.module.function_of(self.entry_function()?)?.symbol.ty;
         if self.module.function_of(function)?.symbol.ty != ty {
             return refused("the function for patch constants takes and returns nothing");
         }
@@ -307,7 +327,14 @@ impl Shader {
     /// # Errors
     /// If the body was started before.
     pub fn body(&mut self) -> Result<ShaderBody<'_>> {
-        self.body_of(self.function)
+        self.body_of(self.entry_function()?)
+    }
+
+    fn entry_function(&self) -> Result<ValueId> {
+        match self.function() {
+            Some(function) => Ok(function),
+            None => refused("a library has no entry point"),
+        }
     }
 
     /// Starts the body of another function, with an entry block.
@@ -343,8 +370,12 @@ impl Shader {
     /// If the entry point has no body, another function is not finished, elements have no room in the registers, or the
     /// module breaks a rule of DXIL.
     pub fn bitcode(mut self) -> Result<Vec<u8>> {
-        if self.module.function_of(self.function)?.declaration {
-            return refused(format!("entry point {} has no body", self.name));
+        let exports = self.interface.exports.iter().map(|export| (export.function, &export.name));
+        let entry = self.entry.iter().map(|(function, name)| (*function, name));
+        for (function, name) in entry.chain(exports) {
+            if self.module.function_of(function)?.declaration {
+                return refused(format!("entry point {name} has no body"));
+            }
         }
         if matches!(self.interface.stage, Stage::Hull { .. })
             && self.interface.patch_constant_function.is_none()
@@ -414,7 +445,8 @@ impl Shader {
     }
 
     fn written(mut self, derived: &Derived) -> Result<Vec<u8>> {
-        metadata::describe(&mut self.module, &self.interface, self.function, &self.name, derived)?;
+        let entry = self.entry.as_ref().map(|(function, name)| (*function, name.as_str()));
+        metadata::describe(&mut self.module, &self.interface, entry, derived)?;
         self.module.finish()?.write()
     }
 }

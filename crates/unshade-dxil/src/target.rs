@@ -197,6 +197,8 @@ pub enum Stage {
         /// Number of bytes that it gets from an amplification shader.
         payload_bytes: u32,
     },
+    /// A library, which [`Shader::library`](crate::shader::Shader::library) makes.
+    Library,
 }
 
 /// The limits of groups of threads: all of a group, and each dimension.
@@ -239,6 +241,7 @@ impl Stage {
             Self::Hull { .. } => ("hs", 8, 0),
             Self::Domain { .. } => ("ds", 16, 0),
             Self::Compute { .. } => ("cs", 32, 0),
+            Self::Library => ("lib", 64, 3),
             Self::Amplification { .. } => ("as", 128, 5),
             Self::Mesh { .. } => ("ms", 256, 5),
         }

@@ -116,6 +116,10 @@ pub(crate) fn overload(module: &ModuleBuilder, ty: TypeId) -> Option<(String, ch
         Type::Integer(16) => ("i16", 'w'),
         Type::Integer(32) => ("i32", 'i'),
         Type::Integer(64) => ("i64", 'l'),
+        Type::Struct(structure) => {
+            let name = String::from_utf8_lossy(types.name(structure.name?));
+            return Some((name.into_owned(), 'o'));
+        }
         Type::Pointer { pointee, .. } => match types.get(pointee) {
             Type::Struct(structure) => {
                 let name = types.name(structure.name?);

@@ -7,7 +7,7 @@
 mod emit_dxil;
 mod shaders;
 
-use shaders::{Built, compute, graphics, stages};
+use shaders::{Built, compute, graphics, libraries, stages};
 use unshade_core::Reader;
 use unshade_dxcontainer::{Container, verify};
 use unshade_llvm::Module;
@@ -80,4 +80,9 @@ fn the_example_has_the_expected_text() {
 #[test]
 fn shaders_of_other_stages_are_sound() {
     checked(&stages::all());
+}
+
+#[test]
+fn libraries_are_sound() {
+    checked(&libraries::all());
 }

@@ -44,6 +44,8 @@ fn targets_and_stages() {
     refused(Shader::new(Target::model(4), mesh, "main"), "does not have the stage");
     refused(Shader::new(Target::model(5), mesh, "main"), "out of range");
     refused(shader(GROUP).bitcode(), "no body");
+    refused(Shader::new(Target::model(3), Stage::Library, "main"), "exports");
+    refused(Shader::library(Target::model(2)), "does not have the stage");
     let mut vertex = shader(Stage::Vertex);
     refused(vertex.set_wave_lanes(32, 32, 0), "lanes");
     let int = vertex.integer(32).expect("a type");

@@ -2,6 +2,7 @@
 
 pub(crate) mod compute;
 pub(crate) mod graphics;
+pub(crate) mod libraries;
 pub(crate) mod stages;
 
 use unshade_core::Result;
