@@ -25,6 +25,8 @@ pub enum Level {
     Bias(ValueId),
     /// This one: a `float`.
     Exact(ValueId),
+    /// That which coordinates with these derivatives in x and y need: numbers or vectors like the coordinates.
+    Gradient(ValueId, ValueId),
 }
 
 /// Which texels are accessed.
@@ -40,12 +42,14 @@ pub struct Place {
     pub sample: Option<ValueId>,
     /// The level that is read or written: a `uint`, 0 if there is none.
     pub level: Option<ValueId>,
+    /// A constant offset in texels from the coordinates that are sampled: an `int` or a vector of them.
+    pub offset: Option<ValueId>,
 }
 
 impl Place {
     /// Returns a place that has only coordinates.
     pub fn at(coordinates: ValueId) -> Self {
-        Self { coordinates, face: None, array: None, sample: None, level: None }
+        Self { coordinates, face: None, array: None, sample: None, level: None, offset: None }
     }
 }
 
@@ -117,7 +121,79 @@ fn check_array(kind: TextureKind, place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// Builds `texture.sample(sampler, coordinates)`, without an offset.
+/// Checks what is sampled, and returns the operands up to the array index.
+fn push_sampled(
+    body: &mut FunctionBuilder<'_>,
+    texture: Texture,
+    handle: ValueId,
+    sampler: ValueId,
+    place: &Place,
+) -> Result<Vec<ValueId>> {
+    let kind = texture.kind;
+    if texture.access != Access::Sample || kind.is_multisampled() || kind == TextureKind::TextureBuffer {
+        return refused(format!("{} can't be sampled", texture.name()));
+    }
+    check_coordinates(body, place.coordinates, kind.coordinates(), true)?;
+    check_array(kind, place)?;
+    let mut arguments = alloc::vec![handle, sampler];
+    if kind.is_depth() {
+        arguments.push(word(body, 1)?);
+    }
+    arguments.push(place.coordinates);
+    arguments.extend(place.array);
+    Ok(arguments)
+}
+
+/// Appends whether there may be an offset, and the offset. Cubes have none.
+fn push_offset(
+    body: &mut FunctionBuilder<'_>,
+    kind: TextureKind,
+    place: &Place,
+    arguments: &mut Vec<ValueId>,
+) -> Result<()> {
+    if kind.is_cube() {
+        return match place.offset {
+            Some(_) => refused("cubes are sampled without an offset"),
+            None => Ok(()),
+        };
+    }
+    let (int, count) = (body.integer(32)?, kind.coordinates());
+    let ty = if count == 1 { int } else { body.vector(count, int)? };
+    let offset = match place.offset {
+        Some(offset) => offset,
+        None => body.const_null(ty)?,
+    };
+    if body.type_of(offset)? != ty {
+        return refused(format!("an offset in {} is of another type", kind.name()));
+    }
+    arguments.push(body.const_bool(count > 1 || place.offset.is_some()));
+    arguments.push(offset);
+    Ok(())
+}
+
+/// Appends whether a level is exact, the level or bias, and the smallest level.
+fn push_sampled_level(
+    body: &mut FunctionBuilder<'_>,
+    level: Level,
+    arguments: &mut Vec<ValueId>,
+) -> Result<()> {
+    let float = body.float();
+    let zero = body.const_float(float, 0.0)?;
+    let (is_exact, number) = match level {
+        Level::Automatic => (false, zero),
+        Level::Bias(bias) => (false, bias),
+        Level::Exact(level) => (true, level),
+        Level::Gradient(..) => return refused("a comparison has no derivatives"),
+    };
+    if body.type_of(number)? != float {
+        return refused("a level or bias is a float");
+    }
+    arguments.push(body.const_bool(is_exact));
+    arguments.extend([number, zero]);
+    Ok(())
+}
+
+/// Builds `texture.sample(sampler, coordinates)`.
 ///
 /// # Errors
 /// If the texture can't be sampled, or the coordinates are not its own.
@@ -130,39 +206,118 @@ pub fn sample(
     level: Level,
 ) -> Result<ValueId> {
     let kind = texture.kind;
-    if texture.access != Access::Sample || kind.is_multisampled() || kind == TextureKind::TextureBuffer {
-        return refused(format!("{} can't be sampled", texture.name()));
-    }
-    check_coordinates(body, place.coordinates, kind.coordinates(), true)?;
-    check_array(kind, place)?;
+    let mut arguments = push_sampled(body, texture, handle, sampler, place)?;
     let (ty, suffix) = texel(body, texture)?;
-    let mut arguments = alloc::vec![handle, sampler];
-    if kind.is_depth() {
-        arguments.push(word(body, 1)?);
+    let mut form = "";
+    if let Level::Gradient(x, y) = level {
+        for derivative in [x, y] {
+            check_coordinates(body, derivative, kind.coordinates(), true)?;
+        }
+        let float = body.float();
+        arguments.extend([x, y, body.const_float(float, 0.0)?]);
+        push_offset(body, kind, place, &mut arguments)?;
+        form = "_grad";
+    } else {
+        push_offset(body, kind, place, &mut arguments)?;
+        push_sampled_level(body, level, &mut arguments)?;
     }
-    arguments.push(place.coordinates);
-    arguments.extend(place.array);
-    if !kind.is_cube() {
-        let int = body.integer(32)?;
-        let count = kind.coordinates();
-        let offset = if count == 1 { int } else { body.vector(count, int)? };
-        arguments.push(body.const_bool(count > 1));
-        arguments.push(body.const_null(offset)?);
-    }
-    let float = body.float();
-    let zero = body.const_float(float, 0.0)?;
-    let (is_exact, number) = match level {
-        Level::Automatic => (false, zero),
-        Level::Bias(bias) => (false, bias),
-        Level::Exact(level) => (true, level),
-    };
-    if body.type_of(number)? != float {
-        return refused("a level or bias is a float");
-    }
-    arguments.push(body.const_bool(is_exact));
-    arguments.extend([number, zero]);
     arguments.push(word(body, access_number(texture.access))?);
-    fetch(body, &format!("air.sample_{}.{suffix}", kind.air_name()), ty, &arguments)
+    fetch(body, &format!("air.sample_{}{form}.{suffix}", kind.air_name()), ty, &arguments)
+}
+
+/// Builds `texture.sample_compare(sampler, coordinates, reference)` of a texture of depths.
+///
+/// # Errors
+/// If the texture holds no depths or can't be sampled, or the operands are not its own.
+pub fn sample_compare(
+    body: &mut FunctionBuilder<'_>,
+    texture: Texture,
+    handle: ValueId,
+    sampler: ValueId,
+    place: &Place,
+    reference: ValueId,
+    level: Level,
+) -> Result<ValueId> {
+    let mut arguments = push_sampled(body, texture, handle, sampler, place)?;
+    push_reference(body, texture, reference, &mut arguments)?;
+    push_offset(body, texture.kind, place, &mut arguments)?;
+    push_sampled_level(body, level, &mut arguments)?;
+    arguments.push(word(body, access_number(texture.access))?);
+    let (ty, suffix) = texel(body, texture)?;
+    fetch(body, &format!("air.sample_compare_{}.{suffix}", texture.kind.air_name()), ty, &arguments)
+}
+
+/// Appends the number that depths are compared with.
+fn push_reference(
+    body: &mut FunctionBuilder<'_>,
+    texture: Texture,
+    reference: ValueId,
+    arguments: &mut Vec<ValueId>,
+) -> Result<()> {
+    if !texture.kind.is_depth() || body.type_of(reference)? != body.float() {
+        return refused(format!("{} is compared with no such value", texture.kind.name()));
+    }
+    arguments.push(reference);
+    Ok(())
+}
+
+/// Builds `texture.gather(sampler, coordinates, offset, component)`: one component of four texels. A texture of depths
+/// has only one.
+///
+/// # Errors
+/// If the texture can't be gathered from, or the operands are not its own.
+pub fn gather(
+    body: &mut FunctionBuilder<'_>,
+    texture: Texture,
+    handle: ValueId,
+    sampler: ValueId,
+    place: &Place,
+    component: u32,
+) -> Result<ValueId> {
+    let mut arguments = push_sampled(body, texture, handle, sampler, place)?;
+    push_offset(body, texture.kind, place, &mut arguments)?;
+    if !texture.kind.is_depth() {
+        arguments.push(word(body, component)?);
+    }
+    gathered(body, "gather", texture, arguments)
+}
+
+/// Builds `texture.gather_compare(sampler, coordinates, reference)`: how the depths of four texels compare.
+///
+/// # Errors
+/// If the texture holds no depths or can't be gathered from, or the operands are not its own.
+pub fn gather_compare(
+    body: &mut FunctionBuilder<'_>,
+    texture: Texture,
+    handle: ValueId,
+    sampler: ValueId,
+    place: &Place,
+    reference: ValueId,
+) -> Result<ValueId> {
+    let mut arguments = push_sampled(body, texture, handle, sampler, place)?;
+    push_reference(body, texture, reference, &mut arguments)?;
+    push_offset(body, texture.kind, place, &mut arguments)?;
+    gathered(body, "gather_compare", texture, arguments)
+}
+
+fn gathered(
+    body: &mut FunctionBuilder<'_>,
+    name: &str,
+    texture: Texture,
+    mut arguments: Vec<ValueId>,
+) -> Result<ValueId> {
+    let kind = texture.kind;
+    if kind.coordinates() == 1 || kind == TextureKind::Texture3d {
+        return refused(format!("nothing is gathered from {}", kind.name()));
+    }
+    arguments.push(word(body, access_number(texture.access))?);
+    let scalar = texture.scalar.llvm(body)?;
+    let ty = body.vector(4, scalar)?;
+    let suffix = match texel(body, texture)? {
+        (texel, suffix) if texel == ty || name == "gather_compare" => suffix,
+        _ => crate::shader::suffix(body, ty)?,
+    };
+    fetch(body, &format!("air.{name}_{}.{suffix}", kind.air_name()), ty, &arguments)
 }
 
 /// Appends the operands that say which texels are read or written, up to the value that is written.
@@ -252,8 +407,8 @@ pub fn write(
     call(body, &name, void, &arguments, Effect::Memory).map(drop)
 }
 
-/// Builds `texture.get_width()` and the like, by what is asked for: `width`, `height`, `depth` or
-/// `num_samples`. The level is a `uint`, 0 if there is none.
+/// Builds `texture.get_width()` and the like, by what is asked for: `width`, `height`, `depth`, `array_size`,
+/// `num_mip_levels` or `num_samples`. The level is a `uint`, 0 if there is none.
 ///
 /// # Errors
 /// If a texture has no such size.
@@ -270,6 +425,8 @@ pub fn size(
         "height" => kind.coordinates() > 1,
         "depth" => kind == TextureKind::Texture3d,
         "num_samples" => kind.is_multisampled(),
+        "array_size" => kind.is_array(),
+        "num_mip_levels" => kind.is_mipmapped(),
         _ => false,
     };
     if !fits {

@@ -12,7 +12,7 @@
 mod images;
 mod threads;
 
-pub use images::{Level, Place, read, sample, size, write};
+pub use images::{Level, Place, gather, gather_compare, read, sample, sample_compare, size, write};
 pub use threads::{
     AtomicOperation, MemoryFlags, atomic, atomic_compare_exchange, atomic_load, atomic_store,
     discard_fragment, quad, simd, simdgroup_barrier, threadgroup_barrier,
