@@ -9,7 +9,7 @@ use naga::{Expression, Handle, Literal, Scalar, ScalarKind};
 use unshade_llvm::ValueId;
 use unshade_llvm::build::IntPredicate;
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Evaluates an expression, which is done once where the program says so.
     pub fn emit(&mut self, handle: Handle<Expression>) -> Result<()> {
         let operand = self.operand(handle)?;

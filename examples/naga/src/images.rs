@@ -25,7 +25,7 @@ pub fn image_type(
     }
 }
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Returns the variable of a texture or sampler.
     fn resource(&mut self, expression: Handle<Expression>) -> Result<Handle<GlobalVariable>> {
         match self.operand(expression)? {

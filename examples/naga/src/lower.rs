@@ -16,7 +16,7 @@ use naga::{
 };
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use unshade_llvm::build::{FunctionBuilder, IntPredicate};
+use unshade_llvm::build::IntPredicate;
 use unshade_llvm::{BlockId, ValueId};
 
 /// The most calls that are inlined into an entry point.
@@ -69,9 +69,9 @@ pub struct Targets {
 }
 
 /// Lowers an entry point.
-pub struct Lower<'m, 'a, T> {
+pub struct Lower<'m, 'a, T: Target<'m>> {
     /// The body that is built.
-    pub b: FunctionBuilder<'m>,
+    pub b: T::Body,
     /// The target.
     pub target: T,
     /// The module.
@@ -91,8 +91,8 @@ pub struct Lower<'m, 'a, T> {
 ///
 /// # Errors
 /// If something is not in the subset.
-pub fn lower<T: Target>(
-    mut b: FunctionBuilder<'_>,
+pub fn lower<'m, T: Target<'m>>(
+    mut b: T::Body,
     target: T,
     module: &Module,
     info: &ModuleInfo,
@@ -126,7 +126,7 @@ pub fn lower<T: Target>(
     }
     lower.b.select_block(entry)?;
     lower.b.br(start)?;
-    Ok(lower.b.finish()?)
+    T::end(lower.b)
 }
 
 impl<'a> Frame<'a> {
@@ -145,12 +145,9 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl<'a, T: Target> Lower<'_, 'a, T> {
+impl<'m, 'a, T: Target<'m>> Lower<'m, 'a, T> {
     /// Builds in the entry block, where variables and what dominates everything is.
-    pub fn in_entry<R>(
-        &mut self,
-        build: impl FnOnce(&mut FunctionBuilder<'_>, &mut T) -> Result<R>,
-    ) -> Result<R> {
+    pub fn in_entry<R>(&mut self, build: impl FnOnce(&mut T::Body, &mut T) -> Result<R>) -> Result<R> {
         let current = self.current_block()?;
         self.b.select_block(self.entry)?;
         let built = build(&mut self.b, &mut self.target)?;

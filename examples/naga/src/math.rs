@@ -63,7 +63,7 @@ impl Arguments {
     }
 }
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Builds a function of WGSL.
     pub fn math(&mut self, function: MathFunction, handles: &[Handle<Expression>]) -> Result<Vec<ValueId>> {
         let Some(&first) = handles.first() else { return Err(Error::new("a function without arguments")) };

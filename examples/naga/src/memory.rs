@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Adds a variable of the thread.
     pub fn variable(&mut self, shape: Shape, is_split: bool, name: &str) -> Result<Rc<Storage>> {
         let scalars = self.storage_scalars(shape)?;

@@ -38,7 +38,7 @@ const INSTRUCTIONS: [(BinaryOperator, Option<Opcode>, Option<Opcode>); 9] = [
     (BinaryOperator::LogicalOr, None, Some(Opcode::Or)),
 ];
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Builds an operator with one operand.
     pub fn unary(&mut self, operator: UnaryOperator, operand: Handle<Expression>) -> Result<Vec<ValueId>> {
         let scalar = self.scalar(operand)?;

@@ -69,7 +69,7 @@ impl Layout {
     }
 }
 
-impl<T: Target> Lower<'_, '_, T> {
+impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     /// Builds functions of packed numbers; `None` for others.
     pub(crate) fn packing(
         &mut self,

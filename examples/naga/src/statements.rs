@@ -8,7 +8,7 @@ use naga::{AtomicFunction, Block, Expression, Handle, ScalarKind, Statement, Swi
 use unshade_llvm::build::IntPredicate;
 use unshade_llvm::{BlockId, ValueId};
 
-impl<'a, T: Target> Lower<'_, 'a, T> {
+impl<'m, 'a, T: Target<'m>> Lower<'m, 'a, T> {
     /// Lowers the statements of a block. Returns whether its end is reached; what follows is dead otherwise.
     pub fn block(&mut self, block: &'a Block) -> Result<bool> {
         for (statement, span) in block.span_iter() {

@@ -5,6 +5,7 @@ use naga::{
     AtomicFunction, Barrier, BuiltIn, DerivativeAxis, DerivativeControl, GlobalVariable, Handle,
     Interpolation, Sampling, Scalar,
 };
+use std::ops::DerefMut;
 use unshade_llvm::ValueId;
 use unshade_llvm::build::FunctionBuilder;
 
@@ -163,23 +164,29 @@ pub enum Function {
 }
 
 /// What a target does its own way. All values are scalars, and integers are `i32` unless a type is given.
-pub trait Target {
+pub trait Target<'m> {
+    /// What builds the body of a function.
+    type Body: DerefMut<Target = FunctionBuilder<'m>>;
+
+    /// Ends a body.
+    fn end(body: Self::Body) -> Result<()>;
+
     /// Returns the scalars of an input of the entry point.
-    fn input(&mut self, b: &mut FunctionBuilder<'_>, port: &Port) -> Result<Vec<ValueId>>;
+    fn input(&mut self, b: &mut Self::Body, port: &Port) -> Result<Vec<ValueId>>;
 
     /// Returns the name of a variable of the workgroup.
     fn workgroup_name(&self, name: &str) -> String;
 
     /// Returns the index of the thread in its workgroup.
-    fn local_index(&mut self, b: &mut FunctionBuilder<'_>) -> Result<ValueId>;
+    fn local_index(&mut self, b: &mut Self::Body) -> Result<ValueId>;
 
     /// Writes the outputs of the entry point and returns.
-    fn finish(&mut self, b: &mut FunctionBuilder<'_>, outputs: &[(Port, Vec<ValueId>)]) -> Result<()>;
+    fn finish(&mut self, b: &mut Self::Body, outputs: &[(Port, Vec<ValueId>)]) -> Result<()>;
 
     /// Loads scalars that follow each other in a buffer.
     fn load(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         buffer: Handle<GlobalVariable>,
         at: &Offset,
         scalar: Scalar,
@@ -189,7 +196,7 @@ pub trait Target {
     /// Stores scalars that follow each other in a buffer.
     fn store(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         buffer: Handle<GlobalVariable>,
         at: &Offset,
         scalar: Scalar,
@@ -197,13 +204,12 @@ pub trait Target {
     ) -> Result<()>;
 
     /// Returns the size of a buffer in bytes.
-    fn byte_length(&mut self, b: &mut FunctionBuilder<'_>, buffer: Handle<GlobalVariable>)
-    -> Result<ValueId>;
+    fn byte_length(&mut self, b: &mut Self::Body, buffer: Handle<GlobalVariable>) -> Result<ValueId>;
 
     /// Builds an atomic operation other than an exchange on a condition, and returns the value before it.
     fn atomic(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         place: &AtomicPlace,
         function: AtomicFunction,
         scalar: Scalar,
@@ -213,7 +219,7 @@ pub trait Target {
     /// Replaces an atomic if it has an expected value, and returns the value before it.
     fn compare_exchange(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         place: &AtomicPlace,
         scalar: Scalar,
         expected: ValueId,
@@ -221,68 +227,57 @@ pub trait Target {
     ) -> Result<ValueId>;
 
     /// Loads an atomic.
-    fn atomic_load(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        place: &AtomicPlace,
-        scalar: Scalar,
-    ) -> Result<ValueId>;
+    fn atomic_load(&mut self, b: &mut Self::Body, place: &AtomicPlace, scalar: Scalar) -> Result<ValueId>;
 
     /// Stores an atomic.
     fn atomic_store(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         place: &AtomicPlace,
         scalar: Scalar,
         value: ValueId,
     ) -> Result<()>;
 
     /// Converts between numbers whose values fit.
-    fn convert(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        value: ValueId,
-        from: Scalar,
-        to: Scalar,
-    ) -> Result<ValueId>;
+    fn convert(&mut self, b: &mut Self::Body, value: ValueId, from: Scalar, to: Scalar) -> Result<ValueId>;
 
     /// Calls a function of numbers; `None` if the target does not have it for these.
     fn call(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         function: Function,
         scalar: Scalar,
         operands: &[ValueId],
     ) -> Result<Option<ValueId>>;
 
     /// Waits for the other threads of the workgroup, or orders accesses to memory only.
-    fn barrier(&mut self, b: &mut FunctionBuilder<'_>, memory: Barrier, waits: bool) -> Result<()>;
+    fn barrier(&mut self, b: &mut Self::Body, memory: Barrier, waits: bool) -> Result<()>;
 
     /// Drops the fragment.
-    fn discard(&mut self, b: &mut FunctionBuilder<'_>) -> Result<()>;
+    fn discard(&mut self, b: &mut Self::Body) -> Result<()>;
 
     /// Returns a derivative in x or y.
     fn derivative(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         axis: DerivativeAxis,
         control: DerivativeControl,
         value: ValueId,
     ) -> Result<ValueId>;
 
     /// Samples or gathers; returns four numbers, or one if depths are sampled.
-    fn sample(&mut self, b: &mut FunctionBuilder<'_>, sample: &Sample) -> Result<Vec<ValueId>>;
+    fn sample(&mut self, b: &mut Self::Body, sample: &Sample) -> Result<Vec<ValueId>>;
 
     /// Reads a texel; returns four numbers, or one of a texture of depths.
-    fn read(&mut self, b: &mut FunctionBuilder<'_>, texel: &Texel) -> Result<Vec<ValueId>>;
+    fn read(&mut self, b: &mut Self::Body, texel: &Texel) -> Result<Vec<ValueId>>;
 
     /// Writes four numbers to a texel.
-    fn write(&mut self, b: &mut FunctionBuilder<'_>, texel: &Texel, values: &[ValueId]) -> Result<()>;
+    fn write(&mut self, b: &mut Self::Body, texel: &Texel, values: &[ValueId]) -> Result<()>;
 
     /// Returns what a texture is asked for.
     fn query(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Self::Body,
         image: Handle<GlobalVariable>,
         query: Query,
     ) -> Result<Vec<ValueId>>;

@@ -22,6 +22,7 @@ use naga::{
     Scalar, ScalarKind,
 };
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 use unshade_air::intrinsics::{self, AtomicOperation, MemoryFlags};
 use unshade_air::shader::Shader;
 use unshade_air::types::Class;
@@ -55,8 +56,25 @@ pub fn compile(
         fast_math: options.fast_math,
         pointers: HashMap::new(),
     };
-    crate::lower::lower(body, air, module, info, entry, &interface)?;
+    crate::lower::lower(Body(body), air, module, info, entry, &interface)?;
     Ok(shader)
+}
+
+/// The body of a function.
+struct Body<'m>(FunctionBuilder<'m>);
+
+impl<'m> Deref for Body<'m> {
+    type Target = FunctionBuilder<'m>;
+
+    fn deref(&self) -> &FunctionBuilder<'m> {
+        &self.0
+    }
+}
+
+impl<'m> DerefMut for Body<'m> {
+    fn deref_mut(&mut self) -> &mut FunctionBuilder<'m> {
+        &mut self.0
+    }
 }
 
 /// The target.
@@ -255,8 +273,14 @@ impl Air<'_> {
     }
 }
 
-impl Target for Air<'_> {
-    fn input(&mut self, b: &mut FunctionBuilder<'_>, port: &Port) -> Result<Vec<ValueId>> {
+impl<'m> Target<'m> for Air<'_> {
+    type Body = Body<'m>;
+
+    fn end(body: Body<'m>) -> Result<()> {
+        Ok(body.0.finish()?)
+    }
+
+    fn input(&mut self, b: &mut Body<'m>, port: &Port) -> Result<Vec<ValueId>> {
         let parameter =
             b.parameter(self.arguments.first_input + u32::try_from(port.index).unwrap_or(u32::MAX))?;
         elements(b, parameter)
@@ -266,14 +290,14 @@ impl Target for Air<'_> {
         format!("_ZZ{}{}E{}{name}", self.name.len(), self.name, name.len())
     }
 
-    fn local_index(&mut self, b: &mut FunctionBuilder<'_>) -> Result<ValueId> {
+    fn local_index(&mut self, b: &mut Body<'m>) -> Result<ValueId> {
         match self.arguments.local_index {
             Some(argument) => Ok(b.parameter(argument)?),
             None => Err(Error::new("an entry point without its index in the workgroup")),
         }
     }
 
-    fn finish(&mut self, b: &mut FunctionBuilder<'_>, outputs: &[(Port, Vec<ValueId>)]) -> Result<()> {
+    fn finish(&mut self, b: &mut Body<'m>, outputs: &[(Port, Vec<ValueId>)]) -> Result<()> {
         let mut members = Vec::new();
         for (_, values) in outputs {
             members.push(vector(b, values)?);
@@ -298,7 +322,7 @@ impl Target for Air<'_> {
 
     fn load(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         buffer: Handle<GlobalVariable>,
         at: &Offset,
         scalar: Scalar,
@@ -322,7 +346,7 @@ impl Target for Air<'_> {
 
     fn store(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         buffer: Handle<GlobalVariable>,
         at: &Offset,
         scalar: Scalar,
@@ -344,11 +368,7 @@ impl Target for Air<'_> {
         Ok(())
     }
 
-    fn byte_length(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        buffer: Handle<GlobalVariable>,
-    ) -> Result<ValueId> {
+    fn byte_length(&mut self, b: &mut Body<'m>, buffer: Handle<GlobalVariable>) -> Result<ValueId> {
         let (Some(argument), Some(&index)) = (self.arguments.sizes, self.arguments.size_indices.get(&buffer))
         else {
             return Err(Error::new("a buffer whose size is not known"));
@@ -361,7 +381,7 @@ impl Target for Air<'_> {
 
     fn atomic(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         place: &AtomicPlace,
         function: AtomicFunction,
         scalar: Scalar,
@@ -376,7 +396,7 @@ impl Target for Air<'_> {
 
     fn compare_exchange(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         place: &AtomicPlace,
         scalar: Scalar,
         expected: ValueId,
@@ -392,19 +412,14 @@ impl Target for Air<'_> {
         Ok(intrinsics::atomic_compare_exchange(b, pointer, variable, value)?)
     }
 
-    fn atomic_load(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        place: &AtomicPlace,
-        scalar: Scalar,
-    ) -> Result<ValueId> {
+    fn atomic_load(&mut self, b: &mut Body<'m>, place: &AtomicPlace, scalar: Scalar) -> Result<ValueId> {
         let pointer = self.atomic_pointer(b, place, scalar)?;
         Ok(intrinsics::atomic_load(b, pointer)?)
     }
 
     fn atomic_store(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         place: &AtomicPlace,
         scalar: Scalar,
         value: ValueId,
@@ -413,20 +428,14 @@ impl Target for Air<'_> {
         Ok(intrinsics::atomic_store(b, pointer, value)?)
     }
 
-    fn convert(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        value: ValueId,
-        from: Scalar,
-        to: Scalar,
-    ) -> Result<ValueId> {
+    fn convert(&mut self, b: &mut Body<'m>, value: ValueId, from: Scalar, to: Scalar) -> Result<ValueId> {
         let ty = scalar_type(b, to)?;
         Ok(intrinsics::convert(b, value, class(from), ty, class(to))?)
     }
 
     fn call(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         function: Function,
         scalar: Scalar,
         operands: &[ValueId],
@@ -442,7 +451,7 @@ impl Target for Air<'_> {
         Ok(Some(intrinsics::math(b, &name, class(scalar), operands)?))
     }
 
-    fn barrier(&mut self, b: &mut FunctionBuilder<'_>, memory: Barrier, waits: bool) -> Result<()> {
+    fn barrier(&mut self, b: &mut Body<'m>, memory: Barrier, waits: bool) -> Result<()> {
         if memory.contains(Barrier::SUB_GROUP) {
             return unsupported("subgroup barriers");
         }
@@ -471,13 +480,13 @@ impl Target for Air<'_> {
         Ok(())
     }
 
-    fn discard(&mut self, b: &mut FunctionBuilder<'_>) -> Result<()> {
+    fn discard(&mut self, b: &mut Body<'m>) -> Result<()> {
         Ok(intrinsics::discard_fragment(b)?)
     }
 
     fn derivative(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         axis: DerivativeAxis,
         _control: DerivativeControl,
         value: ValueId,
@@ -487,21 +496,21 @@ impl Target for Air<'_> {
         Ok(intrinsics::math(b, name, Class::Float, &[value])?)
     }
 
-    fn sample(&mut self, b: &mut FunctionBuilder<'_>, sample: &Sample) -> Result<Vec<ValueId>> {
+    fn sample(&mut self, b: &mut Body<'m>, sample: &Sample) -> Result<Vec<ValueId>> {
         self.sample_texture(b, sample)
     }
 
-    fn read(&mut self, b: &mut FunctionBuilder<'_>, texel: &Texel) -> Result<Vec<ValueId>> {
+    fn read(&mut self, b: &mut Body<'m>, texel: &Texel) -> Result<Vec<ValueId>> {
         self.read_texture(b, texel)
     }
 
-    fn write(&mut self, b: &mut FunctionBuilder<'_>, texel: &Texel, values: &[ValueId]) -> Result<()> {
+    fn write(&mut self, b: &mut Body<'m>, texel: &Texel, values: &[ValueId]) -> Result<()> {
         self.write_texture(b, texel, values)
     }
 
     fn query(
         &mut self,
-        b: &mut FunctionBuilder<'_>,
+        b: &mut Body<'m>,
         image: Handle<GlobalVariable>,
         query: Query,
     ) -> Result<Vec<ValueId>> {
