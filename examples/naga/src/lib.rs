@@ -9,12 +9,14 @@
 //! | [`statements`] | control flow, stores, atomics |
 //! | [`target`] | what a target does its own way |
 //! | [`air`] | AIR for Metal |
+//! | [`dxil`] | DXIL for DirectX |
 //!
 //! A value is a list of scalars, variables are memory: drivers make registers of it. What is not supported is an error
 //! with the place in the source. Indices are not checked, as naga's back ends don't by default.
 #![forbid(unsafe_code)]
 
 pub mod air;
+pub mod dxil;
 pub mod error;
 pub mod expressions;
 pub mod images;
@@ -34,13 +36,15 @@ use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ResourceBinding, ShaderStage, TypeInner};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use unshade_air::library::LibraryBuilder;
 use unshade_metallib::Platform;
 use unshade_metallib::target::Target;
 
 /// The Metal slot of the buffer with the sizes of buffers.
 pub const SIZES_SLOT: u32 = 30;
+/// The space of the constant buffer with the numbers of workgroups, register 0, which DirectX does not know itself.
+pub const GROUPS_SPACE: u32 = 64;
 /// How many slots of each kind Metal has: of buffers without [`SIZES_SLOT`].
 const SLOTS: [(ResourceKind, u32); 3] =
     [(ResourceKind::Buffer, SIZES_SLOT), (ResourceKind::Texture, 128), (ResourceKind::Sampler, 16)];
@@ -54,12 +58,16 @@ pub struct Options {
     pub target: Target,
     /// Whether Metal may reorder and approximate operations on floats.
     pub fast_math: bool,
+    /// The minor version of shader model 6, or a later one that has what a module needs.
+    pub shader_model: u32,
+    /// Values of constants of the pipeline: of overrides, by name or number.
+    pub constants: HashMap<String, f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let target = Target { platform: Platform::MACOS, os: (14, 0, 0) };
-        Self { entry: None, target, fast_math: false }
+        Self { entry: None, target, fast_math: false, shader_model: 0, constants: HashMap::new() }
     }
 }
 
@@ -182,7 +190,7 @@ impl Source {
         options: &Options,
     ) -> Result<unshade_air::shader::Shader> {
         let bindings = Bindings::new(&self.module);
-        self.with_entry(stage, name, |module, info, entry| {
+        self.with_entry(stage, name, options, |module, info, entry| {
             air::compile(module, info, entry, &bindings, options)
         })
     }
@@ -199,14 +207,55 @@ impl Source {
         Ok(library.write()?)
     }
 
+    /// Compiles an entry point to DXIL.
+    ///
+    /// # Errors
+    /// If something is not in the subset.
+    pub fn dxil(
+        &self,
+        stage: ShaderStage,
+        name: &str,
+        options: &Options,
+    ) -> Result<unshade_dxil::shader::Shader> {
+        self.with_entry(stage, name, options, |module, info, entry| {
+            dxil::compile(module, info, entry, options)
+        })
+    }
+
+    /// Compiles an entry point to a DXContainer, which has one.
+    ///
+    /// # Errors
+    /// If something is not in the subset, or there are several entry points and none is asked for.
+    pub fn container(&self, options: &Options) -> Result<Vec<u8>> {
+        match self.entries(options)?.as_slice() {
+            [(stage, name)] => Ok(self.dxil(*stage, name, options)?.container()?),
+            list => {
+                let names: Vec<&str> = list.iter().map(|(_, name)| name.as_str()).collect();
+                Err(Error::new(format!(
+                    "a DXContainer has one entry point; choose one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
     /// Gives overrides their values, and calls a function with the module and the number of the entry point.
     fn with_entry<R>(
         &self,
         stage: ShaderStage,
         name: &str,
+        options: &Options,
         compile: impl FnOnce(&Module, &ModuleInfo, usize) -> Result<R>,
     ) -> Result<R> {
-        let constants = PipelineConstants::default();
+        // A constant may be one that another entry point uses.
+        let is_known = |name: &str| {
+            self.module.overrides.iter().any(|(_, known)| match known.id {
+                Some(id) => id.to_string() == name,
+                None => known.name.as_deref() == Some(name),
+            })
+        };
+        let known = options.constants.iter().filter(|(name, _)| is_known(name));
+        let constants: PipelineConstants = known.map(|(name, &value)| (name.clone(), value)).collect();
         let (module, info) = process_overrides(&self.module, &self.info, Some((stage, name)), &constants)
             .map_err(|error| Error::new(format!("{name}: {error}")))?;
         let points = &module.entry_points;

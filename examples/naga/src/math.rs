@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, unsupported};
 use crate::lower::Lower;
 use crate::target::{Function, Target};
-use crate::types::{Shape, scalar_type};
+use crate::types::Shape;
 use naga::{BinaryOperator, Expression, Handle, MathFunction, Scalar, ScalarKind};
 use unshade_llvm::ValueId;
 use unshade_llvm::build::{FloatPredicate, IntPredicate};
@@ -219,9 +219,8 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
             }
             (MathFunction::SmoothStep, &[low, high, x]) => self.smooth_step(scalar, low, high, x)?,
             (MathFunction::QuantizeToF16, &[x]) => {
-                let half = Scalar { kind: ScalarKind::Float, width: 2 };
-                let narrow = self.target.convert(&mut self.b, x, scalar, half)?;
-                self.target.convert(&mut self.b, narrow, half, scalar)?
+                let bits = self.target.half_bits(&mut self.b, x)?;
+                self.target.half_value(&mut self.b, bits)?
             }
             (MathFunction::ExtractBits, &[x, offset, count]) => {
                 self.extract_bits(scalar, x, offset, count)?
@@ -512,10 +511,5 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
             });
         }
         sum.ok_or_else(|| Error::new("a matrix without elements"))
-    }
-
-    /// Returns the type of a scalar in LLVM.
-    pub fn scalar_type(&mut self, scalar: Scalar) -> Result<unshade_llvm::TypeId> {
-        scalar_type(&mut self.b, scalar)
     }
 }

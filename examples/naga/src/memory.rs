@@ -307,7 +307,7 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
         match place.shape {
             Shape::Scalar(scalar) => values.extend(self.target.load(&mut self.b, buffer, at, scalar, 1)?),
             Shape::Atomic(scalar) => {
-                let atomic = AtomicPlace::Buffer(buffer, at.clone());
+                let atomic = self.atomic_place(place)?;
                 values.push(self.target.atomic_load(&mut self.b, &atomic, scalar)?);
             }
             Shape::Vector(scalar, count) => {
@@ -371,7 +371,17 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
     }
 
     /// Returns where an atomic is.
+    ///
+    /// # Errors
+    /// If it is not of 32 bits.
     pub fn atomic_place(&mut self, place: &Place) -> Result<AtomicPlace> {
+        match place.shape {
+            Shape::Atomic(Scalar { kind: ScalarKind::Sint | ScalarKind::Uint, width: 4 }) => {}
+            Shape::Atomic(scalar) => {
+                return unsupported(format!("atomic {}", crate::types::scalar_name(scalar)));
+            }
+            _ => return Err(Error::new("an atomic that is none")),
+        }
         match place.root.clone() {
             Root::Buffer(buffer) => Ok(AtomicPlace::Buffer(buffer, place.offset.clone())),
             Root::Memory(storage) => {

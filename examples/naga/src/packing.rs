@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::math::Arguments;
 use crate::target::{Function, Target};
-use naga::{BinaryOperator, MathFunction, Scalar, ScalarKind};
+use naga::{BinaryOperator, MathFunction, Scalar};
 use unshade_llvm::ValueId;
 
 /// What a word holds.
@@ -31,9 +31,6 @@ enum Form {
     /// Integers, the nearest ones that fit.
     Clamped,
 }
-
-const HALF: Scalar = Scalar { kind: ScalarKind::Float, width: 2 };
-const SHORT: Scalar = Scalar { kind: ScalarKind::Uint, width: 2 };
 
 /// Functions: whether it packs, number of numbers, type, whether they are signed, form.
 const FUNCTIONS: [(MathFunction, bool, u32, Scalar, bool, Form); 16] = [
@@ -132,11 +129,7 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
                 let value = self.function(Function::RoundEven, Scalar::F32, &[value])?;
                 self.target.convert(&mut self.b, value, Scalar::F32, integer)
             }
-            Form::Half => {
-                let value = self.target.convert(&mut self.b, value, Scalar::F32, HALF)?;
-                let (bits, word) = (self.reinterpret(value, HALF, SHORT)?, self.b.integer(32)?);
-                Ok(self.b.zext(bits, word)?)
-            }
+            Form::Half => self.target.half_bits(&mut self.b, value),
         }
     }
 
@@ -160,12 +153,7 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
                         false => number,
                     }
                 }
-                Form::Half => {
-                    let short = self.scalar_type(SHORT)?;
-                    let bits = self.b.trunc(number, short)?;
-                    let value = self.reinterpret(bits, SHORT, HALF)?;
-                    self.target.convert(&mut self.b, value, HALF, Scalar::F32)?
-                }
+                Form::Half => self.target.half_value(&mut self.b, number)?,
             });
         }
         Ok(values)

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, unsupported};
 use crate::lower::{Lower, Operand, Targets};
 use crate::target::Target;
 use crate::types::Shape;
-use naga::{AtomicFunction, Block, Expression, Handle, ScalarKind, Statement, SwitchCase, SwitchValue};
+use naga::{AtomicFunction, Block, Expression, Handle, Statement, SwitchCase, SwitchValue};
 use unshade_llvm::build::IntPredicate;
 use unshade_llvm::{BlockId, ValueId};
 
@@ -220,9 +220,6 @@ impl<'m, 'a, T: Target<'m>> Lower<'m, 'a, T> {
         let Shape::Atomic(scalar) = place.shape else {
             return Err(Error::new("an atomic that is none"));
         };
-        if scalar.width != 4 || scalar.kind == ScalarKind::Float {
-            return unsupported(format!("atomic {}", crate::types::scalar_name(scalar)));
-        }
         let value = self.value(value)?;
         let at = self.atomic_place(&place)?;
         let values: Vec<ValueId> = match *function {

@@ -241,6 +241,12 @@ pub trait Target<'m> {
     /// Converts between numbers whose values fit.
     fn convert(&mut self, b: &mut Self::Body, value: ValueId, from: Scalar, to: Scalar) -> Result<ValueId>;
 
+    /// Rounds an `f32` to an `f16`, and returns its bits as an `i32`.
+    fn half_bits(&mut self, b: &mut Self::Body, value: ValueId) -> Result<ValueId>;
+
+    /// Returns the `f32` of the bits of an `f16`, which are the low ones of an `i32`.
+    fn half_value(&mut self, b: &mut Self::Body, bits: ValueId) -> Result<ValueId>;
+
     /// Calls a function of numbers; `None` if the target does not have it for these.
     fn call(
         &mut self,

@@ -433,6 +433,20 @@ impl<'m> Target<'m> for Air<'_> {
         Ok(intrinsics::convert(b, value, class(from), ty, class(to))?)
     }
 
+    fn half_bits(&mut self, b: &mut Body<'m>, value: ValueId) -> Result<ValueId> {
+        let (half, short, word) = (b.half(), b.integer(16)?, b.integer(32)?);
+        let rounded = b.fptrunc(value, half)?;
+        let bits = b.bitcast(rounded, short)?;
+        Ok(b.zext(bits, word)?)
+    }
+
+    fn half_value(&mut self, b: &mut Body<'m>, bits: ValueId) -> Result<ValueId> {
+        let (half, short, float) = (b.half(), b.integer(16)?, b.float());
+        let bits = b.trunc(bits, short)?;
+        let value = b.bitcast(bits, half)?;
+        Ok(b.fpext(value, float)?)
+    }
+
     fn call(
         &mut self,
         b: &mut Body<'m>,

@@ -16,16 +16,26 @@ fn report(what: &str, count: usize, differences: &[String]) {
     assert!(differences.is_empty(), "{what}:\n{}", differences.join("\n"));
 }
 
-#[test]
-fn air_gives_the_known_results() {
-    let Some(tools) = native::Tools::find() else {
+/// Runs all shaders on this machine.
+fn run_natively(what: &str, run: fn(&Case, &native::Tools) -> Result<Vec<case::Buffer>, String>) {
+    let Some(tools) = native::Tools::find(what) else {
         println!("skipped: llvm-dis-14 or clang-14 is missing");
         return;
     };
     let cases = Case::all();
-    let differences = differences(&cases, |case| native::run_air(case, &tools));
+    let differences = differences(&cases, |case| run(case, &tools));
     let _ = std::fs::remove_dir_all(&tools.folder);
-    report("AIR", cases.len(), &differences);
+    report(what, cases.len(), &differences);
+}
+
+#[test]
+fn air_gives_the_known_results() {
+    run_natively("AIR", native::run_air);
+}
+
+#[test]
+fn dxil_gives_the_known_results() {
+    run_natively("DXIL", native::run_dxil);
 }
 
 /// Runs shaders, and returns what differs.

@@ -2,6 +2,7 @@
 //! layout), a function that takes arguments from arrays is appended, and clang compiles it with `runtime.c`.
 
 use crate::case::{Buffer, Case};
+use naga::{AddressSpace, StorageAccess};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,8 +37,8 @@ pub struct Tools {
 
 impl Tools {
     /// Finds the tools; none if one is missing.
-    pub fn find() -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("unshade-naga-{}", std::process::id()));
+    pub fn find(what: &str) -> Option<Self> {
+        let folder = std::env::temp_dir().join(format!("unshade-naga-{what}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).ok()?;
         Some(Self {
             disassembler: tool("UNSHADE_LLVM_DIS_14", "llvm-dis-14")?,
@@ -58,21 +59,76 @@ pub fn run_air(case: &Case, tools: &Tools) -> Result<Vec<Buffer>, String> {
     std::fs::write(&path, bitcode).map_err(|error| error.to_string())?;
     let text = output(Command::new(&tools.disassembler).arg(&path).args(["-o", "-"]), &[])?;
     let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    run_text(case, tools, "air", &format!("{text}\n{caller}"))
+    run_text(case, tools, "air", &format!("{text}\n{caller}"), &[])
+}
+
+/// Compiles a shader to DXIL, runs it, and returns what the buffers hold afterwards. A folder in the variable
+/// `UNSHADE_DXC_TEXT` has DXC's disassembly of each, `NAME.ll`; without it, LLVM 14 disassembles.
+pub fn run_dxil(case: &Case, tools: &Tools) -> Result<Vec<Buffer>, String> {
+    let shader = case.source.dxil(naga::ShaderStage::Compute, &case.entry, &Options::default());
+    let shader = shader.map_err(|error| error.to_string())?;
+    let text = match std::env::var_os("UNSHADE_DXC_TEXT") {
+        Some(folder) => {
+            let path = Path::new(&folder).join(format!("{}.ll", case.name));
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?
+        }
+        None => {
+            let bitcode = shader.bitcode().map_err(|error| error.to_string())?;
+            let path = tools.folder.join(format!("{}.dxil", case.name));
+            std::fs::write(&path, bitcode).map_err(|error| error.to_string())?;
+            let text = output(Command::new(&tools.disassembler).arg(&path).args(["-o", "-"]), &[])?;
+            String::from_utf8(text).map_err(|error| error.to_string())?
+        }
+    };
+    let caller = format!(
+        "define void @run_thread(i64* %buffers, i32* %ids) {{\n  call void @{}()\n  ret void\n}}\n",
+        case.entry
+    );
+    run_text(case, tools, "dxil", &format!("{text}\n{caller}"), &handles(case))
+}
+
+/// Returns the handles of DXIL: class, number in it, buffer. Numbers count up in the order of bindings; last are the
+/// constants with the numbers of groups.
+fn handles(case: &Case) -> Vec<u32> {
+    let module = &case.source.module;
+    let mut globals: Vec<_> = module.global_variables.iter().map(|(_, global)| global).collect();
+    globals.retain(|global| global.binding.is_some());
+    globals.sort_by_key(|global| global.binding);
+    let (mut counts, mut list) = ([0; 3], Vec::new());
+    for global in globals {
+        let class = match global.space {
+            AddressSpace::Uniform => 2,
+            AddressSpace::Storage { access } => u32::from(access.contains(StorageAccess::STORE)),
+            _ => continue,
+        };
+        let place = global.binding.map(|binding| (binding.group, binding.binding));
+        let buffer = case.buffers.iter().position(|buffer| Some((buffer.group, buffer.binding)) == place);
+        list.extend([class, counts[class as usize], buffer.unwrap_or(0) as u32]);
+        counts[class as usize] += 1;
+    }
+    list.extend([2, counts[2], u32::MAX]);
+    list
 }
 
 /// Compiles the text of a module and runs it.
-pub fn run_text(case: &Case, tools: &Tools, kind: &str, text: &str) -> Result<Vec<Buffer>, String> {
+fn run_text(
+    case: &Case,
+    tools: &Tools,
+    kind: &str,
+    text: &str,
+    handles: &[u32],
+) -> Result<Vec<Buffer>, String> {
     let is_kept = |line: &&str| !line.starts_with("target ");
     let text: Vec<&str> = text.lines().filter(is_kept).collect();
     let module = tools.folder.join(format!("{}-{kind}.ll", case.name));
     let program = tools.folder.join(format!("{}-{kind}", case.name));
     std::fs::write(&module, text.join("\n")).map_err(|error| error.to_string())?;
-    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results/runtime.c");
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results");
     let mut clang = Command::new(&tools.clang);
     clang.args(["-w", "-O1", "-mf16c", "-ffp-contract=off", "-x", "ir"]).arg(&module);
-    output(clang.args(["-x", "c"]).arg(&runtime).args(["-lm", "-o"]).arg(&program), &[])?;
-    let found = output(&mut Command::new(&program), &job(case))?;
+    clang.arg(runtime.join("runtime_dxil.ll")).args(["-x", "c"]).arg(runtime.join("runtime.c"));
+    output(clang.args(["-lm", "-o"]).arg(&program), &[])?;
+    let found = output(&mut Command::new(&program), &job(case, handles))?;
     let mut rest = found.as_slice();
     let mut buffers = case.buffers.clone();
     for word in buffers.iter_mut().flat_map(|buffer| &mut buffer.words) {
@@ -83,8 +139,8 @@ pub fn run_text(case: &Case, tools: &Tools, kind: &str, text: &str) -> Result<Ve
 }
 
 /// Returns what the program reads: groups, size of a workgroup, number of buffers, each with its size, and last the
-/// buffer of sizes.
-fn job(case: &Case) -> Vec<u8> {
+/// buffer of sizes; then the number of handles and these.
+fn job(case: &Case, handles: &[u32]) -> Vec<u8> {
     let mut words: Vec<u32> = Vec::new();
     words.extend(case.groups);
     words.extend(case.workgroup);
@@ -103,6 +159,8 @@ fn job(case: &Case) -> Vec<u8> {
     }
     words.push(sizes.len() as u32);
     words.extend(sizes);
+    words.push(handles.len() as u32 / 3);
+    words.extend(handles);
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 

@@ -1,10 +1,12 @@
-// What a compute shader runs on here: the functions of AIR that shaders call, threads as contexts that take turns at
-// barriers, and a program that reads a job and prints the buffers.
+// What a compute shader runs on here: the functions of AIR and DXIL that shaders call, threads as contexts that take
+// turns at barriers, and a program that reads a job and prints the buffers.
 #define _GNU_SOURCE
+#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 void run_thread(uint64_t *buffers, uint32_t *ids);
@@ -152,6 +154,136 @@ static void run_group(const uint32_t *groups, const uint32_t *size, const uint32
     }
 }
 
+// DXIL. A handle is a row of the table of the job: class (0 read, 1 written, 2 constants), number in it, buffer.
+typedef struct { uint32_t class, number, buffer, bytes; uint8_t *data; } Handle;
+static Handle *handles;
+static uint32_t handle_count;
+
+Handle *dxil_handle(uint32_t op, uint8_t class, uint32_t number) NAMED("dx.op.createHandle");
+Handle *dxil_handle(uint32_t op, uint8_t class, uint32_t number) {
+    for (uint32_t h = 0; h < handle_count; h++)
+        if (handles[h].class == class && handles[h].number == number) return &handles[h];
+    exit(4);
+}
+
+// Returns the words from an offset on; what is outside of the buffer is 0.
+uint32_t *dxil_words(Handle *h, uint32_t at) {
+    static uint32_t words[8];
+    memset(words, 0, sizeof words);
+    if (at < h->bytes) memcpy(words, h->data + at, h->bytes - at < 16 ? h->bytes - at : 16);
+    return words;
+}
+uint32_t dxil_size(Handle *h) { return h->bytes; }
+
+static void store(Handle *h, uint32_t at, const void *values, uint8_t mask) {
+    for (int i = 0; i < 4; i++)
+        if (mask >> i & 1 && at + 4 * i + 4 <= h->bytes) memcpy(h->data + at + 4 * i, (const char *)values + 4 * i, 4);
+}
+#define STORE(type, name) \
+    void dxil_store_##name(int op, Handle *h, uint32_t at, uint32_t o, type a, type b, type c, type d, uint8_t mask) \
+        NAMED("dx.op.bufferStore." #name); \
+    void dxil_store_##name(int op, Handle *h, uint32_t at, uint32_t o, type a, type b, type c, type d, uint8_t mask) \
+    { type values[4] = {a, b, c, d}; store(h, at, values, mask); }
+STORE(uint32_t, i32)
+STORE(float, f32)
+
+static uint32_t *atom(Handle *h, uint32_t at) {
+    static uint32_t nothing;
+    return at + 4 <= h->bytes ? (uint32_t *)(h->data + at) : &nothing;
+}
+uint32_t dxil_atomic(int op, Handle *h, uint32_t f, uint32_t at, uint32_t y, uint32_t z, uint32_t v)
+    NAMED("dx.op.atomicBinOp.i32");
+uint32_t dxil_atomic(int op, Handle *h, uint32_t f, uint32_t at, uint32_t y, uint32_t z, uint32_t v) {
+    uint32_t *p = atom(h, at), o = *p;
+    switch (f) {
+    case 0: *p = o + v; break;
+    case 1: *p = o & v; break;
+    case 2: *p = o | v; break;
+    case 3: *p = o ^ v; break;
+    case 4: *p = (int32_t)o < (int32_t)v ? o : v; break;
+    case 5: *p = (int32_t)o > (int32_t)v ? o : v; break;
+    case 6: *p = o < v ? o : v; break;
+    case 7: *p = o > v ? o : v; break;
+    case 8: *p = v; break;
+    default: exit(4);
+    }
+    return o;
+}
+uint32_t dxil_exchange(int op, Handle *h, uint32_t at, uint32_t y, uint32_t z, uint32_t e, uint32_t v)
+    NAMED("dx.op.atomicCompareExchange.i32");
+uint32_t dxil_exchange(int op, Handle *h, uint32_t at, uint32_t y, uint32_t z, uint32_t e, uint32_t v) {
+    uint32_t *p = atom(h, at), o = *p;
+    if (o == e) *p = v;
+    return o;
+}
+
+#define ID(c_name, name, first) \
+    uint32_t c_name(int op, uint32_t i) NAMED("dx.op." name ".i32"); \
+    uint32_t c_name(int op, uint32_t i) { return ids[current * 16 + first + i]; }
+ID(dxil_thread_id, "threadId", 0)
+ID(dxil_local_id, "threadIdInGroup", 3)
+ID(dxil_group_id, "groupId", 7)
+uint32_t dxil_index(int op) NAMED("dx.op.flattenedThreadIdInGroup.i32");
+uint32_t dxil_index(int op) { return current; }
+
+void dxil_barrier(int op, uint32_t mode) NAMED("dx.op.barrier");
+void dxil_barrier(int op, uint32_t mode) { if (mode & 1) wait_at_barrier(); }
+
+float dxil_unary(uint32_t op, float x) NAMED("dx.op.unary.f32");
+float dxil_unary(uint32_t op, float x) {
+    switch (op) {
+    case 6: return fabsf(x);
+    case 7: return fminf(fmaxf(x, 0.0f), 1.0f);
+    case 12: return cosf(x);
+    case 13: return sinf(x);
+    case 14: return tanf(x);
+    case 15: return acosf(x);
+    case 16: return asinf(x);
+    case 17: return atanf(x);
+    case 18: return coshf(x);
+    case 19: return sinhf(x);
+    case 20: return tanhf(x);
+    case 21: return exp2f(x);
+    case 23: return log2f(x);
+    case 24: return sqrtf(x);
+    case 25: return 1.0f / sqrtf(x);
+    case 26: return rintf(x);
+    case 27: return floorf(x);
+    case 28: return ceilf(x);
+    case 29: return truncf(x);
+    default: exit(4);
+    }
+}
+uint32_t dxil_reverse(int op, uint32_t x) NAMED("dx.op.unary.i32");
+uint32_t dxil_reverse(int op, uint32_t x) { return reversed(x); }
+uint32_t dxil_bits(uint32_t op, uint32_t x) NAMED("dx.op.unaryBits.i32");
+uint32_t dxil_bits(uint32_t op, uint32_t x) {
+    switch (op) {
+    case 31: return __builtin_popcount(x);
+    case 32: return x ? __builtin_ctz(x) : -1;
+    case 33: return x ? __builtin_clz(x) : -1;
+    default: exit(4);
+    }
+}
+float dxil_binary(uint32_t op, float x, float y) NAMED("dx.op.binary.f32");
+float dxil_binary(uint32_t op, float x, float y) { return op == 35 ? fmaxf(x, y) : fminf(x, y); }
+uint32_t dxil_binary_i(uint32_t op, uint32_t x, uint32_t y) NAMED("dx.op.binary.i32");
+uint32_t dxil_binary_i(uint32_t op, uint32_t x, uint32_t y) {
+    switch (op) {
+    case 37: return (int32_t)x > (int32_t)y ? x : y;
+    case 38: return (int32_t)x < (int32_t)y ? x : y;
+    case 39: return x > y ? x : y;
+    case 40: return x < y ? x : y;
+    default: exit(4);
+    }
+}
+float dxil_tertiary(uint32_t op, float x, float y, float z) NAMED("dx.op.tertiary.f32");
+float dxil_tertiary(uint32_t op, float x, float y, float z) { return x * y + z; }
+uint32_t dxil_half(int op, float x) NAMED("dx.op.legacyF32ToF16");
+uint32_t dxil_half(int op, float x) { return _cvtss_sh(x, 0); }
+float dxil_float(int op, uint32_t x) NAMED("dx.op.legacyF16ToF32");
+float dxil_float(int op, uint32_t x) { return _cvtsh_ss(x); }
+
 static uint32_t word(void) {
     uint32_t word;
     if (fread(&word, 4, 1, stdin) != 1) exit(3);
@@ -169,6 +301,17 @@ int main(void) {
         uint32_t *data = aligned_alloc(64, (lengths[b] * 4 + 127) / 64 * 64);
         for (uint32_t i = 0; i < lengths[b]; i++) data[i] = word();
         buffers[b] = (uint64_t)(uintptr_t)data;
+    }
+    handle_count = word();
+    handles = calloc(handle_count, sizeof *handles);
+    for (uint32_t h = 0; h < handle_count; h++) {
+        Handle *of = &handles[h];
+        of->class = word();
+        of->number = word();
+        of->buffer = word();
+        // After the buffers of the job come the numbers of groups.
+        of->data = of->buffer < count ? (uint8_t *)(uintptr_t)buffers[of->buffer] : (uint8_t *)groups;
+        of->bytes = of->buffer < count ? lengths[of->buffer] * 4 : sizeof groups;
     }
     for (group[2] = 0; group[2] < groups[2]; group[2]++)
         for (group[1] = 0; group[1] < groups[1]; group[1]++)
