@@ -54,6 +54,11 @@ fn steps(skip_tests: bool) -> Vec<CheckStep> {
             command: cargo(&["fmt", "--all", "--check"]),
             advice: "run `cargo fmt --all` (rustfmt comes with `rustup component add rustfmt`)",
         },
+        CheckStep {
+            name: "format of examples",
+            command: cargo(&["fmt", "--manifest-path", "examples/naga/Cargo.toml", "--check"]),
+            advice: "run `cargo fmt --manifest-path examples/naga/Cargo.toml`",
+        },
         // The fuzz package is outside the workspace, because only instrumented builds of it are useful.
         CheckStep {
             name: "format of fuzz",

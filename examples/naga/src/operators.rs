@@ -151,10 +151,29 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
         left: ValueId,
         right: ValueId,
     ) -> Result<ValueId> {
+        let is_signed = scalar.kind == ScalarKind::Sint;
+        let right = match self.has_quotients(right) {
+            true => right,
+            false => self.divisor(scalar, left, right)?,
+        };
+        Ok(match (operator, is_signed) {
+            (BinaryOperator::Divide, true) => self.b.sdiv(left, right)?,
+            (BinaryOperator::Divide, false) => self.b.udiv(left, right)?,
+            (_, true) => self.b.srem(left, right)?,
+            (_, false) => self.b.urem(left, right)?,
+        })
+    }
+
+    /// Returns whether a divisor is a constant by which all numbers can be divided: neither 0 nor -1.
+    fn has_quotients(&self, right: ValueId) -> bool {
+        self.b.module().integer(None, right).is_some_and(|number| (1..1 << 15).contains(&number))
+    }
+
+    /// Returns the divisor, or 1 if there is no quotient.
+    fn divisor(&mut self, scalar: Scalar, left: ValueId, right: ValueId) -> Result<ValueId> {
         let (zero, one) = (self.integer(scalar, 0)?, self.integer(scalar, 1)?);
         let mut has_none = self.b.icmp(IntPredicate::Eq, right, zero)?;
-        let is_signed = scalar.kind == ScalarKind::Sint;
-        if is_signed {
+        if scalar.kind == ScalarKind::Sint {
             let least = self.integer(scalar, -(1 << (u32::from(scalar.width) * 8 - 1)))?;
             let minus = self.integer(scalar, -1)?;
             let is_least = self.b.icmp(IntPredicate::Eq, left, least)?;
@@ -162,13 +181,7 @@ impl<'m, T: Target<'m>> Lower<'m, '_, T> {
             let overflows = self.b.and(is_least, is_minus)?;
             has_none = self.b.or(has_none, overflows)?;
         }
-        let right = self.b.select(has_none, one, right)?;
-        Ok(match (operator, is_signed) {
-            (BinaryOperator::Divide, true) => self.b.sdiv(left, right)?,
-            (BinaryOperator::Divide, false) => self.b.udiv(left, right)?,
-            (_, true) => self.b.srem(left, right)?,
-            (_, false) => self.b.urem(left, right)?,
-        })
+        Ok(self.b.select(has_none, one, right)?)
     }
 
     /// Shifts an integer; the count is an `i32`, modulo the width.

@@ -10,6 +10,7 @@ mod kernel_runs;
 mod metallib;
 mod metallib_edits;
 mod metallib_write;
+mod naga;
 mod nv;
 mod sass;
 mod sleigh;
@@ -26,7 +27,7 @@ use anyhow::Result;
                         and clang-19, bitcode-dump needs llvm-bcanalyzer-19, and bitcode-verify opt and llvm-as 14 and 19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
-                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH. What is not there is said and left \
+                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
                         cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text).
+    /// or the containers in these folders (dxil-parts, dxil-text), or the WGSL in these folders (naga).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -138,6 +139,8 @@ enum Format {
     Ghidra,
     Metallib,
     MetallibWrite,
+    /// Compile WGSL with `examples/naga`, and run it.
+    Naga,
     /// Fat binaries, cubins and PTX.
     Nv,
     Sass,
@@ -183,6 +186,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }),
         Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
+        Format::Naga => naga::run(&args.packages),
         Format::Nv => nv::run(),
         Format::Witness => witness::run(args.write),
     }

@@ -52,7 +52,7 @@ pub fn compile(
         module,
         arguments,
         entry: entry_block,
-        name: point.name.clone(),
+        name: signature::function_name(&point.name),
         fast_math: options.fast_math,
         pointers: HashMap::new(),
     };

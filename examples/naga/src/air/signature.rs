@@ -209,6 +209,11 @@ fn pad(list: &mut Vec<(String, MetalType)>, bytes: u32) {
     list.push((name, MetalType::array(MetalType::Scalar(MetalScalar::Char), bytes)));
 }
 
+/// Returns the name of an entry point in Metal, which has no function `main`: naga calls it `main_` too.
+pub(super) fn function_name(name: &str) -> String {
+    if name == "main" { "main_".to_string() } else { name.to_string() }
+}
+
 /// Returns the signature of an entry point.
 pub(super) fn signature(
     point: &EntryPoint,
@@ -216,10 +221,11 @@ pub(super) fn signature(
     arguments: &Arguments,
     options: &Options,
 ) -> Result<Signature> {
+    let name = function_name(&point.name);
     let mut signature = match point.stage {
-        ShaderStage::Compute => Signature::kernel(&point.name),
-        ShaderStage::Vertex => Signature::vertex(&point.name),
-        ShaderStage::Fragment => Signature::fragment(&point.name),
+        ShaderStage::Compute => Signature::kernel(&name),
+        ShaderStage::Vertex => Signature::vertex(&name),
+        ShaderStage::Fragment => Signature::fragment(&name),
         other => return unsupported(format!("{other:?} shaders")),
     };
     if point.stage == ShaderStage::Compute {

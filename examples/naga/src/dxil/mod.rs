@@ -68,7 +68,7 @@ struct Dxil<'a> {
 /// Functions: of floats, of signed and of unsigned integers.
 type FunctionRow = (Function, Option<&'static str>, Option<&'static str>, Option<&'static str>);
 
-const FUNCTIONS: [FunctionRow; 24] = [
+const FUNCTIONS: [FunctionRow; 23] = [
     (Function::Abs, Some("FAbs"), None, None),
     (Function::Acos, Some("Acos"), None, None),
     (Function::Asin, Some("Asin"), None, None),
@@ -76,7 +76,6 @@ const FUNCTIONS: [FunctionRow; 24] = [
     (Function::Ceil, Some("Round_pi"), None, None),
     (Function::Cos, Some("Cos"), None, None),
     (Function::Cosh, Some("Hcos"), None, None),
-    (Function::CountOnes, None, Some("Countbits"), Some("Countbits")),
     (Function::Exp2, Some("Exp"), None, None),
     (Function::Floor, Some("Round_ni"), None, None),
     (Function::Fma, Some("FMad"), None, None),
@@ -228,7 +227,18 @@ impl Dxil<'_> {
         let zero = b.i32(0)?;
         let (position, width) = (b.operation(operation, &[value])?, b.i32(u32::from(scalar.width) * 8)?);
         let is_none = b.icmp(IntPredicate::Slt, position, zero)?;
-        Ok(b.select(is_none, width, position)?)
+        let count = b.select(is_none, width, position)?;
+        Self::widened(b, scalar, count)
+    }
+
+    /// Returns a count of bits, which operations give as an `i32`, as a number of a type.
+    fn widened(b: &mut ShaderBody<'_>, scalar: Scalar, count: ValueId) -> Result<ValueId> {
+        let ty = scalar_type(b, scalar)?;
+        Ok(match scalar.width {
+            4 => count,
+            8 => b.zext(count, ty)?,
+            _ => b.trunc(count, ty)?,
+        })
     }
 
     /// Returns whether a buffer is a constant buffer.
@@ -417,6 +427,10 @@ impl<'m> Target<'m> for Dxil<'_> {
             }
             (Function::CountTrailingZeros, &[x]) => {
                 return Ok(Some(Self::zeros(b, scalar, "FirstbitLo", x)?));
+            }
+            (Function::CountOnes, &[x]) => {
+                let count = b.operation("Countbits", &[x])?;
+                return Ok(Some(Self::widened(b, scalar, count)?));
             }
             _ => {}
         }
