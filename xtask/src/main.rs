@@ -84,7 +84,9 @@ impl Command {
     fn needs_release(&self) -> bool {
         match self {
             #[cfg(unix)]
-            Self::Bench(_) | Self::Conformance(_) | Self::Corpus(_) | Self::PeakMemory(_) => true,
+            Self::Bench(_) | Self::Corpus(_) | Self::PeakMemory(_) => true,
+            #[cfg(unix)]
+            Self::Conformance(args) => args.needs_release(),
             Self::Learn(_) => true,
             _ => false,
         }

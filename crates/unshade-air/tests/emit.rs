@@ -219,6 +219,69 @@ fn functions_have_the_types_of_apples() -> Result<()> {
     Ok(())
 }
 
+/// The names and operands that other writers of AIR give to what no module of Apple's compiler at hand has.
+#[test]
+fn textures_are_compared_and_gathered() -> Result<()> {
+    let image = Texture::sampled(TextureKind::Texture2d, Scalar::Float);
+    let depths = Texture::sampled(TextureKind::Depth2dArray, Scalar::Float);
+    let cube = Texture::sampled(TextureKind::TextureCube, Scalar::Float);
+    let signature = Signature::fragment("f")
+        .argument("image", Argument::texture(0, image))
+        .argument("depths", Argument::texture(1, depths))
+        .argument("cube", Argument::texture(2, cube))
+        .argument("s", Argument::sampler(0))
+        .argument("at", Argument::fragment_input(MetalType::FLOAT2));
+    let mut shader = Shader::new(TARGET, &signature)?;
+    let mut body = shader.body()?;
+    let b = &mut body;
+    let (int, float) = (b.integer(32)?, b.float());
+    let [image_handle, depths_handle, cube_handle, s, at] = [0, 1, 2, 3, 4].map(|index| b.parameter(index));
+    let (image_handle, depths_handle, cube_handle, s, at) =
+        (image_handle?, depths_handle?, cube_handle?, s?, at?);
+    let (one, half) = (b.const_int(int, 1)?, b.const_float(float, 0.5)?);
+    let (offset, direction) = (b.const_splat(2, one)?, b.const_splat(3, half)?);
+    let place = Place { offset: Some(offset), ..Place::at(at) };
+    let layer = Place { array: Some(one), ..Place::at(at) };
+    intrinsics::sample(b, image, image_handle, s, &place, Level::Gradient(at, at))?;
+    intrinsics::sample_compare(b, depths, depths_handle, s, &layer, half, Level::Exact(half))?;
+    intrinsics::gather(b, image, image_handle, s, &place, 2)?;
+    intrinsics::gather(b, depths, depths_handle, s, &layer, 0)?;
+    intrinsics::gather(b, cube, cube_handle, s, &Place::at(direction), 0)?;
+    intrinsics::gather_compare(b, depths, depths_handle, s, &layer, half)?;
+    intrinsics::size(b, depths, depths_handle, "array_size", None)?;
+    intrinsics::size(b, image, image_handle, "num_mip_levels", None)?;
+    let shifted = Place { offset: Some(offset), ..Place::at(direction) };
+    assert!(intrinsics::gather(b, cube, cube_handle, s, &shifted, 0).is_err());
+    assert!(intrinsics::gather_compare(b, image, image_handle, s, &place, half).is_err());
+    let gradient = Level::Gradient(at, at);
+    assert!(intrinsics::sample_compare(b, depths, depths_handle, s, &layer, half, gradient).is_err());
+    assert!(intrinsics::size(b, image, image_handle, "array_size", None).is_err());
+    body.ret_void()?;
+    body.finish()?;
+    let mut library = LibraryBuilder::new(TARGET)?;
+    library.add(shader)?;
+    let texts = modules(&library.write()?)?;
+    for part in [
+        "@air.sample_texture_2d_grad.v4f32(%struct._texture_2d_t addrspace(1)*, %struct._sampler_t addrspace(2)*, \
+         <2 x float>, <2 x float>, <2 x float>, float, i1, <2 x i32>, i32)",
+        "{ float, i8 } @air.sample_compare_depth_2d_array.f32(%struct._depth_2d_array_t addrspace(1)*, \
+         %struct._sampler_t addrspace(2)*, i32, <2 x float>, i32, float, i1, <2 x i32>, i1, float, float, i32)",
+        "@air.gather_texture_2d.v4f32(%struct._texture_2d_t addrspace(1)*, %struct._sampler_t addrspace(2)*, \
+         <2 x float>, i1, <2 x i32>, i32, i32)",
+        "{ <4 x float>, i8 } @air.gather_depth_2d_array.v4f32(%struct._depth_2d_array_t addrspace(1)*, \
+         %struct._sampler_t addrspace(2)*, i32, <2 x float>, i32, i1, <2 x i32>, i32)",
+        "@air.gather_texture_cube.v4f32(%struct._texture_cube_t addrspace(1)*, %struct._sampler_t addrspace(2)*, \
+         <3 x float>, i32, i32)",
+        "{ <4 x float>, i8 } @air.gather_compare_depth_2d_array.f32(%struct._depth_2d_array_t addrspace(1)*, \
+         %struct._sampler_t addrspace(2)*, i32, <2 x float>, i32, float, i1, <2 x i32>, i32)",
+        "i32 @air.get_array_size_depth_2d_array(%struct._depth_2d_array_t addrspace(1)*)",
+        "i32 @air.get_num_mip_levels_texture_2d(%struct._texture_2d_t addrspace(1)*)",
+    ] {
+        assert!(texts[0].contains(part), "{part} is not in:\n{}", texts[0]);
+    }
+    Ok(())
+}
+
 #[test]
 fn signatures_that_make_no_sense_are_refused() {
     let refused = |signature: &Signature| Shader::new(TARGET, signature).unwrap_err().to_string();

@@ -149,6 +149,13 @@ enum Format {
     Witness,
 }
 
+impl Args {
+    /// Returns whether the check does so much work that only a release build is fast enough.
+    pub(crate) fn needs_release(&self) -> bool {
+        !matches!(self.format, Format::Naga)
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let language = args.language.into();
     match args.format {

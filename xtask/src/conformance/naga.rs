@@ -165,13 +165,18 @@ fn emit(tools: &Tools, path: &Path, output: &Path, entry: Option<&str>) -> Resul
         let missing = message.split_once(MISSING_OVERRIDE).and_then(|(_, rest)| rest.split_once('\''));
         match missing {
             Some((constant, _)) if overrides.len() < MAX_OVERRIDES => overrides.push(format!("{constant}=1")),
-            // A message starts with path, line and column.
             _ => {
                 let first = message.lines().next().unwrap_or("no message");
-                return Ok(Some(first.rsplit_once(".wgsl:").map_or(first, |(_, rest)| rest).to_string()));
+                return Ok(Some(cause(first).to_string()));
             }
         }
     }
+}
+
+/// Returns what is not supported from a message, which starts with path, line and column.
+fn cause(message: &str) -> &str {
+    let rest = message.rsplit_once(".wgsl:").map_or(message, |(_, rest)| rest);
+    rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':' || c == ' ')
 }
 
 /// Opens what was emitted.
@@ -248,7 +253,7 @@ impl Counts {
         let [metal, directx] = self.emitted;
         println!("  emitted for Metal: {metal} of {rest}; for DirectX: {directx} of {rest}");
         for (cause, sources) in &self.outside {
-            println!("  outside: {cause}: {}", sources.join(", "));
+            println!("  {cause}: {}", sources.join(", "));
         }
         let read = if tools.disassembler.is_some() { ", LLVM 14 reads and verifies them" } else { "" };
         println!("  Metal libraries: {}, modules: {}{read}", self.libraries, self.modules);
