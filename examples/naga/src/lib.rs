@@ -4,7 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`types`], [`memory`] | the scalars of values, and where they are in memory |
-//! | [`lower`] | the state of an entry point, inlined functions |
+//! | [`lower`], [`interface`] | the state of an entry point, inlined functions; inputs and outputs |
 //! | [`expressions`], [`operators`], [`math`], [`packing`], [`images`] | expressions |
 //! | [`statements`] | control flow, stores, atomics |
 //! | [`target`] | what a target does its own way |

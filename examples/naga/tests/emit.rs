@@ -1,6 +1,7 @@
 //! Compiles all shaders of this crate for both targets, and checks messages for what is not supported.
 
 use std::path::{Path, PathBuf};
+use unshade_core::Reader;
 use unshade_metallib::Library;
 use unshade_naga::{Bindings, Error, Options, Source};
 
@@ -32,6 +33,13 @@ fn all_shaders_compile_for_both_targets() {
             let library = source.metallib(&options).map_err(shown).expect("a library");
             let library = Library::parse(&library).expect("a library");
             assert_eq!(library.functions().count(), source.module.entry_points.len(), "{name}");
+            for function in library.functions() {
+                let function = function.expect("a function");
+                let module = library.module(&function).expect("a module").expect("a module");
+                let bitcode = module.bitcode().expect("bitcode").data();
+                let findings = unshade_llvm::verify::bitcode(Reader::new(bitcode));
+                assert!(findings.is_empty(), "{name}: {findings:?}");
+            }
         }
         for shader_model in [0, 2, 6] {
             for point in &source.module.entry_points {
