@@ -27,6 +27,8 @@ pub struct DataLayout {
     pointers: Vec<(u32, u64, u64, u64)>,
     program: u32,
     alloca: u32,
+    /// The alignment of function pointers in bits, if given, and whether that of a function adds to it.
+    functions: Option<(u64, bool)>,
     /// Whether vectors are aligned like their elements.
     packed_vectors: bool,
 }
@@ -49,7 +51,7 @@ impl Default for DataLayout {
             .iter()
             .map(|&(class, bits, required, preferred)| Alignment { class, bits, required, preferred })
             .collect();
-        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, packed_vectors: false }
+        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, functions: None, packed_vectors: false }
     }
 }
 
@@ -59,6 +61,10 @@ impl DataLayout {
         let mut layout = Self::default();
         for part in text.split(|&c| c == b'-') {
             let Some((&letter, rest)) = part.split_first() else { continue };
+            if let (b'F', Some((kind @ (b'i' | b'n'), bits))) = (letter, rest.split_first()) {
+                layout.functions = number(bits).map(|bits| (bits, *kind == b'n'));
+                continue;
+            }
             let mut numbers = rest.split(|&c| c == b':').map(number);
             let first = numbers.next().flatten();
             let mut next = || numbers.next().flatten();
@@ -140,6 +146,26 @@ impl DataLayout {
     /// Returns the preferred alignment of a type in bytes.
     pub fn preferred_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
         self.alignment(types, ty, true, 0, &mut { MAX_PARTS })
+    }
+
+    /// Returns the preferred alignment in bytes of a variable of a type: large ones are aligned more.
+    pub(crate) fn preferred_global_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
+        let preferred = self.preferred_alignment(types, ty);
+        if self.bits(types, ty, 0, &mut { MAX_PARTS }) > 128 { preferred.max(16) } else { preferred }
+    }
+
+    /// Returns the number of low bits that are zero in the address of a function, whose own alignment is an exponent
+    /// plus one.
+    pub(crate) fn function_alignment(&self, own: u8) -> u32 {
+        let exponent = u32::from(own.saturating_sub(1));
+        match self.functions {
+            // Four bytes where nothing is said.
+            None | Some((0, _)) => 2,
+            Some((bits, adds)) => {
+                let pointers = bits.div_ceil(8).trailing_zeros();
+                if adds { pointers.max(exponent) } else { pointers }
+            }
+        }
     }
 
     /// Returns the number of bytes that a store of a type writes.

@@ -102,6 +102,7 @@ mod attribute_places;
 pub mod build;
 mod dwarf;
 pub mod dxil_operations;
+mod fold;
 pub mod print;
 mod record_names;
 mod rules;

@@ -511,6 +511,14 @@ impl<'a> Module<'a> {
         }
     }
 
+    /// Returns the index of a constant of the module among [`Module::constants`].
+    pub(crate) fn constant_index(&self, id: ValueId) -> Option<u32> {
+        match self.value(None, id)?.kind {
+            ValueKind::Constant(index) => Some(index),
+            _ => None,
+        }
+    }
+
     /// Returns the value of an integer constant of at most 64 bits; for a vector, that of its first lane.
     pub fn integer(&self, body: Option<&FunctionBody>, id: ValueId) -> Option<u64> {
         match self.constant(body, id)?.0 {

@@ -7,10 +7,11 @@ use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::Parser;
 use super::uses::Use;
-use crate::constants::{Constant, NewConstant, NewExpression};
+use crate::constants::{NewConstant, NewExpression};
+use crate::fold::Folder;
 use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::instruction::{Opcode, predicate};
-use crate::rules::{self, Canonical};
+use crate::rules::Canonical;
 use crate::types::Type;
 use alloc::vec::Vec;
 
@@ -31,9 +32,6 @@ const LATER_EXPRESSIONS: &[Opcode] = &[
     Opcode::ShuffleVector,
     Opcode::PtrAuth,
 ];
-
-/// The largest array that folding builds anew.
-const MAX_FOLDED: u32 = 1 << 16;
 
 /// The flags of inline assembly, by bit.
 const ASSEMBLY_FLAGS: [(&str, u32); 4] =
@@ -113,18 +111,30 @@ impl Parser<'_> {
     pub(super) fn constant(&mut self, ty: TypeId, new: &NewConstant<'_>) -> ValueId {
         let (id, added) = self.constants.intern(&mut self.module, ty, new);
         if let Some(index) = added {
-            let now = self.uses.tick();
-            self.uses.order.constants.push(now);
-            for (operand, &value) in (0u32..).zip(new.operands()) {
-                self.note_use(value, Use::Element { constant: index, operand });
-            }
+            self.note_constant(index);
         }
         id
     }
 
-    /// Returns the constant that a value of the module is.
-    fn constant_of(&self, value: ValueId) -> Option<Constant> {
-        self.module.constant(None, value).map(|(constant, _)| constant)
+    /// Makes constants, folded.
+    pub(super) fn fold<T>(&mut self, make: impl FnOnce(&mut Folder<'_, '_>) -> T) -> T {
+        let mut folder = Folder::new(&mut self.module, &mut self.constants, self.version);
+        let made = make(&mut folder);
+        self.folded_too_early |= folder.depends_on_undefined;
+        for index in folder.added {
+            self.note_constant(index);
+        }
+        made
+    }
+
+    /// Notes when the operands of a new constant were set.
+    fn note_constant(&mut self, index: u32) {
+        let now = self.uses.tick();
+        self.uses.order.constants.push(now);
+        let operands = self.module.constants.content(index).operands().to_vec();
+        for (operand, value) in (0u32..).zip(operands) {
+            self.note_use(value, Use::Element { constant: index, operand });
+        }
     }
 
     /// Parses `c"…"`, at the string.
@@ -201,49 +211,16 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let value = self.nested(Self::typed_constant)?;
         self.expect(b')')?;
-        let Type::Vector { count, element, scalable } = self.module.types.get(ty) else {
+        let Type::Vector { count, element, .. } = self.module.types.get(ty) else {
             return self.fault("splat is a constant of a vector type");
         };
         if element != self.type_of(value) {
             return self.fault("splat has the element type of its vector");
         }
-        if scalable {
-            return Ok(self.scalable_splat(ty, count, value));
-        }
         if count as usize > self.text_size().max(1 << 16) {
             return self.fault("splat of too many elements");
         }
-        let elements = alloc::vec![value; count as usize];
-        Ok(self.aggregate_of(ty, &elements))
-    }
-
-    /// Returns a scalable vector of equal elements: a shuffle of a vector with this element.
-    fn scalable_splat(&mut self, ty: TypeId, count: u32, value: ValueId) -> ValueId {
-        for plain in [Constant::Null, Constant::Undef, Constant::Poison] {
-            if self.constant_of(value) == Some(plain) {
-                return self.aggregate_of(ty, &[value]);
-            }
-        }
-        let index = self.module.types.intern(Type::Integer(64));
-        let zero = self.constant(index, &NewConstant::Null);
-        let poison = self.constant(ty, &NewConstant::Poison);
-        let word = self.module.types.intern(Type::Integer(32));
-        let mask = self.module.types.intern(Type::Vector { count, element: word, scalable: true });
-        let mask = self.constant(mask, &NewConstant::Null);
-        let plain = |opcode| NewExpression {
-            opcode,
-            flags: 0,
-            ty: TypeId::NONE,
-            in_range: 0,
-            bounds: &[],
-            operands: &[],
-        };
-        let operands = [poison, value, zero];
-        let insert = NewExpression { operands: &operands, ..plain(Opcode::InsertElement) };
-        let inserted = self.constant(ty, &NewConstant::Expression(insert));
-        let operands = [inserted, poison, mask];
-        let shuffle = NewExpression { operands: &operands, ..plain(Opcode::ShuffleVector) };
-        self.constant(ty, &NewConstant::Expression(shuffle))
+        Ok(self.fold(|folder| folder.splat(ty, value)))
     }
 
     /// Parses `asm flags "text", "constraints"`.
@@ -345,65 +322,13 @@ impl Parser<'_> {
         }
         self.expect(b')')?;
         let folded = match inserted {
-            None => self.extracted(aggregate, &indices),
-            Some(inserted) => self.with_inserted(aggregate, inserted, &indices),
+            None => self.fold(|folder| folder.extract_value(aggregate, &indices)),
+            Some(inserted) => self.fold(|folder| folder.insert_value(aggregate, inserted, &indices)),
         };
         match folded {
             Some(value) => Ok((value, self.type_of(value))),
             None => self.fault_at(at, alloc::format!("invalid indices for {}", opcode.mnemonic())),
         }
-    }
-
-    fn extracted(&mut self, aggregate: ValueId, indices: &[u32]) -> Option<ValueId> {
-        indices.iter().try_fold(aggregate, |value, &index| self.element_of(value, index))
-    }
-
-    fn with_inserted(&mut self, aggregate: ValueId, inserted: ValueId, indices: &[u32]) -> Option<ValueId> {
-        let mut outer = alloc::vec![aggregate];
-        for &index in indices {
-            outer.push(self.element_of(*outer.last()?, index)?);
-        }
-        if self.type_of(outer.pop()?) != self.type_of(inserted) {
-            return None;
-        }
-        indices.iter().rev().try_fold(inserted, |value, &index| {
-            let whole = outer.pop()?;
-            let ty = self.type_of(whole);
-            let count = match self.module.types.get(ty) {
-                Type::Array { count, .. } => {
-                    u32::try_from(count).ok().filter(|&count| count <= MAX_FOLDED)?
-                }
-                Type::Struct(structure) => structure.fields.count,
-                _ => return None,
-            };
-            let elements = (0..count).map(|at| match at == index {
-                true => Some(value),
-                false => self.element_of(whole, at),
-            });
-            let elements: Vec<ValueId> = elements.collect::<Option<_>>()?;
-            Some(self.aggregate_of(ty, &elements))
-        })
-    }
-
-    /// Returns an element of a constant struct or array.
-    fn element_of(&mut self, aggregate: ValueId, index: u32) -> Option<ValueId> {
-        let ty = rules::selected(&self.module.types, self.type_of(aggregate), index)?;
-        let at = index as usize;
-        let (constant, constants) = self.module.constant(None, aggregate)?;
-        let number = match constant {
-            Constant::Aggregate(values) => return constants.values(values).get(at).copied(),
-            Constant::Null => return Some(self.constant(ty, &NewConstant::Null)),
-            Constant::Undef => return Some(self.constant(ty, &NewConstant::Undef)),
-            Constant::Poison => return Some(self.constant(ty, &NewConstant::Poison)),
-            Constant::Data(words) => *constants.words(words).get(at)?,
-            Constant::Text(bytes) => u64::from(*constants.bytes(bytes).get(at)?),
-            _ => return None,
-        };
-        Some(match self.module.types.get(ty) {
-            Type::Integer(width) => self.integer_of(ty, width, number),
-            _ if number == 0 => self.constant(ty, &NewConstant::Null),
-            _ => self.constant(ty, &NewConstant::Float(number)),
-        })
     }
 
     /// Parses the predicate of a comparison.
@@ -428,12 +353,9 @@ impl Parser<'_> {
         self.expect(b')')?;
         let from = self.type_of(value);
         self.check_cast(opcode, from, ty, at)?;
-        if ty == from {
-            return Ok((value, ty));
-        }
         let new =
             NewExpression { opcode, flags, ty: TypeId::NONE, in_range: 0, bounds: &[], operands: &[value] };
-        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+        Ok((self.fold(|folder| folder.expression(ty, &new)), ty))
     }
 
     /// Parses `(type value, type value, …)` and applies an operation to it.
@@ -453,7 +375,7 @@ impl Parser<'_> {
             _ => TypeId::NONE,
         };
         let new = NewExpression { opcode, flags, ty: of, in_range: 0, bounds: &[], operands: &operands };
-        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+        Ok((self.fold(|folder| folder.expression(ty, &new)), ty))
     }
 
     fn element_pointer_expression(&mut self) -> Parsed<(ValueId, TypeId)> {
@@ -498,6 +420,6 @@ impl Parser<'_> {
             bounds: &bounds,
             operands: &operands,
         };
-        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
+        Ok((self.fold(|folder| folder.expression(ty, &new)), ty))
     }
 }

@@ -9,6 +9,7 @@
 //! | `symbols`, `function` | variables, aliases, functions and their names |
 //! | `instructions`, `memory`, `calls` | what is in blocks |
 //! | `checks` | what is valid besides the syntax |
+//! | `early_folds` | nothing: it folds constants again whose symbols were not known |
 //! | `labels` | addresses of blocks |
 //! | `metadata`, `debug_info`, `debug_values` | metadata |
 //! | `debug_records` | debug records, source locations |
@@ -42,6 +43,7 @@ mod constants;
 mod debug_info;
 mod debug_records;
 mod debug_values;
+mod early_folds;
 mod error;
 mod function;
 mod instructions;

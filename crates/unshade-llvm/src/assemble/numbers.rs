@@ -39,13 +39,6 @@ impl Parser<'_> {
         Ok(self.integer_constant(ty, width, &words))
     }
 
-    /// Returns an integer constant of at most 64 bits.
-    pub(super) fn integer_of(&mut self, ty: TypeId, width: u32, number: u64) -> ValueId {
-        let mut words = [number];
-        extend_sign(&mut words, width);
-        self.integer_constant(ty, width, &words)
-    }
-
     /// Returns an integer constant; its words repeat the sign in unused bits.
     fn integer_constant(&mut self, ty: TypeId, width: u32, words: &[u64]) -> ValueId {
         if words.iter().all(|&word| word == 0) {

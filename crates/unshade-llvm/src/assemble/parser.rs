@@ -41,6 +41,8 @@ pub(super) struct Parser<'t> {
     pub(super) symbols: SymbolState,
     pub(super) comdats: NameTable<u32>,
     pub(super) constants: ConstantIndex,
+    /// Whether constants were folded before all symbols that decide it were known.
+    pub(super) folded_too_early: bool,
     pub(super) attributes: AttributeState,
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
@@ -94,6 +96,7 @@ impl<'t> Parser<'t> {
             symbols: SymbolState::default(),
             comdats: NameTable::default(),
             constants: ConstantIndex::default(),
+            folded_too_early: false,
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
             labels: LabelState::new(memmem::find(text, b"blockaddress").is_some()),
@@ -114,6 +117,7 @@ impl<'t> Parser<'t> {
         }
         self.finish_types()?;
         self.finish_symbols()?;
+        self.finish_folds();
         self.finish_use_lists()?;
         self.finish_labels()?;
         self.finish_attributes()?;

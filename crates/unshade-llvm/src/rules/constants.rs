@@ -14,9 +14,18 @@ use alloc::vec::Vec;
 
 /// The constants of a module by content, to find equal ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ConstantIndex(HashIndex);
+pub(crate) struct ConstantIndex {
+    index: HashIndex,
+    /// Whether new constants are numbered after those of all functions.
+    after_functions: bool,
+}
 
 impl ConstantIndex {
+    /// Creates an index for constants that are added to a module whose functions were read.
+    pub(crate) fn after_functions() -> Self {
+        Self { after_functions: true, ..Self::default() }
+    }
+
     /// Returns the constant with this content and type, which is added to the module if it is new; also returns the
     /// index of a new one.
     pub(crate) fn intern(
@@ -26,25 +35,30 @@ impl ConstantIndex {
         new: &NewConstant<'_>,
     ) -> (ValueId, Option<u32>) {
         let same = |id: u32| {
-            module.values.get(id as usize).is_some_and(|value| match value.kind {
+            module.value(None, ValueId(id)).is_some_and(|value| match value.kind {
                 ValueKind::Constant(index) => value.ty == ty && module.constants.content(index) == *new,
                 _ => false,
             })
         };
         let hash = new.hash(ty);
-        if let Some(id) = self.0.find(hash, same) {
+        if let Some(id) = self.index.find(hash, same) {
             return (ValueId(id), None);
         }
         let index = module.constants.push(new);
-        let id = narrow(module.values.len() as u64);
-        module.values.push(Value { kind: ValueKind::Constant(index), ty });
-        self.0.insert(hash, id, |id| hash_of(module, id));
-        (ValueId(id), Some(index))
+        let value = Value { kind: ValueKind::Constant(index), ty };
+        let id = if self.after_functions {
+            module.add_upgrade_value(value)
+        } else {
+            module.values.push(value);
+            ValueId(narrow(module.values.len() as u64 - 1))
+        };
+        self.index.insert(hash, id.0, |id| hash_of(module, id));
+        (id, Some(index))
     }
 }
 
 fn hash_of(module: &Module<'_>, id: u32) -> u64 {
-    let Some(value) = module.values.get(id as usize) else { return 0 };
+    let Some(value) = module.value(None, ValueId(id)) else { return 0 };
     match value.kind {
         ValueKind::Constant(index) => module.constants.content(index).hash(value.ty),
         _ => 0,
