@@ -12,6 +12,7 @@ const TYPES: u32 = 17;
 
 /// Records: of types, of constants, of a module.
 const INTEGER: u32 = 7;
+const POINTER: u32 = 8;
 const ARRAY: u32 = 11;
 const STRUCT_ANON: u32 = 18;
 const SETTYPE: u32 = 1;
@@ -19,6 +20,7 @@ const NULL: u32 = 2;
 const CST_INTEGER: u32 = 4;
 const AGGREGATE: u32 = 7;
 const CE_BINOP: u32 = 10;
+const CE_CAST: u32 = 11;
 const VERSION: u32 = 1;
 const GLOBALVAR: u32 = 7;
 
@@ -71,18 +73,31 @@ fn arrays_nest_deep() {
     assert_eq!(line, format!("@0 = global {} {open}7{}", array(DEPTH), "]".repeat(DEPTH)));
 }
 
+/// Types and constants of which one is an address, which no expression of can be evaluated: number 2 of an `i64`.
+fn address() -> ([Record; 2], Vec<Record>) {
+    const POINTER_TO_INTEGER: u64 = 9;
+    let types = [(POINTER, vec![1, 0]), (INTEGER, vec![64])];
+    let constants =
+        vec![(SETTYPE, vec![1]), (CST_INTEGER, vec![14]), (CE_CAST, vec![POINTER_TO_INTEGER, 0, 0])];
+    (types, constants)
+}
+
+/// The operation of `sub`.
+const SUBTRACT: u64 = 1;
+
 /// The stack of a thread does not limit how deep expressions nest.
 #[test]
 fn expressions_nest_deep() {
     const DEPTH: usize = 100_000;
-    let mut constants = vec![(SETTYPE, vec![0]), (CST_INTEGER, vec![14])];
-    constants.extend((1..=DEPTH as u64).map(|depth| (CE_BINOP, vec![0, depth, 1])));
-    let bytes = module(&[(INTEGER, vec![64])], &constants);
+    let (types, mut constants) = address();
+    constants.extend((2..DEPTH as u64 + 2).map(|last| (CE_BINOP, vec![SUBTRACT, 1, last])));
+    let bytes = module(&types, &constants);
     let small_stack = std::thread::Builder::new().stack_size(256 << 10);
     let (line, findings) = small_stack.spawn(move || printed(&bytes)).unwrap().join().unwrap();
     assert!(findings.is_empty(), "{:?}", findings.iter().next());
-    let (open, close) = ("add (i64 ".repeat(DEPTH), ", i64 7)".repeat(DEPTH));
-    assert!(line == format!("@0 = global i64 {open}7{close}"), "{}", &line[..100]);
+    let (open, close) = ("sub (i64 7, i64 ".repeat(DEPTH), ")".repeat(DEPTH));
+    let address = "ptrtoint (i64* @0 to i64)";
+    assert!(line == format!("@0 = global i64 {open}{address}{close}"), "{}", &line[..100]);
 }
 
 #[test]
@@ -105,9 +120,9 @@ fn what_is_cut_is_reported() {
     assert!(line.contains("<unknown type>") && line.len() < 64 << 20, "{}", line.len());
     assert!(findings.has_errors());
 
-    let mut constants = vec![(SETTYPE, vec![0]), (CST_INTEGER, vec![14])];
-    constants.extend((1..=LEVELS).map(|level| (CE_BINOP, vec![0, level, level])));
-    let (line, findings) = printed(&module(&[(INTEGER, vec![64])], &constants));
+    let (types, mut constants) = address();
+    constants.extend((2..LEVELS + 2).map(|last| (CE_BINOP, vec![SUBTRACT, last, last])));
+    let (line, findings) = printed(&module(&types, &constants));
     assert!(line.contains("<too many constants>") && line.len() < 64 << 20, "{}", line.len());
     assert!(findings.has_errors());
 }

@@ -39,7 +39,9 @@ impl Parser<'_> {
         let index = |id: ValueId| self.module.constant_index(id);
         let (Some(old), Some(new)) = (index(old), index(new)) else { return };
         let count = |index| match self.module.constants.get(index) {
-            Constant::Expression(at) => self.module.constants.expression(at).map_or(0, |one| one.operands.len()),
+            Constant::Expression(at) => {
+                self.module.constants.expression(at).map_or(0, |one| one.operands.len())
+            }
             Constant::Aggregate(values) => values.len(),
             _ => 0,
         };

@@ -15,7 +15,12 @@ impl Folder<'_, '_> {
     }
 
     /// Returns an aggregate with another part.
-    pub(crate) fn insert_value(&mut self, aggregate: ValueId, part: ValueId, indices: &[u32]) -> Option<ValueId> {
+    pub(crate) fn insert_value(
+        &mut self,
+        aggregate: ValueId,
+        part: ValueId,
+        indices: &[u32],
+    ) -> Option<ValueId> {
         let mut outer = alloc::vec![aggregate];
         for &index in indices {
             outer.push(self.field(*outer.last()?, index)?);
@@ -27,7 +32,9 @@ impl Folder<'_, '_> {
             let whole = outer.pop()?;
             let ty = self.type_of(whole);
             let count = match self.module.types.get(ty) {
-                Type::Array { count, .. } => u32::try_from(count).ok().filter(|&count| count <= MAX_FIELDS)?,
+                Type::Array { count, .. } => {
+                    u32::try_from(count).ok().filter(|&count| count <= MAX_FIELDS)?
+                }
                 Type::Struct(structure) => structure.fields.count,
                 _ => return None,
             };

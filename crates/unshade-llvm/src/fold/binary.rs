@@ -217,9 +217,10 @@ impl Folder<'_, '_> {
                 if !self.is_sized(symbol.ty, 0) {
                     return Some(0);
                 }
-                let is_strong =
-                    !matches!(symbol.linkage, Linkage::AvailableExternally | Linkage::LinkOnceOdr | Linkage::WeakOdr)
-                        && !super::is_interposable(symbol.linkage);
+                let is_strong = !matches!(
+                    symbol.linkage,
+                    Linkage::AvailableExternally | Linkage::LinkOnceOdr | Linkage::WeakOdr
+                ) && !super::is_interposable(symbol.linkage);
                 let bytes = if variable.initializer.is_some() && is_strong {
                     layout.preferred_global_alignment(types, symbol.ty)
                 } else {
@@ -248,7 +249,8 @@ impl Folder<'_, '_> {
                     Outcome::TooWide => None,
                 });
             }
-            let stays_zero = is_division(opcode) || matches!(opcode, Opcode::LShr | Opcode::AShr | Opcode::Shl);
+            let stays_zero =
+                is_division(opcode) || matches!(opcode, Opcode::LShr | Opcode::AShr | Opcode::Shl);
             return (stays_zero && one.is_zero()).then_some(Some(left));
         }
         if let Some((format, one)) = self.float_of(left) {

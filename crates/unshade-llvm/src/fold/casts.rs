@@ -14,7 +14,7 @@ const MAX_WIDTH: u32 = 1 << 14;
 const POINTER_WIDTH: u32 = 64;
 
 /// How a cast of a cast is one cast.
-enum Pair {
+pub(super) enum Pair {
     Never,
     First,
     Second,
@@ -38,7 +38,7 @@ enum Pair {
 }
 
 /// Returns how a cast of a cast is one cast.
-fn pair(first: Opcode, second: Opcode) -> Pair {
+pub(super) fn pair(first: Opcode, second: Opcode) -> Pair {
     use Opcode::*;
     match (first, second) {
         (Trunc | PtrToInt, Trunc) | (ZExt, ZExt) | (SExt, SExt) => Pair::First,
@@ -167,7 +167,8 @@ impl Folder<'_, '_> {
 
     /// Returns a pointer as another pointer or an integer.
     fn cast_pointer(&mut self, pointer: ValueId, ty: TypeId) -> ValueId {
-        let spaces = (self.module.types.address_space(self.type_of(pointer)), self.module.types.address_space(ty));
+        let spaces =
+            (self.module.types.address_space(self.type_of(pointer)), self.module.types.address_space(ty));
         let opcode = match spaces {
             (_, None) => Opcode::PtrToInt,
             (from, to) if from != to => Opcode::AddrSpaceCast,
@@ -186,7 +187,8 @@ impl Folder<'_, '_> {
         ty: TypeId,
     ) -> Option<Opcode> {
         let types = &self.module.types;
-        let changes_lanes = |cast, from, to| cast == Opcode::BitCast && self.is_vector(from) != self.is_vector(to);
+        let changes_lanes =
+            |cast, from, to| cast == Opcode::BitCast && self.is_vector(from) != self.is_vector(to);
         let both_bitcasts = first == Opcode::BitCast && second == Opcode::BitCast;
         if (changes_lanes(first, source, middle) || changes_lanes(second, middle, ty)) && !both_bitcasts {
             return None;

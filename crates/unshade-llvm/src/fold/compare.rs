@@ -211,7 +211,13 @@ impl Folder<'_, '_> {
         self.binary(Opcode::Xor, not, right, 0)
     }
 
-    fn compare_lanes(&mut self, predicate: u32, left: ValueId, right: ValueId, ty: TypeId) -> Option<ValueId> {
+    fn compare_lanes(
+        &mut self,
+        predicate: u32,
+        left: ValueId,
+        right: ValueId,
+        ty: TypeId,
+    ) -> Option<ValueId> {
         let of = self.type_of(left);
         if let (Some(one), Some(other)) = (self.splatted(left), self.splatted(right))
             && let Some(element) = self.compare_lane(predicate, one, other)
@@ -302,15 +308,23 @@ impl Folder<'_, '_> {
         (is_unique(left) && is_unique(right)).then_some(NOT_EQUAL)
     }
 
-    fn expression_relation(&mut self, parts: &Parts, left: ValueId, right: ValueId, signed: bool) -> Option<u32> {
+    fn expression_relation(
+        &mut self,
+        parts: &Parts,
+        left: ValueId,
+        right: ValueId,
+        signed: bool,
+    ) -> Option<u32> {
         let of = parts.operand(0);
         match parts.opcode {
-            Opcode::BitCast if self.is_symbol(of) && self.is_symbol(right) => self.symbols_relation(of, right),
+            Opcode::BitCast if self.is_symbol(of) && self.is_symbol(right) => {
+                self.symbols_relation(of, right)
+            }
             Opcode::BitCast | Opcode::UiToFp | Opcode::SiToFp | Opcode::ZExt | Opcode::SExt => {
                 let from = self.type_of(of);
                 let ty = self.type_of(left);
-                let is_plain = self.module.types.is_pointer(ty)
-                    || matches!(self.module.types.get(ty), Type::Integer(_));
+                let is_plain =
+                    self.module.types.is_pointer(ty) || matches!(self.module.types.get(ty), Type::Integer(_));
                 if self.module.types.is_float(from) || !self.is_null(right) || !is_plain {
                     return None;
                 }
@@ -339,11 +353,14 @@ impl Folder<'_, '_> {
             let is_weak = linkage == Some(Linkage::ExternalWeak);
             return (!is_weak && parts.flags & 1 != 0).then_some(GREATER);
         }
-        let has_offset = |folder: &Self, parts: &Parts| {
-            parts.operands.iter().skip(1).any(|&index| !folder.is_null(index))
-        };
+        let has_offset =
+            |folder: &Self, parts: &Parts| parts.operands.iter().skip(1).any(|&index| !folder.is_null(index));
         if self.is_symbol(right) {
-            return if of == right || has_offset(self, parts) { None } else { self.symbols_relation(of, right) };
+            return if of == right || has_offset(self, parts) {
+                None
+            } else {
+                self.symbols_relation(of, right)
+            };
         }
         let other = self.parts(right).filter(|other| other.opcode == Opcode::GetElementPtr)?;
         let to = other.operand(0);
@@ -412,7 +429,12 @@ impl Folder<'_, '_> {
                 !structure.opaque
                     && types.elements(structure.fields).iter().all(|&field| self.is_sized(field, depth + 1))
             }
-            Type::Function { .. } | Type::Void | Type::Label | Type::Metadata | Type::Token | Type::Unknown => false,
+            Type::Function { .. }
+            | Type::Void
+            | Type::Label
+            | Type::Metadata
+            | Type::Token
+            | Type::Unknown => false,
             _ => true,
         }
     }
@@ -430,7 +452,6 @@ impl Folder<'_, '_> {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests {

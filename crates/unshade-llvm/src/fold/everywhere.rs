@@ -21,6 +21,7 @@ pub(crate) fn fold_module(
     let mut used = Vec::new();
     for_each_value(module, |id| used.push(*id));
     let mut folder = Folder::new(module, index, version);
+    refold.expressions(&mut folder, None);
     let folded: Vec<ValueId> = used.into_iter().map(|id| refold.value(&mut folder, None, id)).collect();
     let added = folder.added;
     let mut next = folded.into_iter();
@@ -44,6 +45,7 @@ pub(crate) fn fold_body(
     refold: &mut Refold,
 ) -> Vec<u32> {
     let mut folder = Folder::new(module, index, version);
+    refold.expressions(&mut folder, Some(body));
     for at in 0..body.operands.len() {
         let Some(id) = body.operands.get(at).and_then(|operand| operand.as_value()) else { continue };
         let folded = refold.value(&mut folder, Some(body), id);

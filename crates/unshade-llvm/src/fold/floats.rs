@@ -29,7 +29,10 @@ struct Unpacked {
 enum Class {
     Zero,
     /// `significand` × 2^`exponent`, the significand not zero.
-    Number { exponent: i32, significand: u128 },
+    Number {
+        exponent: i32,
+        significand: u128,
+    },
     Infinity,
     /// The bits below the leading one, of which the highest means quiet.
     NotANumber(u128),
@@ -298,7 +301,9 @@ impl Format {
 
     fn sum(self, left: Unpacked, right: Unpacked) -> u128 {
         let (first, second) = match (left.class, right.class) {
-            (Class::Infinity, Class::Infinity) if left.negative != right.negative => return self.not_a_number(),
+            (Class::Infinity, Class::Infinity) if left.negative != right.negative => {
+                return self.not_a_number();
+            }
             (Class::Infinity, _) => return self.infinity(left.negative),
             (_, Class::Infinity) => return self.infinity(right.negative),
             (Class::Zero, Class::Zero) => return self.packed_zero(left.negative && right.negative),
@@ -308,9 +313,10 @@ impl Format {
             (Class::Number { exponent, significand }, Class::Zero) => {
                 return self.packed(left.negative, Wide { high: 0, low: significand }, exponent);
             }
-            (Class::Number { exponent, significand }, Class::Number { exponent: other, significand: with }) => {
-                ((left.negative, exponent, significand), (right.negative, other, with))
-            }
+            (
+                Class::Number { exponent, significand },
+                Class::Number { exponent: other, significand: with },
+            ) => ((left.negative, exponent, significand), (right.negative, other, with)),
             _ => return self.not_a_number(),
         };
         let top = |number: (bool, i32, u128)| number.1 - number.2.leading_zeros() as i32;
@@ -340,9 +346,10 @@ impl Format {
         match (left.class, right.class) {
             (Class::Infinity, Class::Zero) | (Class::Zero, Class::Infinity) => self.not_a_number(),
             (Class::Infinity, _) | (_, Class::Infinity) => self.infinity(negative),
-            (Class::Number { exponent, significand }, Class::Number { exponent: other, significand: with }) => {
-                self.packed(negative, Wide::product(significand, with), exponent + other)
-            }
+            (
+                Class::Number { exponent, significand },
+                Class::Number { exponent: other, significand: with },
+            ) => self.packed(negative, Wide::product(significand, with), exponent + other),
             _ => self.packed_zero(negative),
         }
     }
@@ -352,7 +359,10 @@ impl Format {
         match (left.class, right.class) {
             (Class::Infinity, Class::Infinity) | (Class::Zero, Class::Zero) => self.not_a_number(),
             (Class::Infinity, _) | (_, Class::Zero) => self.infinity(negative),
-            (Class::Number { exponent, significand }, Class::Number { exponent: other, significand: with }) => {
+            (
+                Class::Number { exponent, significand },
+                Class::Number { exponent: other, significand: with },
+            ) => {
                 // Both with their leading one at the top, so that the quotient has enough bits.
                 let (up, down) = (significand.leading_zeros(), with.leading_zeros());
                 let (mut rest, divisor) = (significand << up >> 1, with << down >> 1);
@@ -378,9 +388,10 @@ impl Format {
         let (exponent, significand, other, with) = match (left.class, right.class) {
             (Class::Infinity, _) | (_, Class::Zero) => return self.not_a_number(),
             (_, Class::Infinity) | (Class::Zero, _) => return bits,
-            (Class::Number { exponent, significand }, Class::Number { exponent: other, significand: with }) => {
-                (exponent, significand, other, with)
-            }
+            (
+                Class::Number { exponent, significand },
+                Class::Number { exponent: other, significand: with },
+            ) => (exponent, significand, other, with),
             _ => return self.not_a_number(),
         };
         if exponent < other {
@@ -411,7 +422,13 @@ impl Format {
         Some(match (one.negative, other.negative) {
             (false, false) => magnitude(left).cmp(&magnitude(right)),
             (true, true) => magnitude(right).cmp(&magnitude(left)),
-            (negative, _) => if negative { Ordering::Less } else { Ordering::Greater },
+            (negative, _) => {
+                if negative {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
         })
     }
 }
@@ -440,8 +457,28 @@ mod tests {
     use super::*;
 
     const SAMPLES: [f64; 22] = [
-        0.0, -0.0, 1.0, -1.0, 1.5, 3.0, -7.25, 0.1, 1e300, -1e300, 1e-300, 5e-324, -2.2e-308, f64::MAX, f64::MIN,
-        f64::INFINITY, f64::NEG_INFINITY, 123_456_789.125, 1e16, 1e-16, 4_503_599_627_370_497.5, 2.5,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        1.5,
+        3.0,
+        -7.25,
+        0.1,
+        1e300,
+        -1e300,
+        1e-300,
+        5e-324,
+        -2.2e-308,
+        f64::MAX,
+        f64::MIN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        123_456_789.125,
+        1e16,
+        1e-16,
+        4_503_599_627_370_497.5,
+        2.5,
     ];
 
     #[test]

@@ -165,7 +165,8 @@ impl Integer {
     }
 
     fn divided_signed(&self, divisor: &Self) -> (Self, Self) {
-        let magnitude = |integer: &Self| if integer.is_negative() { integer.negated() } else { integer.clone() };
+        let magnitude =
+            |integer: &Self| if integer.is_negative() { integer.negated() } else { integer.clone() };
         let (quotient, rest) = magnitude(self).divided(&magnitude(divisor));
         let negate = |integer: Self, negative| if negative { integer.negated() } else { integer };
         let quotient = negate(quotient, self.is_negative() != divisor.is_negative());
@@ -199,7 +200,8 @@ impl Integer {
             return self.shifted_right(by);
         }
         let inverted = |integer: &Self| {
-            let mut inverted = Self { words: integer.words.iter().map(|word| !word).collect(), width: integer.width };
+            let mut inverted =
+                Self { words: integer.words.iter().map(|word| !word).collect(), width: integer.width };
             inverted.clear_unused();
             inverted
         };

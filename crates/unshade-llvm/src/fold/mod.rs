@@ -12,6 +12,7 @@
 //! | `aggregates` | `extractvalue`, `insertvalue` |
 //! | `pointers` | `getelementptr` |
 //! | `integers`, `floats` | nothing: the numbers that the others compute with |
+//! | `check` | nothing: it finds out whether anything may fold |
 //! | `refold`, `everywhere` | the constants of a module that was read or made before |
 //!
 //! Constants are in their [canonical form](crate::rules::Canonical), each once, so that equal ones have the same id.
@@ -23,6 +24,7 @@
 mod aggregates;
 mod binary;
 mod casts;
+mod check;
 mod compare;
 mod everywhere;
 mod floats;
@@ -44,8 +46,9 @@ use alloc::vec::Vec;
 use floats::Format;
 use integers::Integer;
 
+pub(crate) use check::any_folds;
 pub(crate) use everywhere::{fold_body, fold_module};
-pub(crate) use refold::{Refold, may_fold};
+pub(crate) use refold::Refold;
 
 /// The deepest nesting of folds within folds.
 const MAX_DEPTH: u32 = 96;

@@ -46,8 +46,7 @@ impl Folder<'_, '_> {
         if self.version == Version::Llvm19 {
             return None;
         }
-        let same_choice =
-            |parts: &Parts| parts.opcode == Opcode::Select && parts.operand(0) == condition;
+        let same_choice = |parts: &Parts| parts.opcode == Opcode::Select && parts.operand(0) == condition;
         if let Some(parts) = self.parts(then).filter(same_choice) {
             return Some(self.select(condition, parts.operand(1), otherwise));
         }
@@ -87,7 +86,11 @@ impl Folder<'_, '_> {
         let is_null_pointer = self.is_null(id) && self.module.types.is_pointer(ty);
         let is_symbol = matches!(
             self.symbol(id),
-            Some(super::SymbolKind::Variable(_) | super::SymbolKind::Function(_) | super::SymbolKind::Undefined)
+            Some(
+                super::SymbolKind::Variable(_)
+                    | super::SymbolKind::Function(_)
+                    | super::SymbolKind::Undefined
+            )
         );
         if is_null_pointer || is_symbol || self.is_integer(id) || self.is_float(id) {
             return true;
@@ -95,7 +98,9 @@ impl Folder<'_, '_> {
         if !self.is_vector(ty) {
             return false;
         }
-        let Some((Constant::Aggregate(values), constants)) = self.module.constant(None, id) else { return true };
+        let Some((Constant::Aggregate(values), constants)) = self.module.constant(None, id) else {
+            return true;
+        };
         constants.values(values).iter().all(|&value| !self.is_poison(value) && !self.is_expression(value))
     }
 

@@ -26,7 +26,8 @@ const MAX_DEPTH: u32 = 64;
 /// Maximum number of instructions that the constants of a body expand to.
 const MAX_EXPANDED: usize = 1 << 16;
 
-fn is_removed(types: &TypeTable, expression: &Expression, dialect: Dialect) -> bool {
+/// Returns whether a version no longer has an expression.
+pub(super) fn is_removed(types: &TypeTable, expression: &Expression, dialect: Dialect) -> bool {
     match expression.opcode {
         Opcode::Add
         | Opcode::Sub

@@ -11,6 +11,7 @@ mod debug_info;
 mod editor;
 mod equal_metadata;
 mod expressions;
+mod folds;
 mod functions;
 mod globals;
 mod intrinsics;
@@ -52,6 +53,7 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
+                || folds::is_old(module, dialect)
                 || (dialect == Dialect::Llvm22 && module.types.has_mmx())
                 || (dialect.is_opaque() && debug_info::has_unread_annotations(module))
                 || (dialect.is_opaque()
@@ -69,6 +71,7 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 && (self.attachments.any_old(self.module, body)
                     || self.calls.any_old(self.module, body)
                     || self.declares.any_old(self.module, body)
+                    || folds::any_old(self.module, body, self.dialect)
                     || (self.dialect.is_opaque()
                         && (expressions::any_old(self.module, body, self.dialect)
                             || equal_metadata::any_old(self.module, body)))));
@@ -91,6 +94,11 @@ pub(super) fn upgrade<'a>(
     let module = &mut upgraded.module;
     if dialect == Dialect::Llvm22 {
         module.types.replace_mmx();
+    }
+    if folds::is_old(module, dialect)
+        || upgraded.bodies.iter().flatten().any(|body| folds::any_old(module, body, dialect))
+    {
+        folds::fold(module, &mut upgraded.bodies, dialect);
     }
     debug_info::upgrade(module);
     if opaque {

@@ -1,0 +1,43 @@
+//! Folds constant expressions that the reading LLVM evaluates when it makes them, but that the file has: other versions
+//! of LLVM fold less, or differently.
+
+use super::expressions::is_removed;
+use crate::body::FunctionBody;
+use crate::fold::{Refold, any_folds, fold_body, fold_module};
+use crate::ids::narrow;
+use crate::module::Module;
+use crate::print::Dialect;
+use crate::rules::ConstantIndex;
+use crate::write::Version;
+
+/// Returns the version whose folds a dialect has.
+fn version(dialect: Dialect) -> Version {
+    if dialect.is_opaque() { Version::Llvm19 } else { Version::Llvm14 }
+}
+
+/// Returns whether constants of a module may fold.
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    any_folds(module, None, version(dialect))
+}
+
+/// Returns whether constants of a body may fold.
+pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect) -> bool {
+    any_folds(module, Some(body), version(dialect))
+}
+
+/// Folds the constants of a module and its bodies.
+pub(super) fn fold(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody>], dialect: Dialect) {
+    let mut index = ConstantIndex::after_functions();
+    let version = version(dialect);
+    let mut refold = match dialect {
+        Dialect::Llvm19 => Refold::without(|types, one| is_removed(types, one, Dialect::Llvm19)),
+        Dialect::Llvm22 => Refold::without(|types, one| is_removed(types, one, Dialect::Llvm22)),
+        Dialect::Llvm14 | Dialect::Dxc => Refold::in_file_order(),
+    };
+    fold_module(module, &mut index, version, &mut refold);
+    let first = narrow(module.values.len() as u64);
+    for body in bodies.iter_mut().flatten() {
+        refold.forget_from(first);
+        fold_body(module, body, &mut index, version, &mut refold);
+    }
+}
