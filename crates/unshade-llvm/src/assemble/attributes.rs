@@ -355,7 +355,7 @@ impl Parser<'_> {
     }
 
     /// Returns the set of attributes in LLVM's order; of several of one kind the last counts.
-    fn intern_set(&mut self, attributes: Vec<Attribute>) -> AttributeSetId {
+    pub(super) fn intern_set(&mut self, attributes: Vec<Attribute>) -> AttributeSetId {
         rules::attribute_set(&mut self.module.attributes, self.version, attributes)
     }
 
@@ -369,18 +369,7 @@ impl Parser<'_> {
             let mut alignment = None;
             let sets = self.complete(list, &mut alignment)?;
             alignments.push(alignment);
-            let id = match known.get(&sets) {
-                Some(&id) => id,
-                None => {
-                    let id = match sets.is_empty() {
-                        true => AttributeListId::NONE,
-                        false => self.module.attributes.add_list(sets.clone()),
-                    };
-                    known.insert(sets, id);
-                    id
-                }
-            };
-            finished.push(id);
+            finished.push(self.list_of(&mut known, sets));
         }
         let resolve =
             |list: AttributeListId| finished.get(list.index()).copied().unwrap_or(AttributeListId::NONE);
@@ -401,7 +390,32 @@ impl Parser<'_> {
                 variable.attributes = set;
             }
         }
+        for at in 0..self.module.functions.len() {
+            if let Some(sets) = self.intrinsic_attributes(at)? {
+                let list = self.list_of(&mut known, sets);
+                if let Some(function) = self.module.functions.get_mut(at) {
+                    function.attributes = list;
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// Returns the list of these sets, which is added if there is no equal one.
+    fn list_of(
+        &mut self,
+        known: &mut BTreeMap<Vec<(u32, AttributeSetId)>, AttributeListId>,
+        sets: Vec<(u32, AttributeSetId)>,
+    ) -> AttributeListId {
+        if let Some(&id) = known.get(&sets) {
+            return id;
+        }
+        let id = match sets.is_empty() {
+            true => AttributeListId::NONE,
+            false => self.module.attributes.add_list(sets.clone()),
+        };
+        known.insert(sets, id);
+        id
     }
 
     /// Returns the sets of a list with its groups, and the alignment in them, which belongs to the function.

@@ -8,6 +8,7 @@
 //! | `types`, `attributes`, `numbers`, `constants` | the values of a module |
 //! | `symbols`, `function` | variables, aliases, functions and their names |
 //! | `instructions`, `memory`, `calls` | what is in blocks |
+//! | `intrinsics` | the attributes of intrinsics, which LLVM knows |
 //! | `checks` | what is valid besides the syntax |
 //! | `early_folds` | nothing: it folds constants again whose symbols were not known |
 //! | `labels` | addresses of blocks |
@@ -47,6 +48,7 @@ mod early_folds;
 mod error;
 mod function;
 mod instructions;
+mod intrinsics;
 mod labels;
 mod lexer;
 mod memory;

@@ -140,6 +140,16 @@ impl<'t> Parser<'t> {
         (self.lexer, self.token, self.at) = (bookmark.lexer, bookmark.token, bookmark.at);
     }
 
+    /// Parses another text.
+    pub(super) fn within<T>(&mut self, text: &'t [u8], parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let place = self.bookmark();
+        self.lexer = Lexer::new(text);
+        self.advance();
+        let parsed = parse(self);
+        self.go_to(place);
+        parsed
+    }
+
     /// Returns whether the current token is a label in quotes.
     pub(super) fn is_quoted_label(&self) -> bool {
         self.lexer.text().get(self.at) == Some(&b'"')

@@ -37,13 +37,13 @@ const TARGETS: [&str; 18] = [
 
 /// The attributes of an intrinsic, as text.
 #[derive(Clone, Copy)]
-pub(super) struct Intrinsic {
+pub(crate) struct Intrinsic {
     row: IntrinsicRow,
 }
 
 impl Intrinsic {
     /// Finds the intrinsic with a function's name, ignoring the types mangled into it.
-    pub(super) fn find(dialect: Dialect, name: &[u8]) -> Option<Self> {
+    pub(crate) fn find(dialect: Dialect, name: &[u8]) -> Option<Self> {
         let table: &'static [IntrinsicRow] = match dialect {
             Dialect::Llvm14 => intrinsics_14::TABLE,
             Dialect::Llvm19 => intrinsics_19::TABLE,
@@ -90,17 +90,17 @@ impl Intrinsic {
     }
 
     /// Returns the attributes of the function.
-    pub(super) fn function(self) -> &'static str {
+    pub(crate) fn function(self) -> &'static str {
         self.row.1
     }
 
     /// Returns the attributes of the result.
-    pub(super) fn result(self) -> &'static str {
+    pub(crate) fn result(self) -> &'static str {
         self.part("r").unwrap_or("")
     }
 
     /// Returns the attributes of a parameter.
-    pub(super) fn parameter(self, at: usize) -> &'static str {
+    pub(crate) fn parameter(self, at: usize) -> &'static str {
         self.part(super::text::short_number(u32::try_from(at).unwrap_or(999).min(999))).unwrap_or("")
     }
 
