@@ -93,6 +93,7 @@ pub(crate) mod kind {
     pub(crate) const IN_ALLOCA: u32 = 38;
     pub(crate) const PREALLOCATED: u32 = 65;
     pub(crate) const NULL_POINTER_IS_VALID: u32 = 67;
+    pub(crate) const MEMORY: u32 = 86;
 }
 
 /// The kinds of bits 0 to 15 of the masks before LLVM 3.3.

@@ -33,6 +33,9 @@ pub struct DataLayout {
     packed_vectors: bool,
 }
 
+/// What the names of target types start with that are laid out as pointers.
+const SPIRV: &[u8] = b"spirv.";
+
 /// Maximum nesting depth of types; deeper parts have size 0.
 const MAX_DEPTH: u32 = 64;
 /// Maximum number of parts of a type that a query visits: a hostile type may contain itself many times.
@@ -219,6 +222,7 @@ impl DataLayout {
                 self.pointer(address_space).1
             }
             Type::Label => self.pointer(0).1,
+            Type::Target { name, .. } if types.name(name).starts_with(SPIRV) => self.pointer(0).1,
             Type::Array { count, element } => {
                 count.saturating_mul(self.allocation(types, element, deeper, parts)).saturating_mul(8)
             }
@@ -292,6 +296,10 @@ impl DataLayout {
             }
             Type::X86Amx => 64,
             Type::Label => self.pointer(0).2,
+            Type::Target { name, .. } if types.name(name).starts_with(SPIRV) => {
+                let (_, _, required, wanted) = self.pointer(0);
+                if preferred { wanted } else { required }
+            }
             _ => 1,
         }
     }

@@ -83,11 +83,24 @@ const FORMS: &[(u32, Form)] = &[
     (74, Form::ScalableRange),
     (77, Form::Type),
     (82, Form::AllocKind),
-    (86, Form::Memory),
+    (kind::MEMORY, Form::Memory),
     (87, Form::FloatClasses),
     (92, Form::Range),
     (94, Form::Initializes),
 ];
+
+/// What functions access, in the words of versions before LLVM 16: bits of [`Parser::memory_effects`].
+const EARLIER_EFFECTS: [(&str, u64); 6] = [
+    ("readnone", 0),
+    ("readonly", 0b01_01_01),
+    ("writeonly", 0b10_10_10),
+    ("argmemonly", 0b00_00_11),
+    ("inaccessiblememonly", 0b00_11_00),
+    ("inaccessiblemem_or_argmemonly", 0b00_11_11),
+];
+
+/// The value of `memory` that says nothing.
+const ANY_EFFECTS: u64 = 0b11_11_11;
 
 /// The value of `uwtable` without a kind of table: asynchronous.
 const ASYNCHRONOUS: u64 = 2;
@@ -111,7 +124,13 @@ impl Parser<'_> {
     /// Parses attributes, as many as there are.
     pub(super) fn attributes(&mut self, place: Place) -> Parsed<Vec<Attribute>> {
         let mut attributes = Vec::new();
+        let is_function = matches!(place, Place::Function | Place::Group) && self.version == Version::Llvm19;
+        let mut effects = ANY_EFFECTS;
         loop {
+            if is_function && let Some(at) = self.eat_one_of(&EARLIER_EFFECTS.map(|(word, _)| word)) {
+                effects &= EARLIER_EFFECTS.get(at).map_or(ANY_EFFECTS, |&(_, bits)| bits);
+                continue;
+            }
             match self.token {
                 Token::Text(_) => attributes.push(self.text_attribute()?),
                 Token::Word(b"align") if place == Place::Function => break,
@@ -124,6 +143,9 @@ impl Parser<'_> {
                 },
                 _ => break,
             }
+        }
+        if effects != ANY_EFFECTS {
+            attributes.push(Attribute::Integer(kind::MEMORY, effects));
         }
         Ok(attributes)
     }

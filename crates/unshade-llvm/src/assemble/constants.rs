@@ -300,8 +300,8 @@ impl Parser<'_> {
             | Opcode::ExtractElement
             | Opcode::InsertElement
             | Opcode::ShuffleVector
-            | Opcode::FNeg
-            | Opcode::PtrAuth => self.expression(opcode, 0),
+            | Opcode::FNeg => self.expression(opcode, 0),
+            Opcode::PtrAuth => self.signed_pointer(),
             _ => self.fault_at(at, "not a constant expression"),
         }
     }
@@ -356,6 +356,48 @@ impl Parser<'_> {
         let new =
             NewExpression { opcode, flags, ty: TypeId::NONE, in_range: 0, bounds: &[], operands: &[value] };
         Ok((self.fold(|folder| folder.expression(ty, &new)), ty))
+    }
+
+    /// Parses `(pointer, key, discriminator, address)` of `ptrauth`, of which the last two may be missing.
+    fn signed_pointer(&mut self) -> Parsed<(ValueId, TypeId)> {
+        let mut operands = Vec::new();
+        let words = [32, 64].map(|width| self.module.types.intern(Type::Integer(width)));
+        let address = self.module.types.intern(Type::OpaquePointer { address_space: 0 });
+        self.expect(b'(')?;
+        self.list(b')', |parser| {
+            let at = parser.at;
+            let operand = parser.typed_constant()?;
+            let ty = parser.type_of(operand);
+            let [key, discriminator] = words;
+            let message = match operands.len() {
+                0 | 3 if !parser.module.types.is_pointer(ty) => "a signed pointer and its address are pointers",
+                1 if ty != key => "the key of a signed pointer is an i32",
+                2 if ty != discriminator => "the discriminator of a signed pointer is an i64",
+                4.. => "too many operands of ptrauth",
+                _ => "",
+            };
+            operands.push(operand);
+            if message.is_empty() { Ok(()) } else { parser.fault_at(at, message) }
+        })?;
+        let &[pointer, _, ..] = operands.as_slice() else {
+            return self.fault("a signed pointer has a key");
+        };
+        let [_, discriminator] = words;
+        for (at, ty) in [(2, discriminator), (3, address)] {
+            if operands.len() == at {
+                operands.push(self.constant(ty, &NewConstant::Null));
+            }
+        }
+        let new = NewExpression {
+            opcode: Opcode::PtrAuth,
+            flags: 0,
+            ty: TypeId::NONE,
+            in_range: 0,
+            bounds: &[],
+            operands: &operands,
+        };
+        let ty = self.type_of(pointer);
+        Ok((self.constant(ty, &NewConstant::Expression(new)), ty))
     }
 
     /// Parses `(type value, type value, …)` and applies an operation to it.

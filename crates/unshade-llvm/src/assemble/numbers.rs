@@ -95,8 +95,8 @@ impl Parser<'_> {
         };
         let (prefix, rest) = text.split_at_checked(3).unwrap_or((text, &[]));
         let split = |at: usize| {
-            // Short numbers have only the first part.
-            let (first, second) = rest.split_at_checked(at.min(rest.len()))?;
+            // Numbers with fewer digits than the first part have only the second.
+            let (first, second) = if rest.len() < at { (&[][..], rest) } else { rest.split_at_checked(at)? };
             (second.len() <= 16).then_some(())?;
             Some((digits(first)?, digits(second)?))
         };

@@ -17,7 +17,7 @@ use crate::outline::{self, Contents};
 use crate::sha1::Sha1;
 use crate::{analyzer_names, bitstream};
 use alloc::format;
-use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result};
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result, Severity};
 
 /// The rules that a bitcode file may break, with what each says.
 pub const RULES: &[(&str, &str)] = &[
@@ -95,6 +95,18 @@ pub fn bitcode(data: Reader<'_>) -> Diagnostics {
     }
     diagnostics.sort_by_offset();
     diagnostics
+}
+
+/// Checks the program in a module that was made from text: what LLVM's verifier refuses, and what LLVM drops when it reads
+/// a file, but not when it reads text.
+pub fn program(bytes: &[u8]) -> Diagnostics {
+    let found = bitcode(Reader::new(bytes));
+    let is_refused = |rule: &str, is_error: bool| rule.starts_with("ir-") && is_error || rule == "ir-dropped";
+    let mut refused = Diagnostics::new();
+    for one in found.iter().filter(|one| is_refused(one.rule, one.severity == Severity::Error)) {
+        refused.error(one.rule, one.error.clone());
+    }
+    refused
 }
 
 /// Whether programs are checked. The page does without: its module has to be small.

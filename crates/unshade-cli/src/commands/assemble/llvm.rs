@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
 use unshade::dxcontainer::file::DxFile;
 use unshade::llvm::assemble::{self, AssembleOptions, SyntaxError, Version};
+use unshade::llvm::verify;
 use unshade::llvm::write::{self, WriteOptions};
 use unshade::program::{Verb, Writable};
 
@@ -24,8 +25,8 @@ const OF_TEXT: Options = Options {
 };
 
 /// What a line of LLVM assembly may start with, after comments.
-const STARTS: [&str; 10] =
-    ["source_filename", "target ", "define ", "declare ", "attributes ", "module asm", "@", "%", "$", "!"];
+const STARTS: [&str; 11] =
+    ["source_filename", "target ", "define ", "declare ", "attributes ", "module asm", "@", "%", "$", "!", "^"];
 
 /// Returns whether a text is LLVM assembly: its name says so, or its first line does.
 pub(super) fn is_listing(args: &AssembleArgs, text: &str) -> bool {
@@ -51,6 +52,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
             return Ok(Outcome::Finding);
         }
     };
+    if !is_valid(args, &data) {
+        return Ok(Outcome::Finding);
+    }
     let Some(into) = &args.into else {
         let is_bitcode =
             args.output.as_ref().and_then(|output| output.extension()).is_some_and(|end| end == "bc");
@@ -95,6 +99,18 @@ fn put_into(args: &AssembleArgs, container: &[u8], bitcode: &[u8]) -> Result<Out
     }
     save(args, &replaced.bytes)?;
     Ok(Outcome::Done)
+}
+
+/// Returns whether the program of a module is valid, as `llvm-as` finds out too; prints what is not.
+fn is_valid(args: &AssembleArgs, data: &[u8]) -> bool {
+    let refused = verify::program(data);
+    for one in refused.iter() {
+        // Positions are those in a file that is not written.
+        let path: String = one.error.path().flat_map(|name| [name, ": "]).collect();
+        let found = one.error.finding().map_or_else(String::new, |found| format!(", found {found}"));
+        anstream::eprintln!("{}: error: {path}{}{found}", shown(&args.listing), one.error.message());
+    }
+    !refused.has_errors()
 }
 
 /// Assembles a text to bitcode.
