@@ -6,6 +6,8 @@
 
 use crate::ids::ValueId;
 use crate::write::UseOrder;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// A use of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +47,31 @@ impl UseTimes {
         self.now
     }
 
-    /// Notes that uses of a name are set because it is defined now.
+    /// Notes that uses of a name are set because it is defined now. All operands of one constant are set at once.
     pub(super) fn define(&mut self, uses: &[Use]) {
+        let mut operands: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for used in uses {
+            if let Use::Element { constant, operand } = *used {
+                operands.entry(constant).or_default().push(operand);
+            }
+        }
         for &set in uses.iter().rev() {
-            let now = self.tick();
             match set {
-                Use::Operand { body, operand } => self.order.forward.insert((body, operand), now),
-                Use::Element { constant, operand } => {
-                    self.order.constant_operands.insert((constant, operand), now)
+                Use::Operand { body, operand } => {
+                    let now = self.tick();
+                    self.order.forward.insert((body, operand), now);
                 }
-                Use::Symbol { symbol } => self.order.symbols.insert(symbol, now),
-            };
+                Use::Element { constant, .. } => {
+                    for operand in operands.remove(&constant).unwrap_or_default() {
+                        let now = self.tick();
+                        self.order.constant_operands.insert((constant, operand), now);
+                    }
+                }
+                Use::Symbol { symbol } => {
+                    let now = self.tick();
+                    self.order.symbols.insert(symbol, now);
+                }
+            }
         }
     }
 }
