@@ -61,7 +61,7 @@ pub fn print_module(
     }
     // DXC reads a container, so its module has no name.
     let is_dxc = dialect == Dialect::Dxc && matches!(unit, Unit::Part(_));
-    let name = (raw && !is_dxc).then(|| unit.name());
+    let name = (raw && !is_dxc).then(|| unit.module_id());
     let options = PrintOptions { dialect, module_id: name.as_deref() };
     let mut memory = MEMORY.take();
     diagnostics.append(if !raw && has_mangled_names(parsed) {

@@ -50,6 +50,14 @@ impl<'a> Unit<'a> {
         }
     }
 
+    /// Returns the name in the first line of its text: as LLVM has it, that of the file for all modules in one.
+    pub fn module_id(&self) -> String {
+        match self {
+            Self::File { name, .. } => (*name).to_owned(),
+            _ => self.name(),
+        }
+    }
+
     /// Returns its bytes and their offset in the file.
     pub fn bytes(&self) -> Result<(&'a [u8], u64)> {
         match self {

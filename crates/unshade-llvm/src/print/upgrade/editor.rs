@@ -89,6 +89,14 @@ impl Editor<'_, '_> {
         self.instructions.push(instruction);
     }
 
+    /// Calls `edit` with what it pushes going to another list.
+    pub(super) fn detached<T>(&mut self, list: &mut Vec<Instruction>, edit: impl FnOnce(&mut Self) -> T) -> T {
+        core::mem::swap(&mut self.instructions, list);
+        let edited = edit(self);
+        core::mem::swap(&mut self.instructions, list);
+        edited
+    }
+
     /// Appends operands to the body's pool.
     pub(super) fn operands(&mut self, operands: &[Operand]) -> Slice {
         Slice::extend(&mut self.body.operands, operands.iter().copied())

@@ -8,10 +8,11 @@
 //! Knowledge: the output of `llvm-dis` 19 and 22 for files of LLVM 3 to 16; LLVM's release notes on constant expressions.
 
 use super::super::Dialect;
+use super::edges::EdgeBlocks;
 use super::editor::{self, AttachmentOutcome, Editor};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
-use crate::ids::{Slice, TypeId, ValueId, narrow};
+use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::Metadata;
 use crate::module::Module;
@@ -121,13 +122,22 @@ pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &m
     known.known[1].clear();
     undef_metadata(module, body, known);
     let mut names = NameCounter::default();
-    editor::rewrite(module, body, |editor, _, mut instruction| {
+    let mut edges = EdgeBlocks::default();
+    editor::rewrite(module, body, |editor, block, mut instruction| {
+        if instruction.opcode == Opcode::Phi {
+            let operands = editor.body.operands_of(&instruction).to_vec();
+            let changed = expand_phi(editor, known, &mut names, &mut edges, block, &operands);
+            if changed != operands {
+                instruction.operands = editor.operands(&changed);
+            }
+            editor.push(instruction);
+            return AttachmentOutcome::Kept;
+        }
         let operands = editor.body.operands_of(&instruction).to_vec();
         let mut changed = operands.clone();
         for at in reading_order(instruction.opcode, operands.len()) {
             let Some(id) = operands.get(at).and_then(|operand| operand.as_value()) else { continue };
-            if instruction.opcode == Opcode::Phi || !known.contains_removed(editor.module, editor.body, id, 0)
-            {
+            if !known.contains_removed(editor.module, editor.body, id, 0) {
                 continue;
             }
             let mut expansion =
@@ -142,6 +152,41 @@ pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &m
         editor.push(instruction);
         AttachmentOutcome::Kept
     });
+    edges.install(module, body);
+}
+
+/// Returns the operands of a `phi`, expanded in the blocks of its edges. Equal predecessors have equal values.
+fn expand_phi(
+    editor: &mut Editor<'_, '_>,
+    known: &mut RemovedExpressionCache,
+    names: &mut NameCounter,
+    edges: &mut EdgeBlocks,
+    to: BlockId,
+    operands: &[Operand],
+) -> Vec<Operand> {
+    let mut changed = operands.to_vec();
+    let mut seen: Vec<(BlockId, Operand)> = Vec::new();
+    for pair in changed.chunks_exact_mut(2) {
+        let [value, from] = pair else { continue };
+        let (Some(id), Some(from)) = (value.as_value(), from.as_block()) else { continue };
+        if let Some(&(_, first)) = seen.iter().find(|(block, _)| *block == from) {
+            *value = first;
+            continue;
+        }
+        // The name is taken even where nothing is expanded.
+        if edges.needs_name(from, to) {
+            edges.set_name(names.next(PHI_BLOCK));
+        }
+        let expanded = edges.on_edge(editor, (from, to), |editor| {
+            let mut expansion = Expansion { known, names, expanded: BTreeMap::new() };
+            expansion.expand(editor, id, 0)
+        });
+        if let Some(expanded) = expanded {
+            *value = Operand::value(expanded);
+        }
+        seen.push((from, *value));
+    }
+    changed
 }
 
 /// Returns the order in which LLVM's reader expands operands.
@@ -180,22 +225,24 @@ pub(super) fn undef_module_metadata(module: &mut Module<'_>, known: &mut Removed
     }
 }
 
-/// Names of new instructions: a base name, followed by the next number except on first use.
+/// The names of what expressions expand to, by number.
+const BASES: [&str; 3] = ["constexpr", "constexpr.ins", "phi.constexpr"];
+const PLAIN: usize = 0;
+const INSERTION: usize = 1;
+const PHI_BLOCK: usize = 2;
+
+/// Names of new instructions and blocks: a base name, followed by the next number except on first use.
 #[derive(Default)]
 struct NameCounter {
-    plain_used: bool,
-    insertion_used: bool,
+    used: [bool; 3],
     last: u64,
 }
 
 impl NameCounter {
-    fn next(&mut self, insertion: bool) -> String {
-        let (base, used) = match insertion {
-            true => ("constexpr.ins", &mut self.insertion_used),
-            false => ("constexpr", &mut self.plain_used),
-        };
-        let mut name = String::from(base);
-        if core::mem::replace(used, true) {
+    fn next(&mut self, base: usize) -> String {
+        let mut name = String::from(BASES.get(base).copied().unwrap_or(""));
+        let is_used = self.used.get_mut(base).is_some_and(|used| core::mem::replace(used, true));
+        if is_used {
             self.last += 1;
             super::super::text::push_number(&mut name, self.last);
         }
@@ -251,7 +298,7 @@ impl Expansion<'_> {
         mut instruction: Instruction,
         insertion: bool,
     ) -> ValueId {
-        let name = self.names.next(insertion);
+        let name = self.names.next(if insertion { INSERTION } else { PLAIN });
         instruction.result = editor.value(instruction.ty, name.as_bytes());
         editor.push(instruction);
         instruction.result

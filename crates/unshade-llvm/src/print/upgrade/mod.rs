@@ -8,6 +8,7 @@
 //! Knowledge: the output of `llvm-dis` 14, 19 and 22 for files of earlier versions, and LLVM's release notes.
 
 mod debug_info;
+mod edges;
 mod editor;
 mod equal_metadata;
 mod expressions;
