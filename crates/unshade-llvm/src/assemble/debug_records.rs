@@ -38,8 +38,19 @@ const RECORDS: [Layout; 4] = [
 /// The codes of `#dbg_value` with metadata and with a plain value.
 const VALUE: u32 = 61;
 const VALUE_SIMPLE: u32 = 64;
+/// Where the source location is in the operands of a record.
+pub(super) const LOCATION_OPERAND: usize = 0;
 /// Where the value is in the operands of a record.
 const VALUE_OPERAND: usize = 3;
+
+/// Returns the record that a call of a function is in LLVM 19: its code, and the places of its operands in the file, of
+/// which the source location is the last.
+pub(super) fn record_of(function: &[u8]) -> Option<(u32, Vec<usize>)> {
+    let kind = function.strip_prefix(b"llvm.dbg.")?;
+    let is_kind = |(name, ..): &&Layout| name.as_bytes().get(4..) == Some(kind);
+    let &(_, code, layout) = RECORDS.iter().find(is_kind)?;
+    Some((code, layout.iter().map(|&(_, place)| place).collect()))
+}
 
 impl Parser<'_> {
     /// Parses a debug record, which precedes the next instruction.
@@ -76,9 +87,7 @@ impl Parser<'_> {
 
     /// Notes a call of a function that is a debug record in LLVM 19.
     pub(super) fn note_debug_intrinsic(&mut self, name: &[u8], at: usize) -> Parsed<()> {
-        let is_record = name
-            .strip_prefix(b"llvm.dbg.")
-            .is_some_and(|kind| RECORDS.iter().any(|(record, ..)| record.as_bytes().get(4..) == Some(kind)));
+        let is_record = record_of(name).is_some();
         if is_record && self.metadata.debug_records {
             return self.fault_at(at, "debug records and debug intrinsics can't be mixed");
         }

@@ -14,6 +14,7 @@
 //! | `labels` | addresses of blocks |
 //! | `metadata`, `debug_info`, `debug_values` | metadata |
 //! | `debug_records` | debug records, source locations |
+//! | `debug_calls` | nothing: it makes debug records of calls |
 //! | `unite` | nothing: it makes equal metadata one |
 //! | `use_lists` | orders of uses |
 //! | `uses` | when each use was set, for the order of uses |
@@ -41,6 +42,7 @@ mod attributes;
 mod calls;
 mod checks;
 mod constants;
+mod debug_calls;
 mod debug_info;
 mod debug_records;
 mod debug_values;

@@ -118,6 +118,7 @@ impl<'t> Parser<'t> {
         self.finish_types()?;
         self.finish_symbols()?;
         self.finish_folds();
+        self.finish_debug_calls();
         self.finish_use_lists()?;
         self.finish_labels()?;
         self.finish_attributes()?;
