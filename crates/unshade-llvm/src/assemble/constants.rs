@@ -118,7 +118,8 @@ impl Parser<'_> {
 
     /// Makes constants, folded.
     pub(super) fn fold<T>(&mut self, make: impl FnOnce(&mut Folder<'_, '_>) -> T) -> T {
-        let mut folder = Folder::new(&mut self.module, &mut self.constants, self.version);
+        let mut folder =
+            Folder::new(&mut self.module, &mut self.constants, self.version, &mut self.fold_budget);
         let made = make(&mut folder);
         self.folded_too_early |= folder.depends_on_undefined;
         for index in folder.added {
@@ -220,7 +221,7 @@ impl Parser<'_> {
         if count as usize > self.text_size().max(1 << 16) {
             return self.fault("splat of too many elements");
         }
-        Ok(self.fold(|folder| folder.splat(ty, value)))
+        Ok(self.fold(|folder| folder.splat_of_any_size(ty, value)))
     }
 
     /// Parses `asm flags "text", "constraints"`.
@@ -370,7 +371,9 @@ impl Parser<'_> {
             let ty = parser.type_of(operand);
             let [key, discriminator] = words;
             let message = match operands.len() {
-                0 | 3 if !parser.module.types.is_pointer(ty) => "a signed pointer and its address are pointers",
+                0 | 3 if !parser.module.types.is_pointer(ty) => {
+                    "a signed pointer and its address are pointers"
+                }
                 1 if ty != key => "the key of a signed pointer is an i32",
                 2 if ty != discriminator => "the discriminator of a signed pointer is an i64",
                 4.. => "too many operands of ptrauth",

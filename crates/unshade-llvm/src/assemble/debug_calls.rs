@@ -25,7 +25,12 @@ impl Parser<'_> {
     }
 
     /// Returns the record that a call becomes, if it has the operands of one.
-    fn record(&self, body: usize, instruction: &Instruction, location: MetadataId) -> Option<(ValueId, DebugRecord)> {
+    fn record(
+        &self,
+        body: usize,
+        instruction: &Instruction,
+        location: MetadataId,
+    ) -> Option<(ValueId, DebugRecord)> {
         let (callee, arguments) = self.bodies.get(body)?.operands_of(instruction).split_first()?;
         let callee = callee.as_value().filter(|_| instruction.opcode == Opcode::Call)?;
         let ValueKind::Function(index) = self.module.value(None, callee)?.kind else { return None };
@@ -53,8 +58,7 @@ impl Parser<'_> {
         let (mut kept, mut records) = (Vec::new(), Vec::new());
         for (number, instruction) in (0u32..).zip(&body.instructions) {
             let next = narrow(kept.len() as u64);
-            let record =
-                locations.get(&number).and_then(|&location| self.record(at, instruction, location));
+            let record = locations.get(&number).and_then(|&location| self.record(at, instruction, location));
             numbers.push((next, record.is_none()));
             match record {
                 Some((callee, record)) => {

@@ -15,7 +15,7 @@ impl Parser<'_> {
         if !self.folded_too_early {
             return;
         }
-        let mut refold = Refold::default();
+        let mut refold = Refold::new(self.fold_budget);
         let mut added = fold_module(&mut self.module, &mut self.constants, self.version, &mut refold);
         for body in &mut self.bodies {
             added.append(&mut fold_body(

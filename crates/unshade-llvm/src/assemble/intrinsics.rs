@@ -11,14 +11,18 @@ use alloc::vec::Vec;
 
 impl Parser<'_> {
     /// Returns the sets of attributes of an intrinsic; none for other functions.
-    pub(super) fn intrinsic_attributes(&mut self, function: usize) -> Parsed<Option<Vec<(u32, AttributeSetId)>>> {
+    pub(super) fn intrinsic_attributes(
+        &mut self,
+        function: usize,
+    ) -> Parsed<Option<Vec<(u32, AttributeSetId)>>> {
         let dialect = match self.version {
             Version::Llvm14 => Dialect::Llvm14,
             Version::Llvm19 => Dialect::Llvm19,
         };
         let Some(function) = self.module.functions.get(function) else { return Ok(None) };
         let name = function.symbol.name.as_slice();
-        let Some(intrinsic) = name.starts_with(b"llvm.").then(|| Intrinsic::find(dialect, name)).flatten() else {
+        let Some(intrinsic) = name.starts_with(b"llvm.").then(|| Intrinsic::find(dialect, name)).flatten()
+        else {
             return Ok(None);
         };
         let parameters = match self.module.types.get(function.symbol.ty) {

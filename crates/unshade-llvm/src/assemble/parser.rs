@@ -43,6 +43,8 @@ pub(super) struct Parser<'t> {
     pub(super) constants: ConstantIndex,
     /// Whether constants were folded before all symbols that decide it were known.
     pub(super) folded_too_early: bool,
+    /// How many elements of vectors folds may still make.
+    pub(super) fold_budget: u64,
     pub(super) attributes: AttributeState,
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
@@ -97,6 +99,7 @@ impl<'t> Parser<'t> {
             comdats: NameTable::default(),
             constants: ConstantIndex::default(),
             folded_too_early: false,
+            fold_budget: crate::fold::budget(text.len() as u64),
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
             labels: LabelState::new(memmem::find(text, b"blockaddress").is_some()),
@@ -142,7 +145,11 @@ impl<'t> Parser<'t> {
     }
 
     /// Parses another text.
-    pub(super) fn within<T>(&mut self, text: &'t [u8], parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn within<T>(
+        &mut self,
+        text: &'t [u8],
+        parse: impl FnOnce(&mut Self) -> Parsed<T>,
+    ) -> Parsed<T> {
         let place = self.bookmark();
         self.lexer = Lexer::new(text);
         self.advance();

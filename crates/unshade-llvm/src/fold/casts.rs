@@ -8,8 +8,6 @@ use crate::instruction::Opcode;
 use crate::types::Type;
 use crate::write::Version;
 
-/// The widest integer that a cast makes.
-const MAX_WIDTH: u32 = 1 << 14;
 /// The width of pointers between two casts, of which nothing is known.
 const POINTER_WIDTH: u32 = 64;
 
@@ -246,7 +244,7 @@ impl Folder<'_, '_> {
                 let bits = from.converted(bits, Format::of(to)?);
                 Some(self.float(ty, bits))
             }
-            (Opcode::FpToUi | Opcode::FpToSi, Type::Integer(width)) if width < MAX_WIDTH => {
+            (Opcode::FpToUi | Opcode::FpToSi, Type::Integer(width)) => {
                 let (from, bits) = self.float_of(of)?;
                 Some(match from.to_integer(bits, width, opcode == Opcode::FpToSi) {
                     Some(integer) => self.integer(ty, &integer),
@@ -254,11 +252,11 @@ impl Folder<'_, '_> {
                 })
             }
             (Opcode::UiToFp | Opcode::SiToFp, _) => {
-                let integer = self.integer_of(of).filter(|integer| integer.width <= MAX_WIDTH)?;
+                let integer = self.integer_of(of)?;
                 let bits = Format::of(to)?.from_integer(&integer, opcode == Opcode::SiToFp);
                 Some(self.float(ty, bits))
             }
-            (Opcode::Trunc | Opcode::ZExt | Opcode::SExt, Type::Integer(width)) if width <= MAX_WIDTH => {
+            (Opcode::Trunc | Opcode::ZExt | Opcode::SExt, Type::Integer(width)) => {
                 let integer = self.integer_of(of)?;
                 let resized = match opcode {
                     Opcode::SExt => integer.sign_extended(width),

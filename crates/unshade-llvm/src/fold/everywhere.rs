@@ -18,9 +18,10 @@ pub(crate) fn fold_module(
     version: Version,
     refold: &mut Refold,
 ) -> Vec<u32> {
+    let mut budget = refold.budget();
     let mut used = Vec::new();
     for_each_value(module, |id| used.push(*id));
-    let mut folder = Folder::new(module, index, version);
+    let mut folder = Folder::new(module, index, version, &mut budget);
     refold.expressions(&mut folder, None);
     let folded: Vec<ValueId> = used.into_iter().map(|id| refold.value(&mut folder, None, id)).collect();
     let added = folder.added;
@@ -28,11 +29,12 @@ pub(crate) fn fold_module(
     for_each_value(module, |id| *id = next.next().unwrap_or(*id));
     let mut added_of_metadata = Vec::new();
     for (id, ty, value) in values_in(&module.metadata) {
-        let mut folder = Folder::new(module, index, version);
+        let mut folder = Folder::new(module, index, version, &mut budget);
         let value = refold.value(&mut folder, None, value);
         added_of_metadata.append(&mut folder.added);
         module.metadata.replace(id, Metadata::Value { ty, value });
     }
+    refold.set_budget(budget);
     added.into_iter().chain(added_of_metadata).collect()
 }
 
@@ -44,7 +46,8 @@ pub(crate) fn fold_body(
     version: Version,
     refold: &mut Refold,
 ) -> Vec<u32> {
-    let mut folder = Folder::new(module, index, version);
+    let mut budget = refold.budget();
+    let mut folder = Folder::new(module, index, version, &mut budget);
     refold.expressions(&mut folder, Some(body));
     for at in 0..body.operands.len() {
         let Some(id) = body.operands.get(at).and_then(|operand| operand.as_value()) else { continue };
@@ -59,7 +62,9 @@ pub(crate) fn fold_body(
             body.metadata.replace(id, Metadata::Value { ty, value: folded });
         }
     }
-    folder.added
+    let added = folder.added;
+    refold.set_budget(budget);
+    added
 }
 
 fn values_in(table: &MetadataTable) -> Vec<(crate::ids::MetadataId, crate::ids::TypeId, ValueId)> {

@@ -52,8 +52,19 @@ pub(crate) use refold::Refold;
 
 /// The deepest nesting of folds within folds.
 const MAX_DEPTH: u32 = 96;
-/// The most folds and vector elements for one expression.
+/// The most folds, and vector elements, for one expression.
 const MAX_STEPS: u32 = 1 << 16;
+/// The widest integer that is folded.
+const MAX_WIDTH: u32 = 1 << 14;
+/// How many elements of vectors may be made for all expressions: a base, and a number for each byte or element that
+/// there is.
+const BASE_BUDGET: u64 = 1 << 22;
+const BUDGET_PER_ELEMENT: u64 = 16;
+
+/// Returns how many elements of vectors may be made, of so many bytes of text or elements of constants.
+pub(crate) fn budget(size: u64) -> u64 {
+    BASE_BUDGET.saturating_add(size.saturating_mul(BUDGET_PER_ELEMENT))
+}
 
 /// Makes constants of a module, folded.
 pub(crate) struct Folder<'f, 'a> {
@@ -64,6 +75,10 @@ pub(crate) struct Folder<'f, 'a> {
     pub(crate) added: Vec<u32>,
     /// Whether something depended on a symbol that is not defined yet.
     pub(crate) depends_on_undefined: bool,
+    /// How many elements of vectors may still be made.
+    budget: &'f mut u64,
+    /// Whether a vector was not made because it has too many elements, so that nothing is folded.
+    is_too_large: bool,
     depth: u32,
     steps: u32,
 }
@@ -108,15 +123,34 @@ impl SymbolKind<'_> {
 
 impl<'f, 'a> Folder<'f, 'a> {
     /// Creates a folder for constants of a module.
-    pub(crate) fn new(module: &'f mut Module<'a>, index: &'f mut ConstantIndex, version: Version) -> Self {
-        Self { module, index, version, added: Vec::new(), depends_on_undefined: false, depth: 0, steps: 0 }
+    pub(crate) fn new(
+        module: &'f mut Module<'a>,
+        index: &'f mut ConstantIndex,
+        version: Version,
+        budget: &'f mut u64,
+    ) -> Self {
+        Self {
+            module,
+            index,
+            version,
+            added: Vec::new(),
+            depends_on_undefined: false,
+            budget,
+            is_too_large: false,
+            depth: 0,
+            steps: 0,
+        }
     }
 
     /// Returns an expression of type `ty`, folded. Its operands fit it.
     pub(crate) fn expression(&mut self, ty: TypeId, new: &NewExpression<'_>) -> ValueId {
-        self.steps = 0;
+        (self.steps, self.is_too_large) = (0, false);
         let operand = |at: usize| new.operands.get(at).copied().unwrap_or(ValueId::NONE);
         let (first, second, third) = (operand(0), operand(1), operand(2));
+        let is_too_wide = |folder: &Self, ty: TypeId| folder.width(ty) > MAX_WIDTH;
+        if is_too_wide(self, ty) || new.operands.iter().any(|&one| is_too_wide(self, self.type_of(one))) {
+            return self.make(ty, new);
+        }
         match new.opcode {
             Opcode::GetElementPtr => {
                 let parts = Parts {
@@ -150,7 +184,15 @@ impl<'f, 'a> Folder<'f, 'a> {
         self.depth += 1;
         let folded = fold(self);
         self.depth -= 1;
-        folded
+        folded.filter(|_| !self.is_too_large)
+    }
+
+    /// Returns whether a vector of so many elements may be made.
+    fn may_make(&mut self, count: u32) -> bool {
+        let left = self.budget.checked_sub(u64::from(count)).filter(|_| count <= MAX_STEPS);
+        self.is_too_large |= left.is_none();
+        *self.budget = left.unwrap_or(*self.budget);
+        left.is_some()
     }
 
     /// Returns a constant with this content.
@@ -241,8 +283,20 @@ impl<'f, 'a> Folder<'f, 'a> {
         if scalar == ty { id } else { self.splat(ty, id) }
     }
 
+    /// Returns a vector of equal elements; if that has too many, anything of its type.
+    fn splat(&mut self, ty: TypeId, element: ValueId) -> ValueId {
+        match self.module.types.get(ty) {
+            Type::Vector { count, scalable: false, .. }
+                if !self.is_null(element) && !self.may_make(count) =>
+            {
+                self.undef(ty)
+            }
+            _ => self.splat_of_any_size(ty, element),
+        }
+    }
+
     /// Returns a vector of equal elements.
-    pub(crate) fn splat(&mut self, ty: TypeId, element: ValueId) -> ValueId {
+    pub(crate) fn splat_of_any_size(&mut self, ty: TypeId, element: ValueId) -> ValueId {
         let Type::Vector { count, scalable, .. } = self.module.types.get(ty) else { return element };
         if self.is_null(element) {
             return self.null(ty);
@@ -506,7 +560,7 @@ impl<'f, 'a> Folder<'f, 'a> {
         count: u32,
         mut element: impl FnMut(&mut Self, u32) -> Option<ValueId>,
     ) -> Option<ValueId> {
-        if count > MAX_STEPS {
+        if !self.may_make(count) {
             return None;
         }
         let elements: Vec<ValueId> = (0..count).map(|at| element(self, at)).collect::<Option<_>>()?;

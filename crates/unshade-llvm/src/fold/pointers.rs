@@ -209,7 +209,7 @@ impl Folder<'_, '_> {
                 unknown = true;
                 continue;
             }
-            let is_marked = parts.in_range != 0 && at as u32 == parts.in_range + 1;
+            let is_marked = parts.in_range != 0 && mark_of(at - 1) == parts.in_range;
             if !self.is_known(parts.operand(at - 1)) || is_marked {
                 continue;
             }
@@ -245,6 +245,9 @@ impl Folder<'_, '_> {
     /// Returns where an index of an array is.
     fn place(&mut self, index: ValueId, count: u64) -> Place {
         let lanes = self.lanes(self.type_of(index)).unwrap_or(1);
+        if !self.may_make(lanes) {
+            return Place::Before;
+        }
         let mut place = Place::Inside;
         for lane in 0..lanes {
             self.steps += 1;

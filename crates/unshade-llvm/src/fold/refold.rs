@@ -46,17 +46,32 @@ pub(crate) struct Refold {
     /// Whether constants are made in the order of the file.
     in_file_order: bool,
     removed: Option<IsRemoved>,
+    budget: u64,
 }
 
 impl Refold {
-    /// Creates a state for a file that LLVM 14 reads.
-    pub(crate) fn in_file_order() -> Self {
-        Self { in_file_order: true, ..Self::default() }
+    /// Creates a state for constants that are in order; `budget` is that of [`super::budget`].
+    pub(crate) fn new(budget: u64) -> Self {
+        Self { budget, ..Self::default() }
     }
 
-    /// Creates a state for a file that a version reads that keeps some expressions as they are.
-    pub(crate) fn without(removed: IsRemoved) -> Self {
-        Self { removed: Some(removed), ..Self::default() }
+    /// Makes constants in the order of the file, as LLVM 14 does.
+    pub(crate) fn in_file_order(self) -> Self {
+        Self { in_file_order: true, ..self }
+    }
+
+    /// Returns how many elements of vectors may still be made.
+    pub(super) fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    pub(super) fn set_budget(&mut self, budget: u64) {
+        self.budget = budget;
+    }
+
+    /// Keeps expressions as they are that a version no longer has.
+    pub(crate) fn without(self, removed: IsRemoved) -> Self {
+        Self { removed: Some(removed), ..self }
     }
 
     /// Forgets the constants of a function, which start at this id and end before that of the upgrades.

@@ -204,7 +204,7 @@ impl Folder<'_, '_> {
     /// Returns the lanes that a mask selects, of which some may be anything.
     fn mask(&mut self, mask: ValueId) -> Option<Vec<Option<u32>>> {
         let Type::Vector { count, .. } = self.module.types.get(self.type_of(mask)) else { return None };
-        if count > super::MAX_STEPS {
+        if !self.may_make(count) {
             return None;
         }
         if self.is_undef(mask) {

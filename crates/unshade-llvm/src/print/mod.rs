@@ -56,11 +56,11 @@ use types::{StructFinder, TypeTexts};
 use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
-pub(crate) use intrinsics::Intrinsic;
 pub(crate) use attributes::{ALLOC_KINDS, FP_CLASSES, MEMORY_ACCESSES};
 pub(crate) use constants::FAST_MATH;
 pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
 pub(crate) use function::{CONVENTIONS, LATER_CONVENTIONS};
+pub(crate) use intrinsics::Intrinsic;
 pub use links::Entity;
 pub use one_function::function;
 pub(crate) use text::push_name;

@@ -25,8 +25,19 @@ const OF_TEXT: Options = Options {
 };
 
 /// What a line of LLVM assembly may start with, after comments.
-const STARTS: [&str; 11] =
-    ["source_filename", "target ", "define ", "declare ", "attributes ", "module asm", "@", "%", "$", "!", "^"];
+const STARTS: [&str; 11] = [
+    "source_filename",
+    "target ",
+    "define ",
+    "declare ",
+    "attributes ",
+    "module asm",
+    "@",
+    "%",
+    "$",
+    "!",
+    "^",
+];
 
 /// Returns whether a text is LLVM assembly: its name says so, or its first line does.
 pub(super) fn is_listing(args: &AssembleArgs, text: &str) -> bool {

@@ -90,7 +90,11 @@ impl Editor<'_, '_> {
     }
 
     /// Calls `edit` with what it pushes going to another list.
-    pub(super) fn detached<T>(&mut self, list: &mut Vec<Instruction>, edit: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn detached<T>(
+        &mut self,
+        list: &mut Vec<Instruction>,
+        edit: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         core::mem::swap(&mut self.instructions, list);
         let edited = edit(self);
         core::mem::swap(&mut self.instructions, list);

@@ -3,7 +3,7 @@
 
 use super::expressions::is_removed;
 use crate::body::FunctionBody;
-use crate::fold::{Refold, any_folds, fold_body, fold_module};
+use crate::fold::{Refold, any_folds, budget, fold_body, fold_module};
 use crate::ids::narrow;
 use crate::module::Module;
 use crate::print::Dialect;
@@ -29,10 +29,13 @@ pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect
 pub(super) fn fold(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody>], dialect: Dialect) {
     let mut index = ConstantIndex::after_functions();
     let version = version(dialect);
+    let of_bodies = bodies.iter().flatten().map(|body| body.constants.stored_elements());
+    let size = of_bodies.fold(module.constants.stored_elements(), u64::saturating_add);
+    let refold = Refold::new(budget(size));
     let mut refold = match dialect {
-        Dialect::Llvm19 => Refold::without(|types, one| is_removed(types, one, Dialect::Llvm19)),
-        Dialect::Llvm22 => Refold::without(|types, one| is_removed(types, one, Dialect::Llvm22)),
-        Dialect::Llvm14 | Dialect::Dxc => Refold::in_file_order(),
+        Dialect::Llvm19 => refold.without(|types, one| is_removed(types, one, Dialect::Llvm19)),
+        Dialect::Llvm22 => refold.without(|types, one| is_removed(types, one, Dialect::Llvm22)),
+        Dialect::Llvm14 | Dialect::Dxc => refold.in_file_order(),
     };
     fold_module(module, &mut index, version, &mut refold);
     let first = narrow(module.values.len() as u64);
