@@ -253,7 +253,7 @@ impl Folder<'_, '_> {
             }
             (Opcode::UiToFp | Opcode::SiToFp, _) => {
                 let integer = self.integer_of(of)?;
-                let bits = Format::of(to)?.from_integer(&integer, opcode == Opcode::SiToFp);
+                let bits = Format::of(to)?.of_integer(&integer, opcode == Opcode::SiToFp);
                 Some(self.float(ty, bits))
             }
             (Opcode::Trunc | Opcode::ZExt | Opcode::SExt, Type::Integer(width)) => {

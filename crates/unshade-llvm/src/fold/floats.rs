@@ -242,7 +242,7 @@ impl Format {
     }
 
     /// Returns an integer as a number, rounded.
-    pub(super) fn from_integer(self, integer: &Integer, signed: bool) -> u128 {
+    pub(super) fn of_integer(self, integer: &Integer, signed: bool) -> u128 {
         let negative = signed && integer.is_negative();
         let magnitude = if negative { integer.negated() } else { integer.clone() };
         let dropped = magnitude.bit_length().saturating_sub(128);
@@ -519,8 +519,8 @@ mod tests {
         }
         for number in [0, 1, -1, i64::MAX, i64::MIN, (1 << 53) + 1, 0x7FFF_FFFF_FFFF_FC00] {
             let integer = Integer::new(number as u64, 64);
-            assert_eq!(double.from_integer(&integer, true), u128::from((number as f64).to_bits()));
-            assert_eq!(double.from_integer(&integer, false), u128::from((number as u64 as f64).to_bits()));
+            assert_eq!(double.of_integer(&integer, true), u128::from((number as f64).to_bits()));
+            assert_eq!(double.of_integer(&integer, false), u128::from((number as u64 as f64).to_bits()));
         }
         assert_eq!(double.one(), u128::from(1f64.to_bits()));
     }
