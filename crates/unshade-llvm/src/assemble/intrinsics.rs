@@ -18,6 +18,7 @@ impl Parser<'_> {
         let dialect = match self.version {
             Version::Llvm14 => Dialect::Llvm14,
             Version::Llvm19 => Dialect::Llvm19,
+            Version::Dxc => Dialect::Dxc,
         };
         let Some(function) = self.module.functions.get(function) else { return Ok(None) };
         let name = function.symbol.name.as_slice();

@@ -97,7 +97,7 @@ impl Folder<'_, '_> {
     /// As [`Folder::compare`]; LLVM 19 has no comparisons that don't fold.
     fn compare_lane(&mut self, predicate: u32, left: ValueId, right: ValueId) -> Option<ValueId> {
         match self.version {
-            Version::Llvm14 => Some(self.compare(predicate, left, right)),
+            Version::Llvm14 | Version::Dxc => Some(self.compare(predicate, left, right)),
             Version::Llvm19 => self.attempt(|folder| folder.fold_comparison(predicate, left, right)),
         }
     }
@@ -143,7 +143,7 @@ impl Folder<'_, '_> {
             };
         }
         let relation = match self.version {
-            Version::Llvm14 => self.relation(left, right, is_signed(predicate)),
+            Version::Llvm14 | Version::Dxc => self.relation(left, right, is_signed(predicate)),
             Version::Llvm19 => self.address_relation(left, right),
         };
         if let Some(is_true) = relation.and_then(|relation| decide(relation, predicate)) {
@@ -160,7 +160,7 @@ impl Folder<'_, '_> {
             return None;
         }
         match self.version {
-            Version::Llvm14 => Some(self.compare(swapped(predicate), right, left)),
+            Version::Llvm14 | Version::Dxc => Some(self.compare(swapped(predicate), right, left)),
             Version::Llvm19 => self.attempt(|folder| folder.fold_comparison(swapped(predicate), right, left)),
         }
     }

@@ -148,6 +148,10 @@ impl<'f, 'a> Folder<'f, 'a> {
         let operand = |at: usize| new.operands.get(at).copied().unwrap_or(ValueId::NONE);
         let (first, second, third) = (operand(0), operand(1), operand(2));
         let is_too_wide = |folder: &Self, ty: TypeId| folder.width(ty) > MAX_WIDTH;
+        // What LLVM 3.7 evaluates, it had evaluated before it printed.
+        if self.version == Version::Dxc {
+            return self.make(ty, new);
+        }
         if is_too_wide(self, ty) || new.operands.iter().any(|&one| is_too_wide(self, self.type_of(one))) {
             return self.make(ty, new);
         }
@@ -325,7 +329,7 @@ impl<'f, 'a> Folder<'f, 'a> {
 
     /// Returns an aggregate or vector of elements.
     fn vector(&mut self, ty: TypeId, elements: &[ValueId]) -> ValueId {
-        let form = Canonical::of(self.module, ty, elements);
+        let form = Canonical::of(self.module, self.version, ty, elements);
         self.constant(ty, &form.content(elements))
     }
 

@@ -98,7 +98,7 @@ impl Folder<'_, '_> {
         }
         let adds_nothing = |folder: &Self, index: ValueId| folder.is_null(index) || folder.is_undef(index);
         let is_base = match self.version {
-            Version::Llvm14 => indices.len() == 1 && adds_nothing(self, first),
+            Version::Llvm14 | Version::Dxc => indices.len() == 1 && adds_nothing(self, first),
             Version::Llvm19 => {
                 parts.bounds.is_empty() && indices.iter().all(|&index| adds_nothing(self, index))
             }

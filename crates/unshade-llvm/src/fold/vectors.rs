@@ -226,13 +226,13 @@ impl Folder<'_, '_> {
         let ty = self.type_of(mask);
         let element = self.module.types.scalar(ty);
         let unknown = match self.version {
-            Version::Llvm14 => self.undef(element),
+            Version::Llvm14 | Version::Dxc => self.undef(element),
             Version::Llvm19 => self.poison(element),
         };
         if self.is_scalable(ty) {
             return match (self.is_undef(mask), self.version) {
                 (false, _) => mask,
-                (true, Version::Llvm14) => self.undef(ty),
+                (true, Version::Llvm14 | Version::Dxc) => self.undef(ty),
                 (true, Version::Llvm19) => self.poison(ty),
             };
         }
@@ -255,7 +255,7 @@ impl Folder<'_, '_> {
     ) -> Option<ValueId> {
         if lanes.iter().all(Option::is_none) {
             return Some(match self.version {
-                Version::Llvm14 => self.undef(ty),
+                Version::Llvm14 | Version::Dxc => self.undef(ty),
                 Version::Llvm19 => self.poison(ty),
             });
         }
@@ -293,7 +293,7 @@ impl Folder<'_, '_> {
 
     fn negate_lane(&mut self, of: ValueId) -> Option<ValueId> {
         match self.version {
-            Version::Llvm14 => Some(self.negate(of)),
+            Version::Llvm14 | Version::Dxc => Some(self.negate(of)),
             Version::Llvm19 => self.attempt(|folder| folder.fold_negation(of)),
         }
     }
