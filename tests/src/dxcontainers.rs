@@ -125,6 +125,10 @@ pub fn exercise_program(data: &[u8]) -> Option<String> {
     let part = unshade::dxil::main_part(&container)?;
     let (_, bitcode) = unshade_dxcontainer::program::bitcode(part.data).ok()?;
     let module = unshade_llvm::Module::parse(bitcode.data(), bitcode.base()).ok()?;
+    if let Ok(assembler) = unshade::dxil::assemble::Assembler::new(&module) {
+        let flags = assembler.computed_flags().unwrap_or_default();
+        let _ = assembler.computed_view_id_state(flags);
+    }
     let mut text = String::new();
     unshade::dxc_tables::put(&container, &module, bitcode.base(), &mut text);
     assert!(text.lines().all(|line| line.starts_with(';')), "{text}");

@@ -808,6 +808,11 @@ pub fn bitcode_build(data: &[u8]) {
     let _ = crate::built_modules::exercise(data);
 }
 
+/// Calls of the builder of DirectX shaders that the bytes select, most of which are refused.
+pub fn dxil_build(data: &[u8]) {
+    let _ = crate::built_shaders::exercise(data);
+}
+
 /// All targets.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
@@ -826,6 +831,7 @@ pub const ALL: &[Target] = &[
     ("bitcode_write", bitcode_write),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
+    ("dxil_build", dxil_build),
     ("psv0", psv0),
     ("rdat", rdat),
     ("root_signature", root_signature),

@@ -9,6 +9,7 @@
 //! | [`reference_reader`] | a second parser of Metal libraries, which shares no code with the crate |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`built_modules`] | modules made by calls that bytes select |
+//! | [`built_shaders`] | DirectX shaders made by calls that bytes select |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`closed_loop`] | kernels run by several implementations, and compared |
 //! | [`corpus`] | real files, if available |
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod built_modules;
+pub mod built_shaders;
 pub mod closed_loop;
 pub mod corpus;
 pub mod dx_debug;

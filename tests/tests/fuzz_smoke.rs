@@ -51,7 +51,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "bitcode" | "bitcode_file" | "bitcode_tree" | "bitcode_write" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
-        "bitcode_build" => (0..8).map(|seed| (random_bytes(seed), Vec::new())).collect(),
+        "bitcode_build" | "dxil_build" => (0..8).map(|seed| (random_bytes(seed), Vec::new())).collect(),
         "llvm_text" => llvm_texts().into_iter().map(|text| (text, Vec::new())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
         "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),

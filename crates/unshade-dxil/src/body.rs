@@ -214,6 +214,7 @@ impl<'s> ShaderBody<'s> {
             true => format!("dx.op.{}", operation.class),
             false => format!("dx.op.{}.{suffix}", operation.class),
         };
+        self.check_arguments(name, &parameters, arguments)?;
         let ty = self.function_type(result, &parameters)?;
         let mut all = alloc::vec![self.i32(code)?];
         all.extend_from_slice(arguments);
@@ -221,6 +222,25 @@ impl<'s> ShaderBody<'s> {
         let value = value.map_err(|error| error.within(name))?;
         self.note_access(code, arguments)?;
         Ok(value)
+    }
+
+    /// Checks a call before its function is declared, so that a call that is refused leaves nothing behind.
+    fn check_arguments(&self, name: &str, parameters: &[TypeId], arguments: &[ValueId]) -> Result<()> {
+        if self.is_terminated() {
+            return refused(format!("{name}: the block has a terminator already, or none is selected"));
+        }
+        let wanted = parameters.get(1..).unwrap_or_default();
+        if arguments.len() != wanted.len() {
+            return refused(format!("{name} takes {} arguments, not {}", wanted.len(), arguments.len()));
+        }
+        for (at, (&argument, &wanted)) in arguments.iter().zip(wanted).enumerate() {
+            let found = self.type_of(argument)?;
+            if found != wanted {
+                let (found, wanted) = (self.type_text(found), self.type_text(wanted));
+                return refused(format!("{name}: argument {at} has another type: {found}, not {wanted}"));
+            }
+        }
+        Ok(())
     }
 
     fn declare_and_call(

@@ -131,14 +131,14 @@ fn operations() -> Result<()> {
         refused(body.operation("Nothing", &[]), "no operation");
         refused(body.operation("Sin", &[number]), "does not exist for i32");
         refused(body.operation("Sin", &[]), "does not follow");
-        refused(body.operation("Sin", &[one, one]), "number of arguments");
+        refused(body.operation("Sin", &[one, one]), "arguments, not");
         refused(body.operation("FMax", &[one, number]), "another type");
         refused(body.operation("Discard", &[one]), "does not exist in cs shaders");
         refused(body.operation("RawBufferLoad", &[one]), "does not follow");
         refused(body.operation_of("RawBufferLoad", int, &[one]), "6.2");
         refused(body.operation("DerivCoarseX", &[one]), "6.6 in cs shaders");
         refused(body.operation("EmitStream", &[number]), "does not exist in cs");
-        refused(body.operation("ThreadId", &[]), "number of arguments");
+        refused(body.operation("ThreadId", &[]), "arguments, not");
         refused(body.emit_vertex(0), "streams");
         refused(body.thread_id(3), "three components");
         refused(body.barrier(Barrier::THREADS), "some kind of memory");
