@@ -83,6 +83,12 @@ const ELEMENT_ACCESSES: [(u32, Direction); 11] = [
     (172, Direction::Patch),
 ];
 
+/// The class of codes that mean nothing yet.
+const RESERVED: &str = "reserved";
+
+/// Operations that tell the position of a thread.
+const GROUP_POSITIONS: core::ops::RangeInclusive<u32> = 93..=96;
+
 /// Operations that need the pixels or threads around, and the shader model that has them outside of pixel shaders.
 const DERIVATIVES: [u32; 9] = [60, 61, 64, 81, 83, 84, 85, 86, 255];
 const DERIVATIVE_MODEL: u32 = 6;
@@ -181,6 +187,9 @@ impl<'s> ShaderBody<'s> {
         }
         if operation.stages != 0 && operation.stages & stage.bit() == 0 {
             return refused(format!("{name} does not exist in {} shaders", stage.prefix()));
+        }
+        if GROUP_POSITIONS.contains(&code) && stage == Stage::Library {
+            return refused(format!("{name} does not exist in functions of ray tracing"));
         }
         let is_pixel = matches!(stage, Stage::Pixel { .. });
         if DERIVATIVES.contains(&code) && !is_pixel && target.model < DERIVATIVE_MODEL {
@@ -452,6 +461,7 @@ impl<'s> ShaderBody<'s> {
         }
         if let Some(variable) = self.interface.variables.get(resource.0).copied().flatten() {
             let value = self.library_handle(&description, variable, at)?;
+            self.interface.uses_view |= description.class == ResourceClass::UAV;
             return Ok(Handle { value, resource });
         }
         let first = self.i32(description.binding.register)?;
@@ -469,6 +479,7 @@ impl<'s> ShaderBody<'s> {
                 self.operation("CreateHandle", &[class, range, index, non_uniform])?
             }
         };
+        self.interface.uses_view |= description.class == ResourceClass::UAV;
         Ok(Handle { value, resource })
     }
 
@@ -540,8 +551,8 @@ fn class_number(class: ResourceClass) -> u8 {
 
 fn find(name: &str) -> Result<(u32, &'static Operation)> {
     match dxil_operations::by_name(name) {
-        Some(found) => Ok(found),
-        None => refused(format!("DXIL has no operation {name}")),
+        Some(found) if found.1.class != RESERVED => Ok(found),
+        _ => refused(format!("DXIL has no operation {name}")),
     }
 }
 

@@ -14,7 +14,7 @@ use unshade_dxcontainer::psv0::ResourceKind;
 use unshade_llvm::build::ModuleBuilder;
 use unshade_llvm::{MetadataId, ValueId};
 
-/// The number of the default resource type of a module: what wrote it.
+/// What wrote a module.
 const IDENT: &str = concat!("unshade ", env!("CARGO_PKG_VERSION"));
 
 /// The tags of the properties of an entry point.

@@ -267,7 +267,7 @@ impl Resource {
         self.is_typed() && self.kind != ResourceKind::TYPED_BUFFER
     }
 
-    fn is_multisampled(&self) -> bool {
+    pub(crate) fn is_multisampled(&self) -> bool {
         matches!(self.kind, ResourceKind::TEXTURE2DMS | ResourceKind::TEXTURE2DMS_ARRAY)
     }
 
@@ -442,8 +442,6 @@ fn element(component: ComponentType) -> Option<(&'static str, u32)> {
         ComponentType::F16 => ("half", 16),
         ComponentType::F32 => ("float", 32),
         ComponentType::F64 => ("double", 64),
-        ComponentType::SNORM_F16 => ("snorm half", 16),
-        ComponentType::UNORM_F16 => ("unorm half", 16),
         ComponentType::SNORM_F32 => ("snorm float", 32),
         ComponentType::UNORM_F32 => ("unorm float", 32),
         _ => return None,
@@ -457,7 +455,7 @@ fn width(component: ComponentType) -> u32 {
 /// Returns LLVM's type of a component.
 pub(crate) fn component_type(module: &mut ModuleBuilder, component: ComponentType) -> Result<TypeId> {
     Ok(match component {
-        ComponentType::F16 | ComponentType::SNORM_F16 | ComponentType::UNORM_F16 => module.half(),
+        ComponentType::F16 => module.half(),
         ComponentType::F32 | ComponentType::SNORM_F32 | ComponentType::UNORM_F32 => module.float(),
         ComponentType::F64 => module.double(),
         ComponentType::I1 => module.integer(1)?,

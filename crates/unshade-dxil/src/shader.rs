@@ -32,7 +32,11 @@ mod flag {
 
 /// The shader model whose modules say whether resources may alias.
 const ALIAS_MODEL: u32 = 7;
+/// The validator from which on views count that are used, instead of those that there are.
+const USE_VALIDATOR: (u32, u32) = (1, 8);
 
+/// The shader model from which on multisampled textures are written.
+const MULTISAMPLED_MODEL: u32 = 7;
 /// The shader model from which on resources are in heaps.
 const HEAP_MODEL: u32 = 6;
 /// The shader models that say how many lanes waves have: a number, and a range.
@@ -65,6 +69,8 @@ pub(crate) struct Interface {
     pub(crate) patch_constant_function: Option<ValueId>,
     /// Whether several resources may be the same memory.
     pub(crate) may_alias: bool,
+    /// Whether there are handles of unordered access views that are bound.
+    pub(crate) uses_view: bool,
     /// The least, most and preferred lanes of a wave.
     pub(crate) wave_lanes: Option<[u32; 3]>,
 }
@@ -175,6 +181,7 @@ impl Shader {
             variables: Vec::new(),
             patch_constant_function: None,
             may_alias: false,
+            uses_view: false,
             wave_lanes: None,
         };
         Ok(Self { module, entry: None, interface })
@@ -214,6 +221,10 @@ impl Shader {
         }
         if resource.rasterizer_ordered && !matches!(self.interface.stage, Stage::Pixel { .. }) {
             return refused(format!("{}: only pixel shaders are rasterizer ordered", resource.shown()));
+        }
+        let is_written = resource.class == ResourceClass::UAV && resource.is_multisampled();
+        if is_written && self.interface.target.model < MULTISAMPLED_MODEL {
+            return refused("multisampled textures are written from shader model 6.7 on");
         }
         if resource.in_heap && self.interface.target.model < HEAP_MODEL {
             return refused("resources in heaps need shader model 6.6");
@@ -349,6 +360,7 @@ impl Shader {
     }
 
     /// Adds a variable that the threads of a group share, which has no value at first. Returns a pointer to it.
+    /// Validators refuse one that is never used.
     ///
     /// # Errors
     /// If the stage has no groups, or the name is taken.
@@ -421,11 +433,16 @@ impl Shader {
         flags
     }
 
-    /// Returns whether the module says if its resources may alias.
+    /// Returns whether the module says if its resources may alias: if it has unordered access views, or for later
+    /// validators if it uses them.
     fn says_alias(&self) -> bool {
+        let interface = &self.interface;
         let is_view = |resource: &Resource| resource.class == ResourceClass::UAV && !resource.in_heap;
-        let has_view = self.interface.resources.iter().any(is_view);
-        self.interface.target.model >= ALIAS_MODEL && has_view
+        let has_view = match interface.target.validator >= USE_VALIDATOR {
+            true => interface.uses_view,
+            false => interface.resources.iter().any(is_view),
+        };
+        interface.target.model >= ALIAS_MODEL && has_view
     }
 
     /// Returns the bitcode with all that follows from the code, which is read for that.

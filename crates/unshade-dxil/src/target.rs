@@ -19,6 +19,8 @@ pub struct Target {
 
 /// The newest shader model that is supported.
 const NEWEST: u32 = 8;
+/// The minor version of the newest validator.
+const NEWEST_VALIDATOR: u32 = 10;
 /// The first shader model with native types of 16 bits.
 const NATIVE_16_BIT: u32 = 2;
 
@@ -58,9 +60,10 @@ impl Target {
         if self.native_16_bit && self.model < NATIVE_16_BIT {
             return refused("native types of 16 bits need shader model 6.2");
         }
-        match self.validator.0 == 1 && self.validator.1 >= self.model {
-            true => Ok(()),
-            false => refused("the validator does not know the shader model"),
+        match self.validator {
+            (1, minor) if minor > NEWEST_VALIDATOR => refused("validators from 1.0 to 1.10 are supported"),
+            (1, minor) if minor >= self.model => Ok(()),
+            _ => refused("the validator does not know the shader model"),
         }
     }
 }
@@ -273,8 +276,16 @@ impl Stage {
             Self::Geometry { max_vertices, instances, .. } => {
                 (1..=1024).contains(&max_vertices) && (1..=32).contains(&instances)
             }
-            Self::Hull { input_points, output_points, max_factor, .. } => {
-                input_points <= 32 && (1..=32).contains(&output_points) && (1.0..=64.0).contains(&max_factor)
+            Self::Hull { domain, output, input_points, output_points, max_factor, .. } => {
+                let has_area = domain != TessellatorDomain::Isoline;
+                let fits = match output {
+                    TessellatorOutput::Point => true,
+                    TessellatorOutput::Line => !has_area,
+                    _ => has_area,
+                };
+                fits && input_points <= 32
+                    && (1..=32).contains(&output_points)
+                    && (1.0..=64.0).contains(&max_factor)
             }
             Self::Domain { points, .. } => points <= 32,
             Self::Mesh { max_vertices, max_primitives, payload_bytes, .. } => {

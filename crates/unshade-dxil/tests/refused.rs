@@ -30,6 +30,7 @@ fn targets_and_stages() {
     refused(Shader::new(Target::model(9), GROUP, "main"), "6.0 to 6.8");
     refused(Shader::new(Target::model(0).native_16_bit(), GROUP, "main"), "6.2");
     refused(Shader::new(Target::model(6).validator(1, 5), GROUP, "main"), "validator");
+    refused(Shader::new(Target::model(6).validator(1, 11), GROUP, "main"), "1.10");
     refused(Shader::new(Target::model(0), GROUP, ""), "name");
     for threads in [[0, 1, 1], [1025, 1, 1], [32, 32, 2], [1, 1, 65]] {
         refused(Shader::new(Target::model(0), Stage::compute(threads), "main"), "threads");
@@ -74,6 +75,7 @@ fn resources() -> Result<()> {
         (Resource::rw_byte_address_buffer(Binding::at(9)).rasterizer_ordered(), "only pixel shaders"),
         (Resource::texture(Binding::at(9), TextureShape::D2, F32, 4).samples(4), "multisampled"),
         (Resource::byte_address_buffer(Binding::at(9)).in_heap(), "6.6"),
+        (Resource::rw_texture(Binding::at(9), TextureShape::D2Multisampled, F32, 4), "6.7"),
     ] {
         refused(shader.resource(resource), because);
     }
@@ -129,6 +131,7 @@ fn operations() -> Result<()> {
         let (int, one) = (body.integer(32)?, body.f32(1.0)?);
         let number = body.i32(1)?;
         refused(body.operation("Nothing", &[]), "no operation");
+        refused(body.operation("Reserved0", &[]), "no operation");
         refused(body.operation("Sin", &[number]), "does not exist for i32");
         refused(body.operation("Sin", &[]), "does not follow");
         refused(body.operation("Sin", &[one, one]), "arguments, not");

@@ -66,8 +66,9 @@ impl ShaderBody<'_> {
 
     fn stream_operation(&mut self, name: &str, stream: u8) -> Result<()> {
         self.check_stage(|stage| matches!(stage, Stage::Geometry { .. }), "streams")?;
-        if stream > 3 {
-            return refused("streams are numbered from 0 to 3");
+        let outputs = self.interface.signature(Direction::Output);
+        if !outputs.iter().any(|placed| placed.element.stream == u32::from(stream)) {
+            return refused("the stream has no outputs");
         }
         let stream = self.i8(stream)?;
         self.operation(name, &[stream]).map(drop)

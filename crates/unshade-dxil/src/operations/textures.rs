@@ -135,7 +135,7 @@ impl ShaderBody<'_> {
         place: &TexturePlace<'_>,
     ) -> Result<Vec<ValueId>> {
         let resource = self.texture(texture)?;
-        let is_multisampled = self.is_multisampled(&resource);
+        let is_multisampled = resource.is_multisampled();
         if level.is_some() != (is_multisampled || resource.class == ResourceClass::SRV) {
             return refused(format!("{}: the level or sample does not fit the texture", resource.shown()));
         }
@@ -278,7 +278,7 @@ impl ShaderBody<'_> {
     /// If the resource has no levels or samples.
     pub fn level_count(&mut self, texture: Handle) -> Result<ValueId> {
         let description = self.texture(texture)?;
-        if description.class != ResourceClass::SRV && !self.is_multisampled(&description) {
+        if description.class != ResourceClass::SRV && !description.is_multisampled() {
             return refused(format!("{}: it has no levels", description.shown()));
         }
         let dimensions = self.get_dimensions(&description, texture, None)?;
@@ -286,7 +286,7 @@ impl ShaderBody<'_> {
     }
 
     fn get_dimensions(&mut self, of: &Resource, handle: Handle, level: Option<ValueId>) -> Result<ValueId> {
-        let has_levels = of.class == ResourceClass::SRV && of.is_texture() && !self.is_multisampled(of);
+        let has_levels = of.class == ResourceClass::SRV && of.is_texture() && !of.is_multisampled();
         let level = match (level, has_levels) {
             (Some(_), false) => return refused(format!("{}: it has no levels", of.shown())),
             (Some(level), true) => level,
@@ -327,10 +327,6 @@ impl ShaderBody<'_> {
         }
     }
 
-    fn is_multisampled(&self, resource: &Resource) -> bool {
-        matches!(resource.kind, ResourceKind::TEXTURE2DMS | ResourceKind::TEXTURE2DMS_ARRAY)
-    }
-
     /// Returns the texture and the arguments that all samples have: handles, four coordinates, and offsets.
     fn sampled(
         &mut self,
@@ -351,7 +347,7 @@ impl ShaderBody<'_> {
                 description.shown()
             ));
         }
-        if resource.class != ResourceClass::SRV || self.is_multisampled(&resource) {
+        if resource.class != ResourceClass::SRV || resource.is_multisampled() {
             return refused(format!("{}: it can't be sampled", resource.shown()));
         }
         let float = self.float();

@@ -499,6 +499,14 @@ pub(crate) fn all() -> Vec<Built> {
         ] {
             built.push(shader(name, target, make));
         }
+        built.push(shader("unused", target, |target| {
+            let mut shader = Shader::new(target, GROUP, "main")?;
+            shader.resource(Resource::rw_buffer(Binding::at(0), ComponentType::F32, 1))?;
+            let mut body = shader.body()?;
+            body.ret_void()?;
+            body.finish()?;
+            Ok(shader)
+        }));
         built.push(shader("aliased", target, |target| {
             let mut shader = raw(target)?;
             shader.set_resources_may_alias();
