@@ -10,7 +10,7 @@
 //! | [`verify`] | whether a file is sound |
 //! | [`module`] | a module and what it declares |
 //! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
-//! | [`body`], [`instruction`], [`value`] | the inside of a function |
+//! | [`body`], [`instruction`], [`operation`], [`value`] | the inside of a function |
 //! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
 //! | [`debug_info`] | what the words of debug-info nodes mean |
 //! | [`source_map`] | which bytes of the file things were decoded from |
@@ -82,6 +82,7 @@ readers! {
     pub mod metadata;
     mod md5;
     pub mod module;
+    pub mod operation;
     pub mod outline;
     mod sha1;
     pub mod skeleton;

@@ -13,6 +13,7 @@ mod memory;
 use crate::bitstream::{Cursor, Entry, Record};
 use crate::blocks;
 use crate::body::{Bundle, DebugRecord, FunctionBody, Location, UseList};
+use crate::global::Function;
 use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{MetadataExtras, Metadata};
@@ -39,8 +40,12 @@ impl Module<'_> {
     /// # Errors
     /// If a body is missing. What can't be read is reported in [`FunctionBody::diagnostics`].
     pub fn bodies(&self) -> Result<Vec<FunctionBody>> {
-        let defined = self.functions.iter().enumerate().filter(|(_, function)| !function.declaration);
-        defined.map(|(index, _)| self.body(index)).collect()
+        self.functions_with_bodies().map(|(index, _)| self.body(index)).collect()
+    }
+
+    /// Returns the functions that have a body, with their index for [`Module::body`].
+    pub fn functions_with_bodies(&self) -> impl Iterator<Item = (usize, &Function)> + '_ {
+        self.functions.iter().enumerate().filter(|(_, function)| !function.declaration)
     }
 
     /// Reads the body of a function into `body`, whose buffers are reused: reading many functions allocates once.
