@@ -5,7 +5,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -17,8 +17,9 @@ const NAMES: [&str; 11] = [
     "equal_metadata",
     "locations",
     "strict_calls",
+    "target_intrinsics",
 ];
-const NAMES_22: [&str; 10] = [
+const NAMES_22: [&str; 15] = [
     "newest",
     "newest_debug_info",
     "markers",
@@ -29,8 +30,24 @@ const NAMES_22: [&str; 10] = [
     "debug_info",
     "air_like",
     "strict_calls",
+    "target_intrinsics",
+    "kernels",
+    "branch_protection",
+    "nvidia_intrinsics",
+    "rounding",
 ];
-const NAMES_19: [&str; 5] = ["upgrades", "expressions", "later", "equal_metadata", "strict_calls"];
+const NAMES_19: [&str; 10] = [
+    "upgrades",
+    "expressions",
+    "later",
+    "equal_metadata",
+    "strict_calls",
+    "target_intrinsics",
+    "kernels",
+    "branch_protection",
+    "nvidia_intrinsics",
+    "rounding",
+];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

@@ -59,7 +59,8 @@ fn rules(bytes: &[u8]) -> Vec<&'static str> {
 }
 
 /// Fixtures that are invalid on purpose; see `verify_ir.rs`.
-const INVALID: [&str; 3] = ["broken_dominance.bc", "wrong_subprogram.bc", "strict_calls.bc"];
+const INVALID: [&str; 4] =
+    ["broken_dominance.bc", "wrong_subprogram.bc", "strict_calls.bc", "target_intrinsics.bc"];
 
 #[test]
 fn attributes_that_do_not_fit_are_reported() {

@@ -3,12 +3,13 @@
 //!
 //! The names come from the string tables of every installed LLVM library ([`names`]). Each is declared in a module that
 //! `llvm-as` and `llvm-dis` of the version to describe read ([`observed`]): they replace the attributes of what they
-//! know. What is seen is compressed to the shortest list of name prefixes ([`prefixes`]), in which a name has the
+//! know. The library of LLVM 22 is asked itself ([`library`]). What is seen is compressed to the shortest list of name prefixes ([`prefixes`]), in which a name has the
 //! attributes of its longest prefix. Names of other versions are part of it, as names to leave alone.
 
 pub(crate) mod names;
 pub(crate) use self::observed::{TYPES, declarations};
 
+mod library;
 mod observed;
 mod prefixes;
 mod written;
@@ -32,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// The versions with a table, which are the dialects of the printer.
-const VERSIONS: [u32; 2] = [14, 19];
+const VERSIONS: [u32; 3] = [14, 19, 22];
 
 /// The folder of the generated files.
 const FOLDER: &str = "crates/unshade-llvm/src/print";
@@ -43,7 +44,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let versions = if args.versions.is_empty() { &VERSIONS[..] } else { &args.versions };
     let mut stale = Vec::new();
     for &version in versions {
-        let observed = observed::attributes(version, &names)?;
+        let observed = match version {
+            22.. => library::attributes(version, &names)?,
+            _ => observed::attributes(version, &names)?,
+        };
         let targets: Vec<_> =
             observed.iter().map(|(target, names)| (target.as_str(), prefixes::shortest(names))).collect();
         let text = written::module(version, &targets);

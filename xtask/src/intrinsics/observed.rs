@@ -25,8 +25,9 @@ pub(super) struct Attributes {
     pub(super) parameters: String,
 }
 
-/// The types of all parameters and of the result. LLVM drops attributes that do not fit a type.
-pub(crate) const TYPES: [&str; 3] = ["i32", "i64", "i8*"];
+/// The types of all parameters and of the result. LLVM drops attributes that do not fit a type, and upgrades some
+/// declarations unless they use `bfloat`.
+pub(crate) const TYPES: [&str; 4] = ["i32", "i64", "i8*", "bfloat"];
 
 /// Declares intrinsics with one type for all parameters.
 pub(crate) fn declarations(names: &[String], ty: &str) -> String {

@@ -112,6 +112,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let upgraded =
             if self.rules.upgrades { upgrade(attributes, set) } else { AttributeUpgrade::default() };
         let mut list = attributes.set(set).to_vec();
+        if self.rules.upgrades {
+            cut_alignments(&mut list);
+        }
         let pointee = of.and_then(|ty| self.module.types.pointee(ty));
         if let Some(ty) = of {
             list.retain(|attribute| !self.is_misplaced(attribute, ty));
@@ -307,6 +310,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.attributes.groups = groups;
     }
+}
+
+/// Cuts alignments to 32 bits, as LLVM's reader does. So one of 4 GiB, which LLVM allows and writes, disappears.
+fn cut_alignments(list: &mut Vec<Attribute>) {
+    list.retain_mut(|attribute| match attribute {
+        Attribute::Integer(kind::ALIGN | kind::STACK_ALIGNMENT, bytes) => {
+            *bytes &= u64::from(u32::MAX);
+            *bytes != 0
+        }
+        _ => true,
+    });
 }
 
 /// The changes that upgrade a set of attributes.

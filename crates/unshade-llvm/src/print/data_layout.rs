@@ -28,6 +28,7 @@ pub(super) fn upgrade(layout: &[u8], triple: &[u8], dialect: Dialect) -> Option<
         "amdgcn" | "r600" if dialect == Dialect::Llvm22 => {
             Some(upgrade_amd(layout, architecture == "amdgcn"))
         }
+        _ if dialect == Dialect::Llvm22 && is_aix(triple) => with_aligned_doubles(architecture, layout),
         _ if dialect == Dialect::Llvm22 && has_wide_integers(architecture) => with_wide_integers(layout),
         "riscv64be" if dialect == Dialect::Llvm22 => Some(layout.replacen("-n64-", "-n32:64-", 1)),
         "amdgcn" if newest => Some(upgrade_gcn(layout, GCN_BUFFERS)),
@@ -54,6 +55,23 @@ fn with_wide_integers(layout: &str) -> Option<String> {
     let end = layout.find(LONG_INTEGER)? + LONG_INTEGER.len();
     let mut result = String::from(layout);
     result.insert_str(end, WIDE_INTEGER);
+    Some(result)
+}
+
+/// Returns whether a triple is that of AIX, for PowerPC.
+fn is_aix(triple: &str) -> bool {
+    let is_power = triple.starts_with("powerpc") || triple.starts_with("ppc");
+    is_power && triple.split('-').nth(2).is_some_and(|system| system.starts_with("aix"))
+}
+
+/// Adds the alignment of `double` on AIX, before that of the stack if there is one.
+fn with_aligned_doubles(architecture: &str, layout: &str) -> Option<String> {
+    const DOUBLE: &str = "-f64:32:64";
+    let wide = if has_wide_integers(architecture) { with_wide_integers(layout) } else { None };
+    let mut result = wide.unwrap_or_else(|| String::from(layout));
+    if !result.contains(DOUBLE) {
+        result.insert_str(result.find("-S128").unwrap_or(result.len()), DOUBLE);
+    }
     Some(result)
 }
 

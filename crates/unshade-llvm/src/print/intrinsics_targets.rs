@@ -1,7 +1,7 @@
 //! The attributes of the intrinsics of targets.
 //!
 //! LLVM has 16,000 of them, but whole families have the same attributes. So the tables ([`targets_14`],
-//! [`targets_19`]) hold prefixes: a name, with a dot at its end, has the attributes of its longest prefix. All text:
+//! [`targets_19`], [`targets_22`]) hold prefixes: a name, with a dot at its end, has the attributes of its longest prefix. All text:
 //!
 //! | part | contents |
 //! |---|---|
@@ -13,40 +13,15 @@
 //! its other bytes, a colon, and its line in `classes`; 0 means that LLVM does not know such names. So
 //! `a:3 aldexp.:0 cog.:5` is `` (anything), `ldexp.`, and `ldog.`.
 //!
-//! LLVM 22 replaces attributes only where the types of a declaration fit the intrinsic. So there is no table of it, and
-//! only those that it creates when it upgrades older ones ([`CREATED_BY_22`]) have attributes, as in LLVM 19.
+//! LLVM 22 replaces attributes only where the types of a declaration fit the intrinsic. Here they always do, because a
+//! table of the types would be far larger, and no front end declares others.
 //!
-//! Knowledge: declarations of all names in LLVM's libraries, passed through `llvm-as` and `llvm-dis`
-//! (`cargo xtask intrinsics`, which generates the tables).
+//! Knowledge: declarations of all names in LLVM's libraries, passed through `llvm-as` and `llvm-dis`, and the attributes
+//! in the library of LLVM 22 (`cargo xtask intrinsics`, which generates the tables).
 
 use super::Dialect;
 use super::intrinsics::IntrinsicRow;
-use super::{targets_14, targets_19};
-
-/// What LLVM 22 creates in place of older intrinsics; types may follow these names.
-const CREATED_BY_22: [&str; 21] = [
-    "aarch64.ldaxr",
-    "aarch64.ldxr",
-    "aarch64.neon.addp",
-    "aarch64.neon.bfdot",
-    "aarch64.neon.bfmlalb",
-    "aarch64.neon.bfmlalt",
-    "aarch64.neon.bfmmla",
-    "aarch64.neon.faddp",
-    "aarch64.neon.ld2",
-    "aarch64.neon.ld3",
-    "aarch64.neon.ld4",
-    "aarch64.stlxr",
-    "aarch64.stxr",
-    "arm.ldaex",
-    "arm.ldrex",
-    "arm.neon.bfdot",
-    "arm.neon.bfmlalb",
-    "arm.neon.bfmlalt",
-    "arm.neon.bfmmla",
-    "arm.stlex",
-    "arm.strex",
-];
+use super::{targets_14, targets_19, targets_22};
 
 /// The attributes of the intrinsics of all targets.
 pub(super) struct Table {
@@ -61,8 +36,7 @@ pub(super) fn find(dialect: Dialect, name: &str) -> Option<IntrinsicRow> {
     let table = match dialect {
         Dialect::Llvm14 => &targets_14::TABLE,
         Dialect::Llvm19 => &targets_19::TABLE,
-        Dialect::Llvm22 if CREATED_BY_22.iter().any(|known| is_with_types(name, known)) => &targets_19::TABLE,
-        Dialect::Llvm22 => return None,
+        Dialect::Llvm22 => &targets_22::TABLE,
         Dialect::Dxc => return None,
     };
     let (target, rest) = name.split_once('.')?;
@@ -71,11 +45,6 @@ pub(super) fn find(dialect: Dialect, name: &str) -> Option<IntrinsicRow> {
     let (function, parameters) = table.classes.lines().nth(class)?.split_once(' ')?;
     let function = function.parse::<usize>().ok()?.checked_sub(1)?;
     Some((target, table.functions.lines().nth(function)?, parameters))
-}
-
-/// Returns whether a name is another one, or that and types.
-fn is_with_types(name: &str, known: &str) -> bool {
-    name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Returns the line of the longest prefix of a name.
@@ -133,7 +102,8 @@ mod tests {
         let pure = "nocallback nofree nosync nounwind willreturn memory(none)";
         assert_eq!(find(Dialect::Llvm19, "arm.neon.bfdot.v2f32.v4bf16"), Some(("arm", pure, "")));
         assert_eq!(find(Dialect::Llvm22, "arm.neon.bfdot.v2f32.v4bf16"), Some(("arm", pure, "")));
-        assert_eq!(find(Dialect::Llvm22, "x86.sse2.pause"), None);
+        assert_eq!(find(Dialect::Llvm22, "x86.sse2.pause"), Some(("x86", "nounwind", "")));
+        assert_eq!(find(Dialect::Llvm22, "x86.3dnow.pavgusb"), None, "known to earlier versions only");
         assert_eq!(find(Dialect::Llvm19, "nosuch.intrinsic"), None);
         let newer = "amdgcn.ds.read.tr4.b64.v2i32";
         assert_eq!(find(Dialect::Llvm19, newer), None, "known to later versions only");

@@ -32,6 +32,7 @@ mod summary;
 mod symbols;
 mod targets_14;
 mod targets_19;
+mod targets_22;
 pub(crate) mod text;
 mod types;
 mod upgrade;

@@ -73,7 +73,7 @@ impl Symbols {
         let mut names = BTreeSet::new();
         for (at, function) in module.functions.iter().enumerate() {
             let name = &function.symbol.name;
-            let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
+            let found = Intrinsic::of(&module.types, dialect, &function.symbol);
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
             let moves = rewrite.is_some() || function.position == UpgradedPosition::AtEnd;
             let list = if moves { &mut at_end } else { &mut self.order };

@@ -5,7 +5,7 @@
 use super::intrinsics_targets::Table;
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+         pub(super) const TABLE: Table = Table {
     functions: "\
 nofree nosync nounwind readnone willreturn
 nounwind
@@ -299,9 +299,10 @@ escl:0 fdot.l:16 fet:26 fhr:25 hnt:5 fl:5 fmaxq:0 ginq:0 glalb.l:16 jt.l:16 hslb
 jt.l:5 fqc:0 ha:5 gde:27 icp:1 hmlalb.l:16 lt.l:16 jslb.l:16 lt.l:16 iulh.l:5 klb.l:5 lt.l:5 gi:27 hncp:1
 grdc:16 jmlah.l:17 imlah.l:16 ksh.l:16 julh.l:5 hshr:0 knb:25 lt:5 kunb:25 mt:5 gsh:5 il.:1 irnb:25 junb:25
 fr:5 gh:1 gshl:1 fsh:25 gr:5 ft:0 g1.:12 is:28 jcatter.sc:15 g2.:11 g3.:13 g4.:14 gn:12 ht1.s:28 lcatter.s:15
-fud:16 gnpk.:0 etblq:0 gxq:0 fu:29 gple.c:8 ks:30 eucl:0 fdot.l:16 fmaxq:0 ginq:0 glalb.l:16 jt.l:16
-hslb.l:16 jt.l:16 gullb.l:5 jt.l:5 fqc:0 gd:27 hecp:1 gi:27 hncp:1 grshr:0 knb:25 lt:5 gshr:25 jnt:5 frshr:5
-hr:5 fsdot.l:16 gh:25 gr:5 funpk.:0 fzp.:0 hq:0 ewhiler:7 jw:7 fr:26 ex:5 ezip.:0 hq:0 at:31 ba:5 bca:32"),
+fud:16 gnpk.:0 etblq:0 gxq:0 fu:29 gple.c:8 lreate1:0 ks:30 eucl:0 fdot.l:16 fmaxq:0 ginq:0 glalb.l:16
+jt.l:16 hslb.l:16 jt.l:16 gullb.l:5 jt.l:5 fqc:0 gd:27 hecp:1 gi:27 hncp:1 grshr:0 knb:25 lt:5 gshr:25 jnt:5
+frshr:5 hr:5 fsdot.l:16 gh:25 gr:5 funpk.:0 fzp.:0 hq:0 ewhiler:7 jw:7 fr:26 ex:5 ezip.:0 hq:0 at:31 ba:5
+bca:32"),
         ("amdgcn", "\
 aal:33 bt:34 comic.c:0 aba:35 bu:36 cffer.a:37 itomic.cm:38 hs:39 hw:31 acla:33 bos:33 bu:33 bvt.p:33 fk.b:0
 hf:0 adi:33 cspatch.p:40 cv.s:41 bs.ap:42 dbp:35 fermute.f:0 dc:42 df:34 dg:43 ews.i:44 do:45 dp:35 dsw:46
@@ -450,9 +451,9 @@ zs:174 uul.cph.5:174 ys:174 smadd.cph.5:174 ys:174 tul.cph.5:174 xs:174 pz.vfcma
 Ah.5:174 nx.ph.5:133 min.ph.5:133 mu:133 lsq:130 lvco:139 nvtsh:130 pt:130 mf:3 nmadd.:4 rsub.ph.5:4 ab:3
 aca:3 bm:0 afm:3 aint:101 alw:162 ammx.p:3 fal:133 fe:130 fi:133 bovr:0 apc:133 br:0 ardpr:0 aseh.l:3 bh:3
 ca1r:133 bs:3 ce.cm:133 el:2 ep:130 es:126 ff:2 d2.cl:2 gm:133 fl:2 fmas:2 gf:2 fpau:2 d3.l:125 fm:2 d41:133
-f.b:3 gp:3 ground.p:130 e2.p:133 hcmpe:174 ea.extrqi:132 ginsertqi:139 bu:3 at:0 bb:130 bdpb:120 ef16ps.i:2
-f8:0 eh:0 essd.i:2 fud.i:2 eusd.i:2 fud.i:2 be:2 bi:101 cleloadd64.i:2 jr:0 jt164.i:2 em:0 er:2 estored64.i:2
-ezero.i:2 bp:2 au:0 bm:2 av:0 bcvtp:130 bg:3 cf2p8a:133 axa:101 bo:3 cp.vpe:4"),
+f.b:3 gp:3 ground.p:130 e2.p:133 hcmpe:174 ea.extrqi:132 ginsertqi:139 cse3.pal:0 bu:3 at:0 bb:130 bdpb:120
+ef16ps.i:2 f8:0 eh:0 essd.i:2 fud.i:2 eusd.i:2 fud.i:2 be:2 bi:101 cleloadd64.i:2 jr:0 jt164.i:2 em:0 er:2
+estored64.i:2 ezero.i:2 bp:2 au:0 bm:2 av:0 bcvtp:130 bg:3 cf2p8a:133 axa:101 bo:3 cp.vpe:4"),
         ("xcore", "\
 a:188 ab:3 ac:2 bhk:188 blrp:188 br:3 ag:2 beti:3 ds:188 dt:188 asetcl:226 dps.:2 dr:226 ds:2 cx:3 bs:2
 aw:125 az:3"),

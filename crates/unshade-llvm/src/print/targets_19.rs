@@ -5,7 +5,7 @@
 use super::intrinsics_targets::Table;
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+         pub(super) const TABLE: Table = Table {
     functions: "\
 nocallback nofree nosync nounwind willreturn memory(none)
 cold noreturn nounwind
@@ -439,10 +439,10 @@ hw.gather.sc:33 ftr:27 hue.c:1 erd:34 fsh:28 hrnt:6 esdot.l:25 fet:35 fhr:28 hnt
 hslb.l:25 jt.l:25 gullb.l:6 jt.l:6 fqca:6 gde:36 icp:1 hmlalb.l:25 lt.l:25 jslb.l:25 lt.l:25 iulh.l:6 klb.l:6
 lt.l:6 gi:36 hncp:1 grdc:25 jmlah.l:26 imlah.l:25 ksh.l:25 julh.l:6 hshr:6 k.x4:29 kn.x4:29 lb:28 ku.x4:29
 ln.x4:29 mb:28 gsh:6 il.:1 irnb:28 junb:28 fr:6 gh:1 gshl:1 fsh:28 gr:6 ft:13 g1:37 h.:13 ip:37 is:37
-jcatter.sc:24 hq.scatter.s:24 g2:12 g3:14 g4:15 gnt1.p:37 ks:37 lcatter.s:24 fud:25 eudot.l:25 fmlalb.l:25
-jt.l:25 hslb.l:25 jt.l:25 gullb.l:6 jt.l:6 fqd:36 hecp:1 gi:36 hncp:1 grshr:6 k.x4:29 kn.x4:29 lb:28 gshr:28
-jnt:6 frshr:6 hr:6 fsdot.l:25 gh:28 gr:6 ewhilege.c:6 kt.c:6 jhi.c:6 ks.c:6 jle.c:6 ko.c:6 ks.c:6 kt.c:6
-fr:35 ex:6 at:38 ba:6 bca:39"),
+jcatter.sc:24 hq.scatter.s:24 g2:12 g3:14 g4:15 gnt1.p:37 ks:37 lcatter.s:24 fud:25 etu:0 eudot.l:25
+fmlalb.l:25 jt.l:25 hslb.l:25 jt.l:25 gullb.l:6 jt.l:6 fqd:36 hecp:1 gi:36 hncp:1 grshr:6 k.x4:29 kn.x4:29
+lb:28 gshr:28 jnt:6 frshr:6 hr:6 fsdot.l:25 gh:28 gr:6 ewhilege.c:6 kt.c:6 jhi.c:6 ks.c:6 jle.c:6 ko.c:6
+ks.c:6 kt.c:6 fr:35 ex:6 at:38 ba:6 bca:39"),
         ("amdgcn", "\
 aaddr:40 bl:40 bt:41 aba:42 buffer.w:8 acla:40 bos:40 bs:43 bu:40 bvt.f3:28 g2.fp8.e:0 ep:40 fk.b:0 if8.f3:25
 hf:0 i3:28 ip8.f3:25 n2.e:0 esr.bf8.f3:25 hfp8.f3:25 n2.e:0 adi:40 cs:44 dpatch.p:45 cv.s:46 bo:40 bs.ad:47
@@ -554,19 +554,19 @@ csq:3 ae:3 ainsv:183 e.:211 al:205 bdi:204 bs:4 amaq:3 cxi:183 bini:183 bt:3 bul
 anori:183 aori:183 api:211 brecr:3 f.s:202 fq.:4 hr:3 dp:202 ard:212 asa:183 bhf:183 cl:3 bldi:202 cli:183
 bplati:183 brai:183 dri:183 cli:183 dri:183 bt:213 bubq.s.w:3 du.p:3 fs.p:3 dvi:183 aw:200 axori:183"),
         ("nvvm", "\
-aac:214 bd:40 cd.rm.ftz.s:0 hs:0 fn.ftz.s:0 hs:0 fp.ftz.s:0 hs:0 fz.ftz.s:0 hs:0 bt:215 aba:216 crrier.ct:0
-bf2:40 bi:40 ace:40 bo:1 cm:3 bp.async.bulk.c:3 ow:142 jc:217 ko:3 jm:216 jw:3 kait.g:142 ad2:40 biv:1 d.f:0
-aex2.approx.d:1 lf:1 mt:0 nz.f:1 ci:218 af2:40 cb:219 df16.rn.relu.s:0 ks:0 iz.relu.s:0 ks:0 cf:0 ct:0
-df32.rna:219 k.s:0 babs.d:40 ff.:40 gtz.f:40 bence.s:220 bf2:219 dbf16x2.rn.relu.s:0 ns:0 ls:0 lz.r:4
+aab:1 bc:214 bd:40 cd.rm.ftz.s:0 hs:0 fn.ftz.s:0 hs:0 fp.ftz.s:0 hs:0 fz.ftz.s:0 hs:0 bt:215 aba:216
+crrier.ct:0 bf2:40 bi:40 ace:40 bo:1 cm:3 bp.async.bulk.c:3 ow:142 jc:217 ko:3 jm:216 jw:3 kait.g:142 ad2:40
+biv:1 d.f:0 aex2.approx.d:1 lf:1 mt:0 nz.f:1 ci:218 af2:40 cb:219 df16.rn.relu.s:0 ks:0 iz.relu.s:0 ks:0 cf:0
+ct:0 df32.rna:219 k.s:0 babs.d:40 ff.:40 gtz.f:40 bence.s:220 bf2:219 dbf16x2.rn.relu.s:0 ns:0 ls:0 lz.r:4
 oelu.s:0 ns:0 df16x2.rn.relu.s:0 ms:0 ks:0 kz.relu.s:0 ms:0 bloo:40 bm:40 ca.rm.ftz.s:0 hs:0 fn.ftz.sat.f.:0
 hsat.f.:0 fp.ftz.s:0 hs:0 fz.ftz.s:0 hs:0 bn:1 age:113 ai2:40 bs:113 c_:44 ct:4 al:40 bd:221 cm:0
 datrix.sync.aligned.m8n8:222 bg:1 ama:214 cp:113 bbarrier.a:216 krrive.drop.e:0 vr:0 vsc:0 qe:0 qr:0 qsc:0
 ji:216 knv:223 jp:224 jte:216 lst.wait.p:0 tr:0 tsc:0 be:220 bm:219 ca.b:0 em16n8k16.row.col.f:0 w16.f:219
-w32.f:219 k32.row.col.f:0 vk:0 k4.row.col.f:0 k8.row.col.f6:0 es:0 bo:4 cve.p:225 bu:40 an:226 aprm:40 dt.b:0
-fe:0 ff:0 fr:0 bt:40 cr.gen.to.p:227 ar:1 be:214 ca:44 dd.ptx.sreg.a:0 oclo:228 od:0 ogl:228 qobaltimer.l:0
-op:228 oto:0 cdux.sync.f:0 cf:4 bo:40 asa:40 bet:229 bh:214 bi:1 bq:1 bu:3 cq:4 bw:40 atex:3 ds:4 bl:3 br:40
-bx:4 au:40 be:0 av:214 awm:222 cma.m16n16k16.m:219 ps:230 m8.m:219 os:230 g32n8k16.m:219 os:230
-g8n32k16.m:219 os:230 i8k128.m:219 os:230 k32.m:219 ns:230 k4.m:219 ms:230"),
+w32.f:219 k32.row.col.f:0 vk:0 k4.row.col.f:0 k8.row.col.f6:0 es:0 bo:4 cve.p:225 bu:40 an:226 be:1 aprm:40
+dt.b:0 fe:0 ff:0 fr:0 bt:40 cr.gen.to.p:227 ar:1 be:214 ca:44 dd.ptx.sreg.a:0 oclo:228 od:0 ogl:228
+qobaltimer.l:0 op:228 oto:0 cdux.sync.f:0 cf:4 bo:40 asa:40 bet:229 bh:214 bi:1 bq:1 bu:3 cq:4 bw:40 atex:3
+ds:4 bl:3 br:40 bx:4 au:40 be:0 av:214 awm:222 cma.m16n16k16.m:219 ps:230 m8.m:219 os:230 g32n8k16.m:219
+os:230 g8n32k16.m:219 os:230 i8k128.m:219 os:230 k32.m:219 ns:230 k4.m:219 ms:230"),
         ("ppc", "\
 a:1 aadde:21 dg:0 bltivec.crypto.vsh:36 id:3 il:11 jvs:1 im:3 jtvsr:1 is:37 ivc:28 kfug:1 kl:1 km:1 ktz:1
 jgn:28 jinsd.:6 mw.:6 jmh:8 ksumshs:8 nuhs:8 jpk:8 lp:1 jsld:6 krd:6 kum:8 bm:0 bt:231 comic.s:232 gr:188
@@ -642,10 +642,10 @@ uul.cph.5:29 ys:29 smadd.cph.5:29 ys:29 tul.cph.5:29 xs:29 pz.vfcmadd.cp:1 Bh.5:
 nx.ph.5:6 min.ph.5:6 mu:6 lsq:28 lvco:189 nvtsh:28 pt:28 mf:1 nmadd.:25 rsub.ph.5:25 ab:1 aca:1 bm:335 afm:1
 aint:142 alw:201 ammx.f:0 ep:1 fal:6 fe:28 fi:6 bovr:0 apc:6 br:0 aseh.l:4 bh:1 ca1r:6 bs:1 ce.cm:6 el:3
 ep:28 es:3 ft:206 d2.cl:3 gm:6 fl:3 fmas:3 gf:3 fpau:3 d3.l:9 fm:3 d41:6 f.b:1 gp:1 ground.p:28 e2.p:6
-hcmpe:29 ea.extrqi:36 ginsertqi:189 bu:1 atb:28 bc:0 cm:177 dmimfp16ps.i:3 erlfp16ps.i:3 bd:177 cpbf16ps.i:3
-f8:0 eh:0 essd.i:3 fud.i:3 eusd.i:3 fud.i:3 dfp16ps.i:3 dh:0 bi:142 cleloadd64.i:3 jr:0 jt164.i:3 em:0 er:3
-estored64.i:3 ezero.i:3 bm:0 au:336 bm:3 av:11 bcvtnep:1 ep:28 bg:1 cf2p8a:6 bs:1 cm3r:25 d4key45:0 ernds45:0
-axa:142 bo:1 cp.vpe:25"),
+hcmpe:29 ea.extrqi:36 ginsertqi:189 cse3.pal:0 bu:1 atb:28 bc:0 cm:177 dmimfp16ps.i:3 erlfp16ps.i:3 bd:177
+cpbf16ps.i:3 f8:0 eh:0 essd.i:3 fud.i:3 eusd.i:3 fud.i:3 dfp16ps.i:3 dh:0 bi:142 cleloadd64.i:3 jr:0
+jt164.i:3 em:0 er:3 estored64.i:3 ezero.i:3 bm:0 au:336 bm:3 av:11 bcvtnep:1 ep:28 bg:1 cf2p8a:6 bs:1 cm3r:25
+d4key45:0 ernds45:0 axa:142 bo:1 cp.vpe:25"),
         ("xcore", "\
 a:337 ab:4 ac:3 bhk:337 blrp:337 br:4 ag:3 beti:4 ds:337 dt:337 asetcl:338 dps.:3 dr:338 ds:3 cx:4 bs:3
 aw:211 az:4"),

@@ -3,7 +3,7 @@
 use crate::body::{Call, FunctionBody};
 use crate::constants::Constant;
 use crate::global::{Function, Symbol, UpgradedPosition};
-use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
+use crate::ids::{AttributeListId, BlockId, MetadataId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
 use crate::types::Type;
@@ -18,6 +18,8 @@ pub(super) struct Editor<'e, 'a> {
     instructions: Vec<Instruction>,
     /// The location of the instruction being replaced.
     location: u32,
+    /// The attachments of new instructions, by their index.
+    attached: Vec<(u32, Slice)>,
 }
 
 /// What happens to the attachments of a rewritten instruction.
@@ -37,7 +39,8 @@ pub(super) fn rewrite<'a>(
 ) {
     let old = core::mem::take(&mut body.instructions);
     let blocks = body.blocks.clone();
-    let mut editor = Editor { module, body, instructions: Vec::with_capacity(old.len()), location: 0 };
+    let instructions = Vec::with_capacity(old.len());
+    let mut editor = Editor { module, body, instructions, location: 0, attached: Vec::new() };
     // For each old instruction: the index of the instruction that takes over its attachments, and the index of its
     // first replacement.
     let mut replacements = vec![(None, 0); old.len()];
@@ -59,8 +62,12 @@ pub(super) fn rewrite<'a>(
             *slot = Slice { start, count };
         }
     }
-    let instructions = editor.instructions;
+    let (instructions, attached) = (editor.instructions, editor.attached);
     finish(body, instructions, &replacements);
+    if !attached.is_empty() {
+        body.attachments.extend(attached);
+        body.attachments.sort_by_key(|(at, _)| *at);
+    }
 }
 
 /// Installs the new instructions and renumbers what refers to them.
@@ -99,6 +106,15 @@ impl Editor<'_, '_> {
         let edited = edit(self);
         core::mem::swap(&mut self.instructions, list);
         edited
+    }
+
+    /// Appends an instruction with attachments.
+    pub(super) fn push_with(&mut self, instruction: Instruction, attachments: &[(u32, MetadataId)]) {
+        if !attachments.is_empty() {
+            let list = Slice::extend(&mut self.body.attached, attachments.iter().copied());
+            self.attached.push((narrow(self.instructions.len() as u64), list));
+        }
+        self.push(instruction);
     }
 
     /// Appends operands to the body's pool.
@@ -174,6 +190,15 @@ impl Editor<'_, '_> {
         let mut instruction = self.instruction(Opcode::Call, result, &operands);
         instruction.detail = detail;
         instruction
+    }
+
+    /// Returns the node `!{}`, which is added if neither the body nor the module has it.
+    pub(super) fn empty_tuple(&mut self) -> MetadataId {
+        let own = self.body.metadata.iter().find(|(_, entry)| entry.is_empty_tuple());
+        match own {
+            Some((id, _)) => id,
+            None => MetadataId(narrow(self.module.metadata.add_tuple(&[]).saturating_sub(1))),
+        }
     }
 
     /// Returns the type of an operand.

@@ -61,11 +61,18 @@ fn cast_resolver(module: &mut Module<'_>, at: usize) {
     let result = module.types.intern(Type::Pointer { pointee: ty, address_space: 0 });
     let pointee = module.types.add_function(result, &[], false);
     let pointer = module.types.intern(Type::Pointer { pointee, address_space });
-    let cast = module.constants.cast(Opcode::BitCast, target);
+    let cast = module.constants.cast(Opcode::BitCast, without_cast(module, target));
     let target = module.add_constant(cast, pointer);
     if let Some(alias) = module.aliases.get_mut(at) {
         alias.target = target;
     }
+}
+
+/// Returns what a constant casts, because a `bitcast` of a `bitcast` is one; the constant itself if it is no cast.
+fn without_cast(module: &Module<'_>, id: ValueId) -> ValueId {
+    let Some((Constant::Expression(at), constants)) = module.constant(None, id) else { return id };
+    let expression = constants.expression(at).filter(|expression| expression.opcode == Opcode::BitCast);
+    expression.and_then(|expression| constants.values(expression.operands).first().copied()).unwrap_or(id)
 }
 
 pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) {

@@ -6,8 +6,11 @@
 //!
 //! Knowledge: the output of `llvm-dis` 14, 19 and 22 for old files; the Language Reference on current parameters.
 
+use super::super::intrinsics::Intrinsic;
 use super::super::{Dialect, mangle};
+use super::atomics::{self, AtomicContext};
 use super::editor::{self, AttachmentOutcome, Editor};
+use super::nvvm_intrinsics;
 use crate::attributes::{Attribute, index, kind};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -56,14 +59,21 @@ enum CallRewrite {
     With(&'static [NewArgument]),
     /// They are rebuilt with these arguments, and keep their attachments.
     Attached(&'static [NewArgument]),
+    /// They are rebuilt with these arguments, and have no result any more.
+    NoResult(&'static [NewArgument]),
     /// The argument with the alignment of this many pointers becomes attributes.
     Aligned(usize),
-    /// The result is a literal struct, from which the old identified struct is built.
-    Struct,
+    /// The result is a literal struct, from which the old identified struct is built. Since LLVM 22 calls keep their
+    /// attributes.
+    Struct { keeps_attributes: bool },
     /// The argument behind the pointer at this index, its alignment, becomes an attribute of the pointer.
     Masked(usize),
     /// The marker of a lifetime has no size; see [`super::lifetimes`].
     Lifetime,
+    /// They become atomic accesses; see [`super::atomics`].
+    Atomic(atomics::Operation),
+    /// They become other instructions; see [`super::nvvm_intrinsics`].
+    Expanded(nvvm_intrinsics::Expansion),
 }
 
 /// The versions that make a change.
@@ -81,7 +91,7 @@ enum Versions {
 /// (any if zero), new name, types mangled into the new name, change of calls, versions.
 type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
-use CallRewrite::{Aligned, Attached, Lifetime, Masked, Same, Struct, With};
+use CallRewrite::{Aligned, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Same, Struct, With};
 use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};
 use Versions::{Both, Only19, V14, V19, V22};
@@ -95,11 +105,9 @@ const TABLE: &[UpgradeRow] = &[
     ("aarch64.neon.bfmlalt.v4f32.v16i8", 3, "aarch64.neon.bfmlalt", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("aarch64.neon.bfmmla.v4f32.v16i8", 3, "aarch64.neon.bfmmla", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("aarch64.neon.frintn", 1, "roundeven", &[Parameter(0)], Same, Both),
-    ("aarch64.neon.ld2.", 1, "aarch64.neon.ld2", &[], Struct, V19),
-    ("aarch64.neon.ld3.", 1, "aarch64.neon.ld3", &[], Struct, V19),
-    ("aarch64.neon.ld4.", 1, "aarch64.neon.ld4", &[], Struct, V19),
     ("aarch64.neon.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
     ("aarch64.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("aarch64.thread.pointer", 0, "thread.pointer", &[Result], With(&[]), V22),
     ("aarch64.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
     ("addressofreturnaddress", 0, "addressofreturnaddress", &[Result], Same, Both),
     ("amdgcn.alignbit", 3, "fshr", &[Result], Same, Both),
@@ -115,9 +123,17 @@ const TABLE: &[UpgradeRow] = &[
     ("arm.neon.vqaddu.", 2, "uadd.sat", &[Parameter(0)], Same, Both),
     ("arm.neon.vqsubs.", 2, "ssub.sat", &[Parameter(0)], Same, Both),
     ("arm.neon.vqsubu.", 2, "usub.sat", &[Parameter(0)], Same, Both),
+    ("arm.neon.vrinta.", 1, "round", &[Parameter(0)], Same, V22),
+    ("arm.neon.vrintm.", 1, "floor", &[Parameter(0)], Same, V22),
+    ("arm.neon.vrintn.", 1, "roundeven", &[Parameter(0)], Same, V22),
+    ("arm.neon.vrintp.", 1, "ceil", &[Parameter(0)], Same, V22),
+    ("arm.neon.vrintx.", 1, "rint", &[Parameter(0)], Same, V22),
+    ("arm.neon.vrintz.", 1, "trunc", &[Parameter(0)], Same, V22),
     ("arm.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("arm.thread.pointer", 0, "thread.pointer", &[Result], With(&[]), V22),
     ("arm.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
-    ("coro.end", 2, "coro.end", &[], With(&[Old(0), Old(1), NoToken]), V19),
+    ("coro.end", 2, "coro.end", &[], With(&[Old(0), Old(1), NoToken]), Only19),
+    ("coro.end", 2, "coro.end", &[], NoResult(&[Old(0), Old(1), NoToken]), V22),
     ("ctlz.", 1, "ctlz", &[Parameter(0)], With(&[Old(0), False]), Both),
     ("cttz.", 1, "cttz", &[Parameter(0)], With(&[Old(0), False]), Both),
     ("dbg.addr", 3, "dbg.value", &[], Attached(&[Old(0), Old(1), Dereference]), V19),
@@ -173,16 +189,12 @@ const TABLE: &[UpgradeRow] = &[
     ("objectsize.", 3, "objectsize", &[Result, Parameter(0)], With(&[Old(0), Old(1), OldOrFalse(2), False]), Both),
     ("powi.", 2, "powi", &[Result, Parameter(1)], Same, Both),
     ("ppc.fnmsub", 3, "ppc.fnmsub", &[Result], Same, V19),
+    ("ppc.test.data.class", 2, "ppc.test.data.class", &[Parameter(0)], Same, V19),
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
     ("ptr.annotation.", 5, "ptr.annotation", &[Parameter(0), Parameter(1)], Same, V19),
-    ("sadd.with.overflow.", 2, "sadd.with.overflow", &[Parameter(0)], Struct, V19),
-    ("smul.with.overflow.", 2, "smul.with.overflow", &[Parameter(0)], Struct, V19),
     ("sponentry", 0, "sponentry", &[Result], Same, Both),
-    ("ssub.with.overflow.", 2, "ssub.with.overflow", &[Parameter(0)], Struct, V19),
-    ("uadd.with.overflow.", 2, "uadd.with.overflow", &[Parameter(0)], Struct, V19),
-    ("umul.with.overflow.", 2, "umul.with.overflow", &[Parameter(0)], Struct, V19),
-    ("usub.with.overflow.", 2, "usub.with.overflow", &[Parameter(0)], Struct, V19),
+    ("thread.pointer", 0, "thread.pointer", &[Result], Same, V22),
     ("var.annotation", 4, "var.annotation", &[], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
     ("var.annotation", 4, "var.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
     ("var.annotation", 5, "var.annotation", &[Parameter(0), Parameter(1)], Same, V19),
@@ -206,8 +218,13 @@ struct Replacement {
     calls: CallRewrite,
 }
 
-/// The functions whose calls change, by value id: the new callee and the change.
-pub(super) struct CallPlan(BTreeMap<u32, (ValueId, CallRewrite)>);
+/// How the calls of a module change.
+pub(super) struct CallPlan {
+    /// The functions whose calls change, by value id: the new callee and the change.
+    calls: BTreeMap<u32, (ValueId, CallRewrite)>,
+    /// There if some calls become atomic accesses.
+    atomics: Option<AtomicContext>,
+}
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| replacement(module, at, dialect).is_some())
@@ -221,6 +238,12 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         return None;
     };
     let parameters = module.types.elements(parameters);
+    if let Some(operation) = atomics::operation(module, dialect, old, (result, parameters)) {
+        return Some(Replacement { name: String::new(), calls: Atomic(operation) });
+    }
+    if let Some(expansion) = nvvm_intrinsics::expansion(dialect, old, parameters.len()) {
+        return Some(Replacement { name: String::new(), calls: Expanded(expansion) });
+    }
     let opaque = dialect.is_opaque();
     let of_version = |by: Versions| match by {
         Both => true,
@@ -236,10 +259,17 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         named && (*count == 0 || *count == parameters.len()) && of_version(*by)
     }) {
         Some(&(_, _, new, overloads, calls, _)) => (new, overloads.to_vec(), calls),
-        None if opaque => {
-            let (prefix, pointer) = EXCLUSIVE.iter().find(|(prefix, _)| old.starts_with(prefix))?;
-            (prefix.trim_end_matches('.'), alloc::vec![Parameter(*pointer)], Same)
-        }
+        None if opaque => match EXCLUSIVE.iter().find(|(prefix, _)| old.starts_with(prefix)) {
+            Some((prefix, pointer)) => (prefix.trim_end_matches('.'), alloc::vec![Parameter(*pointer)], Same),
+            None => {
+                let name = core::str::from_utf8(&function.symbol.name).ok()?;
+                let is_old = returns_old_struct(module, dialect, name, result);
+                return is_old.then(|| Replacement {
+                    name: String::from(name),
+                    calls: Struct { keeps_attributes: dialect == Dialect::Llvm22 },
+                });
+            }
+        },
         None => return None,
     };
     if new == "aarch64.neon.faddp" && !module.types.is_float(result) {
@@ -247,25 +277,6 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
     }
     let mut name = String::from("llvm.");
     name.push_str(new);
-    if calls == Struct {
-        let Type::Struct(structure) = module.types.get(result) else { return None };
-        if structure.literal {
-            return None;
-        }
-        // The types of the first field and of the pointer are mangled into the names of loads.
-        let loads = overloads.is_empty();
-        for ty in module
-            .types
-            .elements(structure.fields)
-            .first()
-            .into_iter()
-            .chain(parameters.first())
-            .filter(|_| loads)
-        {
-            name.push('.');
-            mangle::push_type(&mut name, &module.types, *ty, opaque, 0);
-        }
-    }
     for overload in overloads {
         name.push('.');
         let ty = match overload {
@@ -283,15 +294,38 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
     (renamed || !matches!(calls, Same | Attached(_))).then_some(Replacement { name, calls })
 }
 
+/// Returns whether an intrinsic that LLVM knows returns an identified or packed struct, although it always returns a
+/// literal one. The name of an intrinsic that returns what it is used with ends in that type.
+fn returns_old_struct(module: &Module<'_>, dialect: Dialect, name: &str, result: TypeId) -> bool {
+    let Type::Struct(structure) = module.types.get(result) else { return false };
+    if structure.literal && !structure.packed {
+        return false;
+    }
+    let known = Intrinsic::find(dialect, name.as_bytes()).is_some();
+    let mut mangled = String::from(".");
+    mangle::push_type(&mut mangled, &module.types, result, true, 0);
+    known && !name.contains(&mangled)
+}
+
 /// Replaces declarations; [`CallPlan::upgrade_calls`] changes the calls.
 pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
-    let mut plan = BTreeMap::new();
+    let (mut plan, mut atomics) = (BTreeMap::new(), None);
     let mut names: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for (at, function) in module.functions.iter().enumerate() {
         names.insert(function.symbol.name.clone(), at);
     }
     for at in 0..module.functions.len() {
         let Some(Replacement { name, calls }) = replacement(module, at, dialect) else { continue };
+        if matches!(calls, Atomic(_) | Expanded(_)) {
+            if atomics.is_none() && matches!(calls, Atomic(_)) {
+                atomics = Some(AtomicContext::new(module, dialect));
+            }
+            if let Some(function) = module.functions.get_mut(at) {
+                function.position = UpgradedPosition::Replaced;
+                plan.insert(function.symbol.value.0, (function.symbol.value, calls));
+            }
+            continue;
+        }
         let Some(ty) = new_type(module, at, calls) else { continue };
         let existing = names.get(name.as_bytes()).copied().filter(|&other| other != at);
         let existing = existing.and_then(|other| module.functions.get(other)).map(|other| other.symbol.value);
@@ -319,7 +353,7 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
             plan.insert(value.0, (existing.unwrap_or(value), calls));
         }
     }
-    CallPlan(plan)
+    CallPlan { calls: plan, atomics }
 }
 
 /// Returns the type of the new function.
@@ -329,8 +363,8 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
     let old = module.types.elements(parameters).to_vec();
     let (bit, byte) = (module.types.intern(Type::Integer(1)), module.types.intern(Type::Integer(8)));
     let arguments: &[NewArgument] = match calls {
-        Same => return Some(ty),
-        Struct => {
+        Same | Atomic(_) | Expanded(_) => return Some(ty),
+        Struct { .. } => {
             let Type::Struct(structure) = module.types.get(result) else { return None };
             let fields = module.types.elements(structure.fields).to_vec();
             let literal = module.types.intern_literal(&fields);
@@ -341,7 +375,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
         Masked(_) => &[Old(0), Old(1), Old(3)],
         // LLVM declares the marker of a number, which it never calls.
         Lifetime => &[Old(0)],
-        With(arguments) | Attached(arguments) => arguments,
+        With(arguments) | Attached(arguments) | NoResult(arguments) => arguments,
     };
     let mut parameters = Vec::new();
     for argument in arguments {
@@ -355,6 +389,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
             Dereference => *old.last()?,
         });
     }
+    let result = if matches!(calls, NoResult(_)) { module.types.intern(Type::Void) } else { result };
     Some(module.types.add_function(result, &parameters, variadic))
 }
 
@@ -367,21 +402,21 @@ fn bfloats(module: &mut Module<'_>, bytes: TypeId) -> Option<TypeId> {
 
 impl CallPlan {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.calls.is_empty()
     }
 
     pub(super) fn upgrade_calls(&self, module: &mut Module<'_>, body: &mut FunctionBody) {
-        let called = |operand: &Operand| operand.as_value().is_some_and(|id| self.0.contains_key(&id.0));
+        let called = |operand: &Operand| operand.as_value().is_some_and(|id| self.calls.contains_key(&id.0));
         if !body.operands.iter().any(called) {
             return;
         }
-        let markers = self.0.iter().filter(|(_, (_, calls))| *calls == Lifetime);
+        let markers = self.calls.iter().filter(|(_, (_, calls))| *calls == Lifetime);
         let markers: Vec<ValueId> = markers.map(|(&old, _)| ValueId(old)).collect();
         let variables = super::lifetimes::variables(module, body, &markers);
         editor::rewrite(module, body, |editor, _, instruction| {
             let operands = editor.body.operands_of(&instruction).to_vec();
             let callee = operands.first().and_then(|callee| callee.as_value());
-            let planned = callee.and_then(|callee| self.0.get(&callee.0));
+            let planned = callee.and_then(|callee| self.calls.get(&callee.0));
             match planned {
                 Some((_, Lifetime)) if instruction.opcode == Opcode::Call => {
                     if let Some(&(marker, variable)) = variables.get(&instruction.detail) {
@@ -389,6 +424,17 @@ impl CallPlan {
                         editor.push(call);
                     }
                     AttachmentOutcome::Dropped
+                }
+                Some(&(_, Atomic(operation))) if instruction.opcode == Opcode::Call => {
+                    let arguments = operands.get(1..).unwrap_or_default();
+                    match self.atomics {
+                        Some(context) => context.rebuild(editor, instruction, operation, arguments),
+                        None => AttachmentOutcome::Dropped,
+                    }
+                }
+                Some(&(_, Expanded(expansion))) if instruction.opcode == Opcode::Call => {
+                    let arguments = operands.get(1..).unwrap_or_default();
+                    nvvm_intrinsics::rebuild(editor, instruction, expansion, arguments)
                 }
                 Some(&(callee, calls)) if instruction.opcode == Opcode::Call => {
                     rebuild(editor, instruction, callee, calls, operands.get(1..).unwrap_or_default())
@@ -417,12 +463,16 @@ fn rebuild(
             editor.push(Instruction { operands, ..old });
             return AttachmentOutcome::Kept;
         }
-        Struct => return rebuild_struct(editor, old, callee, arguments),
+        Struct { keeps_attributes } => {
+            let attributes = editor.body.calls.get(old.detail as usize).map(|call| call.attributes);
+            let attributes = attributes.filter(|_| keeps_attributes);
+            return rebuild_struct(editor, old, callee, arguments, attributes);
+        }
         Masked(0) => &[Old(0), Old(2), Old(3)],
         Masked(_) => &[Old(0), Old(1), Old(3)],
-        Lifetime => &[],
+        Lifetime | Atomic(_) | Expanded(_) => &[],
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
-        With(listed) | Attached(listed) => listed,
+        With(listed) | Attached(listed) | NoResult(listed) => listed,
     };
     let rebuilt: Option<Vec<Operand>> =
         listed.iter().map(|&argument| new_argument(editor, argument, arguments)).collect();
@@ -431,7 +481,14 @@ fn rebuild(
         return AttachmentOutcome::Kept;
     };
     let mut call = editor.call(callee, &rebuilt);
-    call.result = old.result;
+    // A result keeps its name when it loses its type. LLVM prints it, and instructions that use it, so.
+    let is_kept = !matches!(calls, NoResult(_)) || !editor.body.value_name(old.result).is_empty();
+    if is_kept {
+        call.result = old.result;
+    }
+    if let (NoResult(_), Some(value)) = (calls, editor.body.value_mut(old.result)) {
+        value.ty = call.ty;
+    }
     if let (Aligned(pointers), Some(alignment)) = (calls, arguments.get(3)) {
         align(editor, &call, pointers, *alignment);
     }
@@ -525,9 +582,13 @@ fn rebuild_struct(
     old: Instruction,
     callee: ValueId,
     arguments: &[Operand],
+    attributes: Option<AttributeListId>,
 ) -> AttachmentOutcome {
     let mut call = editor.call(callee, arguments);
     call.result = editor.value(call.ty, &[]);
+    if let (Some(attributes), Some(call)) = (attributes, editor.body.calls.get_mut(call.detail as usize)) {
+        call.attributes = attributes;
+    }
     editor.push(call);
     let fields = match editor.module.types.get(old.ty) {
         Type::Struct(structure) => editor.module.types.elements(structure.fields).to_vec(),

@@ -37,6 +37,7 @@ const OLD_HINT: &[u8] = b"llvm.vectorizer.";
 mod behaviour {
     pub(super) const ERROR: u64 = 1;
     pub(super) const OVERRIDE: u64 = 4;
+    pub(super) const MIN: u64 = 8;
 }
 
 /// A module flag: the node, its name, and the reference to its value.
@@ -140,8 +141,25 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
     }
 }
 
+/// Returns the number of a module flag.
+pub(super) fn flag_number(module: &Module<'_>, name: &[u8]) -> Option<u64> {
+    let value = find(&flags(module), name)?.value;
+    match module.metadata.get(MetadataId(narrow(value.checked_sub(1)?)))? {
+        Metadata::Value { value, .. } => module.integer(None, value),
+        _ => None,
+    }
+}
+
+/// Sets the number of a module flag that exists; the least one wins when modules are linked.
+pub(super) fn set_least_flag(module: &mut Module<'_>, name: &[u8], number: u64) {
+    if let Some(id) = find(&flags(module), name).map(|flag| flag.id) {
+        let (least, number) = (word(module, behaviour::MIN), word(module, number));
+        replace_flag(module, id, Some(least), number);
+    }
+}
+
 /// Adds an integer constant to the metadata, and returns a reference to it.
-fn integer(module: &mut Module<'_>, width: u32, number: u64) -> u64 {
+pub(super) fn integer(module: &mut Module<'_>, width: u32, number: u64) -> u64 {
     let ty = module.types.intern(Type::Integer(width));
     let value = module.add_constant(Constant::Integer(number), ty);
     module.metadata.add_unnumbered(Metadata::Value { ty, value })

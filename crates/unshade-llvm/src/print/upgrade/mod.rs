@@ -7,6 +7,8 @@
 //!
 //! Knowledge: the output of `llvm-dis` 14, 19 and 22 for files of earlier versions, and LLVM's release notes.
 
+mod atomics;
+mod branch_protection;
 mod debug_info;
 mod edges;
 mod editor;
@@ -19,6 +21,8 @@ mod intrinsics;
 mod lifetimes;
 mod local_debug_info;
 mod metadata;
+mod nvvm_annotations;
+mod nvvm_intrinsics;
 mod objc;
 
 use super::Dialect;
@@ -51,6 +55,8 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || local_debug_info::is_old(module, dialect)
                 || globals::is_old(module, dialect)
                 || metadata::is_old(module)
+                || nvvm_annotations::is_old(module, dialect)
+                || branch_protection::is_old(module, dialect)
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
@@ -108,6 +114,12 @@ pub(super) fn upgrade<'a>(
     }
     globals::upgrade(module, dialect);
     metadata::upgrade(module);
+    if dialect == Dialect::Llvm22 {
+        nvvm_annotations::upgrade(module);
+    }
+    if branch_protection::is_old(module, dialect) {
+        branch_protection::upgrade(module);
+    }
     let plan = intrinsics::upgrade(module, dialect);
     let mut expressions = expressions::RemovedExpressionCache::new(dialect);
     let expands = opaque
