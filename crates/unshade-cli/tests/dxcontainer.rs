@@ -227,9 +227,13 @@ fn text_is_assembled_into_containers() {
     assert!(succeeds(&["list", text(&out)]).contains("STAT"));
     // The names of resources are only in the reflection of the original.
     succeeds(&["asm", text(&listing), "--into", text(&fixture("compute.dxbc")), "-o", text(&into)]);
-    let shown =
-        |file: &Path| succeeds(&["show", text(file)]).lines().skip(1).map(String::from).collect::<Vec<_>>();
-    assert_eq!(shown(&into)[2..], shown(&fixture("compute.dxbc"))[2..]);
+    // The program has other numbers of metadata kinds, so that its size, hash and digest differ.
+    let shown = |file: &Path| {
+        let text = succeeds(&["show", text(file)]);
+        let same = |line: &&str| !["digest", "DXIL", "HASH"].iter().any(|word| line.contains(word));
+        text.lines().filter(same).skip(1).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&into), shown(&fixture("compute.dxbc")));
     // Bitcode alone.
     let module = folder.join("a.bc");
     succeeds(&["asm", text(&listing), "-o", text(&module)]);
