@@ -82,6 +82,9 @@ pub enum Dialect {
     Llvm22,
 }
 
+/// Whether text is that of LLVM for all targets and versions. The page does without: its module has to be small.
+const IS_WHOLE: bool = cfg!(feature = "whole-llvm");
+
 /// The size from which the text of a type counts as long.
 const LONG_TYPE: usize = 1 << 12;
 
@@ -255,6 +258,15 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
     }
 }
 
+/// Reports that a module's text may differ from LLVM's, unless it is of a target whose files need nothing of that.
+fn note_what_is_kept(module: &Module<'_>, findings: &mut Diagnostics) {
+    let is_of_shader = ["air64", "dxil"].iter().any(|target| module.triple.starts_with(target.as_bytes()));
+    if !is_of_shader {
+        let message = "attributes of intrinsics and constant expressions are printed as the file has them";
+        findings.note("llvm-text", Error::without_offset(ErrorKind::Unsupported, message));
+    }
+}
+
 /// The state of printing one module.
 struct Printer<'m, 'a, 's, S> {
     module: &'m Module<'a>,
@@ -421,6 +433,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             return;
         }
         note_debug_version(self.module, &mut self.findings);
+        if !IS_WHOLE {
+            note_what_is_kept(self.module, &mut self.findings);
+        }
         self.map_sources();
         self.module(options);
         if self.types.is_cut {

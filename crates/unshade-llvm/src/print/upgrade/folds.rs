@@ -6,7 +6,7 @@ use crate::body::FunctionBody;
 use crate::fold::{Refold, any_folds, budget, fold_body, fold_module};
 use crate::ids::narrow;
 use crate::module::Module;
-use crate::print::Dialect;
+use crate::print::{Dialect, IS_WHOLE};
 use crate::rules::ConstantIndex;
 use crate::write::Version;
 
@@ -17,16 +17,19 @@ fn version(dialect: Dialect) -> Version {
 
 /// Returns whether constants of a module may fold.
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
-    any_folds(module, None, version(dialect))
+    IS_WHOLE && any_folds(module, None, version(dialect))
 }
 
 /// Returns whether constants of a body may fold.
 pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect) -> bool {
-    any_folds(module, Some(body), version(dialect))
+    IS_WHOLE && any_folds(module, Some(body), version(dialect))
 }
 
 /// Folds the constants of a module and its bodies.
 pub(super) fn fold(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody>], dialect: Dialect) {
+    if !IS_WHOLE {
+        return;
+    }
     let mut index = ConstantIndex::after_functions();
     let version = version(dialect);
     let of_bodies = bodies.iter().flatten().map(|body| body.constants.stored_elements());
