@@ -15,14 +15,20 @@ fn version(dialect: Dialect) -> Version {
     if dialect.is_opaque() { Version::Llvm19 } else { Version::Llvm14 }
 }
 
+/// Returns whether a module by LLVM 20 to 22 is read as LLVM 22 does: that had the same folds when it was written. Finding out
+/// costs time, and keeping the bodies of a large module that may fold costs memory.
+fn is_by_reader(module: &Module<'_>, dialect: Dialect) -> bool {
+    dialect == Dialect::Llvm22 && Dialect::of_producer(&module.producer) == dialect
+}
+
 /// Returns whether constants of a module may fold.
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
-    IS_WHOLE && any_folds(module, None, version(dialect))
+    IS_WHOLE && !is_by_reader(module, dialect) && any_folds(module, None, version(dialect))
 }
 
 /// Returns whether constants of a body may fold.
 pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect) -> bool {
-    IS_WHOLE && any_folds(module, Some(body), version(dialect))
+    IS_WHOLE && !is_by_reader(module, dialect) && any_folds(module, Some(body), version(dialect))
 }
 
 /// Folds the constants of a module and its bodies.
