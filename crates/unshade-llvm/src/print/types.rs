@@ -311,6 +311,8 @@ pub(super) struct StructFinder<'m, 'a> {
     types: Vec<bool>,
     values: Vec<bool>,
     local_values: Vec<bool>,
+    /// The marks of values that an upgrade added to the module.
+    added_values: Vec<bool>,
     nodes: Vec<bool>,
     local_nodes: Vec<bool>,
     order: Vec<TypeId>,
@@ -337,6 +339,7 @@ impl<'m, 'a> StructFinder<'m, 'a> {
             types: vec![false; module.types.len()],
             values: vec![false; module.values.len()],
             local_values: Vec::new(),
+            added_values: vec![false; module.upgrade_values.len()],
             nodes: vec![false; module.metadata.len()],
             local_nodes: Vec::new(),
             order: Vec::new(),
@@ -510,6 +513,10 @@ impl<'m, 'a> StructFinder<'m, 'a> {
     /// Marks a value and returns whether it was marked before.
     #[inline]
     fn mark_value(&mut self, id: ValueId) -> bool {
+        let added = id.0.checked_sub(Module::UPGRADE_BASE).map(|at| at as usize);
+        if let Some(added) = added.filter(|&at| at < self.added_values.len()) {
+            return mark(&mut self.added_values, added);
+        }
         match id.index().checked_sub(self.values.len()) {
             None => mark(&mut self.values, id.index()),
             Some(local) => mark(&mut self.local_values, local),
