@@ -1,5 +1,5 @@
 //! Reads LLVM bitcode in pure Rust: Apple's AIR, Microsoft's DXIL, and anything else that LLVM 3.2 to 22 wrote. Writes
-//! it as LLVM 14 and 19 do.
+//! it as LLVM 14 and 19 do, and DXIL as DXC does.
 //!
 //! | module | holds |
 //! |---|---|

@@ -8,11 +8,10 @@
 //!
 //! Folders of containers from DXC's own test shaders are given with `--packages`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::tally::Tally;
-use anyhow::{Result, ensure};
-use rayon::prelude::*;
+use super::tally::Counts;
+use anyhow::Result;
 use unshade::core::ErrorKind;
 use unshade::dxcontainer::container::Part;
 use unshade::dxcontainer::dxil::assemble::{Assembler, Options, assemble};
@@ -22,42 +21,19 @@ use unshade::dxcontainer::{Container, PartData, program};
 use unshade::llvm::Module;
 use unshade::llvm::metadata::Metadata;
 
-/// Maximum number of failures to print.
-const SHOWN: usize = 12;
-
 /// Parts that are given instead of derived.
 const GIVEN: [&[u8; 4]; 6] = [b"VERS", b"STAT", b"ILDB", b"ILDN", b"PRIV", b"RTS0"];
 
-/// The results of all containers.
-#[derive(Default)]
-pub(super) struct Counts {
-    tally: Tally,
-    without_program: u64,
-    failed: Vec<String>,
-}
-
 /// Checks the files.
 pub(super) fn check(files: &[(String, PathBuf)]) -> Result<()> {
-    let counts = files.par_iter().map(|(name, path)| Counts::of_file(name, path));
-    let counts = counts.reduce(Counts::default, Counts::add);
-    counts.print();
-    ensure!(counts.failed.is_empty(), "{} containers cannot be built", counts.failed.len());
-    Ok(())
+    let counts = Counts::of_files(files, Counts::derive_parts);
+    counts.tally.print();
+    println!("{} containers without a DXIL part", counts.without_program);
+    counts.finish("built")
 }
 
 impl Counts {
-    fn of_file(name: &str, path: &Path) -> Self {
-        let mut counts = Self::default();
-        let Ok(data) = std::fs::read(path) else { return counts };
-        if data.starts_with(b"DXBC")
-            && let Err(error) = counts.container(name, &data)
-        {
-            counts.failed.push(format!("{name}: {error:#}"));
-        }
-        counts
-    }
-
-    fn container(&mut self, name: &str, data: &[u8]) -> Result<()> {
+    fn derive_parts(&mut self, name: &str, data: &[u8]) -> Result<()> {
         let container = Container::parse(data)?;
         let Some(program) = container.find(b"DXIL") else {
             self.without_program += 1;
@@ -137,21 +113,6 @@ impl Counts {
 
     fn count(&mut self, part: &str, same: bool, name: &str, cause: impl FnOnce() -> String) {
         self.tally.count(part, same, name, cause);
-    }
-
-    fn add(mut self, other: Self) -> Self {
-        self.tally = self.tally.add(other.tally);
-        self.without_program += other.without_program;
-        self.failed.extend(other.failed);
-        self
-    }
-
-    fn print(&self) {
-        self.tally.print();
-        println!("{} containers without a DXIL part", self.without_program);
-        for failed in self.failed.iter().take(SHOWN) {
-            println!("failed: {failed}");
-        }
     }
 }
 

@@ -1,8 +1,12 @@
-//! Counts of what is the same, by name, with the causes of what is not.
+//! Counts of what is the same, by name, with the causes of what is not; and the check of files that counts.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// Maximum number of causes to print for each name.
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+
+/// Maximum number of causes to print for each name, and of failures.
 const SHOWN: usize = 12;
 
 /// The results for one name.
@@ -53,5 +57,53 @@ impl Tally {
                 println!("    {count:5} × {cause} ({container})");
             }
         }
+    }
+}
+
+/// The results of all containers.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) tally: Tally,
+    /// Containers without DXIL.
+    pub(super) without_program: u64,
+    /// Containers that can't be checked, with the reason.
+    failed: Vec<String>,
+}
+
+impl Counts {
+    /// Calls `container` with the name and the bytes of each container among files.
+    pub(super) fn of_files(
+        files: &[(String, PathBuf)],
+        container: impl Fn(&mut Self, &str, &[u8]) -> Result<()> + Sync,
+    ) -> Self {
+        let counts = files.par_iter().map(|(name, path)| Self::of_file(name, path, &container));
+        counts.reduce(Self::default, Self::add)
+    }
+
+    /// Prints the failures, and returns an error if there are any.
+    pub(super) fn finish(&self, verb: &str) -> Result<()> {
+        for failed in self.failed.iter().take(SHOWN) {
+            println!("failed: {failed}");
+        }
+        ensure!(self.failed.is_empty(), "{} containers cannot be {verb}", self.failed.len());
+        Ok(())
+    }
+
+    fn of_file(name: &str, path: &Path, container: impl Fn(&mut Self, &str, &[u8]) -> Result<()>) -> Self {
+        let mut counts = Self::default();
+        let Ok(data) = std::fs::read(path) else { return counts };
+        if data.starts_with(b"DXBC")
+            && let Err(error) = container(&mut counts, name, &data)
+        {
+            counts.failed.push(format!("{name}: {error:#}"));
+        }
+        counts
+    }
+
+    fn add(mut self, other: Self) -> Self {
+        self.tally = self.tally.add(other.tally);
+        self.without_program += other.without_program;
+        self.failed.extend(other.failed);
+        self
     }
 }

@@ -12,12 +12,11 @@
 //!
 //! Folders of containers from DXC's own test shaders are given with `--packages`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::parts::given;
-use super::tally::Tally;
-use anyhow::{Context, Result, ensure};
-use rayon::prelude::*;
+use super::tally::Counts;
+use anyhow::{Context, Result};
 use unshade::core::ErrorKind;
 use unshade::dxcontainer::dxil::assemble::{Options, assemble, replace};
 use unshade::dxcontainer::{Container, DxFile, program};
@@ -36,47 +35,15 @@ const GIVEN: [&[u8; 4]; 4] = [b"VERS", b"PRIV", b"RTS0", b"ILDN"];
 const FAST: u16 = 1;
 const ALL_FAST: u16 = 0b1_1111;
 
-/// Maximum number of failures to print.
-const SHOWN: usize = 12;
-
-/// The results of all containers.
-#[derive(Default)]
-struct Counts {
-    tally: Tally,
-    failed: Vec<String>,
-}
-
 /// Checks the files.
 pub(super) fn check(files: &[(String, PathBuf)]) -> Result<()> {
-    let counts = files.par_iter().map(|(name, path)| Counts::of_file(name, path));
-    let counts = counts.reduce(Counts::default, Counts::add);
+    let counts = Counts::of_files(files, Counts::assemble_text);
     counts.tally.print();
-    for failed in counts.failed.iter().take(SHOWN) {
-        println!("failed: {failed}");
-    }
-    ensure!(counts.failed.is_empty(), "{} containers cannot be checked", counts.failed.len());
-    Ok(())
+    counts.finish("checked")
 }
 
 impl Counts {
-    fn of_file(name: &str, path: &Path) -> Self {
-        let mut counts = Self::default();
-        let Ok(data) = std::fs::read(path) else { return counts };
-        if data.starts_with(b"DXBC")
-            && let Err(error) = counts.container(name, &data)
-        {
-            counts.failed.push(format!("{name}: {error:#}"));
-        }
-        counts
-    }
-
-    fn add(mut self, other: Self) -> Self {
-        self.tally = self.tally.add(other.tally);
-        self.failed.extend(other.failed);
-        self
-    }
-
-    fn container(&mut self, name: &str, data: &[u8]) -> Result<()> {
+    fn assemble_text(&mut self, name: &str, data: &[u8]) -> Result<()> {
         let container = Container::parse(data)?;
         let mut assembled = None;
         for part in PROGRAMS {
