@@ -1,9 +1,13 @@
 //! The modules in LLVM's own tests, from the source packages of the set `llvm-tests`: the bitcode files, many of them
 //! invalid on purpose, and the assembly files, assembled with `llvm-as` of the same version.
+//!
+//! The tests of code generators and passes use what the other tests do not: the intrinsics of all targets in calls, with
+//! attributes and metadata. There are some 30,000, so only [`OF_PASSES`] are compared, in an order that only depends on
+//! their names.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -15,6 +19,12 @@ use crate::{corpus, sh};
 
 /// The folders of a source tree to read.
 const FOLDERS: [&str; 2] = ["llvm/test/Bitcode", "llvm/test/Assembler"];
+
+/// The folders with the tests of code generators and passes.
+const PASSES: [&str; 2] = ["*/llvm/test/CodeGen", "*/llvm/test/Transforms"];
+
+/// Maximum number of tests of code generators and passes.
+const OF_PASSES: usize = 3000;
 
 /// Returns the distinct bitcode files of all versions.
 pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
@@ -55,14 +65,34 @@ pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Inpu
         package.push_str(&format!("-by-{version}"));
     }
     let folder = corpus::cache_dir(None)?.join("assembled").join(package);
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let mut files = tree.files("ll")?;
     files.truncate(sample.unwrap_or(usize::MAX));
+    assemble_all(&program, &files, &folder)
+}
+
+/// Assembles tests of the code generators and passes of a version with its `llvm-as`, as [`assembled`] does.
+pub(super) fn of_passes(version: &str, sample: Option<usize>) -> Result<Vec<Input>> {
+    let program = format!("llvm-as-{version}");
+    if Command::new(&program).arg("--version").output().is_err() {
+        println!("skipped: {program} is not installed");
+        return Ok(Vec::new());
+    }
+    let Some(tree) = tree_of(version, "unpacked-passes", &PASSES)? else { return Ok(Vec::new()) };
+    let folder = corpus::cache_dir(None)?.join("assembled-passes").join(&tree.package);
+    let mut files = tree.files("ll")?;
+    files.sort_by_cached_key(|(name, _)| sh::sha256_hex(name.as_bytes()));
+    files.truncate(sample.unwrap_or(OF_PASSES));
+    assemble_all(&program, &files, &folder)
+}
+
+/// Assembles files into a folder, unless they are there, and returns the modules of those that `llvm-as` takes.
+fn assemble_all(program: &str, files: &[(String, PathBuf)], folder: &Path) -> Result<Vec<Input>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let assemble = |(name, path): &(String, PathBuf)| {
         let target = folder.join(name.replace('/', "+")).with_extension("bc");
         // An empty file marks a rejected text.
         if !target.exists() {
-            let output = Command::new(&program).arg(path).args(["-o", "-"]).output()?;
+            let output = Command::new(program).arg(path).args(["-o", "-"]).output()?;
             fs::write(&target, if output.status.success() { output.stdout } else { Vec::new() })?;
         }
         let is_module = fs::metadata(&target)?.len() > 0;
@@ -74,21 +104,25 @@ pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Inpu
 
 /// Returns the assembly files that test LLVM's verifier, by name.
 pub(super) fn of_verifier(version: &str) -> Result<Vec<(String, PathBuf)>> {
-    const FOLDER: &str = "*/llvm/test/Verifier";
-    let packages = corpus::cached_set(corpus::Set::LlvmTests)?;
-    let Some((package, archive)) = packages.into_iter().find(|(package, _)| package.ends_with(version))
-    else {
-        return Ok(Vec::new());
-    };
-    let into = corpus::cache_dir(None)?.join("unpacked-verifier");
-    let root = unpack(&archive, &into, &[FOLDER])?;
-    Tree { package, root }.files("ll")
+    let tree = tree_of(version, "unpacked-verifier", &["*/llvm/test/Verifier"])?;
+    tree.map_or(Ok(Vec::new()), |tree| tree.files("ll"))
 }
 
 /// The tests of one version.
 struct Tree {
     package: String,
     root: PathBuf,
+}
+
+/// Unpacks folders of the source package of a version into a folder of the cache.
+fn tree_of(version: &str, into: &str, folders: &[&str]) -> Result<Option<Tree>> {
+    let packages = corpus::cached_set(corpus::Set::LlvmTests)?;
+    let Some((package, archive)) = packages.into_iter().find(|(package, _)| package.ends_with(version))
+    else {
+        return Ok(None);
+    };
+    let root = unpack(&archive, &corpus::cache_dir(None)?.join(into), folders)?;
+    Ok(Some(Tree { package, root }))
 }
 
 fn trees() -> Result<Vec<Tree>> {

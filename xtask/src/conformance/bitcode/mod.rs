@@ -59,6 +59,8 @@ pub(crate) enum Set {
     Intrinsics,
     /// The modules in LLVM's own tests, many of them invalid on purpose.
     LlvmTests,
+    /// Tests of LLVM's code generators and passes.
+    LlvmPasses,
     /// Rust's standard library, as its compiler embeds it.
     Rust,
 }
@@ -184,6 +186,15 @@ pub(crate) fn run(sets: &[Set], sample: Option<usize>) -> Result<()> {
             let inputs = llvm_tests::assembled(version, sample)?;
             report.add(against(oracle, "tests-ll", &inputs, Expected::TESTS)?)?;
         }
+    }
+    if wanted(Set::LlvmPasses) {
+        let inputs = llvm_tests::of_passes("14", sample)?;
+        report.add(against(&old, "passes-14", &inputs, Expected::FRONT_ENDS)?)?;
+        report.add(against(&new, "passes-14", &inputs, Expected::FRONT_ENDS)?)?;
+        report.add(against(&newest, "passes-14", &inputs, Expected::FRONT_ENDS)?)?;
+        let inputs = llvm_tests::of_passes("19", sample)?;
+        report.add(against(&new, "passes-19", &inputs, Expected::FRONT_ENDS)?)?;
+        report.add(against(&newest, "passes-19", &inputs, Expected::FRONT_ENDS)?)?;
     }
     let faults = report.finish()?;
     ensure!(faults.is_empty(), "{}", faults.join("; "));
