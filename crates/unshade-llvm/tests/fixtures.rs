@@ -159,12 +159,19 @@ fn module_on_which_llvm_aborts_is_printed() {
 
 #[test]
 fn debug_info_that_llvm_drops_is_printed_and_reported() {
-    let bytes = read("wrong_subprogram", "bc");
-    let mut text = String::new();
-    let options = PrintOptions { dialect: Dialect::Llvm14, module_id: Some("wrong_subprogram.bc") };
-    let findings = print::module(&Module::parse(&bytes, 0).unwrap(), &options, &mut text);
-    assert_eq!(text, String::from_utf8(read("wrong_subprogram", "ll")).unwrap());
-    assert_eq!(findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), ["llvm-debug-scope"]);
+    let cases: [(&str, &[&str]); 2] = [
+        ("wrong_subprogram", &["llvm-debug-scope"]),
+        ("unstated_debug_info", &["llvm-debug-info-version", "llvm-debug-variable"]),
+    ];
+    for (name, rules) in cases {
+        let bytes = read(name, "bc");
+        let mut text = String::new();
+        let id = format!("{name}.bc");
+        let options = PrintOptions { dialect: Dialect::Llvm14, module_id: Some(&id) };
+        let findings = print::module(&Module::parse(&bytes, 0).unwrap(), &options, &mut text);
+        assert_eq!(text, String::from_utf8(read(name, "ll")).unwrap());
+        assert_eq!(findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), rules);
+    }
 }
 
 #[test]

@@ -59,8 +59,13 @@ fn rules(bytes: &[u8]) -> Vec<&'static str> {
 }
 
 /// Fixtures that are invalid on purpose; see `verify_ir.rs`.
-const INVALID: [&str; 4] =
-    ["broken_dominance.bc", "wrong_subprogram.bc", "strict_calls.bc", "target_intrinsics.bc"];
+const INVALID: [&str; 5] = [
+    "broken_dominance.bc",
+    "wrong_subprogram.bc",
+    "unstated_debug_info.bc",
+    "strict_calls.bc",
+    "target_intrinsics.bc",
+];
 
 #[test]
 fn attributes_that_do_not_fit_are_reported() {

@@ -1,9 +1,10 @@
-//! Checks that debug locations are in the subprogram of their function.
+//! Checks that debug locations are in the subprogram of their function, and what is attached to variables.
 //!
 //! Knowledge: the messages of `llvm-dis` 14 and 19 when they drop debug info.
 
 use crate::body::FunctionBody;
 use crate::debug_info::NodeKind;
+use crate::global::Symbol;
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -35,6 +36,22 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
             );
             return;
         }
+    }
+}
+
+/// Reports a variable whose debug info is no global variable expression. LLVM drops the debug info of the whole module
+/// in that case.
+pub(super) fn check_variable(module: &Module<'_>, symbol: &Symbol, findings: &mut Diagnostics) {
+    let Some((kind, _)) = module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") else { return };
+    let is_other = |id: MetadataId| match module.metadata.get(id) {
+        Some(Metadata::Node(node)) => node.kind != NodeKind::GlobalVariableExpression,
+        _ => true,
+    };
+    if symbol.attachments.iter().any(|&(attached, id)| attached == *kind && is_other(id)) {
+        let name = alloc::string::String::from_utf8_lossy(&symbol.name).into_owned();
+        let message = "debug info of a variable is no global variable expression; LLVM drops all debug info";
+        findings
+            .warning("llvm-debug-variable", Error::without_offset(ErrorKind::BadValue, message).within(name));
     }
 }
 

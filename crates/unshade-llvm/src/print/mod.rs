@@ -246,10 +246,11 @@ enum Bodies<'m, 'a> {
     Upgraded(Vec<Option<FunctionBody>>),
 }
 
-/// Reports debug info of an old version, which LLVM drops and this printer prints.
+/// Reports debug info of an old version, or of none, which LLVM drops and this printer prints.
 fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
     const CURRENT: u64 = 3;
-    let version = module.flag(b"Debug Info Version");
+    let has_units = !module.named(b"llvm.dbg.cu").is_empty();
+    let version = module.flag(b"Debug Info Version").or(has_units.then_some(0));
     if let Some(version) = version.filter(|&version| version != CURRENT) {
         let error = Error::without_offset(ErrorKind::Unsupported, "LLVM drops debug info of this version")
             .expected("3")

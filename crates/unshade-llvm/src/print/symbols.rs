@@ -3,7 +3,7 @@
 use super::intrinsics::Intrinsic;
 use super::mangle::{self, IntrinsicRewrite};
 use super::text::{push_name, push_number};
-use super::{Dialect, Entity, Printer, metadata_slots};
+use super::{Dialect, Entity, Printer, debug_scopes, metadata_slots};
 use crate::constants::Constant;
 use crate::global::{Alias, GlobalVariable, Symbol, UpgradedPosition};
 use crate::ids::{TypeId, ValueId, narrow};
@@ -348,6 +348,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.keyword("align ");
             self.number(1 << (exponent & 63));
         }
+        debug_scopes::check_variable(self.module, symbol, &mut self.findings);
         self.attachments(metadata_slots::MODULE, &symbol.attachments, ", ");
         if let Some(set) = global.attributes {
             let group = self.group_of_set(set);
