@@ -466,6 +466,8 @@ pub(crate) fn encode(
             match (is_14, number(7)) {
                 (true, 0) => {}
                 (true, _) => return None,
+                // Annotations that LLVM 17 and later did not read must not become some that they do.
+                (false, 0) if number(8) != 0 && reference(5) != 0 => {}
                 (false, authentication) => record.push(authentication),
             }
             17

@@ -5,7 +5,7 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -18,8 +18,9 @@ const NAMES: [&str; 12] = [
     "locations",
     "strict_calls",
     "target_intrinsics",
+    "earlier",
 ];
-const NAMES_22: [&str; 15] = [
+const NAMES_22: [&str; 19] = [
     "newest",
     "newest_debug_info",
     "markers",
@@ -35,8 +36,12 @@ const NAMES_22: [&str; 15] = [
     "branch_protection",
     "nvidia_intrinsics",
     "rounding",
+    "earlier",
+    "rebuilt_calls",
+    "amd_accesses",
+    "type_tags",
 ];
-const NAMES_19: [&str; 10] = [
+const NAMES_19: [&str; 14] = [
     "upgrades",
     "expressions",
     "later",
@@ -47,6 +52,10 @@ const NAMES_19: [&str; 10] = [
     "branch_protection",
     "nvidia_intrinsics",
     "rounding",
+    "earlier",
+    "rebuilt_calls",
+    "amd_accesses",
+    "type_tags",
 ];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {

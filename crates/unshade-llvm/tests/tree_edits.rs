@@ -94,7 +94,7 @@ fn modules_without_debug_information_stay() {
         );
         assert!(tree.strip_debug_info().unwrap().is_empty(), "{name}: a second time something is left");
     }
-    assert_eq!(changed, 8);
+    assert_eq!(changed, 9);
 }
 
 #[test]

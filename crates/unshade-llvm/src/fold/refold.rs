@@ -169,7 +169,11 @@ impl Refold {
         let ty = folder.type_of(id);
         if let Some(parts) = folder.parts(id) {
             if parts.opcode == UNKNOWN {
-                return self.folded(folder, body, ValueId(parts.flags), depth + 1);
+                let part = ValueId(parts.flags);
+                return match self.folded(folder, body, part, depth + 1) {
+                    same if same == part => self.rebuilt(folder, body, part, true, depth + 1),
+                    folded => folded,
+                };
             }
             let mut resolve = |&part: &ValueId| self.resolved(folder, body, part, depth + 1);
             let operands: Vec<ValueId> = parts.operands.iter().map(&mut resolve).collect();

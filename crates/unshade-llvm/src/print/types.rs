@@ -3,6 +3,7 @@
 //! LLVM lists identified structs in the order in which it visits them: globals, aliases, functions with their
 //! instructions, named metadata; nested types depth first. Unnamed structs are numbered in that order.
 
+use super::constants::folded;
 use super::text::{push_escaped, push_name, push_number};
 use crate::attributes::Attribute;
 use crate::body::FunctionBody;
@@ -527,7 +528,11 @@ impl<'m, 'a> StructFinder<'m, 'a> {
         let mut pending = Vec::new();
         let mut next = Some(id);
         while let Some(id) = next {
-            self.visit_constant(body, id, &mut pending);
+            // What folds away has no types.
+            let folded = if self.opaque_pointers { folded(self.module, body, id) } else { id };
+            if folded == id || !self.mark_value(folded) {
+                self.visit_constant(body, folded, &mut pending);
+            }
             next = loop {
                 match pending.pop() {
                     Some(id) if self.mark_value(id) => {}

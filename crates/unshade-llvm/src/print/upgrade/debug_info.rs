@@ -10,7 +10,7 @@ use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, narrow};
-use crate::metadata::{Metadata, Node};
+use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
 use crate::value::{Operand, OperandKind, ValueKind};
 use alloc::collections::BTreeMap;
@@ -48,27 +48,26 @@ const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
 
 /// Returns the derived types whose annotations LLVM 17 and later do not read, because no pointer authentication follows
 /// them in the record.
-fn unread_annotations(module: &Module<'_>) -> impl Iterator<Item = Node> {
-    module.metadata.iter().filter_map(|(_, entry)| match entry {
+fn unread_annotations(table: &MetadataTable) -> impl Iterator<Item = Node> {
+    table.iter().filter_map(|(_, entry)| match entry {
         Metadata::Node(node) if node.kind == NodeKind::DerivedType => {
-            let has =
-                module.metadata.references(node).get(at::DERIVED_ANNOTATIONS).is_some_and(|&one| one != 0);
-            (has && module.metadata.numbers(node).get(DERIVED_ENDS_EARLY) == Some(&1)).then_some(node)
+            let has = table.references(node).get(at::DERIVED_ANNOTATIONS).is_some_and(|&one| one != 0);
+            (has && table.numbers(node).get(DERIVED_ENDS_EARLY) == Some(&1)).then_some(node)
         }
         _ => None,
     })
 }
 
-/// Returns whether a module has such types.
-pub(super) fn has_unread_annotations(module: &Module<'_>) -> bool {
-    unread_annotations(module).next().is_some()
+/// Returns whether metadata has such types.
+pub(super) fn has_unread_annotations(table: &MetadataTable) -> bool {
+    unread_annotations(table).next().is_some()
 }
 
 /// Removes annotations that LLVM does not read.
-pub(super) fn drop_unread_annotations(module: &mut Module<'_>) {
-    let types: Vec<Node> = unread_annotations(module).collect();
+pub(super) fn drop_unread_annotations(table: &mut MetadataTable) {
+    let types: Vec<Node> = unread_annotations(table).collect();
     for node in types {
-        module.metadata.set_reference(node, at::DERIVED_ANNOTATIONS, 0);
+        table.set_reference(node, at::DERIVED_ANNOTATIONS, 0);
     }
 }
 

@@ -194,17 +194,22 @@ impl Editor<'_, '_> {
 
     /// Returns the node `!{}`, which is added if neither the body nor the module has it.
     pub(super) fn empty_tuple(&mut self) -> MetadataId {
-        let own = self.body.metadata.iter().find(|(_, entry)| entry.is_empty_tuple());
-        match own {
-            Some((id, _)) => id,
-            None => MetadataId(narrow(self.module.metadata.add_tuple(&[]).saturating_sub(1))),
-        }
+        empty_tuple(self.module, self.body)
     }
 
     /// Returns the type of an operand.
     pub(super) fn type_of(&self, operand: Operand) -> TypeId {
         let value = operand.as_value().and_then(|id| self.module.value(Some(self.body), id));
         value.map_or(TypeId::NONE, |value| value.ty)
+    }
+}
+
+/// Returns the metadata tuple without elements: that of a body, if it has one, or else of the module.
+pub(super) fn empty_tuple(module: &mut Module<'_>, body: &FunctionBody) -> MetadataId {
+    let own = body.metadata.iter().find(|(_, entry)| entry.is_empty_tuple());
+    match own {
+        Some((id, _)) => id,
+        None => MetadataId(narrow(module.metadata.add_tuple(&[]).saturating_sub(1))),
     }
 }
 

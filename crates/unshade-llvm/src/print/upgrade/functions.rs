@@ -5,6 +5,7 @@
 //! | 10 | a call with `strictfp`, or of a function with it, in a function without it gets `nobuiltin` |
 //! | 13 | the first parameter of an x86 interrupt handler is `byval` |
 //! | 14 | arguments of indirect assembly constraints and of some intrinsics have `elementtype` |
+//! | 14 only | a call has the `byval`, `sret` and `inalloca` of the function that it calls |
 //! | 15 | `clang.arc.attachedcall` bundles without operands are dropped |
 //! | 16 | labels of `callbr` are constraints instead of arguments |
 //! | 17 | the attribute `implicit-section-name` becomes the section |
@@ -18,7 +19,7 @@ use crate::attributes::{Attribute, index, kind};
 use crate::body::{Call, FunctionBody};
 use crate::constants::{Constant, Constants};
 use crate::global::Function;
-use crate::ids::{Slice, TypeId, narrow};
+use crate::ids::{AttributeListId, Slice, TypeId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
 use crate::types::Type;
@@ -29,6 +30,8 @@ const NO_BUILTIN: u32 = 10;
 const STRICT_FP: u32 = 54;
 const ELEMENT_TYPE: u32 = 77;
 const X86_INTERRUPT: u32 = 83;
+/// The attributes of a parameter that pass it in another way than its pointer.
+const PASSING: [u32; 3] = [kind::BY_VALUE, kind::STRUCT_RESULT, kind::IN_ALLOCA];
 const ATTACHED_CALL: &[u8] = b"clang.arc.attachedcall";
 const SECTION_NAME: &[u8] = b"implicit-section-name";
 
@@ -50,7 +53,10 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| is_old_handler(module, at))
         || is_old_assembly(&module.constants)
         || (dialect.is_opaque()
-            && module.functions.iter().any(|function| section_of(module, function.attributes).is_some()))
+            && module
+                .functions
+                .iter()
+                .any(|function| text_attribute(module, function.attributes, SECTION_NAME).is_some()))
 }
 
 /// Checks whether calls in bodies need an upgrade.
@@ -58,6 +64,7 @@ pub(super) struct CallCheck {
     dialect: Dialect,
     strict: bool,
     typed: bool,
+    passing: bool,
 }
 
 impl CallCheck {
@@ -68,7 +75,9 @@ impl CallCheck {
         });
         let typed =
             module.functions.iter().any(|function| typed_pointer(&function.symbol.name, dialect).is_some());
-        Self { dialect, strict, typed }
+        let passing = dialect == Dialect::Llvm14
+            && module.functions.iter().any(|function| passed(module, function.attributes).next().is_some());
+        Self { dialect, strict, typed, passing }
     }
 
     pub(super) fn any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
@@ -87,6 +96,9 @@ impl CallCheck {
         {
             return true;
         }
+        if self.passing && calls().any(|call| !missing_passing(module, body, call).is_empty()) {
+            return true;
+        }
         self.dialect.is_opaque()
             && (body.bundles.iter().any(|bundle| is_empty_attached_call(module, bundle))
                 || calls().any(|call| old_labels(module, body, call).is_some()))
@@ -97,6 +109,9 @@ pub(super) fn upgrade_body(module: &mut Module<'_>, body: &mut FunctionBody, dia
     upgrade_assembly(&mut body.constants);
     remove_stray_strictfp(module, body);
     add_element_types(module, body, dialect);
+    if dialect == Dialect::Llvm14 {
+        add_passing(module, body);
+    }
     if dialect.is_opaque() {
         drop_bundles(module, body);
         upgrade_labels(module, body);
@@ -145,28 +160,40 @@ fn pass_by_value(module: &mut Module<'_>, at: usize) {
     }
 }
 
-/// Returns the section that an attribute names.
-fn section_of(module: &Module<'_>, list: crate::ids::AttributeListId) -> Option<Vec<u8>> {
-    let set = module.attributes.of(list, index::FUNCTION)?;
-    module.attributes.set(set).iter().find_map(|attribute| match *attribute {
-        Attribute::Text { name, value } if module.attributes.text(name) == SECTION_NAME => {
-            Some(module.attributes.text(value).to_vec())
-        }
+/// Returns the value of a function's attribute.
+pub(super) fn text_attribute<'m>(
+    module: &'m Module<'_>,
+    list: AttributeListId,
+    wanted: &[u8],
+) -> Option<&'m [u8]> {
+    let attributes = &module.attributes;
+    let set = attributes.set(attributes.of(list, index::FUNCTION)?);
+    set.iter().find_map(|attribute| match *attribute {
+        Attribute::Text { name, value } if attributes.text(name) == wanted => Some(attributes.text(value)),
         _ => None,
     })
 }
 
-fn set_section(module: &mut Module<'_>, at: usize) {
-    let Some(list) = module.functions.get(at).map(|function| function.attributes) else { return };
-    let Some(section) = section_of(module, list) else { return };
+/// Returns the attributes of a function without one.
+pub(super) fn without_text(
+    module: &mut Module<'_>,
+    list: AttributeListId,
+    unwanted: &[u8],
+) -> AttributeListId {
     let attributes = &mut module.attributes;
     let set = attributes.of(list, index::FUNCTION).map_or(&[][..], |set| attributes.set(set));
-    let kept: Vec<Attribute> = set
-        .iter()
-        .filter(|attribute| !matches!(attribute, Attribute::Text { name, .. } if attributes.text(*name) == SECTION_NAME))
-        .copied()
-        .collect();
-    let list = attributes.with_changed_set(list, index::FUNCTION, |set| *set = kept);
+    let is_other = |attribute: &&Attribute| match attribute {
+        Attribute::Text { name, .. } => attributes.text(*name) != unwanted,
+        _ => true,
+    };
+    let kept: Vec<Attribute> = set.iter().filter(is_other).copied().collect();
+    attributes.with_changed_set(list, index::FUNCTION, |set| *set = kept)
+}
+
+fn set_section(module: &mut Module<'_>, at: usize) {
+    let Some(list) = module.functions.get(at).map(|function| function.attributes) else { return };
+    let Some(section) = text_attribute(module, list, SECTION_NAME).map(<[u8]>::to_vec) else { return };
+    let list = without_text(module, list, SECTION_NAME);
     if let Some(function) = module.functions.get_mut(at) {
         function.symbol.section = section;
         function.attributes = list;
@@ -198,7 +225,7 @@ fn upgrade_assembly(constants: &mut Constants) {
     }
 }
 
-fn has_strictfp(module: &Module<'_>, list: crate::ids::AttributeListId) -> bool {
+fn has_strictfp(module: &Module<'_>, list: AttributeListId) -> bool {
     let set = module.attributes.of(list, index::FUNCTION);
     set.is_some_and(|set| module.attributes.set(set).contains(&Attribute::Flag(STRICT_FP)))
 }
@@ -254,8 +281,11 @@ fn typed_pointer(name: &[u8], dialect: Dialect) -> Option<usize> {
     if ELEMENT_TYPED.iter().any(|typed| name.starts_with(typed)) {
         return Some(0);
     }
+    // The names of accesses to pairs, such as `llvm.arm.ldrexd`, go on with a letter.
+    let is_of =
+        |typed: &[u8]| name.strip_prefix(typed).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."));
     let later = ELEMENT_TYPED_LATER.iter().filter(|_| dialect.is_opaque());
-    later.into_iter().find(|(typed, _)| name.starts_with(typed)).map(|(_, at)| *at)
+    later.into_iter().find(|(typed, _)| is_of(typed)).map(|(_, at)| *at)
 }
 
 /// Returns the arguments of a call that lack `elementtype`, with their pointee types.
@@ -296,6 +326,51 @@ fn missing_element_types(
         check(at);
     }
     missing
+}
+
+/// Returns the parameters that attributes pass by value, as a result or on the stack, each with the attribute's kind.
+fn passed<'m>(module: &'m Module<'_>, list: AttributeListId) -> impl Iterator<Item = (u32, u32)> + 'm {
+    module.attributes.list(list).iter().flat_map(|&(index, set)| {
+        let kinds = module.attributes.set(set).iter().filter_map(Attribute::kind);
+        kinds.filter(|kind| PASSING.contains(kind)).map(move |kind| (index, kind))
+    })
+}
+
+/// Returns what passes the arguments of a call according to the called function only, each with its pointee type.
+fn missing_passing(
+    module: &Module<'_>,
+    body: &FunctionBody,
+    instruction: &Instruction,
+) -> Vec<(u32, u32, TypeId)> {
+    let Some(call) = body.calls.get(instruction.detail as usize) else { return Vec::new() };
+    let callee = callee_of(module, body, instruction).and_then(|at| module.functions.get(at));
+    let Some(callee) = callee.filter(|callee| callee.symbol.ty == call.function_type) else {
+        return Vec::new();
+    };
+    let Type::Function { parameters, .. } = module.types.get(call.function_type) else { return Vec::new() };
+    let parameters = module.types.elements(parameters);
+    let missing = passed(module, callee.attributes).filter_map(|(index, kind)| {
+        let parameter = *parameters.get(index.checked_sub(1)? as usize)?;
+        let is_stated = passed(module, call.attributes).any(|stated| stated == (index, kind));
+        let pointee = module.types.pointee(parameter)?;
+        (!is_stated).then_some((index, kind, pointee))
+    });
+    missing.collect()
+}
+
+fn add_passing(module: &mut Module<'_>, body: &mut FunctionBody) {
+    for at in 0..body.instructions.len() {
+        let Some(&instruction) = body.instructions.get(at) else { continue };
+        if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+            continue;
+        }
+        for (index, kind, ty) in missing_passing(module, body, &instruction) {
+            let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
+            call.attributes = module.attributes.with_changed_set(call.attributes, index, |set| {
+                set.push(Attribute::Type(kind, Some(ty)));
+            });
+        }
+    }
 }
 
 /// A constraint of inline assembly.

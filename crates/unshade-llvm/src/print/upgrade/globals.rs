@@ -54,15 +54,31 @@ fn mistyped_resolver(module: &Module<'_>, at: usize) -> Option<(ValueId, TypeId,
     ))
 }
 
+/// Returns whether a function has no parameters and returns a pointer to a type.
+fn is_resolver(module: &Module<'_>, function: ValueId, ty: TypeId) -> bool {
+    let pointee = module.value(None, function).and_then(|value| module.types.pointee(value.ty));
+    match pointee.map(|pointee| module.types.get(pointee)) {
+        Some(Type::Function { result, parameters, variadic: false }) => {
+            parameters.count == 0 && module.types.pointee(result) == Some(ty)
+        }
+        _ => false,
+    }
+}
+
 /// Casts the resolver of an ifunc to a function that returns a pointer to the ifunc's type.
 fn cast_resolver(module: &mut Module<'_>, at: usize) {
     let Some((target, resolver, ty)) = mistyped_resolver(module, at) else { return };
     let Some(address_space) = module.types.address_space(resolver) else { return };
-    let result = module.types.intern(Type::Pointer { pointee: ty, address_space: 0 });
-    let pointee = module.types.add_function(result, &[], false);
-    let pointer = module.types.intern(Type::Pointer { pointee, address_space });
-    let cast = module.constants.cast(Opcode::BitCast, without_cast(module, target));
-    let target = module.add_constant(cast, pointer);
+    let function = without_cast(module, target);
+    let target = if is_resolver(module, function, ty) {
+        function
+    } else {
+        let result = module.types.intern(Type::Pointer { pointee: ty, address_space: 0 });
+        let pointee = module.types.add_function(result, &[], false);
+        let pointer = module.types.intern(Type::Pointer { pointee, address_space });
+        let cast = module.constants.cast(Opcode::BitCast, function);
+        module.add_constant(cast, pointer)
+    };
     if let Some(alias) = module.aliases.get_mut(at) {
         alias.target = target;
     }

@@ -55,6 +55,8 @@ enum NewArgument {
 enum CallRewrite {
     /// Not at all.
     Same,
+    /// They are rebuilt with the same arguments if the name changes.
+    Rebuilt,
     /// They are rebuilt with these arguments.
     With(&'static [NewArgument]),
     /// They are rebuilt with these arguments, and keep their attachments.
@@ -91,7 +93,9 @@ enum Versions {
 /// (any if zero), new name, types mangled into the new name, change of calls, versions.
 type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
-use CallRewrite::{Aligned, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Same, Struct, With};
+use CallRewrite::{
+    Aligned, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Rebuilt, Same, Struct, With,
+};
 use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};
 use Versions::{Both, Only19, V14, V19, V22};
@@ -107,10 +111,19 @@ const TABLE: &[UpgradeRow] = &[
     ("aarch64.neon.frintn", 1, "roundeven", &[Parameter(0)], Same, Both),
     ("aarch64.neon.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
     ("aarch64.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("aarch64.sve.rev.", 1, "vector.reverse", &[Result], Same, V22),
     ("aarch64.thread.pointer", 0, "thread.pointer", &[Result], With(&[]), V22),
     ("aarch64.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
     ("addressofreturnaddress", 0, "addressofreturnaddress", &[Result], Same, Both),
     ("amdgcn.alignbit", 3, "fshr", &[Result], Same, Both),
+    ("amdgcn.ldexp.", 2, "ldexp", &[Result, Parameter(1)], Same, V19),
+    ("amdgcn.mul.i24", 2, "amdgcn.mul.i24", &[Result], Same, V19),
+    ("amdgcn.mul.u24", 2, "amdgcn.mul.u24", &[Result], Same, V19),
+    ("amdgcn.permlane16", 6, "amdgcn.permlane16", &[Result], Same, V19),
+    ("amdgcn.permlanex16", 6, "amdgcn.permlanex16", &[Result], Same, V19),
+    ("amdgcn.readfirstlane", 1, "amdgcn.readfirstlane", &[Result], Same, V19),
+    ("amdgcn.readlane", 2, "amdgcn.readlane", &[Result], Same, V19),
+    ("amdgcn.writelane", 3, "amdgcn.writelane", &[Result], Same, V19),
     ("annotation.", 4, "annotation", &[Result, Parameter(1)], Same, V19),
     ("arm.neon.bfdot.v2f32.v8i8", 3, "arm.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("arm.neon.bfdot.v4f32.v16i8", 3, "arm.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
@@ -129,6 +142,13 @@ const TABLE: &[UpgradeRow] = &[
     ("arm.neon.vrintp.", 1, "ceil", &[Parameter(0)], Same, V22),
     ("arm.neon.vrintx.", 1, "rint", &[Parameter(0)], Same, V22),
     ("arm.neon.vrintz.", 1, "trunc", &[Parameter(0)], Same, V22),
+    ("arm.neon.vst1.", 0, "arm.neon.vst1", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst2.", 0, "arm.neon.vst2", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst2lane.", 0, "arm.neon.vst2lane", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst3.", 0, "arm.neon.vst3", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst3lane.", 0, "arm.neon.vst3lane", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst4.", 0, "arm.neon.vst4", &[Parameter(0), Parameter(1)], Rebuilt, Both),
+    ("arm.neon.vst4lane.", 0, "arm.neon.vst4lane", &[Parameter(0), Parameter(1)], Rebuilt, Both),
     ("arm.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
     ("arm.thread.pointer", 0, "thread.pointer", &[Result], With(&[]), V22),
     ("arm.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
@@ -187,6 +207,7 @@ const TABLE: &[UpgradeRow] = &[
     ("nvvm.popc.i", 1, "ctpop", &[Result], With(&[Old(0)]), Both),
     ("objectsize.", 2, "objectsize", &[Result, Parameter(0)], With(&[Old(0), Old(1), False, False]), Both),
     ("objectsize.", 3, "objectsize", &[Result, Parameter(0)], With(&[Old(0), Old(1), OldOrFalse(2), False]), Both),
+    ("objectsize.", 4, "objectsize", &[Result, Parameter(0)], Rebuilt, V19),
     ("powi.", 2, "powi", &[Result, Parameter(1)], Same, Both),
     ("ppc.fnmsub", 3, "ppc.fnmsub", &[Result], Same, V19),
     ("ppc.test.data.class", 2, "ppc.test.data.class", &[Parameter(0)], Same, V19),
@@ -263,6 +284,9 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
             Some((prefix, pointer)) => (prefix.trim_end_matches('.'), alloc::vec![Parameter(*pointer)], Same),
             None => {
                 let name = core::str::from_utf8(&function.symbol.name).ok()?;
+                if let Some(name) = image_name(module, dialect, name, parameters) {
+                    return Some(Replacement { name, calls: Same });
+                }
                 let is_old = returns_old_struct(module, dialect, name, result);
                 return is_old.then(|| Replacement {
                     name: String::from(name),
@@ -291,7 +315,25 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         mangle::push_type(&mut name, &module.types, ty, opaque, 0);
     }
     let renamed = name.as_bytes() != function.symbol.name;
-    (renamed || !matches!(calls, Same | Attached(_))).then_some(Replacement { name, calls })
+    (renamed || !matches!(calls, Same | Rebuilt | Attached(_))).then_some(Replacement { name, calls })
+}
+
+/// Returns the name of an access to an image of AMD's, which ends in the types of the image and the sampler since LLVM 22.
+fn image_name(module: &Module<'_>, dialect: Dialect, old: &str, parameters: &[TypeId]) -> Option<String> {
+    if dialect != Dialect::Llvm22 || !old.starts_with("llvm.amdgcn.image.") {
+        return None;
+    }
+    let words = |at: usize| match module.types.get(*parameters.get(at)?) {
+        Type::Vector { element, count, scalable: false }
+            if module.types.get(element) == Type::Integer(32) =>
+        {
+            Some(count)
+        }
+        _ => None,
+    };
+    let image = (0..parameters.len()).rev().find(|&at| words(at) == Some(8))?;
+    let types = if words(image + 1) == Some(4) { ".v8i32.v4i32" } else { ".v8i32" };
+    (!old.ends_with(types)).then(|| String::from(old) + types)
 }
 
 /// Returns whether an intrinsic that LLVM knows returns an identified or packed struct, although it always returns a
@@ -363,7 +405,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
     let old = module.types.elements(parameters).to_vec();
     let (bit, byte) = (module.types.intern(Type::Integer(1)), module.types.intern(Type::Integer(8)));
     let arguments: &[NewArgument] = match calls {
-        Same | Atomic(_) | Expanded(_) => return Some(ty),
+        Same | Rebuilt | Atomic(_) | Expanded(_) => return Some(ty),
         Struct { .. } => {
             let Type::Struct(structure) = module.types.get(result) else { return None };
             let fields = module.types.elements(structure.fields).to_vec();
@@ -470,12 +512,14 @@ fn rebuild(
         }
         Masked(0) => &[Old(0), Old(2), Old(3)],
         Masked(_) => &[Old(0), Old(1), Old(3)],
-        Lifetime | Atomic(_) | Expanded(_) => &[],
+        Lifetime | Atomic(_) | Expanded(_) | Rebuilt => &[],
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
         With(listed) | Attached(listed) | NoResult(listed) => listed,
     };
-    let rebuilt: Option<Vec<Operand>> =
-        listed.iter().map(|&argument| new_argument(editor, argument, arguments)).collect();
+    let rebuilt: Option<Vec<Operand>> = match calls {
+        Rebuilt => Some(arguments.to_vec()),
+        _ => listed.iter().map(|&argument| new_argument(editor, argument, arguments)).collect(),
+    };
     let Some(rebuilt) = rebuilt else {
         editor.push(old);
         return AttachmentOutcome::Kept;

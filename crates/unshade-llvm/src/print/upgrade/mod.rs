@@ -24,6 +24,7 @@ mod metadata;
 mod nvvm_annotations;
 mod nvvm_intrinsics;
 mod objc;
+mod unsafe_atomics;
 
 use super::Dialect;
 use crate::body::FunctionBody;
@@ -62,7 +63,8 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || intrinsics::is_old(module, dialect)
                 || folds::is_old(module, dialect)
                 || (dialect == Dialect::Llvm22 && module.types.has_mmx())
-                || (dialect.is_opaque() && debug_info::has_unread_annotations(module))
+                || unsafe_atomics::is_old(module, dialect)
+                || (dialect.is_opaque() && debug_info::has_unread_annotations(&module.metadata))
                 || (dialect.is_opaque()
                     && (expressions::is_old(module, dialect) || equal_metadata::is_old(module))));
         let calls = functions::CallCheck::new(module, dialect);
@@ -81,7 +83,8 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                     || folds::any_old(self.module, body, self.dialect)
                     || (self.dialect.is_opaque()
                         && (expressions::any_old(self.module, body, self.dialect)
-                            || equal_metadata::any_old(self.module, body)))));
+                            || equal_metadata::any_old(self.module, body)
+                            || debug_info::has_unread_annotations(&body.metadata)))));
     }
 
     /// Returns whether anything checked so far needs an upgrade.
@@ -108,8 +111,8 @@ pub(super) fn upgrade<'a>(
         folds::fold(module, &mut upgraded.bodies, dialect);
     }
     debug_info::upgrade(module);
+    let has_dropped = opaque && drop_unread_annotations(module, &mut upgraded.bodies);
     if opaque {
-        debug_info::drop_unread_annotations(module);
         local_debug_info::upgrade(module);
     }
     globals::upgrade(module, dialect);
@@ -128,8 +131,8 @@ pub(super) fn upgrade<'a>(
     if expands {
         expressions::undef_module_metadata(module, &mut expressions);
     }
-    let equal =
-        (opaque && has_pointers_in_metadata(module, &upgraded.bodies)).then(|| EqualMetadata::of(module));
+    let equal = (has_dropped || opaque && has_pointers_in_metadata(module, &upgraded.bodies))
+        .then(|| EqualMetadata::of(module));
     if let Some(equal) = &equal {
         equal.unify(module);
     }
@@ -138,6 +141,9 @@ pub(super) fn upgrade<'a>(
     for body in upgraded.bodies.iter_mut().flatten() {
         declares.upgrade_body(module, body);
         functions::upgrade_body(module, body, dialect);
+        if dialect == Dialect::Llvm22 {
+            unsafe_atomics::upgrade_body(module, body);
+        }
         if !plan.is_empty() {
             plan.upgrade_calls(module, body);
         }
@@ -153,6 +159,17 @@ pub(super) fn upgrade<'a>(
     objc::upgrade(module, &mut upgraded.bodies, opaque);
     upgraded.bodies.resize_with(upgraded.module.functions.len(), || None);
     upgraded
+}
+
+/// Drops annotations of types that LLVM does not read, and returns whether there were any: types may be equal without them.
+fn drop_unread_annotations(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody>]) -> bool {
+    let of_bodies = bodies.iter_mut().flatten().map(|body| &mut body.metadata);
+    let mut has_dropped = false;
+    for table in core::iter::once(&mut module.metadata).chain(of_bodies) {
+        has_dropped |= debug_info::has_unread_annotations(table);
+        debug_info::drop_unread_annotations(table);
+    }
+    has_dropped
 }
 
 /// Returns whether metadata refers to typed pointers.
