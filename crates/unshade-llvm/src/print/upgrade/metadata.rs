@@ -217,7 +217,7 @@ pub(super) struct AttachmentKinds {
     hints: Option<u32>,
     /// Whether a string with the origin of the weights may precede them, as from LLVM 19 on.
     has_origins: bool,
-    /// The last TBAA tag that needed no upgrade.
+    /// The last TBAA tag of a body that needed no upgrade.
     known: MetadataId,
 }
 
@@ -247,6 +247,8 @@ impl AttachmentKinds {
     }
 
     pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        // Functions number their own metadata alike.
+        self.known = MetadataId::NONE;
         let attached = body.attachments.iter().flat_map(|(at, list)| {
             let instruction = body.instructions.get(*at as usize);
             list.of(&body.attached).iter().map(move |attachment| (instruction, attachment))
