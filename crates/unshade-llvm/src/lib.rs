@@ -107,6 +107,7 @@ mod fold;
 pub mod print;
 mod record_names;
 mod rules;
+mod sort;
 pub mod write;
 
 pub use attribute_names::name as attribute_name;

@@ -9,7 +9,11 @@
 
 use crate::bitstream::Record;
 use crate::blocks;
+use crate::global::Symbol;
 use crate::ids::narrow;
+use crate::md5;
+use crate::module::Module;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -28,6 +32,53 @@ pub struct Summary {
     pub flags: u64,
     /// The number of basic blocks of all functions.
     pub block_count: u64,
+    /// The stack ids of profiled allocations and calls, in the order of the file.
+    pub stack_ids: Vec<u64>,
+}
+
+/// The words that stand for numbers in the text of a summary.
+pub(crate) mod words {
+    pub(crate) const LINKAGES: [&str; 11] = [
+        "external",
+        "available_externally",
+        "linkonce",
+        "linkonce_odr",
+        "weak",
+        "weak_odr",
+        "appending",
+        "internal",
+        "private",
+        "extern_weak",
+        "common",
+    ];
+    pub(crate) const VISIBILITIES: [&str; 3] = ["default", "hidden", "protected"];
+    pub(crate) const HOTNESS: [&str; 5] = ["unknown", "cold", "none", "hot", "critical"];
+    pub(crate) const ALLOCATIONS: [&str; 5] = ["none", "notcold", "cold", "<unknown>", "hot"];
+    pub(crate) const TESTS: [&str; 6] = ["unsat", "byteArray", "inline", "single", "allOnes", "unknown"];
+    pub(crate) const TEST_NUMBERS: [&str; 5] =
+        ["sizeM1BitWidth", "alignLog2", "sizeM1", "bitMask", "inlineBits"];
+    pub(crate) const CALLS: [&str; 3] = ["indir", "singleImpl", "branchFunnel"];
+    pub(crate) const CALLS_BY_ARGUMENTS: [&str; 4] =
+        ["indir", "uniformRetVal", "uniqueRetVal", "virtualConstProp"];
+    /// The flags of a function, from bit 0 on.
+    pub(crate) const FUNCTION_FLAGS: [&str; 10] = [
+        "readNone",
+        "readOnly",
+        "noRecurse",
+        "returnDoesNotAlias",
+        "noInline",
+        "alwaysInline",
+        "noUnwind",
+        "mayThrow",
+        "hasUnknownCall",
+        "mustBeUnreachable",
+    ];
+    /// The flags of a symbol, from bit 4 on.
+    pub(crate) const SYMBOL_FLAGS: [&str; 4] = ["notEligibleToImport", "live", "dsoLocal", "canAutoHide"];
+    /// The summary flags that LLVM 14 knows.
+    pub(crate) const KNOWN_FLAGS_14: u64 = 0x7F;
+    /// The summary flags that LLVM 19 knows.
+    pub(crate) const KNOWN_FLAGS_19: u64 = 0x3FF;
 }
 
 /// A module of a combined index.
@@ -75,7 +126,7 @@ pub struct Reference {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// A function.
-    Function(alloc::boxed::Box<FunctionSummary>),
+    Function(Box<FunctionSummary>),
     /// A global variable.
     Variable {
         /// Bits: 0 maybe read-only, 1 maybe write-only, 2 constant, from 3 on the vcall visibility.
@@ -197,14 +248,11 @@ pub(crate) struct SummaryParts {
     pub(crate) guids: Vec<(u64, u64)>,
     /// The hash of the module.
     pub(crate) hash: [u32; 5],
+    /// The summary of a module that was not read from a file.
+    pub(crate) assembled: Option<Box<Summary>>,
 }
 
 impl SummaryParts {
-    /// Returns whether there is no summary.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.modules.is_empty() && self.guids.is_empty() && self.hash == [0; 5]
-    }
-
     /// Adds a summary block.
     pub(crate) fn add_block(&mut self, block: u32, position: usize) {
         self.blocks.push((block, position));
@@ -244,6 +292,28 @@ pub(crate) fn hash_of(values: &[u64]) -> [u32; 5] {
         *slot = narrow(value);
     }
     hash
+}
+
+impl Symbol {
+    /// Returns the GUID in a module of a file; `separator` is between the file and the name of a local symbol.
+    pub(crate) fn guid(&self, file: &[u8], separator: u8) -> u64 {
+        // A leading `\x01`, which prevents mangling, is not part of the name.
+        let name = self.name.strip_prefix(b"\x01").unwrap_or(&self.name);
+        if !self.linkage.is_local() {
+            return md5::low64(name);
+        }
+        let file = if file.is_empty() { b"<unknown>" } else { file };
+        md5::low64(&[file, &[separator], name].concat())
+    }
+}
+
+/// Returns the symbols of a module that have a name.
+pub(crate) fn symbols_by_name<'m>(module: &'m Module<'_>) -> BTreeMap<&'m [u8], &'m Symbol> {
+    let globals = module.globals.iter().map(|global| &global.symbol);
+    let functions = module.functions.iter().map(|function| &function.symbol);
+    let aliases = module.aliases.iter().map(|alias| &alias.symbol);
+    let named = globals.chain(functions).chain(aliases).filter(|symbol| !symbol.name.is_empty());
+    named.map(|symbol| (symbol.name.as_slice(), symbol)).collect()
 }
 
 /// Returns whether a block holds a summary.

@@ -6,7 +6,6 @@
 //! Knowledge: `GlobalValueSummarySymtabCodes` of LLVM's `LLVMBitCodes.h` (14 and 19), and the output of `llvm-dis`.
 
 use crate::bitstream::Record;
-use crate::global::Symbol;
 use crate::ids::unrotate;
 use crate::md5;
 use crate::module::Module;
@@ -20,36 +19,38 @@ use alloc::vec;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-mod code {
-    pub(super) const PERMODULE: u32 = 1;
-    pub(super) const PERMODULE_PROFILE: u32 = 2;
-    pub(super) const VARIABLE: u32 = 3;
-    pub(super) const COMBINED: u32 = 4;
-    pub(super) const COMBINED_PROFILE: u32 = 5;
-    pub(super) const COMBINED_VARIABLE: u32 = 6;
-    pub(super) const ALIAS: u32 = 7;
-    pub(super) const COMBINED_ALIAS: u32 = 8;
-    pub(super) const VERSION: u32 = 10;
-    pub(super) const TYPE_TESTS: u32 = 11;
-    pub(super) const TEST_CALLS: u32 = 12;
-    pub(super) const LOAD_CALLS: u32 = 13;
-    pub(super) const TEST_CONSTANT_CALL: u32 = 14;
-    pub(super) const LOAD_CONSTANT_CALL: u32 = 15;
-    pub(super) const VALUE_GUID: u32 = 16;
-    pub(super) const PERMODULE_FREQUENCY: u32 = 19;
-    pub(super) const FLAGS: u32 = 20;
-    pub(super) const TYPE_ID: u32 = 21;
-    pub(super) const TYPE_ID_VTABLES: u32 = 22;
-    pub(super) const VTABLE: u32 = 23;
-    pub(super) const BLOCK_COUNT: u32 = 24;
-    pub(super) const PARAMETERS: u32 = 25;
-    pub(super) const CALL_SITE: u32 = 26;
-    pub(super) const ALLOCATION: u32 = 27;
-    pub(super) const COMBINED_CALL_SITE: u32 = 28;
-    pub(super) const COMBINED_ALLOCATION: u32 = 29;
-    pub(super) const STACK_IDS: u32 = 30;
-    pub(super) const CONTEXT_TREE: u32 = 32;
-    pub(super) const COMBINED_ALLOCATION_WITHOUT_CONTEXT: u32 = 33;
+/// The codes of records.
+pub(crate) mod code {
+    pub(crate) const PERMODULE: u32 = 1;
+    pub(crate) const PERMODULE_PROFILE: u32 = 2;
+    pub(crate) const VARIABLE: u32 = 3;
+    pub(crate) const COMBINED: u32 = 4;
+    pub(crate) const COMBINED_PROFILE: u32 = 5;
+    pub(crate) const COMBINED_VARIABLE: u32 = 6;
+    pub(crate) const ALIAS: u32 = 7;
+    pub(crate) const COMBINED_ALIAS: u32 = 8;
+    pub(crate) const COMBINED_ORIGINAL_NAME: u32 = 9;
+    pub(crate) const VERSION: u32 = 10;
+    pub(crate) const TYPE_TESTS: u32 = 11;
+    pub(crate) const TEST_CALLS: u32 = 12;
+    pub(crate) const LOAD_CALLS: u32 = 13;
+    pub(crate) const TEST_CONSTANT_CALL: u32 = 14;
+    pub(crate) const LOAD_CONSTANT_CALL: u32 = 15;
+    pub(crate) const VALUE_GUID: u32 = 16;
+    pub(crate) const PERMODULE_FREQUENCY: u32 = 19;
+    pub(crate) const FLAGS: u32 = 20;
+    pub(crate) const TYPE_ID: u32 = 21;
+    pub(crate) const TYPE_ID_VTABLES: u32 = 22;
+    pub(crate) const VTABLE: u32 = 23;
+    pub(crate) const BLOCK_COUNT: u32 = 24;
+    pub(crate) const PARAMETERS: u32 = 25;
+    pub(crate) const CALL_SITE: u32 = 26;
+    pub(crate) const ALLOCATION: u32 = 27;
+    pub(crate) const COMBINED_CALL_SITE: u32 = 28;
+    pub(crate) const COMBINED_ALLOCATION: u32 = 29;
+    pub(crate) const STACK_IDS: u32 = 30;
+    pub(crate) const CONTEXT_TREE: u32 = 32;
+    pub(crate) const COMBINED_ALLOCATION_WITHOUT_CONTEXT: u32 = 33;
 }
 
 /// The remaining operands of a record.
@@ -81,7 +82,7 @@ impl<'r> Fields<'r> {
 impl Module<'_> {
     /// Returns whether the module has a summary.
     pub fn has_summary(&self) -> bool {
-        !self.summary_parts.blocks.is_empty()
+        !self.summary_parts.blocks.is_empty() || self.summary_parts.assembled.is_some()
     }
 
     /// Reads the summary of the module, with diagnostics of what could not be read; `None` if there is none.
@@ -89,6 +90,9 @@ impl Module<'_> {
     /// `separator` is the character between the file and the name of a local symbol in the text whose digest is
     /// its GUID: `:` before LLVM 17, `;` since.
     pub fn summary(&self, separator: u8) -> Option<(Summary, Diagnostics)> {
+        if let Some(summary) = &self.summary_parts.assembled {
+            return Some((Summary::clone(summary), Diagnostics::new()));
+        }
         if !self.has_summary() {
             return None;
         }
@@ -108,19 +112,9 @@ impl Module<'_> {
             });
             findings.take("llvm-summary", outcome);
         }
+        reader.summary.stack_ids = core::mem::take(&mut reader.stacks);
         reader.summary.types.sort_by_key(|(guid, ..)| *guid);
         Some((reader.summary, findings))
-    }
-
-    /// Returns the GUID of a symbol.
-    fn symbol_guid(&self, symbol: &Symbol, separator: u8) -> u64 {
-        // A leading `\x01`, which prevents mangling, is not part of the name.
-        let name = symbol.name.strip_prefix(b"\x01").unwrap_or(&symbol.name);
-        if !symbol.linkage.is_local() {
-            return md5::low64(name);
-        }
-        let file = self.source_filename.as_deref().filter(|file| !file.is_empty()).unwrap_or(b"<unknown>");
-        md5::low64(&[file, &[separator], name].concat())
     }
 }
 
@@ -154,7 +148,7 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
                 _ => None,
             };
             if let Some(symbol) = symbol {
-                let guid = module.symbol_guid(symbol, separator);
+                let guid = symbol.guid(module.source_filename.as_deref().unwrap_or_default(), separator);
                 guids.insert(at, guid);
                 summary.symbols.entry(guid).or_default().name.clone_from(&symbol.name);
             }

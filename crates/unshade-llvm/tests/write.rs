@@ -78,6 +78,12 @@ fn assembled_modules_are_written_byte_for_byte() {
     }
 }
 
+/// Returns a text without the hash of the module, which like `llvm-as` the writer leaves out.
+fn without_hash(text: &str) -> Vec<&str> {
+    let lines = text.lines();
+    lines.map(|line| line.split_once(", hash: (").map_or(line, |(before, _)| before)).collect()
+}
+
 /// Written modules of other producers are printed as before.
 #[test]
 fn other_modules_keep_their_text() {
@@ -93,7 +99,8 @@ fn other_modules_keep_their_text() {
         match write(&module) {
             Ok(written) => {
                 let again = Module::parse(&written, 0).unwrap();
-                assert_eq!(text(&again).as_deref(), Some(before.as_str()), "{}", path.display());
+                let after = text(&again).unwrap_or_default();
+                assert!(without_hash(&after) == without_hash(&before), "{}", path.display());
                 count += 1;
             }
             Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{}: {error}", path.display()),
@@ -125,9 +132,6 @@ fn what_a_version_lacks_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let error = write::module(&WriteInput::new(&module, &[]), &WriteOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadValue);
-    let bytes = read("thinlto");
-    let module = Module::parse(&bytes, 0).unwrap();
-    assert_eq!(write(&module).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 /// A xorshift generator, so that all runs are the same.

@@ -15,6 +15,7 @@
 //! | `metadata`, `debug_info`, `debug_values` | metadata |
 //! | `debug_records` | debug records, source locations |
 //! | `debug_calls` | nothing: it makes debug records of calls |
+//! | `summary`, `summary_symbols`, `summary_types` | the ThinLTO summary |
 //! | `unite` | nothing: it makes equal metadata one |
 //! | `use_lists` | orders of uses |
 //! | `uses` | when each use was set, for the order of uses |
@@ -58,6 +59,9 @@ mod metadata;
 mod names;
 mod numbers;
 mod parser;
+mod summary;
+mod summary_symbols;
+mod summary_types;
 mod symbols;
 mod types;
 mod unite;

@@ -7,6 +7,7 @@ use super::labels::LabelState;
 use super::lexer::{Lexer, Token, parse_u64};
 use super::metadata::MetadataState;
 use super::names::NameTable;
+use super::summary::SummaryState;
 use super::symbols::SymbolState;
 use super::types::TypeState;
 use super::use_lists::Users;
@@ -48,6 +49,7 @@ pub(super) struct Parser<'t> {
     pub(super) attributes: AttributeState,
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
+    pub(super) summary: SummaryState,
     pub(super) uses: UseTimes,
     /// Where the orders of uses outside of functions are, and what there was before each.
     pub(super) use_list_places: Vec<(usize, Users)>,
@@ -103,6 +105,7 @@ impl<'t> Parser<'t> {
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
             labels: LabelState::new(memmem::find(text, b"blockaddress").is_some()),
+            summary: SummaryState::default(),
             uses: UseTimes::default(),
             use_list_places: Vec::new(),
             keywords: Keywords::new(),
@@ -126,6 +129,7 @@ impl<'t> Parser<'t> {
         self.finish_labels()?;
         self.finish_attributes()?;
         self.finish_metadata()?;
+        self.finish_summary()?;
         Ok(Assembled { module: self.module, bodies: self.bodies, uses: self.uses.order })
     }
 

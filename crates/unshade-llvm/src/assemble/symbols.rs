@@ -94,7 +94,7 @@ impl Parser<'_> {
             Token::Comdat(_) => self.comdat_definition(),
             Token::Metadata(_) => self.named_metadata(),
             Token::Punctuation(b'!') => self.metadata_definition(),
-            Token::Summary(_) => self.fault("a ThinLTO summary can't be assembled yet"),
+            Token::Summary(_) => self.summary_entry(),
             Token::Global(_) | Token::GlobalNumber(_) => {
                 let (name, at) = (self.symbol_name()?, self.at);
                 self.expect(b'=')?;

@@ -8,6 +8,7 @@
 use super::text::{push_escaped, push_number, push_signed};
 use super::{Dialect, PrintOptions, Printer};
 use crate::md5;
+use crate::summary::words::*;
 use crate::summary::{
     Allocation, CallResolution, CallSite, Edge, FunctionSummary, ParameterAccess, Reference, Summary,
     SummarySymbol, SymbolKind, SymbolSummary, TypeSummary,
@@ -17,42 +18,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{TokenKind, TokenSink};
 
-const LINKAGES: [&str; 11] = [
-    "external",
-    "available_externally",
-    "linkonce",
-    "linkonce_odr",
-    "weak",
-    "weak_odr",
-    "appending",
-    "internal",
-    "private",
-    "extern_weak",
-    "common",
-];
-const VISIBILITIES: [&str; 3] = ["default", "hidden", "protected"];
-const HOTNESS: [&str; 5] = ["unknown", "cold", "none", "hot", "critical"];
-const ALLOCATIONS: [&str; 5] = ["none", "notcold", "cold", "<unknown>", "hot"];
-const TESTS: [&str; 6] = ["unsat", "byteArray", "inline", "single", "allOnes", "unknown"];
-const CALLS: [&str; 3] = ["indir", "singleImpl", "branchFunnel"];
-const CALLS_BY_ARGUMENTS: [&str; 4] = ["indir", "uniformRetVal", "uniqueRetVal", "virtualConstProp"];
-const FUNCTION_FLAGS: [&str; 10] = [
-    "readNone",
-    "readOnly",
-    "noRecurse",
-    "returnDoesNotAlias",
-    "noInline",
-    "alwaysInline",
-    "noUnwind",
-    "mayThrow",
-    "hasUnknownCall",
-    "mustBeUnreachable",
-];
-const TEST_NUMBERS: [&str; 5] = ["sizeM1BitWidth", "alignLog2", "sizeM1", "bitMask", "inlineBits"];
 /// The path of the module that regular LTO makes of all modules without a summary.
 const REGULAR: &[u8] = b"[Regular LTO]";
-/// The summary flags of LLVM 14 and of LLVM 19.
-const KNOWN_FLAGS: (u64, u64) = (0xFF, 0x3FF);
 
 /// The numbers after `^`.
 #[derive(Default)]
@@ -143,7 +110,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.summary_line(*slot, &text);
         }
         let mut last = numbers.next;
-        let flags = summary.flags & if newest { KNOWN_FLAGS.1 } else { KNOWN_FLAGS.0 };
+        let flags = summary.flags & if newest { KNOWN_FLAGS_19 } else { KNOWN_FLAGS_14 };
         for (name, number) in [("flags: ", flags), ("blockcount: ", summary.block_count)] {
             if number != 0 || name == "blockcount: " {
                 let text = line(&|line| line.named(name, number));
@@ -260,10 +227,10 @@ impl LineWriter<'_> {
         self.word(&LINKAGES, flags & 15);
         self.put(", visibility: ");
         self.word(&VISIBILITIES, flags >> 8 & 3);
-        for (name, bit) in
-            [(", notEligibleToImport: ", 4), (", live: ", 5), (", dsoLocal: ", 6), (", canAutoHide: ", 7)]
-        {
-            self.named(name, flags >> bit & 1);
+        for (name, bit) in SYMBOL_FLAGS.into_iter().zip(4..) {
+            self.put(", ");
+            self.put(name);
+            self.named(": ", flags >> bit & 1);
         }
         if self.newest {
             self.put(if flags >> 10 & 1 != 0 {

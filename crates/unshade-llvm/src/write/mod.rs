@@ -12,6 +12,7 @@
 //! | `function`, `instruction` | the blocks of functions |
 //! | `local_names` | the names of a function's values |
 //! | `symbols` | the table of symbols for linkers |
+//! | `summary`, `summary_records`, `string_map` | the ThinLTO summary |
 //! | `use_lists` | orders of uses that a reader would not get by itself |
 //! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
 //! | `dxc`, `old_debug_info` | what differs in the form of LLVM 3.7 that DXIL has |
@@ -52,7 +53,10 @@ mod old_debug_info;
 mod operands;
 mod source;
 mod stream;
+mod string_map;
 mod strings;
+mod summary;
+mod summary_records;
 mod symbols;
 mod tables;
 mod triple;
@@ -65,6 +69,7 @@ use crate::body::FunctionBody;
 use crate::ids::ValueId;
 use crate::metadata::Metadata;
 use crate::module::Module;
+use crate::summary::Summary;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use block_addresses::AddressUsers;
@@ -97,6 +102,11 @@ impl Version {
             Self::Llvm19 => "LLVM19.1.7",
             Self::Dxc => "LLVM3.7",
         }
+    }
+
+    /// Returns what is between the file and the name of a local symbol in the text whose digest is its GUID.
+    pub(crate) fn guid_separator(self) -> u8 {
+        if self == Self::Llvm19 { b';' } else { b':' }
     }
 
     /// Returns whether pointers have pointees.
@@ -176,7 +186,9 @@ impl<'i, 'a> WriteInput<'i, 'a> {
     }
 }
 
-/// Writes a module as a bitcode file.
+/// Writes a module as a bitcode file, or its summary alone if it has no function and no variable.
+///
+/// The hash of the module, if it has one, is not written.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] if the module has something that can't be written, or not in the form of this version;
@@ -186,6 +198,10 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
     let use_list_orders =
         options.use_list_orders && (options.version != Version::Dxc || dxc::keeps_use_lists(input));
     let options = &WriteOptions { use_list_orders, ..options.clone() };
+    let summary = summary::of(input, options.version)?;
+    if let Some(summary) = summary.as_ref().filter(|_| summary::is_combined(input.module)) {
+        return summary::combined(summary, options.version);
+    }
     let mut writer = Writer {
         numbering: Numbering::new(input, options)?,
         stream: Stream::new(),
@@ -197,6 +213,7 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
         use_list_orders: options.use_list_orders,
         address_users: AddressUsers::default(),
         predicted: None,
+        summary,
     };
     if let Some(order) = input.use_order.filter(|_| options.use_list_orders) {
         writer.predicted = Some(use_lists::predict(&writer.numbering.source, order, options.version)?);
@@ -218,9 +235,6 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
 
 /// Reports what can't be written yet.
 fn check(module: &Module<'_>) -> Result<()> {
-    if !module.summary_parts.is_empty() {
-        return Err(unsupported("a ThinLTO summary can't be written yet"));
-    }
     let is_old_hint = |entry: Metadata| match entry {
         Metadata::String(string) => module.metadata.string(string).starts_with(b"llvm.vectorizer."),
         _ => false,
@@ -252,6 +266,7 @@ struct Writer<'i, 'a> {
     predicted: Option<UseLists>,
     version: Version,
     use_list_orders: bool,
+    summary: Option<Summary>,
 }
 
 impl Writer<'_, '_> {
@@ -277,6 +292,9 @@ impl Writer<'_, '_> {
                 positions.push((function.symbol.value, self.stream.position()));
                 self.function(scope, function)?;
             }
+        }
+        if let Some(summary) = self.summary.take() {
+            summary::write(self, &summary)?;
         }
         self.function_positions(symbol_table_at, &positions)?;
         self.stream.leave()

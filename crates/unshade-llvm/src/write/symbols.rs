@@ -492,6 +492,11 @@ fn base_object<'m>(module: &'m Module<'_>, object: Object<'m>) -> Option<Object<
     }
 }
 
+/// Returns the function or variable that an alias is another name of.
+pub(super) fn aliasee<'m>(module: &'m Module<'_>, alias: &'m Alias) -> Option<&'m Symbol> {
+    base_object(module, Object::Alias(alias)).map(Object::symbol)
+}
+
 fn base_of_value<'m>(module: &'m Module<'_>, mut id: ValueId, steps: &mut usize) -> Option<Object<'m>> {
     loop {
         *steps = steps.checked_sub(1)?;
