@@ -256,7 +256,9 @@ impl Parser<'_> {
         self.advance();
         self.expect(b')')?;
         let number = self.label_number(function, label, at);
-        Ok(self.constant(ty, &NewConstant::BlockAddress { function, block: BlockId(number) }))
+        let address = self.constant(ty, &NewConstant::BlockAddress { function, block: BlockId(number) });
+        self.note_block_address(address, function, label);
+        Ok(address)
     }
 
     /// Parses `dso_local_equivalent @f` or `no_cfi @f`.
@@ -265,10 +267,14 @@ impl Parser<'_> {
         if !is_equivalent {
             self.expect_word("no_cfi")?;
         }
+        let name = self.token;
         let symbol = self.symbol_reference(ty)?;
-        let new =
-            if is_equivalent { NewConstant::DsoLocalEquivalent(symbol) } else { NewConstant::NoCfi(symbol) };
-        Ok(self.constant(ty, &new))
+        if !is_equivalent {
+            return Ok(self.constant(ty, &NewConstant::NoCfi(symbol)));
+        }
+        let equivalent = self.constant(ty, &NewConstant::DsoLocalEquivalent(symbol));
+        self.note_equivalent(equivalent, symbol, name);
+        Ok(equivalent)
     }
 
     /// Parses a constant expression and returns it with its type.

@@ -56,6 +56,8 @@ pub(super) struct FunctionState {
     pub(super) debug_locations: Vec<DebugLocation>,
     /// Where the indices of each use-list order are.
     pub(super) use_list_positions: Vec<usize>,
+    /// When each use-list order was given.
+    pub(super) use_list_times: Vec<u32>,
 }
 
 /// The head of a function.
@@ -103,8 +105,10 @@ impl Parser<'_> {
             called_type: TypeId::NONE,
             debug_locations: Vec::new(),
             use_list_positions: Vec::new(),
+            use_list_times: Vec::new(),
         });
         self.parameters(ty, &head.parameter_names, &head.parameter_numbers)?;
+        self.make_block_addresses(value);
         self.body()?;
         self.finish_body(value)
     }
@@ -555,6 +559,7 @@ impl Parser<'_> {
         self.keep_labels(symbol, FunctionLabels { names: function.names, numbers: function.numbers, order });
         self.metadata.locations.push(core::mem::take(&mut function.debug_locations));
         self.uses.order.instructions.push(core::mem::take(&mut function.times));
+        self.uses.order.body_lists.push(core::mem::take(&mut function.use_list_times));
         self.bodies.push(function.body);
         Ok(())
     }

@@ -12,6 +12,7 @@
 //! | `checks` | what is valid besides the syntax |
 //! | `early_folds` | nothing: it folds constants again whose symbols were not known |
 //! | `labels` | addresses of blocks |
+//! | `late` | nothing: it tells when constants are made that have placeholders at first |
 //! | `metadata`, `debug_info`, `debug_values` | metadata |
 //! | `debug_records` | debug records, source locations |
 //! | `debug_calls` | nothing: it makes debug records of calls |
@@ -53,6 +54,7 @@ mod function;
 mod instructions;
 mod intrinsics;
 mod labels;
+mod late;
 mod lexer;
 mod memory;
 mod metadata;

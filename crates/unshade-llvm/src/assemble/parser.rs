@@ -4,6 +4,7 @@ use super::attributes::AttributeState;
 use super::error::{Fault, Parsed};
 use super::function::FunctionState;
 use super::labels::LabelState;
+use super::late::LateConstants;
 use super::lexer::{Lexer, Token, parse_u64};
 use super::metadata::MetadataState;
 use super::names::NameTable;
@@ -49,6 +50,7 @@ pub(super) struct Parser<'t> {
     pub(super) attributes: AttributeState,
     pub(super) metadata: MetadataState,
     pub(super) labels: LabelState,
+    pub(super) late: LateConstants,
     pub(super) summary: SummaryState,
     pub(super) uses: UseTimes,
     /// Where the orders of uses outside of functions are, and what there was before each.
@@ -105,6 +107,7 @@ impl<'t> Parser<'t> {
             attributes: AttributeState::default(),
             metadata: MetadataState::default(),
             labels: LabelState::new(memmem::find(text, b"blockaddress").is_some()),
+            late: LateConstants::default(),
             summary: SummaryState::default(),
             uses: UseTimes::default(),
             use_list_places: Vec::new(),
@@ -123,6 +126,7 @@ impl<'t> Parser<'t> {
         }
         self.finish_types()?;
         self.finish_symbols()?;
+        self.make_equivalents();
         self.finish_folds();
         self.finish_debug_calls();
         self.finish_use_lists()?;

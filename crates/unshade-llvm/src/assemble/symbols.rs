@@ -538,6 +538,7 @@ impl Parser<'_> {
         {
             undefined.uses.push(by);
         }
+        self.late.note_use(value, by);
     }
 
     /// Returns whether a value is used but not defined yet.

@@ -44,14 +44,17 @@ impl Parser<'_> {
         self.expect(b',')?;
         let order = self.use_indices()?;
         let list = UseList { block, id, order };
+        let now = self.uses.tick();
         match &mut self.function {
             Some(function) => {
                 function.body.use_lists.push(list);
                 function.use_list_positions.push(at);
+                function.use_list_times.push(now);
             }
             None => {
                 self.use_list_places.push((at, self.users()));
                 self.module.use_lists.push(list);
+                self.uses.order.module_lists.push(now);
             }
         }
         Ok(())
@@ -81,14 +84,19 @@ impl Parser<'_> {
         self.advance();
         self.expect(b',')?;
         let order = self.use_indices()?;
-        let Some(body) = self.bodies.iter_mut().rfind(|body| body.function == function) else {
+        let Some(index) = self.bodies.iter().rposition(|body| body.function == function) else {
             return self.fault_at(at, "the function is only declared");
         };
+        let now = self.uses.tick();
+        let Some(body) = self.bodies.get_mut(index) else { return Ok(()) };
         let block = (0u32..).zip(&body.block_names).find(|(_, name)| name.of(&body.name_bytes) == &*label);
         let Some((block, _)) = block else {
             return self.fault_at(label_at, "the function has no such block");
         };
         body.use_lists.push(UseList { block: true, id: block, order });
+        if let Some(times) = self.uses.order.body_lists.get_mut(index) {
+            times.push(now);
+        }
         Ok(())
     }
 

@@ -172,6 +172,10 @@ pub struct UseOrder {
     /// The time at which operands that were forward references got their value: by body, and by their index in
     /// [`FunctionBody::operands`].
     pub forward: BTreeMap<(u32, u32), u32>,
+    /// The time at which each order in [`Module::use_lists`] was given, which permutes the uses made before.
+    pub module_lists: Vec<u32>,
+    /// The time at which each order in [`FunctionBody::use_lists`] was given, by body.
+    pub body_lists: Vec<Vec<u32>>,
 }
 
 impl<'i, 'a> WriteInput<'i, 'a> {

@@ -72,6 +72,8 @@ struct Prediction<'p, 'i, 'a> {
     uses: Vec<Use>,
     done: Vec<bool>,
     lists: UseLists,
+    /// Whether orders of uses were given.
+    has_orders: bool,
 }
 
 /// Predicts the orders of all use lists.
@@ -95,9 +97,11 @@ pub(super) fn predict(source: &Source<'_, '_>, times: &UseOrder, version: Versio
         uses: Vec::new(),
         done: alloc::vec![false; end as usize],
         lists: UseLists { of_bodies: alloc::vec![Vec::new(); source.bodies.len()], ..UseLists::default() },
+        has_orders: !times.module_lists.is_empty() || times.body_lists.iter().any(|lists| !lists.is_empty()),
     };
     prediction.number_all()?;
     prediction.collect_uses()?;
+    prediction.apply_orders()?;
     prediction.predict_all()?;
     // LLVM writes the last order first.
     prediction.lists.of_module.reverse();
@@ -421,7 +425,8 @@ impl<'i> Prediction<'_, 'i, '_> {
             }
             _ => return Ok(()),
         };
-        if user == 0 {
+        // What the reader does not meet only counts for orders that were given.
+        if user == 0 && !self.has_orders {
             return Ok(());
         }
         let time = time.unwrap_or(0);
@@ -440,6 +445,46 @@ impl<'i> Prediction<'_, 'i, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Permutes uses as orders say that were given with the program.
+    fn apply_orders(&mut self) -> Result<()> {
+        if !self.has_orders {
+            return Ok(());
+        }
+        let (source, times) = (self.source, self.times);
+        let of_module = times.module_lists.iter().zip(&source.module.use_lists);
+        let mut orders: Vec<_> = of_module.map(|(&time, list)| (time, Scope::MODULE, list)).collect();
+        for (index, (times, body)) in times.body_lists.iter().zip(source.bodies).enumerate() {
+            let of_body = times.iter().zip(&body.use_lists);
+            orders.extend(of_body.map(|(&time, list)| (time, Scope::body(index), list)));
+        }
+        orders.sort_by_key(|&(time, ..)| time);
+        for (time, scope, list) in orders {
+            let entity = match (list.block, scope.index()) {
+                (true, Some(index)) => self.block(index, BlockId(list.id)),
+                _ => source.value_key(scope, ValueId(list.id))?.key,
+            };
+            self.apply_order(entity, time, &list.order);
+        }
+        Ok(())
+    }
+
+    /// Permutes the uses of an entity that were made before a time, if there are as many as the order has indices.
+    fn apply_order(&mut self, entity: u32, time: u32, order: &[u32]) {
+        let start = self.uses.partition_point(|(used, ..)| *used < entity);
+        let end = self.uses.partition_point(|(used, ..)| *used <= entity);
+        let uses = self.uses.get_mut(start..end).unwrap_or_default();
+        let later = uses.iter().take_while(|(_, core::cmp::Reverse((made, _)), _)| *made >= time).count();
+        let uses = uses.get_mut(later..).unwrap_or_default();
+        if uses.len() != order.len() {
+            return;
+        }
+        let mut sorted: Vec<(u32, Use)> = order.iter().copied().zip(uses.iter().copied()).collect();
+        sorted.sort_by_key(|&(place, _)| place);
+        for (slot, (_, used)) in uses.iter_mut().zip(sorted) {
+            *slot = used;
+        }
     }
 
     fn predict_all(&mut self) -> Result<()> {
