@@ -130,11 +130,6 @@ impl<'t> Lexer<'t> {
                 Token::Dots
             }
             b'0'..=b'9' | b'-' | b'+' => self.number(),
-            b'u' | b's' if self.rest().get(1..3) == Some(b"0x") => {
-                self.position += 3;
-                let _ = self.take_while(|byte| byte.is_ascii_hexdigit());
-                Token::Hexadecimal(self.since(start))
-            }
             _ if is_name_start(first) => self.word(),
             b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'!' | b'|'
             | b':' | b'/' => {
@@ -249,7 +244,18 @@ impl<'t> Lexer<'t> {
 
     fn word(&mut self) -> Token<'t> {
         let word = self.take_while(is_name);
-        if self.eat_colon() { Token::Label(Text(word)) } else { Token::Word(word) }
+        if self.eat_colon() {
+            return Token::Label(Text(word));
+        }
+        match word {
+            [b'u' | b's', b'0', b'x', digits @ ..] if digits.first().is_some_and(u8::is_ascii_hexdigit) => {
+                match digits.iter().all(u8::is_ascii_hexdigit) {
+                    true => Token::Hexadecimal(word),
+                    false => Token::Unknown,
+                }
+            }
+            _ => Token::Word(word),
+        }
     }
 
     /// Reads a number, or a label that starts like one.
@@ -367,12 +373,15 @@ mod tests {
     #[test]
     fn numbers_and_labels() {
         assert_eq!(
-            tokens("-7 1.5e+3 0xH3C00 u0xFF 12: if.then: \"x y\": -a: 1.: ... ; c\n2"),
+            tokens("-7 1.5e+3 0xH3C00 u0xFF s0x1: u0xG u0x1G 12: if.then: \"x y\": -a: 1.: ... ; c\n2"),
             [
                 Token::Integer(b"-7"),
                 Token::Float(b"1.5e+3"),
                 Token::Hexadecimal(b"0xH3C00"),
                 Token::Hexadecimal(b"u0xFF"),
+                Token::Label(Text(b"s0x1")),
+                Token::Word(b"u0xG"),
+                Token::Unknown,
                 Token::Label(Text(b"12")),
                 Token::Label(Text(b"if.then")),
                 Token::Label(Text(b"x y")),

@@ -154,7 +154,7 @@ fn wide_words(digits: &[u8], size: usize) -> Vec<u64> {
     words
 }
 
-/// Returns the words of `u0x…` or `s0x…`, of which the latter repeats its highest bit.
+/// Returns the words of `u0x…` or `s0x…`. The latter repeats the highest bit that is set, so it is never positive.
 pub(super) fn hexadecimal_words(text: &[u8], size: usize) -> Vec<u64> {
     let digits = text.get(3..).unwrap_or_default();
     let mut words = vec![0u64; size];
@@ -163,11 +163,15 @@ pub(super) fn hexadecimal_words(text: &[u8], size: usize) -> Vec<u64> {
             *word |= u64::from(value) << (at % 16 * 4);
         }
     }
-    let first = digits.first().and_then(|&byte| digit(byte)).unwrap_or(0);
-    if text.first() == Some(&b's') && first & 8 != 0 {
-        for at in digits.len()..size * 16 {
-            if let Some(word) = words.get_mut(at / 16) {
-                *word |= 15 << (at % 16 * 4);
+    if text.first() == Some(&b's') {
+        let values = digits.iter().filter_map(|&byte| digit(byte));
+        let active = values.fold(0, |bits, value| match bits {
+            0 => (u8::BITS - value.leading_zeros()) as usize,
+            bits => bits + 4,
+        });
+        for bit in (active..size * 64).filter(|_| active > 0) {
+            if let Some(word) = words.get_mut(bit / 64) {
+                *word |= 1 << (bit % 64);
             }
         }
     }
