@@ -109,7 +109,7 @@ const LIMITS: [(&str, u64); 14] = [
 /// Where the flags of a subprogram are put together that are written as fields of their own.
 const OLD_FLAGS: u8 = 7;
 /// The flag of subprograms that are definitions.
-const DEFINITION: u64 = 1 << 3;
+pub(super) const DEFINITION: u64 = 1 << 3;
 /// `DW_OP_consts`
 const CONSTS: u64 = 0x11;
 /// The version of expressions.
