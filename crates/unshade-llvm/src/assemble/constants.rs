@@ -132,6 +132,7 @@ impl Parser<'_> {
     fn note_constant(&mut self, index: u32) {
         let now = self.uses.tick();
         self.uses.order.constants.push(now);
+        self.positions.constants.push(self.at);
         let operands = self.module.constants.content(index).operands().to_vec();
         for (operand, value) in (0u32..).zip(operands) {
             self.note_use(value, Use::Element { constant: index, operand });

@@ -102,6 +102,10 @@ impl Parser<'_> {
             let mut stays = numbers.iter().map(|number| number.1);
             times.retain(|_| stays.next().unwrap_or(true));
         }
+        if let Some(positions) = self.positions.instructions.get_mut(at) {
+            let mut stays = numbers.iter().map(|number| number.1);
+            positions.retain(|_| stays.next().unwrap_or(true));
+        }
     }
 
     /// Removes functions that nothing uses any more.

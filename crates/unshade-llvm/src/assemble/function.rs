@@ -50,6 +50,8 @@ pub(super) struct FunctionState {
     block_start: u32,
     /// When each instruction was created.
     times: Vec<u32>,
+    /// Where each instruction is written.
+    positions: Vec<usize>,
     /// The function type of the call that is parsed, for inline assembly.
     pub(super) called_type: TypeId,
     /// The `!dbg` attachments.
@@ -102,6 +104,7 @@ impl Parser<'_> {
             undefined: BTreeMap::new(),
             block_start: 0,
             times: Vec::new(),
+            positions: Vec::new(),
             called_type: TypeId::NONE,
             debug_locations: Vec::new(),
             use_list_positions: Vec::new(),
@@ -528,10 +531,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Notes that an instruction was created.
-    pub(super) fn note_instruction(&mut self) -> Parsed<()> {
+    /// Notes that an instruction was created, and where it is written.
+    pub(super) fn note_instruction(&mut self, at: usize) -> Parsed<()> {
         let now = self.uses.tick();
-        self.state()?.times.push(now);
+        let function = self.state()?;
+        function.times.push(now);
+        function.positions.push(at);
         Ok(())
     }
 
@@ -560,6 +565,7 @@ impl Parser<'_> {
         self.metadata.locations.push(core::mem::take(&mut function.debug_locations));
         self.uses.order.instructions.push(core::mem::take(&mut function.times));
         self.uses.order.body_lists.push(core::mem::take(&mut function.use_list_times));
+        self.positions.instructions.push(core::mem::take(&mut function.positions));
         self.bodies.push(function.body);
         Ok(())
     }

@@ -30,7 +30,7 @@ impl Parser<'_> {
         }
         let opcode = self.opcode()?;
         let parts = self.operation(opcode)?;
-        self.note_instruction()?;
+        self.note_instruction(at)?;
         self.define_result(written, at)?;
         self.instruction_attachments()?;
         let ends = parts.opcode.is_terminator();

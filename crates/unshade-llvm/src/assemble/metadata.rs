@@ -91,6 +91,7 @@ impl Parser<'_> {
         }
         self.module.metadata.replace(id, node);
         self.metadata.complete.push(id);
+        self.positions.nodes.push((id, at));
         Ok(())
     }
 
@@ -192,6 +193,7 @@ impl Parser<'_> {
     pub(super) fn add_node(&mut self, node: Metadata) -> MetadataId {
         let id = self.module.metadata.add(node);
         self.metadata.complete.push(id);
+        self.positions.nodes.push((id, self.at));
         id
     }
 
@@ -255,6 +257,7 @@ impl Parser<'_> {
     /// Parses `!name = !{!1, !2}`.
     pub(super) fn named_metadata(&mut self) -> Parsed<()> {
         let Token::Metadata(name) = self.token else { return self.fault("expected the name of metadata") };
+        let at = self.at;
         self.advance();
         self.expect(b'=')?;
         self.expect(b'!')?;
@@ -267,7 +270,10 @@ impl Parser<'_> {
         let name = name.bytes();
         match self.module.named_metadata.iter_mut().find(|named| named.name == *name) {
             Some(named) => named.nodes.append(&mut nodes),
-            None => self.module.named_metadata.push(NamedMetadata { name: name.into_owned(), nodes }),
+            None => {
+                self.module.named_metadata.push(NamedMetadata { name: name.into_owned(), nodes });
+                self.positions.named.push(at);
+            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@
 //! | `instructions`, `memory`, `calls` | what is in blocks |
 //! | `intrinsics` | the attributes of intrinsics, which LLVM knows |
 //! | `checks` | what is valid besides the syntax |
+//! | `positions` | nothing: it knows where in the text the parts of a module are, for the verifier |
 //! | `early_folds` | nothing: it folds constants again whose symbols were not known |
 //! | `labels` | addresses of blocks |
 //! | `late` | nothing: it tells when constants are made that have placeholders at first |
@@ -64,6 +65,7 @@ mod parser;
 mod summary;
 mod summary_symbols;
 mod summary_types;
+mod positions;
 mod symbols;
 mod types;
 mod unite;
@@ -76,10 +78,12 @@ use crate::write::{UseOrder, WriteInput};
 use alloc::vec::Vec;
 use lexer::{Lexer, Token};
 use parser::Parser;
+use positions::Positions;
 
 pub use crate::write::Version;
 pub use error::SyntaxError;
 pub(crate) use lexer::parse_u64;
+pub(crate) use positions::TextMap;
 
 /// How a text is parsed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +101,7 @@ pub struct Assembled {
     pub bodies: Vec<FunctionBody>,
     /// When each use was set.
     pub uses: UseOrder,
+    positions: Positions,
 }
 
 impl Assembled {

@@ -9,6 +9,7 @@ use super::lexer::{Lexer, Token, parse_u64};
 use super::metadata::MetadataState;
 use super::names::NameTable;
 use super::summary::SummaryState;
+use super::positions::Positions;
 use super::symbols::SymbolState;
 use super::types::TypeState;
 use super::use_lists::Users;
@@ -53,6 +54,7 @@ pub(super) struct Parser<'t> {
     pub(super) late: LateConstants,
     pub(super) summary: SummaryState,
     pub(super) uses: UseTimes,
+    pub(super) positions: Positions,
     /// Where the orders of uses outside of functions are, and what there was before each.
     pub(super) use_list_places: Vec<(usize, Users)>,
     pub(super) keywords: Keywords,
@@ -110,6 +112,7 @@ impl<'t> Parser<'t> {
             late: LateConstants::default(),
             summary: SummaryState::default(),
             uses: UseTimes::default(),
+            positions: Positions::default(),
             use_list_places: Vec::new(),
             keywords: Keywords::new(),
             function: None,
@@ -134,7 +137,8 @@ impl<'t> Parser<'t> {
         self.finish_attributes()?;
         self.finish_metadata()?;
         self.finish_summary()?;
-        Ok(Assembled { module: self.module, bodies: self.bodies, uses: self.uses.order })
+        let Self { module, bodies, positions, .. } = self;
+        Ok(Assembled { module, bodies, uses: self.uses.order, positions })
     }
 
     /// Reads the next token.

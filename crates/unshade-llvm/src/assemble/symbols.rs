@@ -411,6 +411,7 @@ impl Parser<'_> {
         let Some(value) = known else {
             let value = self.add_value(kind, pointer);
             self.name_symbol(name, value);
+            self.positions.symbols.insert(value, at);
             return Ok(value);
         };
         let Some(undefined) = self.symbols.undefined.remove(&value) else {
@@ -431,6 +432,7 @@ impl Parser<'_> {
         if let Some(entry) = self.module.values.get_mut(value.index()) {
             entry.kind = kind;
         }
+        self.positions.symbols.insert(value, at);
         self.uses.define(&undefined.uses);
         Ok(value)
     }

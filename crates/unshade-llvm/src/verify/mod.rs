@@ -10,6 +10,7 @@ mod ir;
 pub(crate) mod positions;
 mod symbols;
 
+use crate::assemble::TextMap;
 use crate::body::FunctionBody;
 use crate::ids::narrow;
 use crate::module::Module;
@@ -17,7 +18,7 @@ use crate::outline::{self, Contents};
 use crate::sha1::Sha1;
 use crate::{analyzer_names, bitstream};
 use alloc::format;
-use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result, Severity};
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result};
 
 /// The rules that a bitcode file may break, with what each says.
 pub const RULES: &[(&str, &str)] = &[
@@ -97,16 +98,22 @@ pub fn bitcode(data: Reader<'_>) -> Diagnostics {
     diagnostics
 }
 
-/// Checks the program in a module that was made from text: what LLVM's verifier refuses, and what LLVM drops when it reads
-/// a file, but not when it reads text.
-pub fn program(bytes: &[u8]) -> Diagnostics {
-    let found = bitcode(Reader::new(bytes));
-    let is_refused = |rule: &str, is_error: bool| rule.starts_with("ir-") && is_error || rule == "ir-dropped";
-    let mut refused = Diagnostics::new();
-    for one in found.iter().filter(|one| is_refused(one.rule, one.severity == Severity::Error)) {
-        refused.error(one.rule, one.error.clone());
+/// Checks the program in a module that was assembled: what `llvm-as` refuses a text for, at the positions in the text.
+pub(crate) fn text(bytes: &[u8], map: &TextMap<'_>) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    if let (true, Ok(module)) = (CHECKS_PROGRAMS, Module::parse(bytes, 0)) {
+        let mut body = FunctionBody::default();
+        let mut verifier = ir::Verifier::of_text(&module, map);
+        verifier.module(&mut diagnostics);
+        for (index, _) in module.functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
+            if module.read_body(index, &mut body).is_ok() {
+                verifier.body(&body, &mut diagnostics);
+            }
+        }
+        verifier.finish(&mut diagnostics);
     }
-    refused
+    diagnostics.sort_by_offset();
+    diagnostics
 }
 
 /// Whether programs are checked. The page does without: its module has to be small.

@@ -51,6 +51,7 @@ mod metadata;
 mod number;
 mod old_debug_info;
 mod operands;
+mod origins;
 mod source;
 mod stream;
 mod string_map;
@@ -80,6 +81,8 @@ use stream::Stream;
 use strings::StringTable;
 use unshade_core::{Error, ErrorKind, Result};
 use use_lists::UseLists;
+
+pub(crate) use origins::Origins;
 
 /// A version of LLVM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

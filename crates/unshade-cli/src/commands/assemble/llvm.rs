@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
 use unshade::dxcontainer::file::DxFile;
 use unshade::llvm::assemble::{self, AssembleOptions, SyntaxError, Version};
-use unshade::llvm::verify;
 use unshade::llvm::write::{self, WriteOptions};
 use unshade::program::{Verb, Writable};
 
@@ -56,16 +55,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
         }
         None => Version::of(text.as_bytes()),
     };
-    let data = match assembled(args, text, version)? {
-        Ok(data) => data,
-        Err(error) => {
-            anstream::eprintln!("{}:{error}", shown(&args.listing));
-            return Ok(Outcome::Finding);
-        }
-    };
-    if !is_valid(args, &data) {
-        return Ok(Outcome::Finding);
-    }
+    let Some(data) = assembled(args, text, version)? else { return Ok(Outcome::Finding) };
     let Some(into) = &args.into else {
         let is_bitcode =
             args.output.as_ref().and_then(|output| output.extension()).is_some_and(|end| end == "bc");
@@ -112,28 +102,22 @@ fn put_into(args: &AssembleArgs, container: &[u8], bitcode: &[u8]) -> Result<Out
     Ok(Outcome::Done)
 }
 
-/// Returns whether the program of a module is valid, as `llvm-as` finds out too; prints what is not.
-fn is_valid(args: &AssembleArgs, data: &[u8]) -> bool {
-    let refused = verify::program(data);
-    for one in refused.iter() {
-        // Positions are those in a file that is not written.
-        let path: String = one.error.path().flat_map(|name| [name, ": "]).collect();
-        let found = one.error.finding().map_or_else(String::new, |found| format!(", found {found}"));
-        anstream::eprintln!("{}: error: {path}{}{found}", shown(&args.listing), one.error.message());
-    }
-    !refused.has_errors()
-}
-
-/// Assembles a text to bitcode.
-fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Result<Result<Vec<u8>, SyntaxError>> {
+/// Assembles a text to bitcode; none if it is refused, which is printed.
+fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Result<Option<Vec<u8>>> {
+    let refuse = |error: &SyntaxError| anstream::eprintln!("{}:{error}", shown(&args.listing));
     let mut assembled = match assemble::assemble(text.as_bytes(), &AssembleOptions { version }) {
         Ok(assembled) => assembled,
-        Err(error) => return Ok(Err(error)),
+        Err(error) => {
+            refuse(&error);
+            return Ok(None);
+        }
     };
     // As in LLVM, a module without the name of its source is named after the file.
     let module = &mut assembled.module;
     module.source_filename.get_or_insert_with(|| args.listing.to_string_lossy().into_owned().into_bytes());
     let options = WriteOptions { version, ..WriteOptions::default() };
-    let written = write::module(&assembled.input(), &options);
-    Ok(Ok(written.with_context(|| shown(&args.listing))?))
+    let written = write::module(&assembled.input(), &options).with_context(|| shown(&args.listing))?;
+    let errors = assembled.verify(text.as_bytes(), &written, &options);
+    errors.iter().for_each(refuse);
+    Ok(errors.is_empty().then_some(written))
 }

@@ -28,6 +28,8 @@ pub(super) struct Context<'m, 'a> {
     pub(super) generation: u32,
     /// Whether debug information is of the current version; LLVM drops any other.
     pub(super) has_debug_info: bool,
+    /// Whether the module was assembled from a text, so that nothing upgrades it.
+    pub(super) is_text: bool,
     /// Whether the module is DXIL.
     pub(super) is_dxil: bool,
     /// The shader model of a DXIL module.
@@ -48,7 +50,7 @@ impl<'m, 'a> Context<'m, 'a> {
         let generation = generation(module, types.typed_pointers);
         let has_debug_info = module.flag(b"Debug Info Version") == Some(3);
         let shader_model = ShaderModel::default();
-        let mut context = Self { module, types, generation, has_debug_info, is_dxil: false, shader_model, masks: RefCell::default(), intrinsics };
+        let mut context = Self { module, types, generation, has_debug_info, is_text: false, is_dxil: false, shader_model, masks: RefCell::default(), intrinsics };
         context.is_dxil = context.is_dxil_module();
         context.shader_model = context.read_shader_model();
         context

@@ -1,8 +1,10 @@
 //! Collects findings about IR, and finds out where in the file each is.
 //!
 //! Checks name the entity at fault: an instruction, a node, a symbol. The offsets come from a [`SourceMap`], which walks
-//! over the records a second time; it is made only if there is a finding, so that sound modules don't pay for it.
+//! over the records a second time; it is made only if there is a finding, so that sound modules don't pay for it. Those of a
+//! module that was assembled come from its text.
 
+use crate::assemble::TextMap;
 use crate::body::FunctionBody;
 use crate::ids::{BlockId, MetadataId, TypeId, ValueId, narrow};
 use crate::module::Module;
@@ -54,6 +56,14 @@ pub(super) struct Findings {
     list: Vec<Finding>,
 }
 
+/// Where the offsets of findings come from.
+pub(super) enum Offsets<'t> {
+    /// From the file, whose map is made for the first finding.
+    File(Option<SourceMap>),
+    /// From the text that the file was assembled from.
+    Text(&'t TextMap<'t>),
+}
+
 /// Rules whose breach LLVM answers by dropping debug information or an attribute, not by refusing the module.
 const WARNINGS: &[&str] = &["ir-debug-info", "ir-dropped"];
 
@@ -101,13 +111,16 @@ impl Findings {
         &mut self,
         module: &Module<'_>,
         body: Option<&FunctionBody>,
-        map: &mut Option<SourceMap>,
+        offsets: &mut Offsets<'_>,
         diagnostics: &mut Diagnostics,
     ) {
         if self.list.is_empty() {
             return;
         }
-        let map = map.get_or_insert_with(|| SourceMap::new(module));
+        let map = match offsets {
+            Offsets::File(map) => map.get_or_insert_with(|| SourceMap::new(module)),
+            Offsets::Text(map) => return self.finish_text(map, body, diagnostics),
+        };
         if let Some(body) = body {
             map.add(module, body);
         }
@@ -125,6 +138,41 @@ impl Findings {
             }
         }
     }
+}
+
+impl Findings {
+    /// Moves the findings that `llvm-as` refuses a text for to a list, with their positions in the text.
+    fn finish_text(&mut self, map: &TextMap<'_>, body: Option<&FunctionBody>, diagnostics: &mut Diagnostics) {
+        for finding in self.list.drain(..).filter(|finding| is_refused_in_text(finding.rule)) {
+            let function = body.map_or(u32::MAX, |body| body.function);
+            let position = match finding.place {
+                Place::Module | Place::Type(_) => None,
+                Place::Global(index) => map.global(index),
+                Place::Function(index) => map.function(index),
+                Place::Alias(index) => map.alias(index),
+                Place::Constant(id) => map.constant(id),
+                Place::Metadata(id) => map.metadata(function, id),
+                Place::Named(index) => map.named(index),
+                Place::Block(block) => {
+                    let block = body.and_then(|body| body.blocks.get(block.index()));
+                    block.and_then(|block| map.instruction(function, block.start))
+                }
+                Place::Instruction(index) => map.instruction(function, index),
+            };
+            let position = position.or_else(|| map.function(function as usize)).unwrap_or(0);
+            let mut error = Error::new(ErrorKind::BadValue, position as u64, finding.message);
+            if let Some(found) = finding.found {
+                error = error.found(found);
+            }
+            diagnostics.error(finding.rule, error);
+        }
+    }
+}
+
+/// Returns whether `llvm-as` refuses a text that breaks a rule. It drops nothing of a text but debug information; Apple's and
+/// Microsoft's rules are not its own.
+fn is_refused_in_text(rule: &str) -> bool {
+    rule.starts_with("ir-") && rule != "ir-debug-info"
 }
 
 /// Turns a finding into an error with an offset and the names of the parts that it is in.

@@ -54,12 +54,12 @@ mod types;
 use self::attachments::AttachmentCheck;
 use self::body::BodyCheck;
 use self::context::Context;
-use self::findings::{Findings, Place};
+use self::findings::{Findings, Offsets, Place};
 use self::scopes::Scopes;
+use crate::assemble::TextMap;
 use crate::body::FunctionBody;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
-use crate::source_map::SourceMap;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
@@ -68,7 +68,7 @@ use unshade_core::Diagnostics;
 pub(super) struct Verifier<'m, 'a> {
     context: Context<'m, 'a>,
     findings: Findings,
-    map: Option<SourceMap>,
+    offsets: Offsets<'m>,
     /// The checks of attachments, by the number of their kind.
     attachments: Vec<Option<AttachmentCheck>>,
     /// The function that each subprogram of the module belongs to.
@@ -90,7 +90,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
         Self {
             context,
             findings: Findings::new(),
-            map: None,
+            offsets: Offsets::File(None),
             attachments,
             subprograms: BTreeMap::new(),
             scopes: Scopes::default(),
@@ -98,6 +98,15 @@ impl<'m, 'a> Verifier<'m, 'a> {
             calls: BTreeMap::new(),
             unlocated: Vec::new(),
         }
+    }
+
+    /// Creates a verifier of a module that was assembled: it was not upgraded as one that is read from a file is, and findings
+    /// have positions in the text.
+    pub(super) fn of_text(module: &'m Module<'a>, map: &'m TextMap<'m>) -> Self {
+        let mut verifier = Self::new(module);
+        verifier.offsets = Offsets::Text(map);
+        verifier.context.is_text = true;
+        verifier
     }
 
     /// Checks what is outside of bodies.
@@ -117,7 +126,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
             context.check_dxil(findings);
         }
         findings.enter(Place::Module);
-        findings.finish(context.module, None, &mut self.map, diagnostics);
+        findings.finish(context.module, None, &mut self.offsets, diagnostics);
     }
 
     /// Checks a body.
@@ -134,7 +143,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
         if let Some(subprogram) = subprogram {
             self.own(subprogram, body.function);
         }
-        self.findings.finish(self.context.module, Some(body), &mut self.map, diagnostics);
+        self.findings.finish(self.context.module, Some(body), &mut self.offsets, diagnostics);
     }
 
     /// Stores the function that a subprogram belongs to, and reports a second one.
@@ -157,7 +166,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
         if self.context.is_dxil {
             self.context.check_unused(&self.calls, &mut self.findings);
         }
-        self.findings.finish(self.context.module, None, &mut self.map, diagnostics);
+        self.findings.finish(self.context.module, None, &mut self.offsets, diagnostics);
         let described = core::mem::take(&mut self.described);
         let calls = core::mem::take(&mut self.unlocated);
         let mut body = FunctionBody::default();
@@ -167,7 +176,7 @@ impl<'m, 'a> Verifier<'m, 'a> {
             self.findings.add_at(Place::Instruction(instruction), debug_info::RULE, message);
             let is_last = calls.peek().is_none_or(|(next, ..)| *next != caller);
             if is_last && self.context.module.read_body(caller as usize, &mut body).is_ok() {
-                self.findings.finish(self.context.module, Some(&body), &mut self.map, diagnostics);
+                self.findings.finish(self.context.module, Some(&body), &mut self.offsets, diagnostics);
             }
         }
     }

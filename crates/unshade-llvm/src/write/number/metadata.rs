@@ -70,6 +70,12 @@ impl MetadataNumbers {
         MetadataLists { strings, others }
     }
 
+    /// Returns the metadata that belongs to a function, which follows that of the module.
+    pub(in crate::write) fn owned_by(&self, owner: u32) -> &[Key] {
+        let range = self.ranges.get(&owner).map_or(0..0, |(range, _)| range.clone());
+        self.of_functions.get(range).unwrap_or_default()
+    }
+
     /// Returns the number of metadata plus one.
     pub(in crate::write) fn get(&self, key: Key) -> Result<u64> {
         match self.ids.get(key.index()) {

@@ -147,7 +147,7 @@ impl Numbering<'_, '_> {
     }
 
     /// Returns the owner of metadata that only a function refers to.
-    fn owner_of(&self, function: &Function) -> Result<u32> {
+    pub(in crate::write) fn owner_of(&self, function: &Function) -> Result<u32> {
         match self.version {
             // All metadata belongs to the module.
             Version::Dxc => Ok(MODULE),
