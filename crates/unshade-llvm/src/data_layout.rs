@@ -27,6 +27,7 @@ pub struct DataLayout {
     pointers: Vec<(u32, u64, u64, u64)>,
     program: u32,
     alloca: u32,
+    globals: u32,
     /// The alignment of function pointers in bits, if given, and whether that of a function adds to it.
     functions: Option<(u64, bool)>,
     /// Whether vectors are aligned like their elements.
@@ -54,7 +55,7 @@ impl Default for DataLayout {
             .iter()
             .map(|&(class, bits, required, preferred)| Alignment { class, bits, required, preferred })
             .collect();
-        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, functions: None, packed_vectors: false }
+        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, globals: 0, functions: None, packed_vectors: false }
     }
 }
 
@@ -86,6 +87,7 @@ impl DataLayout {
                     }
                 }
                 b'P' => layout.program = first.and_then(|space| u32::try_from(space).ok()).unwrap_or(0),
+                b'G' => layout.globals = first.and_then(|space| u32::try_from(space).ok()).unwrap_or(0),
                 b'A' => layout.alloca = first.and_then(|space| u32::try_from(space).ok()).unwrap_or(0),
                 _ => {}
             }
@@ -117,6 +119,11 @@ impl DataLayout {
     /// Returns the address space of local variables.
     pub fn alloca_address_space(&self) -> u32 {
         self.alloca
+    }
+
+    /// Returns the address space of global variables.
+    pub(crate) fn globals_address_space(&self) -> u32 {
+        self.globals
     }
 
     fn set(&mut self, class: u8, bits: u64, required: u64, preferred: u64) {

@@ -67,6 +67,9 @@ enum Form {
     Initializes,
 }
 
+/// The kind of the attribute `range`.
+const RANGE: u32 = 92;
+
 /// The forms of attributes other than flags.
 const FORMS: &[(u32, Form)] = &[
     (kind::ALIGN, Form::Alignment),
@@ -85,7 +88,7 @@ const FORMS: &[(u32, Form)] = &[
     (82, Form::AllocKind),
     (kind::MEMORY, Form::Memory),
     (87, Form::FloatClasses),
-    (92, Form::Range),
+    (RANGE, Form::Range),
     (94, Form::Initializes),
 ];
 
@@ -101,6 +104,9 @@ const EARLIER_EFFECTS: [(&str, u64); 6] = [
 
 /// The value of `memory` that says nothing.
 const ANY_EFFECTS: u64 = 0b11_11_11;
+
+/// All classes of floating-point numbers.
+const ALL_FLOATS: u64 = (1 << 10) - 1;
 
 /// The value of `uwtable` without a kind of table: asynchronous.
 const ASYNCHRONOUS: u64 = 2;
@@ -304,7 +310,10 @@ impl Parser<'_> {
     /// other memory.
     fn memory_effects(&mut self) -> Parsed<u64> {
         self.expect(b'(')?;
-        let mut effects = 0;
+        if self.is(b')') {
+            return self.fault("expected a kind of memory or an access: none, read, write or readwrite");
+        }
+        let (mut effects, mut has_location) = (0, false);
         self.list(b')', |parser| {
             let location = match parser.token {
                 Token::Label(name) => match &*name.bytes() {
@@ -316,7 +325,10 @@ impl Parser<'_> {
             };
             if location.is_some() {
                 parser.advance();
+            } else if has_location {
+                return parser.fault("default access kind must be specified first");
             }
+            has_location |= location.is_some();
             let Some(access) = parser.eat_one_of(&MEMORY_ACCESSES) else {
                 return parser.fault("expected none, read, write or readwrite");
             };
@@ -333,9 +345,16 @@ impl Parser<'_> {
     fn float_classes(&mut self) -> Parsed<u64> {
         self.expect(b'(')?;
         if matches!(self.token, Token::Integer(_)) {
+            let at = self.at;
             let mask = self.u64()?;
+            if mask == 0 || mask & !ALL_FLOATS != 0 {
+                return self.fault_at(at, "invalid mask value for 'nofpclass'");
+            }
             self.expect(b')')?;
             return Ok(mask);
+        }
+        if self.is(b')') {
+            return self.fault("expected classes of floating-point numbers");
         }
         let words = FP_CLASSES.map(|(_, word)| word);
         let mut mask = 0;
@@ -351,25 +370,41 @@ impl Parser<'_> {
         let mut bounds = Vec::new();
         let mut width = 64;
         self.expect(b'(')?;
-        if matches!(self.token, Token::Word(_)) {
+        if kind == RANGE {
+            let at = self.at;
             let ty = self.ty()?;
             width = match self.module.types.get(ty) {
                 crate::types::Type::Integer(width) => width,
-                _ => return self.fault("a range has an integer type"),
+                _ => return self.fault_at(at, "the range must have integer type!"),
             };
-            self.range_bounds(width, &mut bounds)?;
+            self.part_of_all(width, &mut bounds)?;
             self.expect(b')')?;
+        } else if self.is(b')') {
+            return self.fault("expected '('");
         } else {
             self.list(b')', |parser| {
                 parser.expect(b'(')?;
-                parser.range_bounds(64, &mut bounds)?;
+                parser.part_of_all(64, &mut bounds)?;
                 parser.expect(b')')
             })?;
         }
         Ok(self.module.attributes.range_attribute(kind, width, &bounds))
     }
 
-    fn range_bounds(&mut self, width: u32, bounds: &mut Vec<u64>) -> Parsed<()> {
+    /// Parses the bounds of a range that is neither empty nor everything.
+    fn part_of_all(&mut self, width: u32, bounds: &mut Vec<u64>) -> Parsed<()> {
+        let at = self.at;
+        let start = bounds.len();
+        self.range_bounds(width, bounds)?;
+        let new = bounds.get(start..).unwrap_or_default();
+        if new.get(..new.len() / 2) == new.get(new.len() / 2..) {
+            return self.fault_at(at, "the range should not represent the full or empty set!");
+        }
+        Ok(())
+    }
+
+    /// Parses two integers of the same width.
+    pub(super) fn range_bounds(&mut self, width: u32, bounds: &mut Vec<u64>) -> Parsed<()> {
         bounds.extend(self.integer_words(width)?);
         self.expect(b',')?;
         bounds.extend(self.integer_words(width)?);

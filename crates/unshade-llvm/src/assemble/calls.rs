@@ -2,6 +2,7 @@
 //!
 //! The type of a callee may follow from the arguments, so the callee is resolved after them.
 
+use super::Version;
 use super::attributes::{Place, WrittenList};
 use super::error::Parsed;
 use super::lexer::Token;
@@ -17,6 +18,9 @@ use alloc::vec::Vec;
 
 /// The bit of a call that must be a tail call.
 const MUST_TAIL: u8 = 2;
+
+/// Callees without a type of their own.
+const PLAIN_CALLEES: [&[u8]; 4] = [b"undef", b"null", b"poison", b"zeroinitializer"];
 
 /// A call before its instruction is added.
 struct WrittenCall<'t> {
@@ -170,6 +174,7 @@ impl<'t> Parser<'t> {
         self.go_to(callee);
         self.state()?.called_type = function_type;
         let value = self.value(ty)?;
+        self.state()?.called_type = TypeId::NONE;
         self.go_to(after);
         Ok(value)
     }
@@ -210,26 +215,26 @@ impl<'t> Parser<'t> {
                 self.advance();
                 Ok(None)
             }
-            Token::Word(_) if self.peek() != Token::Punctuation(b'(') => {
+            // A pointer to a block has no type of its own to LLVM 19.
+            Token::Word(b"blockaddress") if self.version == Version::Llvm19 => {
+                while !self.is(b')') && self.token != Token::End {
+                    self.advance();
+                }
+                self.advance();
+                Ok(None)
+            }
+            Token::Word(word) if PLAIN_CALLEES.contains(&word) || self.peek() != Token::Punctuation(b'(') => {
                 self.advance();
                 Ok(None)
             }
             Token::Word(_) => {
-                let parsed = self.untyped_callee()?;
+                let parsed = self.untyped_expression()?;
                 Ok(Some(parsed))
             }
             _ => {
                 self.advance();
                 Ok(None)
             }
-        }
-    }
-
-    fn untyped_callee(&mut self) -> Parsed<(ValueId, TypeId)> {
-        let constant = [b"undef".as_slice(), b"null", b"poison", b"zeroinitializer"];
-        match self.token {
-            Token::Word(word) if constant.contains(&word) => self.fault("callee without a function"),
-            _ => self.untyped_expression(),
         }
     }
 

@@ -40,6 +40,11 @@ impl Parser<'_> {
         self.checked(rules::check_atomic_operation(&self.module.types, self.version, operation, ty), at)
     }
 
+    /// Checks the constraints of inline assembly that is called as a function of this type.
+    pub(super) fn check_assembly(&self, function: TypeId, constraints: &[u8], at: usize) -> Parsed<()> {
+        self.checked(rules::check_assembly(&self.module.types, self.version, function, constraints), at)
+    }
+
     /// Returns the result of a check at a position.
     fn checked<E: ToString>(&self, check: Result<(), E>, at: usize) -> Parsed<()> {
         check.or_else(|message| self.fault_at(at, message))

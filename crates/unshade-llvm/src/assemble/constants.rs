@@ -11,7 +11,7 @@ use crate::constants::{NewConstant, NewExpression};
 use crate::fold::Folder;
 use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::instruction::{Opcode, predicate};
-use crate::rules::Canonical;
+use crate::rules::{self, Canonical};
 use crate::types::Type;
 use alloc::vec::Vec;
 
@@ -72,9 +72,9 @@ impl Parser<'_> {
             b"true" | b"false" => return self.integer(ty),
             b"undef" => Some((NewConstant::Undef, true)),
             b"poison" => Some((NewConstant::Poison, true)),
-            b"zeroinitializer" => Some((NewConstant::Null, true)),
+            b"zeroinitializer" => Some((NewConstant::Null, rules::has_zero(&self.module.types, ty))),
             b"null" => Some((NewConstant::Null, self.module.types.is_pointer(ty))),
-            b"none" => Some((NewConstant::Null, matches!(of, Type::Token | Type::Target { .. }))),
+            b"none" => Some((NewConstant::Null, of == Type::Token)),
             _ => None,
         };
         if let Some((new, fits)) = plain {
@@ -209,15 +209,17 @@ impl Parser<'_> {
 
     /// Parses `splat (type value)`.
     fn splat(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        let start = self.at;
         self.advance();
         self.expect(b'(')?;
+        let at = self.at;
         let value = self.nested(Self::typed_constant)?;
         self.expect(b')')?;
         let Type::Vector { count, element, .. } = self.module.types.get(ty) else {
-            return self.fault("splat is a constant of a vector type");
+            return self.fault_at(start, "splat is a constant of a vector type");
         };
         if element != self.type_of(value) {
-            return self.fault("splat has the element type of its vector");
+            return self.fault_at(at, "splat has the element type of its vector");
         }
         if count as usize > self.text_size().max(1 << 16) {
             return self.fault("splat of too many elements");
@@ -227,6 +229,7 @@ impl Parser<'_> {
 
     /// Parses `asm flags "text", "constraints"`.
     fn inline_assembly(&mut self, ty: TypeId) -> Parsed<ValueId> {
+        let at = self.at;
         self.advance();
         let words = ASSEMBLY_FLAGS.map(|(word, _)| word);
         let mut flags = 0;
@@ -236,10 +239,8 @@ impl Parser<'_> {
         let text = self.string()?;
         self.expect(b',')?;
         let constraints = self.string()?;
-        let function_type = match self.module.types.pointee(ty) {
-            Some(pointee) => pointee,
-            None => self.function.as_ref().map_or(TypeId::NONE, |function| function.called_type),
-        };
+        let function_type = self.function.as_ref().map_or(TypeId::NONE, |function| function.called_type);
+        self.check_assembly(function_type, &constraints, at)?;
         let new = NewConstant::Assembly { text: &text, constraints: &constraints, flags, function_type };
         Ok(self.constant(ty, &new))
     }
@@ -376,13 +377,14 @@ impl Parser<'_> {
             let at = parser.at;
             let operand = parser.typed_constant()?;
             let ty = parser.type_of(operand);
+            let is_number = parser.module.integer(None, operand).is_some();
             let [key, discriminator] = words;
             let message = match operands.len() {
                 0 | 3 if !parser.module.types.is_pointer(ty) => {
                     "a signed pointer and its address are pointers"
                 }
-                1 if ty != key => "the key of a signed pointer is an i32",
-                2 if ty != discriminator => "the discriminator of a signed pointer is an i64",
+                1 if ty != key || !is_number => "the key of a signed pointer is an i32",
+                2 if ty != discriminator || !is_number => "the discriminator of a signed pointer is an i64",
                 4.. => "too many operands of ptrauth",
                 _ => "",
             };
@@ -441,9 +443,11 @@ impl Parser<'_> {
                 Some(2) => flags |= 4,
                 Some(_) => {
                     self.expect(b'(')?;
-                    bounds = self.integer_words(64)?;
-                    self.expect(b',')?;
-                    bounds.extend(self.integer_words(64)?);
+                    let at = self.at;
+                    self.range_bounds(64, &mut bounds)?;
+                    if bounds.first().map(|start| start.cast_signed()) >= bounds.get(1).map(|end| end.cast_signed()) {
+                        return self.fault_at(at, "expected end to be larger than start");
+                    }
                     self.expect(b')')?;
                 }
                 None => break,
@@ -455,7 +459,7 @@ impl Parser<'_> {
         let (mut operands, mut in_range) = (Vec::new(), 0);
         self.expect(b',')?;
         self.list(b')', |parser| {
-            if parser.eat_word("inrange") {
+            if parser.version != Version::Llvm19 && parser.eat_word("inrange") {
                 in_range = narrow(operands.len() as u64);
             }
             operands.push(parser.typed_constant()?);

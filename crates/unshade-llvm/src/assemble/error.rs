@@ -56,13 +56,11 @@ impl core::error::Error for SyntaxError {}
 pub(super) struct Fault {
     pub(super) position: usize,
     pub(super) message: String,
-    /// Whether the text has to be parsed with opaque pointers.
-    pub(super) needs_opaque_pointers: bool,
 }
 
 impl Fault {
     pub(super) fn new(position: usize, message: String) -> Self {
-        Self { position, message, needs_opaque_pointers: false }
+        Self { position, message }
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct FunctionState {
     times: Vec<u32>,
     /// Where each instruction is written.
     positions: Vec<usize>,
-    /// The function type of the call that is parsed, for inline assembly.
+    /// The function type of the callee that is parsed, for inline assembly.
     pub(super) called_type: TypeId,
     /// The `!dbg` attachments.
     pub(super) debug_locations: Vec<DebugLocation>,

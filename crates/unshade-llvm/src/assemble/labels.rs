@@ -10,6 +10,8 @@ use super::names::{NameTable, NumberTable};
 use super::parser::Parser;
 use crate::constants::Constant;
 use crate::ids::{BlockId, ValueId, narrow};
+use crate::types::Type;
+use crate::value::{Value, ValueKind};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -74,12 +76,33 @@ impl Parser<'_> {
 
     /// Resolves all labels.
     pub(super) fn finish_labels(&mut self) -> Parsed<()> {
+        self.check_address_types()?;
         for index in 0..self.module.constants.len() {
             let Constant::BlockAddress { block, .. } = self.module.constants.get(index) else { continue };
             let position = self.labels.positions.get(block.index()).copied().unwrap_or(0);
             match self.labels.labels.get(block.index()).and_then(|label| self.block_of(label)) {
                 Some(found) => self.module.constants.set_block(index, found),
                 None => return self.fault_at(position, "blockaddress of a block that does not exist"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the address of each block is an `i8*` to the address space of its function.
+    fn check_address_types(&mut self) -> Parsed<()> {
+        if !self.labels.is_used {
+            return Ok(());
+        }
+        let byte = self.module.types.intern(Type::Integer(8));
+        for at in 0..self.module.values.len() {
+            let Some(&Value { kind: ValueKind::Constant(index), ty }) = self.module.values.get(at) else { continue };
+            let Constant::BlockAddress { function, block } = self.module.constants.get(index) else { continue };
+            let space = self.module.types.address_space(self.type_of(function)).unwrap_or(0);
+            let expected = self.pointer_to(byte, space);
+            if ty != expected {
+                let position = self.labels.positions.get(block.index()).copied().unwrap_or(0);
+                let (ty, expected) = (self.shown_type(ty), self.shown_type(expected));
+                return self.fault_at(position, alloc::format!("blockaddress is of type '{expected}' but used as '{ty}'"));
             }
         }
         Ok(())

@@ -22,13 +22,16 @@ impl Parser<'_> {
         self.check_sized(ty, "invalid type for alloca", at)?;
         let mut size = None;
         let mut alignment = 0;
-        let mut address_space = self.module.data_layout.alloca_address_space();
+        let mut address_space = None;
         while self.is(b',') && !matches!(self.peek(), Token::Metadata(_)) {
             self.advance();
+            if address_space.is_some() {
+                return self.fault("expected metadata after comma");
+            }
             if self.eat_word("align") {
                 alignment = self.alignment()?;
             } else if self.is_word("addrspace") {
-                address_space = self.address_space()?;
+                address_space = Some(self.address_space()?);
             } else if size.is_none() && alignment == 0 {
                 size = Some(self.typed_operand()?);
             } else {
@@ -45,6 +48,7 @@ impl Parser<'_> {
             let bytes = self.module.data_layout.preferred_alignment(&self.module.types, ty);
             alignment = self.alignment_of(bytes.max(1).next_power_of_two(), self.at)?;
         }
+        let address_space = address_space.unwrap_or(self.module.data_layout.alloca_address_space());
         let pointer = self.pointer_to(ty, address_space);
         let extra = Memory::new(u64::from(alignment), 0, 0).0;
         Ok(Instruction { flags, detail: ty.0, extra, ..Instruction::new(Opcode::Alloca, pointer) })

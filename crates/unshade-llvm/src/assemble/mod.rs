@@ -139,11 +139,5 @@ impl Version {
 /// # Errors
 /// If the text is not valid assembly; the error says where.
 pub fn assemble(text: &[u8], options: &AssembleOptions) -> Result<Assembled, SyntaxError> {
-    // Pointers are typed unless the text has `ptr`; to LLVM 19 every pointer is opaque.
-    let opaque = options.version == Version::Llvm19;
-    let parsed = match Parser::new(text, options, opaque).parse() {
-        Err(fault) if fault.needs_opaque_pointers => Parser::new(text, options, true).parse(),
-        parsed => parsed,
-    };
-    parsed.map_err(|fault| SyntaxError::new(text, fault))
+    Parser::new(text, options).parse().map_err(|fault| SyntaxError::new(text, fault))
 }

@@ -36,8 +36,6 @@ pub(super) struct Parser<'t> {
     pub(super) at: usize,
     depth: u32,
     pub(super) version: Version,
-    /// Whether pointers have no pointee; decided by the first `ptr` or `*`.
-    pub(super) opaque_pointers: bool,
     pub(super) module: Module<'static>,
     pub(super) bodies: Vec<FunctionBody>,
     pub(super) types: TypeState,
@@ -90,14 +88,13 @@ pub(super) struct Bookmark<'t> {
 }
 
 impl<'t> Parser<'t> {
-    pub(super) fn new(text: &'t [u8], options: &AssembleOptions, opaque_pointers: bool) -> Self {
+    pub(super) fn new(text: &'t [u8], options: &AssembleOptions) -> Self {
         let mut parser = Self {
             lexer: Lexer::new(text),
             token: Token::End,
             at: 0,
             depth: 0,
             version: options.version,
-            opaque_pointers,
             module: Module::default(),
             bodies: Vec::new(),
             types: TypeState::default(),

@@ -26,6 +26,8 @@ pub(super) struct SymbolState {
     next_number: u32,
     /// Symbols that are used but not defined yet.
     undefined: BTreeMap<ValueId, Undefined>,
+    /// Where each comdat is mentioned first.
+    comdats: Vec<usize>,
     /// Aliases in the order of the text, aliases and ifuncs apart.
     ifuncs: Vec<Alias>,
 }
@@ -134,7 +136,7 @@ impl Parser<'_> {
         if is_triple {
             self.module.triple = text;
         } else {
-            if let Err(message) = crate::rules::check_data_layout(&text) {
+            if let Err(message) = crate::rules::check_data_layout(&text, self.version) {
                 return self.fault_at(at, message);
             }
             self.module.data_layout = DataLayout::parse(&text);
@@ -183,6 +185,7 @@ impl Parser<'_> {
         }
         let index = narrow(self.module.comdats.len() as u64);
         self.module.comdats.push(Comdat { name: name.to_vec(), selection: 0 });
+        self.symbols.comdats.push(self.at);
         self.comdats.insert(name, index);
         index
     }
@@ -196,6 +199,8 @@ impl Parser<'_> {
             self.advance();
             self.expect(b')')?;
             name
+        } else if symbol.name.is_empty() {
+            return self.fault("comdat cannot be unnamed");
         } else {
             symbol.name.clone()
         };
@@ -206,6 +211,7 @@ impl Parser<'_> {
     /// Parses linkage, preemption, visibility and DLL storage into a new symbol. Also returns whether a linkage was
     /// written.
     pub(super) fn linkage(&mut self, name: &SymbolName) -> Parsed<(Symbol, bool)> {
+        let start = self.at;
         let at = self.eat_one_of(&LINKAGES.map(|(word, _)| word));
         let linkage = at.and_then(|at| LINKAGES.get(at)).map_or(Linkage::External, |&(_, linkage)| linkage);
         let preemption = self.eat_one_of(&["dso_local", "dso_preemptable"]);
@@ -213,6 +219,9 @@ impl Parser<'_> {
         let storage = self.eat_one_of(&DLL_STORAGE).map_or(0, |at| at + 1);
         if linkage.is_local() && visibility != 0 {
             return self.fault("symbol with local linkage must have default visibility");
+        }
+        if linkage.is_local() && storage != 0 && self.version == Version::Llvm19 {
+            return self.fault_at(start, "symbol with local linkage cannot have a DLL storage class");
         }
         if preemption == Some(0) && storage == 1 {
             return self.fault("dso_location and DLL-StorageClass mismatch");
@@ -386,9 +395,10 @@ impl Parser<'_> {
 
     /// Returns the type of pointers to a type.
     pub(super) fn pointer_to(&mut self, pointee: TypeId, address_space: u32) -> TypeId {
-        self.module.types.intern(match self.opaque_pointers {
-            true => Type::OpaquePointer { address_space },
-            false => Type::Pointer { pointee, address_space },
+        // To LLVM 19 every pointer is opaque.
+        self.module.types.intern(match self.version {
+            Version::Llvm19 => Type::OpaquePointer { address_space },
+            _ => Type::Pointer { pointee, address_space },
         })
     }
 
@@ -561,9 +571,10 @@ impl Parser<'_> {
             }
             self.module.aliases.push(ifunc);
         }
-        if let Some(comdat) = self.module.comdats.iter().find(|comdat| comdat.selection == 0) {
+        let mut comdats = self.module.comdats.iter().zip(&self.symbols.comdats);
+        if let Some((comdat, &position)) = comdats.find(|(comdat, _)| comdat.selection == 0) {
             let message = alloc::format!("use of undefined comdat '${}'", shown(&comdat.name));
-            return self.fault(message);
+            return self.fault_at(position, message);
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 //!
 //! A name may be used before it is defined: it is an opaque struct until then.
 
-use super::error::{Fault, Parsed};
+use super::Version;
+use super::error::Parsed;
 use super::lexer::{Token, parse_u64};
 use super::names::NameTable;
 use super::parser::Parser;
@@ -55,8 +56,9 @@ impl Parser<'_> {
     /// Parses a type.
     pub(super) fn any_type(&mut self) -> Parsed<TypeId> {
         self.nested(|parser| {
+            let is_ptr = parser.is_word("ptr");
             let base = parser.base_type()?;
-            parser.type_suffix(base)
+            parser.type_suffix(base, is_ptr)
         })
     }
 
@@ -71,12 +73,12 @@ impl Parser<'_> {
     }
 
     fn base_type(&mut self) -> Parsed<TypeId> {
+        let at = self.at;
         match self.token {
             Token::Word(b"ptr") => {
                 self.advance();
-                if !self.opaque_pointers {
-                    let fault = Fault::new(self.at, String::from("a text with opaque pointers"));
-                    return Err(Fault { needs_opaque_pointers: true, ..fault });
+                if self.version != Version::Llvm19 {
+                    return self.fault_at(at, "this version of LLVM has typed pointers, not ptr");
                 }
                 let address_space = self.address_space()?;
                 Ok(self.module.types.intern(Type::OpaquePointer { address_space }))
@@ -188,7 +190,10 @@ impl Parser<'_> {
         }
         self.expect(b'(')?;
         let at = self.at;
-        let space = self.u32()?;
+        let space = match self.token {
+            Token::Text(name) if self.version == Version::Llvm19 => self.symbolic_space(&name.bytes())?,
+            _ => self.u32()?,
+        };
         if space >= 1 << 24 {
             return self.fault_at(at, "address space is larger than 24 bits");
         }
@@ -196,9 +201,29 @@ impl Parser<'_> {
         Ok(space)
     }
 
+    /// Parses the letter that the data layout gives an address space by: of local variables, global ones or programs.
+    fn symbolic_space(&mut self, name: &[u8]) -> Parsed<u32> {
+        let layout = &self.module.data_layout;
+        let space = match name {
+            b"A" => layout.alloca_address_space(),
+            b"G" => layout.globals_address_space(),
+            b"P" => layout.program_address_space(),
+            _ => {
+                let message = alloc::format!("invalid symbolic addrspace '{}'", super::parser::shown(name));
+                return self.fault(message);
+            }
+        };
+        self.advance();
+        Ok(space)
+    }
+
     /// Parses what may follow a type: `*`, `addrspace(n)*`, or the parameters of a function type.
-    fn type_suffix(&mut self, mut ty: TypeId) -> Parsed<TypeId> {
+    fn type_suffix(&mut self, mut ty: TypeId, mut is_ptr: bool) -> Parsed<TypeId> {
         loop {
+            if is_ptr && self.is(b'*') {
+                return self.fault("ptr* is invalid - use ptr instead");
+            }
+            is_ptr = false;
             if self.is(b'*') || (self.is_word("addrspace") && !self.module.types.is_opaque_pointer(ty)) {
                 let address_space = self.address_space()?;
                 self.expect(b'*')?;

@@ -115,7 +115,7 @@ impl ModuleBuilder {
         if !self.started.is_empty() {
             return refused("the data layout is set after bodies of functions");
         }
-        if let Err(message) = rules::check_data_layout(layout.as_bytes()) {
+        if let Err(message) = rules::check_data_layout(layout.as_bytes(), self.version) {
             return refused(message);
         }
         self.module.data_layout = DataLayout::parse(layout.as_bytes());

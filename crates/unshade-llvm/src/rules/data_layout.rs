@@ -2,6 +2,7 @@
 //!
 //! Knowledge: LLVM's language reference, *Data Layout*; `llvm-as` 14 stops for the same.
 
+use crate::write::Version;
 use alloc::vec::Vec;
 
 /// The result of a check: what is wrong.
@@ -15,14 +16,20 @@ const MAX_ALIGNMENT: u64 = (1 << 16) - 1;
 const MANGLINGS: &[u8] = b"elmowxa";
 
 /// Checks a data layout.
-pub(crate) fn check(text: &[u8]) -> Checked<()> {
+pub(crate) fn check(text: &[u8], version: Version) -> Checked<()> {
     if text.is_empty() {
         return Ok(());
     }
     if text.ends_with(b"-") {
         return Err("Trailing separator in datalayout string");
     }
-    text.split(|&byte| byte == b'-').try_for_each(check_part)
+    text.split(|&byte| byte == b'-').try_for_each(check_part)?;
+    // Since LLVM 16.
+    let is_bytes = |part: &[u8]| part.strip_prefix(b"i8:").is_some_and(|rest| !rest.starts_with(b"8:") && rest != b"8");
+    if version == Version::Llvm19 && text.split(|&byte| byte == b'-').any(is_bytes) {
+        return Err("Invalid ABI alignment, i8 must be naturally aligned");
+    }
+    Ok(())
 }
 
 fn check_part(part: &[u8]) -> Checked<()> {

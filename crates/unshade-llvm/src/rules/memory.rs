@@ -61,6 +61,9 @@ pub(crate) fn check_atomic_operation(
     ty: TypeId,
 ) -> Result<(), String> {
     let of = types.get(ty);
+    if matches!(of, Type::Vector { scalable: true, .. }) {
+        return Err(String::from("atomicrmw operand may not be scalable"));
+    }
     let is_float = types.is_float(ty);
     let is_pointer = types.is_pointer(ty) && !version.has_typed_pointers();
     let (fits, wanted) = match operation {

@@ -9,19 +9,25 @@
 //! | `constants` | constants in their canonical form, each once |
 //! | `data_layout` | which data layouts are valid |
 //! | `attributes` | the order of the attributes of a set |
+//! | `target_types` | what the types of targets can be |
+//! | `assembly` | which constraints of inline assembly fit its type |
 //!
 //! Knowledge: LLVM's language reference; `llvm-as` refuses the same.
 
+mod assembly;
 mod attributes;
 mod casts;
 mod constants;
 mod data_layout;
 mod memory;
 mod results;
+mod target_types;
 
+pub(crate) use assembly::check_assembly;
 pub(crate) use attributes::attribute_set;
 pub(crate) use casts::is_cast_valid;
 pub(crate) use constants::{Canonical, ConstantIndex, extend_sign, wide_integer};
 pub(crate) use data_layout::check as check_data_layout;
 pub(crate) use memory::{check_access, check_atomic_operation, check_exchange, check_fence};
 pub(crate) use results::{element_pointer_type, result_type, selected, truth_type};
+pub(crate) use target_types::{can_be_global, has_zero};

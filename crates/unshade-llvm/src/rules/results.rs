@@ -117,7 +117,8 @@ pub(crate) fn element_pointer_type(
 /// Returns whether a value can select a field of a struct: a constant `i32`, or a vector of equal ones.
 fn selects_field(module: &Module<'_>, body: Option<&FunctionBody>, index: ValueId) -> bool {
     let Some(value) = module.value(body, index) else { return false };
-    if module.types.get(module.types.scalar(value.ty)) != Type::Integer(32) {
+    let is_scalable = matches!(module.types.get(value.ty), Type::Vector { scalable: true, .. });
+    if is_scalable || module.types.get(module.types.scalar(value.ty)) != Type::Integer(32) {
         return false;
     }
     match module.constant(body, index) {

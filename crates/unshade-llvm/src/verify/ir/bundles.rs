@@ -239,7 +239,7 @@ impl<'c> BodyCheck<'c, '_, '_> {
         let Some(&argument) = parts.arguments.get(at) else { return };
         let ty = context.operand_type(self.body, argument);
         self.require(context.is_pointer(ty), ASSEMBLY, "an indirect operand of assembly is a pointer");
-        let known = has_type || context.table().pointee(ty).is_some();
+        let known = has_type || (context.table().pointee(ty).is_some() && !context.is_text);
         self.require(known, ASSEMBLY, "an indirect operand of assembly has no elementtype");
     }
 }

@@ -169,10 +169,9 @@ impl Findings {
     }
 }
 
-/// Returns whether `llvm-as` refuses a text that breaks a rule. It drops nothing of a text but debug information; Apple's and
-/// Microsoft's rules are not its own.
+/// Returns whether `llvm-as` refuses a text that breaks a rule. Apple's and Microsoft's rules are not its own.
 fn is_refused_in_text(rule: &str) -> bool {
-    rule.starts_with("ir-") && rule != "ir-debug-info"
+    rule.starts_with("ir-")
 }
 
 /// Turns a finding into an error with an offset and the names of the parts that it is in.

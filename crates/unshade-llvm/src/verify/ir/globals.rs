@@ -7,6 +7,7 @@ use super::findings::{Findings, Place};
 use crate::constants::Constant;
 use crate::global::{Alias, GlobalVariable, Linkage, Symbol};
 use crate::ids::{TypeId, ValueId};
+use crate::rules;
 use crate::types::Type;
 use crate::value::ValueKind;
 use alloc::vec;
@@ -81,6 +82,8 @@ impl Context<'_, '_> {
         findings.require(is_value, RULE, "a variable has a type that no memory has");
         let scalable = self.types.is_scalable(symbol.ty);
         findings.require(!scalable, RULE, "a variable contains scalable vectors");
+        let fits = rules::can_be_global(self.table(), symbol.ty);
+        findings.require(fits, RULE, "a variable has a type of a target that variables can't have");
         if let Some(initializer) = global.initializer {
             let ty = self.type_of(None, initializer);
             findings.require(self.same(ty, symbol.ty), RULE, "the initial value has another type than the variable");

@@ -191,7 +191,7 @@ impl<'c> BodyCheck<'c, '_, '_> {
     }
 
     fn element_type(&mut self, parts: &CallParts<'_>, at: usize) {
-        let typed = self.context.table().pointee(self.argument_type(parts, at)).is_some();
+        let typed = self.context.table().pointee(self.argument_type(parts, at)).is_some() && !self.context.is_text;
         let has_type = self.context.parameter_has(parts.call.attributes, at, kind::ELEMENT_TYPE);
         self.require(typed || has_type, RULE, "an intrinsic needs elementtype on a pointer");
     }
