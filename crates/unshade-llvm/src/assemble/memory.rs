@@ -48,7 +48,8 @@ impl Parser<'_> {
             let bytes = self.module.data_layout.preferred_alignment(&self.module.types, ty);
             alignment = self.alignment_of(bytes.max(1).next_power_of_two(), self.at)?;
         }
-        let address_space = address_space.unwrap_or(self.module.data_layout.alloca_address_space());
+        // The data layout does not say where a variable of a text is.
+        let address_space = address_space.unwrap_or(0);
         let pointer = self.pointer_to(ty, address_space);
         let extra = Memory::new(u64::from(alignment), 0, 0).0;
         Ok(Instruction { flags, detail: ty.0, extra, ..Instruction::new(Opcode::Alloca, pointer) })

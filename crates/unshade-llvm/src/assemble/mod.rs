@@ -9,6 +9,7 @@
 //! | `symbols`, `function` | variables, aliases, functions and their names |
 //! | `instructions`, `memory`, `calls` | what is in blocks |
 //! | `intrinsics` | the attributes of intrinsics, which LLVM knows |
+//! | `implicit` | nothing: it declares intrinsics that a text does not |
 //! | `checks` | what is valid besides the syntax |
 //! | `positions` | nothing: it knows where in the text the parts of a module are, for the verifier |
 //! | `early_folds` | nothing: it folds constants again whose symbols were not known |
@@ -52,6 +53,7 @@ mod debug_values;
 mod early_folds;
 mod error;
 mod function;
+mod implicit;
 mod instructions;
 mod intrinsics;
 mod labels;

@@ -125,6 +125,7 @@ impl<'t> Parser<'t> {
             self.top_level()?;
         }
         self.finish_types()?;
+        self.declare_intrinsics()?;
         self.finish_symbols()?;
         self.make_equivalents();
         self.finish_folds();
@@ -180,6 +181,11 @@ impl<'t> Parser<'t> {
     /// Returns the size of the text, which bounds what numbers in it may ask for.
     pub(super) fn text_size(&self) -> usize {
         self.lexer.text().len()
+    }
+
+    /// Returns the text.
+    pub(super) fn text(&self) -> &'t [u8] {
+        self.lexer.text()
     }
 
     /// Returns an error at the current token.

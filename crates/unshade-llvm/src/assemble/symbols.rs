@@ -559,6 +559,32 @@ impl Parser<'_> {
         is_local || self.symbols.undefined.contains_key(&value)
     }
 
+    /// Returns the symbols that are used but not defined yet, and where each is used first.
+    pub(super) fn undefined_symbols(&self) -> impl Iterator<Item = (ValueId, usize)> {
+        self.symbols.undefined.iter().map(|(&value, undefined)| (value, undefined.position))
+    }
+
+    /// Returns the uses of a symbol that is not defined yet.
+    pub(super) fn uses_of_undefined(&self, value: ValueId) -> &[Use] {
+        self.symbols.undefined.get(&value).map_or(&[], |undefined| &undefined.uses)
+    }
+
+    /// Forgets a symbol that nothing uses any more.
+    pub(super) fn forget_undefined(&mut self, value: ValueId) {
+        self.symbols.undefined.remove(&value);
+    }
+
+    /// Returns the symbol with a name, if it is defined.
+    pub(super) fn declared(&self, name: &[u8]) -> Option<ValueId> {
+        self.symbols.names.get(name).filter(|value| !self.symbols.undefined.contains_key(value))
+    }
+
+    /// Names a symbol that was declared for a use.
+    pub(super) fn name_declared(&mut self, name: SymbolName, value: ValueId, position: usize) {
+        self.name_symbol(&name, value);
+        self.positions.symbols.insert(value, position);
+    }
+
     /// Numbers the ifuncs, and reports symbols and comdats that are used but never defined.
     pub(super) fn finish_symbols(&mut self) -> Parsed<()> {
         if let Some(undefined) = self.symbols.undefined.values().min_by_key(|undefined| undefined.position) {

@@ -133,6 +133,11 @@ fn after_count(part: &str) -> Option<&str> {
 /// Maximum nesting depth of types in a mangled name.
 const MAX_DEPTH: u32 = 16;
 
+/// Appends the mangled name of a type of a module with opaque pointers.
+pub(crate) fn push_mangled_type(name: &mut String, types: &TypeTable, ty: TypeId) {
+    push_type(name, types, ty, true, 0);
+}
+
 /// Appends the mangled name of a type.
 pub(super) fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, depth: u32) {
     if depth > MAX_DEPTH {

@@ -62,6 +62,7 @@ pub(crate) use constants::FAST_MATH;
 pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
 pub(crate) use function::{CONVENTIONS, LATER_CONVENTIONS};
 pub(crate) use intrinsics::Intrinsic;
+pub(crate) use mangle::push_mangled_type;
 pub use links::Entity;
 pub use one_function::function;
 pub(crate) use text::push_name;

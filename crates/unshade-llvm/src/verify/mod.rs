@@ -18,6 +18,7 @@ use crate::outline::{self, Contents};
 use crate::sha1::Sha1;
 use crate::{analyzer_names, bitstream};
 use alloc::format;
+pub(crate) use ir::{Signature, intrinsic_signatures};
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result};
 
 /// The rules that a bitcode file may break, with what each says.

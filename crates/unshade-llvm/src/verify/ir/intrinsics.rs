@@ -21,7 +21,11 @@ use super::context::Context;
 use super::findings::Findings;
 use super::intrinsic_table::TABLE;
 use crate::ids::TypeId;
+use crate::module::Module;
+use crate::print::push_mangled_type;
 use crate::types::Type;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 pub(super) const RULE: &str = "ir-intrinsic";
@@ -74,6 +78,45 @@ impl Context<'_, '_> {
     }
 }
 
+/// What is known of the type that a call uses an intrinsic with.
+pub(crate) enum Signature {
+    /// It is one that the intrinsic has; this is its name with `llvm.` and with the types that it is used with.
+    Overloaded(String),
+    /// The intrinsic has another type.
+    Other,
+    /// There is no table of the types of this intrinsic.
+    Unknown,
+}
+
+/// Intrinsics that have no types in their names before LLVM 22.
+const OVERLOADED_LATER: [&str; 2] = ["stackprotectorcheck", "thread.pointer"];
+
+/// Returns what is known of intrinsics of LLVM 19, each with a type.
+pub(crate) fn intrinsic_signatures<'n>(
+    module: &Module<'_>,
+    intrinsics: impl Iterator<Item = (&'n [u8], TypeId)>,
+) -> Vec<Signature> {
+    let context = Context::new(module);
+    intrinsics.map(|(name, ty)| signature(&context, name, ty)).collect()
+}
+
+fn signature(context: &Context<'_, '_>, name: &[u8], ty: TypeId) -> Signature {
+    let Some(intrinsic) = Intrinsic::find(name) else { return Signature::Unknown };
+    let Type::Function { result, parameters, variadic } = context.get(ty) else { return Signature::Other };
+    let declared = Declared { result, parameters: context.table().elements(parameters), variadic };
+    let overloads = intrinsic.alternatives().filter_map(|signature| Matcher::new(context, signature).overloads(&declared));
+    // Later versions added overloads.
+    let Some(overloads) = overloads.max_by_key(Vec::len) else { return Signature::Other };
+    let mut overloaded = format!("llvm.{}", intrinsic.name);
+    if !OVERLOADED_LATER.contains(&intrinsic.name) {
+        for ty in overloads {
+            overloaded.push('.');
+            push_mangled_type(&mut overloaded, context.table(), ty);
+        }
+    }
+    Signature::Overloaded(overloaded)
+}
+
 /// The type that a module declares an intrinsic with.
 struct Declared<'t> {
     result: TypeId,
@@ -95,14 +138,17 @@ impl<'c, 'm, 'a> Matcher<'c, 'm, 'a> {
         Self { context, text: signature.as_bytes(), at: 0, overloads: Vec::new(), collects: true }
     }
 
-    fn matches(mut self, declared: &Declared<'_>) -> bool {
+    fn matches(self, declared: &Declared<'_>) -> bool {
+        self.overloads(declared).is_some()
+    }
+
+    /// Returns the overloads, if the signature is that of the declaration.
+    fn overloads(mut self, declared: &Declared<'_>) -> Option<Vec<TypeId>> {
         for collects in [true, false] {
             (self.at, self.collects) = (0, collects);
-            if self.signature(declared).is_none() {
-                return false;
-            }
+            self.signature(declared)?;
         }
-        true
+        Some(self.overloads)
     }
 
     fn peek(&self) -> u8 {

@@ -64,6 +64,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
 
+pub(crate) use self::intrinsics::{Signature, intrinsic_signatures};
+
 /// Checks a module and, one by one, its bodies.
 pub(super) struct Verifier<'m, 'a> {
     context: Context<'m, 'a>,
