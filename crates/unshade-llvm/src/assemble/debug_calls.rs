@@ -4,8 +4,9 @@
 use super::Version;
 use super::debug_records::{LOCATION_OPERAND, record_of};
 use super::parser::Parser;
+use super::removal::{Renumbering, remove_instructions};
 use crate::body::DebugRecord;
-use crate::ids::{MetadataId, Slice, ValueId, narrow};
+use crate::ids::{MetadataId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::value::{Operand, OperandKind, ValueKind};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -53,58 +54,26 @@ impl Parser<'_> {
         let locations: BTreeMap<u32, MetadataId> =
             attached.iter().map(|attached| (attached.instruction, attached.node)).collect();
         let Some(body) = self.bodies.get(at) else { return };
-        // The new number of each instruction that stays, and of the next one after each that does not.
-        let mut numbers = Vec::with_capacity(body.instructions.len());
-        let (mut kept, mut records) = (Vec::new(), Vec::new());
-        for (number, instruction) in (0u32..).zip(&body.instructions) {
-            let next = narrow(kept.len() as u64);
-            let record = locations.get(&number).and_then(|&location| self.record(at, instruction, location));
-            numbers.push((next, record.is_none()));
-            match record {
-                Some((callee, record)) => {
-                    callees.insert(callee);
-                    records.push(DebugRecord { before: next, ..record });
-                }
-                None => kept.push(*instruction),
-            }
-        }
-        if records.is_empty() {
+        let made: Vec<Option<(ValueId, DebugRecord)>> = (0u32..)
+            .zip(&body.instructions)
+            .map(|(number, instruction)| self.record(at, instruction, *locations.get(&number)?))
+            .collect();
+        let renumbering = Renumbering::new(made.iter().map(Option::is_none));
+        if renumbering.is_identity() {
             return;
         }
-        let now = |number: u32| numbers.get(number as usize).map_or((number, true), |&now| now);
-        let all = narrow(kept.len() as u64);
         let Some(body) = self.bodies.get_mut(at) else { return };
-        body.instructions = kept;
-        body.debug_records = records;
-        let start_of = |number: u32| numbers.get(number as usize).map_or(all, |now| now.0);
-        for block in &mut body.blocks {
-            let (start, end) = (start_of(block.start), start_of(block.start.saturating_add(block.count)));
-            *block = Slice { start, count: end.saturating_sub(start) };
+        remove_instructions(at, body, &renumbering, &mut self.uses.order, &mut self.positions);
+        for (number, (callee, record)) in (0u32..).zip(made).filter_map(|(number, made)| Some((number, made?))) {
+            callees.insert(callee);
+            body.debug_records.push(DebugRecord { before: renumbering.now(number).0, ..record });
         }
-        for value in &mut body.values {
-            if let ValueKind::Instruction(number) = &mut value.kind {
-                *number = now(*number).0;
-            }
-        }
-        body.attachments.retain_mut(|(number, _)| {
-            let (new, stays) = now(*number);
-            *number = new;
-            stays
-        });
         if let Some(attached) = self.metadata.locations.get_mut(at) {
             attached.retain_mut(|attached| {
-                let (new, stays) = now(attached.instruction);
+                let (new, stays) = renumbering.now(attached.instruction);
                 attached.instruction = new;
                 stays
             });
-        }
-        if let Some(times) = self.uses.order.instructions.get_mut(at) {
-            let mut stays = numbers.iter().map(|number| number.1);
-            times.retain(|_| stays.next().unwrap_or(true));
-        }
-        if let Some(positions) = self.positions.instructions.get_mut(at) {
-            let mut stays = numbers.iter().map(|number| number.1);
-            positions.retain(|_| stays.next().unwrap_or(true));
         }
     }
 

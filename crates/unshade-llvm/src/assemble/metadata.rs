@@ -9,6 +9,7 @@ use super::function::VALUE_BASE;
 use super::lexer::Token;
 use super::names::NameTable;
 use super::parser::Parser;
+use super::strip::states_version;
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, TypeId, ValueId, narrow};
 use crate::metadata::{Metadata, NamedMetadata};
@@ -49,9 +50,6 @@ pub(super) struct DebugLocation {
     /// Where it is in the text.
     pub(super) position: usize,
 }
-
-/// The version of debug info since LLVM 3.5.
-const DEBUG_INFO_VERSION: u64 = 3;
 
 /// The kinds that DXC has besides those of LLVM 3.7, in the order in which most compilations meet them, and whether a
 /// module has them without a use. The text of a module doesn't tell the order.
@@ -368,8 +366,7 @@ impl Parser<'_> {
     /// Adds the kind that LLVM names when it strips debug info, which it does for every module that doesn't state the
     /// version of its debug info: from the first instruction with attachments.
     fn add_stripped_kind(&mut self) {
-        let states_version = self.module.flag(b"Debug Info Version") == Some(DEBUG_INFO_VERSION);
-        if !states_version && self.bodies.iter().any(|body| !body.attachments.is_empty()) {
+        if !states_version(&self.module) && self.bodies.iter().any(|body| !body.attachments.is_empty()) {
             self.metadata_kind(b"heapallocsite");
         }
     }

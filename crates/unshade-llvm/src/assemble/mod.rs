@@ -3,6 +3,7 @@
 //!
 //! | file | parses |
 //! |---|---|
+//! | `bitcode` | nothing: it does all that `llvm-as` does |
 //! | `lexer` | tokens |
 //! | `parser` | what all parts use |
 //! | `types`, `attributes`, `numbers`, `constants` | the values of a module |
@@ -19,6 +20,8 @@
 //! | `debug_records` | debug records, source locations |
 //! | `debug_calls` | nothing: it makes debug records of calls |
 //! | `summary`, `summary_symbols`, `summary_types` | the ThinLTO summary |
+//! | `strip` | nothing: it drops debug info that is not valid |
+//! | `removal` | nothing: it removes instructions |
 //! | `unite` | nothing: it makes equal metadata one |
 //! | `use_lists` | orders of uses |
 //! | `uses` | when each use was set, for the order of uses |
@@ -43,6 +46,7 @@
 //! Knowledge: LLVM's language reference, what `llvm-as` of LLVM 14 and 19 accepts, and what DXC's assembler does.
 
 mod attributes;
+mod bitcode;
 mod calls;
 mod checks;
 mod constants;
@@ -68,6 +72,8 @@ mod summary;
 mod summary_symbols;
 mod summary_types;
 mod positions;
+mod removal;
+mod strip;
 mod symbols;
 mod types;
 mod unite;
@@ -83,6 +89,7 @@ use parser::Parser;
 use positions::Positions;
 
 pub use crate::write::Version;
+pub use bitcode::{Bitcode, bitcode};
 pub use error::SyntaxError;
 pub(crate) use lexer::parse_u64;
 pub(crate) use positions::TextMap;
@@ -104,6 +111,8 @@ pub struct Assembled {
     /// When each use was set.
     pub uses: UseOrder,
     positions: Positions,
+    /// Whether debug information was dropped, because the text does not state its version.
+    dropped_debug_info: bool,
 }
 
 impl Assembled {

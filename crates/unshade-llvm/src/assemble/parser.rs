@@ -10,6 +10,7 @@ use super::metadata::MetadataState;
 use super::names::NameTable;
 use super::summary::SummaryState;
 use super::positions::Positions;
+use super::strip::{states_version, strip};
 use super::symbols::SymbolState;
 use super::types::TypeState;
 use super::use_lists::Users;
@@ -136,7 +137,12 @@ impl<'t> Parser<'t> {
         self.finish_metadata()?;
         self.finish_summary()?;
         let Self { module, bodies, positions, .. } = self;
-        Ok(Assembled { module, bodies, uses: self.uses.order, positions })
+        let mut assembled =
+            Assembled { module, bodies, uses: self.uses.order, positions, dropped_debug_info: false };
+        if self.version != Version::Dxc && !states_version(&assembled.module) {
+            assembled.dropped_debug_info = strip(&mut assembled);
+        }
+        Ok(assembled)
     }
 
     /// Reads the next token.

@@ -1,19 +1,15 @@
-//! Where the parts of a parsed module are in its text, and what is wrong with its program.
+//! Where the parts of a parsed module are in its text.
 //!
 //! The verifier checks the module that was written and read again, because a file has only what is used. Its symbols and
 //! instructions are in the order of the parsed module; what its other numbers mean, the writer knows.
 
-use super::error::Fault;
-use super::{Assembled, SyntaxError};
+use super::Assembled;
 use crate::global::Symbol;
 use crate::ids::{MetadataId, ValueId};
-use crate::verify;
 use crate::write::{Origins, WriteOptions};
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
-use unshade_core::Diagnostic;
 
 /// Positions in a text, as the number of bytes before them.
 #[derive(Clone, Debug, Default)]
@@ -30,36 +26,6 @@ pub(super) struct Positions {
     pub(super) constants: Vec<usize>,
 }
 
-impl Assembled {
-    /// Checks the program: what LLVM's verifier refuses of a text. `bitcode` is what [`crate::write::module`] wrote of this
-    /// module with these options, and `text` what it was parsed from. The errors are in the order of the module; each
-    /// names the function and instruction, and is at their place in the text. Nothing is checked without the feature
-    /// `program-rules`.
-    ///
-    /// ```
-    /// use unshade_llvm::assemble::{self, AssembleOptions};
-    /// use unshade_llvm::write::{self, WriteOptions};
-    ///
-    /// let text = b"define i32 @f(i1 %x) {\n  br i1 %x, label %a, label %b\na:\n  %y = add i32 1, 2\n  br label %b\n\
-    ///     b:\n  ret i32 %y\n}\n";
-    /// let assembled = assemble::assemble(text, &AssembleOptions::default())?;
-    /// let bitcode = write::module(&assembled.input(), &WriteOptions::default())?;
-    /// let errors = assembled.verify(text, &bitcode, &WriteOptions::default());
-    /// assert_eq!((errors[0].line, errors[0].column), (7, 3));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn verify(&self, text: &[u8], bitcode: &[u8], options: &WriteOptions<'_>) -> Vec<SyntaxError> {
-        let map = TextMap { assembled: self, options, origins: OnceCell::new() };
-        let error = |one: &Diagnostic| {
-            let found = one.error.finding().map_or_else(String::new, |found| alloc::format!(": found {found}"));
-            let message = alloc::format!("{}{found}", one.error.message());
-            let position = one.error.offset().and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
-            SyntaxError::new(text, Fault::new(position, message))
-        };
-        verify::text(bitcode, &map).iter().map(error).collect()
-    }
-}
-
 /// The positions of the parts of a module that was written, by their numbers in the file.
 pub(crate) struct TextMap<'m> {
     assembled: &'m Assembled,
@@ -68,7 +34,12 @@ pub(crate) struct TextMap<'m> {
     origins: OnceCell<Origins>,
 }
 
-impl TextMap<'_> {
+impl<'m> TextMap<'m> {
+    /// Creates the map of a module that is written with these options.
+    pub(super) fn new(assembled: &'m Assembled, options: &'m WriteOptions<'m>) -> Self {
+        Self { assembled, options, origins: OnceCell::new() }
+    }
+
     fn origins(&self) -> &Origins {
         self.origins.get_or_init(|| Origins::of(&self.assembled.input(), self.options).unwrap_or_default())
     }

@@ -10,7 +10,6 @@ use std::panic;
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::llvm::assemble::{self, AssembleOptions, Version};
-use unshade::llvm::write::{self, WriteOptions};
 
 use super::write::{Assemblers, IDENTICAL, SHOWN_FAULTS, name_of};
 use super::{Input, air, c_files, llvm_tests};
@@ -163,16 +162,13 @@ struct Refused {
 }
 
 fn assembled(text: &[u8], version: Version) -> std::result::Result<Vec<u8>, Refused> {
-    let assembled = assemble::assemble(text, &AssembleOptions { version });
-    let mut assembled =
-        assembled.map_err(|error| Refused { message: error.to_string(), line: Some(error.line) })?;
-    assembled.module.source_filename.get_or_insert_with(|| STANDARD_INPUT.to_vec());
-    let options = WriteOptions { version, ..WriteOptions::default() };
-    let written = write::module(&assembled.input(), &options);
-    let written = written.map_err(|error| Refused { message: error.to_string(), line: None })?;
-    match assembled.verify(text, &written, &options).first() {
-        Some(error) => Err(Refused { message: error.to_string(), line: Some(error.line) }),
-        None => Ok(written),
+    match assemble::bitcode(text, STANDARD_INPUT, &AssembleOptions { version }) {
+        Ok(bitcode) => Ok(bitcode.bytes),
+        Err(errors) => {
+            let line = errors.iter().map(|error| error.line).min();
+            let message = errors.first().map(ToString::to_string).unwrap_or_default();
+            Err(Refused { message, line })
+        }
     }
 }
 

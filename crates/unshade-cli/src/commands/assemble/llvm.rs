@@ -10,8 +10,7 @@ use crate::input::shown;
 use anyhow::{Context, Result, bail};
 use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
 use unshade::dxcontainer::file::DxFile;
-use unshade::llvm::assemble::{self, AssembleOptions, SyntaxError, Version};
-use unshade::llvm::write::{self, WriteOptions};
+use unshade::llvm::assemble::{self, AssembleOptions, Version};
 use unshade::program::{Verb, Writable};
 
 /// A container of a text has all parts that follow from it.
@@ -55,7 +54,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
         }
         None => Version::of(text.as_bytes()),
     };
-    let Some(data) = assembled(args, text, version)? else { return Ok(Outcome::Finding) };
+    let Some(data) = assembled(args, text, version) else { return Ok(Outcome::Finding) };
     let Some(into) = &args.into else {
         let is_bitcode =
             args.output.as_ref().and_then(|output| output.extension()).is_some_and(|end| end == "bc");
@@ -103,21 +102,18 @@ fn put_into(args: &AssembleArgs, container: &[u8], bitcode: &[u8]) -> Result<Out
 }
 
 /// Assembles a text to bitcode; none if it is refused, which is printed.
-fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Result<Option<Vec<u8>>> {
-    let refuse = |error: &SyntaxError| anstream::eprintln!("{}:{error}", shown(&args.listing));
-    let mut assembled = match assemble::assemble(text.as_bytes(), &AssembleOptions { version }) {
-        Ok(assembled) => assembled,
-        Err(error) => {
-            refuse(&error);
-            return Ok(None);
-        }
-    };
+fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Option<Vec<u8>> {
+    let listing = shown(&args.listing);
     // As in LLVM, a module without the name of its source is named after the file.
-    let module = &mut assembled.module;
-    module.source_filename.get_or_insert_with(|| args.listing.to_string_lossy().into_owned().into_bytes());
-    let options = WriteOptions { version, ..WriteOptions::default() };
-    let written = write::module(&assembled.input(), &options).with_context(|| shown(&args.listing))?;
-    let errors = assembled.verify(text.as_bytes(), &written, &options);
-    errors.iter().for_each(refuse);
-    Ok(errors.is_empty().then_some(written))
+    let name = args.listing.to_string_lossy();
+    match assemble::bitcode(text.as_bytes(), name.as_bytes(), &AssembleOptions { version }) {
+        Ok(bitcode) => {
+            bitcode.warnings.iter().for_each(|warning| anstream::eprintln!("{listing}: warning: {warning}"));
+            Some(bitcode.bytes)
+        }
+        Err(errors) => {
+            errors.iter().for_each(|error| anstream::eprintln!("{listing}:{error}"));
+            None
+        }
+    }
 }
