@@ -24,6 +24,8 @@ pub struct FunctionBody {
     pub unnumbered: Vec<Value>,
     /// Names of unnumbered values, by index; empty if a value has none.
     pub unnumbered_names: Vec<Slice>,
+    /// For each instruction the one that it was made from, while a body that was parsed from text is upgraded; else empty.
+    pub(crate) origins: Vec<u32>,
     /// The function's own constants.
     pub constants: Constants,
     /// The instructions of each block, in [`FunctionBody::instructions`].

@@ -79,6 +79,8 @@ pub struct MetadataTable {
     bytes: Vec<u8>,
     /// Whether each string has a record of its own, as before LLVM 3.9.
     pub(crate) old_strings: bool,
+    /// Whether entries that an upgrade adds are numbered like all others.
+    pub(crate) is_open: bool,
     /// References to tuples that an upgrade added, by content.
     added_tuples: BTreeMap<Vec<u64>, u64>,
     /// References to strings that an upgrade added, by content.
@@ -241,6 +243,9 @@ impl MetadataTable {
 
     /// Adds an unnumbered entry and returns a reference to it.
     pub(crate) fn add_unnumbered(&mut self, entry: Metadata) -> u64 {
+        if self.is_open {
+            return u64::from(self.add(entry).0).saturating_add(1);
+        }
         let id = self.unnumbered_base().saturating_add(narrow(self.unnumbered.len() as u64));
         self.unnumbered.push(entry);
         u64::from(id).saturating_add(1)

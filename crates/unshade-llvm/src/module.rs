@@ -83,6 +83,9 @@ pub struct Module<'a> {
     pub use_lists: Vec<UseList>,
     /// Values that an upgrade added, numbered from [`Module::UPGRADE_BASE`] on.
     pub(crate) upgrade_values: Vec<Value>,
+    /// Whether values and metadata that an upgrade adds are numbered like all others, because those of bodies have numbers
+    /// far above.
+    pub(crate) is_open: bool,
     /// Where what its summary is read from stands.
     pub(crate) summary_parts: SummaryParts,
     /// The string table, if the stream has one.
@@ -482,6 +485,10 @@ impl<'a> Module<'a> {
 
     /// Adds a value that no record defines, and returns its id.
     pub(crate) fn add_upgrade_value(&mut self, value: Value) -> ValueId {
+        if self.is_open {
+            self.values.push(value);
+            return ValueId(narrow(self.values.len() as u64 - 1));
+        }
         let id = ValueId(Self::UPGRADE_BASE.saturating_add(narrow(self.upgrade_values.len() as u64)));
         self.upgrade_values.push(value);
         id

@@ -23,6 +23,8 @@ pub(super) struct AttributeState {
     groups: BTreeMap<u32, Vec<Attribute>>,
     lists: Vec<WrittenList>,
     numbers: BTreeMap<WrittenList, u32>,
+    /// The finished lists by content.
+    known: BTreeMap<Vec<(u32, AttributeSetId)>, AttributeListId>,
     /// The lists of variables: index of the variable, and its list.
     pub(super) variables: Vec<(u32, AttributeListId)>,
 }
@@ -447,6 +449,13 @@ impl Parser<'_> {
                 variable.attributes = set;
             }
         }
+        self.attributes.known = known;
+        Ok(())
+    }
+
+    /// Gives intrinsics their attributes.
+    pub(super) fn finish_intrinsics(&mut self) -> Parsed<()> {
+        let mut known = core::mem::take(&mut self.attributes.known);
         for at in 0..self.module.functions.len() {
             if let Some(sets) = self.intrinsic_attributes(at)? {
                 let list = self.list_of(&mut known, sets);

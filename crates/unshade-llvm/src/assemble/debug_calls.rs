@@ -89,20 +89,10 @@ impl Parser<'_> {
         let (mut numbers, mut next) = (Vec::new(), 0u32);
         self.module.functions.retain(|function| {
             let stays = !unused.contains(&function.symbol.value);
-            numbers.push((next, stays));
+            numbers.push(stays.then_some(next));
             next += u32::from(stays);
             stays
         });
-        for value in &mut self.module.values {
-            if let ValueKind::Function(number) = value.kind {
-                value.kind = match numbers.get(number as usize) {
-                    Some(&(new, true)) => ValueKind::Function(new),
-                    _ => ValueKind::Unresolved,
-                };
-            }
-        }
-        for body in &mut self.bodies {
-            body.function = numbers.get(body.function as usize).map_or(body.function, |number| number.0);
-        }
+        self.renumber_functions(&numbers);
     }
 }

@@ -23,6 +23,7 @@
 //! | `strip` | nothing: it drops debug info that is not valid |
 //! | `removal` | nothing: it removes instructions |
 //! | `unite` | nothing: it makes equal metadata one |
+//! | `upgrades` | nothing: it upgrades what is of older versions |
 //! | `use_lists` | orders of uses |
 //! | `uses` | when each use was set, for the order of uses |
 //!
@@ -77,6 +78,7 @@ mod strip;
 mod symbols;
 mod types;
 mod unite;
+mod upgrades;
 mod use_lists;
 mod uses;
 

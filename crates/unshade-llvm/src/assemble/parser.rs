@@ -136,6 +136,8 @@ impl<'t> Parser<'t> {
         self.finish_attributes()?;
         self.finish_metadata()?;
         self.finish_summary()?;
+        self.finish_upgrades();
+        self.finish_intrinsics()?;
         let Self { module, bodies, positions, .. } = self;
         let mut assembled =
             Assembled { module, bodies, uses: self.uses.order, positions, dropped_debug_info: false };

@@ -27,6 +27,15 @@ impl Parser<'_> {
         let mut equal = EqualMetadata::new(&self.module.metadata);
         self.unite_by_key(&mut equal);
         self.unite_self_references(&mut equal);
+        self.unite(equal);
+    }
+
+    /// Makes nodes one that an upgrade has added with those that they are equal to.
+    pub(super) fn unite_upgraded(&mut self) {
+        self.unite(EqualMetadata::new(&self.module.metadata));
+    }
+
+    fn unite(&mut self, mut equal: EqualMetadata) {
         equal.find(&self.module.metadata, None);
         equal.unite_module(&mut self.module);
         let module = Enclosing { table: &self.module.metadata, equal: &equal };

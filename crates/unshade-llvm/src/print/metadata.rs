@@ -266,9 +266,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// Returns how a module flag starts now, if LLVM has changed its behaviour or name since the file was written.
     fn upgraded_flag(&self, reference: MetadataReference) -> Option<FlagStart> {
-        const ERROR: u64 = 1;
-        const MAX: u64 = 7;
-        const MIN: u64 = 8;
         if reference.owner != MODULE || !self.rules.upgrades {
             return None;
         }
@@ -279,22 +276,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let (behaviour, name) = (operands.next()??, operands.next()??);
         let Some(Metadata::Value { value, .. }) = self.module.metadata.get(behaviour) else { return None };
         let behaviour = self.module.integer(None, value)?;
-        let behaves = |behaviour: u64| Some(FlagStart { behaviour, name: None });
-        match self.module.metadata_string(name)? {
-            b"amdgpu_code_object_version" if self.rules.opaque_pointers => {
-                Some(FlagStart { behaviour, name: Some("amdhsa_code_object_version") })
-            }
-            b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => behaves(MIN),
-            b"PIC Level" | b"PIE Level" if behaviour == ERROR => behaves(MAX),
-            b"branch-target-enforcement" if self.rules.opaque_pointers && behaviour == ERROR => behaves(MIN),
-            name if self.rules.opaque_pointers
-                && behaviour == ERROR
-                && name.starts_with(b"sign-return-address") =>
-            {
-                behaves(MIN)
-            }
-            _ => None,
-        }
+        let name = self.module.metadata_string(name)?;
+        let (behaviour, name) = super::upgrade::flag_start(name, behaviour, self.rules.opaque_pointers)?;
+        Some(FlagStart { behaviour, name })
     }
 
     fn flag(&mut self, nodes: &NodeContext<'_>, start: FlagStart) {

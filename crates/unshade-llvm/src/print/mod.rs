@@ -35,7 +35,7 @@ mod targets_19;
 mod targets_22;
 pub(crate) mod text;
 mod types;
-mod upgrade;
+pub(crate) mod upgrade;
 
 use crate::attribute_names::AttributeOrder;
 use crate::body::FunctionBody;

@@ -73,6 +73,9 @@ pub(super) fn rewrite<'a>(
 /// Installs the new instructions and renumbers what refers to them.
 fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, replacements: &[(Option<u32>, u32)]) {
     body.instructions = instructions;
+    if !body.origins.is_empty() {
+        body.origins = origins(&body.origins, body.instructions.len(), replacements);
+    }
     body.attachments.retain_mut(|(at, _)| {
         let kept = replacements.get(*at as usize).and_then(|replacement| replacement.0);
         *at = kept.unwrap_or(0);
@@ -88,6 +91,16 @@ fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, replacements:
             value.kind = ValueKind::Instruction(narrow(at as u64));
         }
     }
+}
+
+/// Returns for each of the new instructions the origin of the one that it replaces.
+fn origins(old: &[u32], count: usize, replacements: &[(Option<u32>, u32)]) -> Vec<u32> {
+    let mut origins = Vec::with_capacity(count);
+    for (at, &origin) in old.iter().enumerate() {
+        let end = replacements.get(at + 1).map_or(count, |next| next.1 as usize);
+        origins.resize(end.max(origins.len()), origin);
+    }
+    origins
 }
 
 impl Editor<'_, '_> {

@@ -24,8 +24,7 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
         return true;
     }
     let old = |at: usize| fields_of_list(module, at).is_some();
-    (0..module.globals.len()).any(old)
-        || module.globals.iter().any(|global| global.symbol.section.starts_with(CATEGORIES))
+    (0..module.globals.len()).any(old) || has_old_section(module)
 }
 
 /// Returns the types of the two fields of an old constructor list.
@@ -91,6 +90,20 @@ fn without_cast(module: &Module<'_>, id: ValueId) -> ValueId {
     expression.and_then(|expression| constants.values(expression.operands).first().copied()).unwrap_or(id)
 }
 
+/// Returns whether a section has a name with spaces.
+pub(super) fn has_old_section(module: &Module<'_>) -> bool {
+    module.globals.iter().any(|global| global.symbol.section.starts_with(CATEGORIES))
+}
+
+/// Removes the spaces from the names of sections.
+pub(super) fn upgrade_sections(module: &mut Module<'_>) {
+    for global in &mut module.globals {
+        if global.symbol.section.starts_with(CATEGORIES) {
+            global.symbol.section.retain(|&c| c != b' ');
+        }
+    }
+}
+
 pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) {
     if dialect == Dialect::Llvm14 {
         for at in 0..module.aliases.len() {
@@ -102,11 +115,7 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) {
     {
         add_field(module, at, fields);
     }
-    for global in &mut module.globals {
-        if global.symbol.section.starts_with(CATEGORIES) {
-            global.symbol.section.retain(|&c| c != b' ');
-        }
-    }
+    upgrade_sections(module);
 }
 
 fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 2]) {

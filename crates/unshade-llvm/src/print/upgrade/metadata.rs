@@ -37,6 +37,7 @@ const OLD_HINT: &[u8] = b"llvm.vectorizer.";
 mod behaviour {
     pub(super) const ERROR: u64 = 1;
     pub(super) const OVERRIDE: u64 = 4;
+    pub(super) const MAX: u64 = 7;
     pub(super) const MIN: u64 = 8;
 }
 
@@ -99,11 +100,15 @@ fn old_linker_options(module: &Module<'_>, flags: &[Flag]) -> Option<Node> {
 }
 
 pub(super) fn is_old(module: &Module<'_>) -> bool {
+    has_old_flags(module) || old_linker_options(module, &flags(module)).is_some()
+}
+
+/// Returns whether flags of the module have old values.
+pub(super) fn has_old_flags(module: &Module<'_>) -> bool {
     let flags = flags(module);
     lacks_class_properties(&flags)
         || spaced_section(module, &flags).is_some()
         || wide_collection(module, &flags).is_some()
-        || old_linker_options(module, &flags).is_some()
 }
 
 pub(super) fn upgrade(module: &mut Module<'_>) {
@@ -116,6 +121,12 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
             .collect();
         module.named_metadata.push(NamedMetadata { name: LINKER_OPTIONS.to_vec(), nodes });
     }
+    upgrade_flags(module);
+}
+
+/// Upgrades the values of flags.
+pub(super) fn upgrade_flags(module: &mut Module<'_>) {
+    let flags = flags(module);
     if let Some((id, mut section)) = spaced_section(module, &flags) {
         section.retain(|&c| c != b' ');
         let section = module.metadata.add_string_reference(&section);
@@ -138,6 +149,51 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
         add_flag(module, behaviour::ERROR, b"Swift Major Version", major);
         let minor = byte(module, number >> 16 & 0xFF);
         add_flag(module, behaviour::ERROR, b"Swift Minor Version", minor);
+    }
+}
+
+/// Returns the behaviour of a module flag, and its name if that has changed; none if neither has.
+pub(in crate::print) fn flag_start(name: &[u8], behaviour: u64, opaque: bool) -> Option<(u64, Option<&'static str>)> {
+    use behaviour::{ERROR, MAX, MIN};
+    match name {
+        b"amdgpu_code_object_version" if opaque => Some((behaviour, Some("amdhsa_code_object_version"))),
+        b"PIC Level" if opaque && matches!(behaviour, ERROR | MAX) => Some((MIN, None)),
+        b"PIC Level" | b"PIE Level" if behaviour == ERROR => Some((MAX, None)),
+        b"branch-target-enforcement" if opaque && behaviour == ERROR => Some((MIN, None)),
+        name if opaque && behaviour == ERROR && name.starts_with(b"sign-return-address") => Some((MIN, None)),
+        _ => None,
+    }
+}
+
+/// Returns how module flags start now whose behaviour or name has changed: the flag, its behaviour and name.
+fn changed_flags(module: &Module<'_>, dialect: Dialect) -> Vec<(Flag, u64, Option<&'static str>)> {
+    let changed = |flag: Flag| {
+        let first = *module.metadata.references(module.node(flag.id)?).first()?;
+        let Metadata::Value { value, .. } = module.metadata.get(MetadataId(narrow(first.checked_sub(1)?)))? else {
+            return None;
+        };
+        let (behaviour, name) = flag_start(&flag.name, module.integer(None, value)?, dialect.is_opaque())?;
+        Some((flag, behaviour, name))
+    };
+    flags(module).into_iter().filter_map(changed).collect()
+}
+
+/// Returns whether flags have a behaviour or name that has changed.
+pub(super) fn has_old_behaviour(module: &Module<'_>, dialect: Dialect) -> bool {
+    !changed_flags(module, dialect).is_empty()
+}
+
+/// Changes the behaviours and names of flags. The printer does so by itself.
+pub(super) fn upgrade_behaviours(module: &mut Module<'_>, dialect: Dialect) {
+    for (flag, behaviour, name) in changed_flags(module, dialect) {
+        let behaviour = word(module, behaviour);
+        if let Some(name) = name {
+            let name = module.metadata.add_string_reference(name.as_bytes());
+            let node = module.metadata.add_tuple(&[behaviour, name, flag.value]);
+            set_flag(module, flag.id, MetadataId(narrow(node - 1)));
+        } else {
+            replace_flag(module, flag.id, Some(behaviour), flag.value);
+        }
     }
 }
 
@@ -178,7 +234,11 @@ fn replace_flag(module: &mut Module<'_>, id: MetadataId, behaviour: Option<u64>,
     let Some(node) = module.node(id) else { return };
     let &[old, name, _] = module.metadata.references(node) else { return };
     let flag = module.metadata.add_tuple(&[behaviour.unwrap_or(old), name, value]);
-    let flag = MetadataId(narrow(flag - 1));
+    set_flag(module, id, MetadataId(narrow(flag - 1)));
+}
+
+/// Puts a flag in the place of another one.
+fn set_flag(module: &mut Module<'_>, id: MetadataId, flag: MetadataId) {
     let named = module.named_metadata.iter_mut().filter(|named| named.name == FLAGS);
     for node in named.flat_map(|named| named.nodes.iter_mut()).filter(|node| **node == id) {
         *node = flag;
@@ -244,6 +304,18 @@ impl AttachmentKinds {
             has_origins: dialect.is_opaque(),
             known: MetadataId::NONE,
         }
+    }
+
+    /// Returns those that may need an upgrade in a text, which are TBAA tags only.
+    pub(super) fn of_text(module: &Module<'_>) -> Self {
+        let all = Self::new(module, Dialect::Llvm14);
+        Self { weights: None, hints: None, ..all }
+    }
+
+    /// Returns whether any attachment of a body needs an upgrade.
+    pub(super) fn is_any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        let attached = body.attachments.iter().flat_map(|(_, list)| list.of(&body.attached));
+        self.alias.is_some() && attached.into_iter().any(|&(kind, id)| self.old(module, body, None, kind, id).is_some())
     }
 
     pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {

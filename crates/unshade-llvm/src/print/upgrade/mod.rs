@@ -24,7 +24,11 @@ mod metadata;
 mod nvvm_annotations;
 mod nvvm_intrinsics;
 mod objc;
+mod text;
 mod unsafe_atomics;
+
+pub(super) use metadata::flag_start;
+pub(crate) use text::{is_old_text, upgrade_text};
 
 use super::Dialect;
 use crate::body::FunctionBody;

@@ -146,8 +146,9 @@ impl<'c> BodyCheck<'c, '_, '_> {
     /// Returns whether a function gets the pointer that the call returns.
     fn attached_call(&self, of: &Instruction, parts: &CallParts<'_>, operands: &[Operand]) -> bool {
         let context = self.context;
+        // LLVM 14 knows the form without a function, and later versions drop what they read in it.
         if operands.is_empty() {
-            return true;
+            return !context.is_text || context.types.typed_pointers;
         }
         let target = operands.first().and_then(|operand| operand.as_value());
         let function = target.and_then(|id| context.function_behind(Some(self.body), id));

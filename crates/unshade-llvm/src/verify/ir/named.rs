@@ -9,6 +9,7 @@ use super::findings::{Findings, Place};
 use super::metadata_view::View;
 use crate::debug_info::NodeKind;
 use crate::ids::MetadataId;
+use crate::metadata::Metadata;
 use crate::value::ValueKind;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -32,6 +33,7 @@ struct Flag {
 impl Context<'_, '_> {
     /// Checks all named metadata.
     pub(super) fn check_named_metadata(&self, findings: &mut Findings) {
+        self.check_units(findings);
         for (index, named) in self.module.named_metadata.iter().enumerate() {
             findings.enter(Place::Named(index));
             let holds_location = named.nodes.iter().filter_map(|&id| self.view_of(None, id, NodeKind::Tuple)).any(|view| {
@@ -71,11 +73,34 @@ impl Context<'_, '_> {
         }
     }
 
+    /// Reports units that are not in the list of them. Of a file LLVM reads only the units that something refers to, so only
+    /// those of a text are known.
+    fn check_units(&self, findings: &mut Findings) {
+        if !self.is_text {
+            return;
+        }
+        let listed = self.module.named(b"llvm.dbg.cu");
+        for (id, entry) in self.module.metadata.iter() {
+            let is_unit = matches!(entry, Metadata::Node(node) if node.kind == NodeKind::CompileUnit);
+            if is_unit && !listed.contains(&id) {
+                findings.add_at(Place::Metadata(id), debug_info::RULE, "a unit is not listed in llvm.dbg.cu");
+            }
+        }
+    }
+
+    /// Reports options for linkers in a flag, where they are in files before LLVM 5.
+    fn check_linker_options(&self, flag: &Flag, findings: &mut Findings) {
+        let is_old = self.is_text && flag.name == b"Linker Options";
+        let has_options = self.module.named_metadata.iter().any(|named| named.name == b"llvm.linker.options");
+        findings.require(!is_old || has_options, RULE, "the flag 'Linker Options' is no longer supported");
+    }
+
     fn flags(&self, nodes: &[MetadataId], findings: &mut Findings) {
         let mut values: BTreeMap<Vec<u8>, Option<MetadataId>> = BTreeMap::new();
         let mut requirements: Vec<Option<MetadataId>> = Vec::new();
         for &node in nodes {
             let Some(flag) = self.flag(node, findings) else { continue };
+            self.check_linker_options(&flag, findings);
             if flag.behaviour == behaviour::REQUIRE {
                 requirements.push(flag.value);
                 continue;
