@@ -12,7 +12,7 @@ use super::parser::Parser;
 use crate::debug_info::NodeKind;
 use crate::equal_metadata::{Enclosing, EqualMetadata};
 use crate::hash::{Hash, HashIndex};
-use crate::ids::{MetadataId, narrow};
+use crate::ids::{MetadataId, ValueId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::types::Type;
 use alloc::collections::BTreeMap;
@@ -32,7 +32,17 @@ impl Parser<'_> {
 
     /// Makes nodes one that an upgrade has added with those that they are equal to.
     pub(super) fn unite_upgraded(&mut self) {
-        self.unite(EqualMetadata::new(&self.module.metadata));
+        let mut equal = EqualMetadata::new(&self.module.metadata);
+        let mut values: BTreeMap<ValueId, MetadataId> = BTreeMap::new();
+        for (id, entry) in self.module.metadata.iter() {
+            if let Metadata::Value { value, .. } = entry {
+                match values.entry(value) {
+                    Entry::Occupied(first) => equal.join(id, *first.get()),
+                    Entry::Vacant(entry) => drop(entry.insert(id)),
+                }
+            }
+        }
+        self.unite(equal);
     }
 
     fn unite(&mut self, mut equal: EqualMetadata) {

@@ -16,9 +16,24 @@ use crate::print::upgrade::{is_old_text, upgrade_text};
 use crate::value::{Operand, Value, ValueKind};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 /// Values that became others.
 type Replaced = BTreeMap<ValueId, ValueId>;
+
+/// An instruction that an upgrade made in place of a call. LLVM goes through the functions, and for each through its calls,
+/// the last one first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Made {
+    /// The function that was called.
+    function: u32,
+    body: Reverse<usize>,
+    /// The number that the call had.
+    origin: Reverse<u32>,
+    number: u32,
+    /// Whether it is the same call, of a function with another name.
+    is_same: bool,
+}
 
 impl Parser<'_> {
     /// Upgrades the module, if it needs it.
@@ -38,27 +53,38 @@ impl Parser<'_> {
         }
         (self.module.is_open, self.module.metadata.is_open) = (true, true);
         let mut replaced: Replaced = upgrade_text(&mut self.module, &mut self.bodies, dialect).into_iter().collect();
+        let mut made = Vec::new();
         for (at, old) in before.iter().enumerate() {
-            self.move_notes(at, old);
+            self.move_notes(at, old, &mut made);
         }
+        self.note_made(made);
         self.intern_constants(first, &mut replaced);
         self.replace_values(&replaced);
         self.place_functions();
         self.unite_upgraded();
     }
 
-    /// Gives the instructions of a body the times and positions of those that they were made from. New ones are made now.
-    fn move_notes(&mut self, at: usize, old: &[Instruction]) {
+    /// Gives the instructions of a body the times and positions of those that they were made from, and adds the new
+    /// instructions to `made`, by what was called.
+    fn move_notes(&mut self, at: usize, old: &[Instruction], made: &mut Vec<Made>) {
         let Some(body) = self.bodies.get_mut(at) else { return };
         let origins = core::mem::take(&mut body.origins);
-        let now = self.uses.tick();
         let times = self.uses.order.instructions.get(at).map_or(&[][..], Vec::as_slice);
         let positions = self.positions.instructions.get(at).map_or(&[][..], Vec::as_slice);
         let (mut new_times, mut new_positions) = (Vec::new(), Vec::new());
-        for (instruction, &origin) in body.instructions.iter().zip(&origins) {
-            let is_same = old.get(origin as usize).is_some_and(|old| old.operands == instruction.operands);
-            let time = times.get(origin as usize).copied().filter(|_| is_same);
-            new_times.push(time.unwrap_or(now));
+        for (number, (instruction, &origin)) in (0u32..).zip(body.instructions.iter().zip(&origins)) {
+            let old = old.get(origin as usize);
+            let callee = old.and_then(|old| old.operands.of(&body.operands).first()?.as_value());
+            let function = match callee.and_then(|callee| self.module.value(None, callee)).map(|value| value.kind) {
+                Some(ValueKind::Function(function)) => self.module.functions.get(function as usize).map(|of| (function, of)),
+                _ => None,
+            };
+            let is_changed = function.is_some_and(|(_, of)| of.position != UpgradedPosition::Original);
+            if let Some((function, _)) = function.filter(|_| is_changed) {
+                let is_same = old.is_some_and(|old| old.operands == instruction.operands);
+                made.push(Made { function, body: Reverse(at), origin: Reverse(origin), number, is_same });
+            }
+            new_times.push(times.get(origin as usize).copied().unwrap_or(0));
             new_positions.push(positions.get(origin as usize).copied().unwrap_or(0));
         }
         if let Some(times) = self.uses.order.instructions.get_mut(at) {
@@ -66,6 +92,21 @@ impl Parser<'_> {
         }
         if let Some(positions) = self.positions.instructions.get_mut(at) {
             *positions = new_positions;
+        }
+    }
+
+    /// Notes when the instructions were made that the upgrade made, or when their callee was set.
+    fn note_made(&mut self, mut made: Vec<Made>) {
+        made.sort();
+        for one in made {
+            let (now, Reverse(at)) = (self.uses.tick(), one.body);
+            let number = one.number as usize;
+            if !one.is_same {
+                let times = self.uses.order.instructions.get_mut(at);
+                times.and_then(|times| times.get_mut(number)).into_iter().for_each(|time| *time = now);
+            } else if let Some(call) = self.bodies.get(at).and_then(|body| body.instructions.get(number)) {
+                self.uses.order.forward.insert((narrow(at as u64), call.operands.start), now);
+            }
         }
     }
 
@@ -174,8 +215,8 @@ fn replace_operands(operands: &mut [Operand], replaced: &Replaced) {
 /// Returns the content of a constant without operands.
 fn simple(constant: Constant) -> Option<NewConstant<'static>> {
     match constant {
-        Constant::Integer(number) => Some(NewConstant::Integer(number)),
-        Constant::Null => Some(NewConstant::Null),
+        Constant::Integer(number) if number != 0 => Some(NewConstant::Integer(number)),
+        Constant::Integer(_) | Constant::Null => Some(NewConstant::Null),
         Constant::Undef => Some(NewConstant::Undef),
         Constant::Poison => Some(NewConstant::Poison),
         _ => None,

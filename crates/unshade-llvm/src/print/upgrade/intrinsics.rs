@@ -410,7 +410,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
             let Type::Struct(structure) = module.types.get(result) else { return None };
             let fields = module.types.elements(structure.fields).to_vec();
             let literal = module.types.intern_literal(&fields);
-            return Some(module.types.add_function(literal, &old, variadic));
+            return Some(module.types.intern_function(literal, &old, variadic));
         }
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
         Masked(0) => &[Old(0), Old(2), Old(3)],
@@ -432,7 +432,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
         });
     }
     let result = if matches!(calls, NoResult(_)) { module.types.intern(Type::Void) } else { result };
-    Some(module.types.add_function(result, &parameters, variadic))
+    Some(module.types.intern_function(result, &parameters, variadic))
 }
 
 /// Returns the vector of `bfloat` with the width of a vector of bytes.

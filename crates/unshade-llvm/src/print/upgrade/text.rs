@@ -9,7 +9,7 @@ use super::super::intrinsics::Intrinsic;
 use super::super::mangle;
 use super::{globals, intrinsics, metadata};
 use crate::body::FunctionBody;
-use crate::global::UpgradedPosition;
+use crate::global::{Symbol, UpgradedPosition};
 use crate::ids::ValueId;
 use crate::module::Module;
 use alloc::collections::BTreeMap;
@@ -64,19 +64,19 @@ fn renamed(module: &Module<'_>, dialect: Dialect, at: usize) -> Option<Vec<u8>> 
 fn rename(module: &mut Module<'_>, dialect: Dialect) -> Vec<(ValueId, ValueId)> {
     let mut replaced = Vec::new();
     let present = module.functions.iter().filter(|function| function.position != UpgradedPosition::Replaced);
-    let mut names: BTreeMap<Vec<u8>, ValueId> =
-        present.map(|function| (function.symbol.name.clone(), function.symbol.value)).collect();
+    let named = |symbol: &Symbol| (symbol.name.clone(), (symbol.value, symbol.ty));
+    let mut names: BTreeMap<_, _> = present.map(|function| named(&function.symbol)).collect();
     for at in 0..module.functions.len() {
         let Some(name) = renamed(module, dialect, at) else { continue };
         let Some(function) = module.functions.get_mut(at) else { continue };
         match names.get(&name) {
-            Some(&known) => {
+            Some(&(known, ty)) if ty == function.symbol.ty => {
                 function.position = UpgradedPosition::Replaced;
                 replaced.push((function.symbol.value, known));
             }
-            None => {
+            _ => {
                 function.position = UpgradedPosition::AtEnd;
-                names.insert(name.clone(), function.symbol.value);
+                names.insert(name.clone(), (function.symbol.value, function.symbol.ty));
                 function.symbol.name = name;
             }
         }
