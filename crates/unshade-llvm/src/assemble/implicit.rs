@@ -15,6 +15,8 @@ use super::uses::Use;
 use crate::global::{Function, Symbol};
 use crate::ids::{TypeId, ValueId, narrow};
 use crate::instruction::Opcode;
+use crate::module::Module;
+use crate::print::upgrade::{is_gone_intrinsic, is_old_intrinsic};
 use crate::print::{Dialect, Intrinsic};
 use crate::value::{Operand, ValueKind};
 use crate::verify::{Signature, intrinsic_signatures};
@@ -53,8 +55,10 @@ impl Parser<'_> {
         let signatures = intrinsic_signatures(&self.module, used);
         for ((name, caller, position), signature) in callers.into_iter().zip(signatures) {
             match signature {
-                Signature::Overloaded(name) => self.declare_for(name.into_bytes(), &caller, position),
-                Signature::Unknown => self.declare_for(name, &caller, position),
+                Signature::Overloaded(name) => {
+                    self.declare_for(name.into_bytes(), &caller, position, is_old_intrinsic)?;
+                }
+                Signature::Unknown => self.declare_for(name, &caller, position, is_gone_intrinsic)?,
                 Signature::Other => return self.fault_at(position, "invalid intrinsic signature"),
             }
         }
@@ -89,8 +93,14 @@ impl Parser<'_> {
         Some(Caller { body, operand, ty })
     }
 
-    /// Makes a call call the declaration with its type.
-    fn declare_for(&mut self, name: Vec<u8>, caller: &Caller, position: usize) {
+    /// Makes a call call the declaration with a name.
+    fn declare_for(
+        &mut self,
+        name: Vec<u8>,
+        caller: &Caller,
+        position: usize,
+        is_invalid: fn(&Module<'_>, usize, Dialect) -> bool,
+    ) -> Parsed<()> {
         let value = match self.declared(&name) {
             Some(value) => value,
             None => {
@@ -99,6 +109,10 @@ impl Parser<'_> {
                 let value = self.add_value(ValueKind::Function(index), pointer);
                 self.module.functions.push(Function::new(Symbol::new(name.clone(), caller.ty, 0, value)));
                 self.name_declared(SymbolName::Name(name), value, position);
+                // What only earlier versions have has to be declared.
+                if is_invalid(&self.module, index as usize, Dialect::Llvm19) {
+                    return self.fault_at(position, "invalid intrinsic signature");
+                }
                 value
             }
         };
@@ -107,5 +121,6 @@ impl Parser<'_> {
             *slot = Operand::value(value);
         }
         self.uses.define(&[Use::Operand { body: caller.body, operand: caller.operand }]);
+        Ok(())
     }
 }

@@ -60,9 +60,14 @@ pub(super) fn rewrite(
     let mut name = String::from("llvm.");
     name.push_str(base);
     if let (true, Some((_, overloaded))) = (plain, OVERLOADED.iter().find(|(name, _)| *name == base)) {
+        let mut is_unnamed = false;
         for &at in *overloaded {
             name.push('.');
             push_type(&mut name, types, *parameters.get(at)?, opaque, 0);
+            is_unnamed |= !opaque && has_unnamed(types, *parameters.get(at)?);
+        }
+        if is_unnamed {
+            name.push_str(FIRST_UNNAMED);
         }
         return Some(IntrinsicRewrite { name, dropped: None });
     }
@@ -130,12 +135,28 @@ fn after_count(part: &str) -> Option<&str> {
     (after.len() < rest.len()).then_some(after)
 }
 
+/// What follows the name of the first function with types that have no name.
+pub(super) const FIRST_UNNAMED: &str = ".0";
+
 /// Maximum nesting depth of types in a mangled name.
 const MAX_DEPTH: u32 = 16;
 
 /// Appends the mangled name of a type of a module with opaque pointers.
 pub(crate) fn push_mangled_type(name: &mut String, types: &TypeTable, ty: TypeId) {
     push_type(name, types, ty, true, 0);
+}
+
+/// Returns whether a type, or what it points to, is a struct without a name that is not a literal.
+pub(super) fn has_unnamed(types: &TypeTable, mut ty: TypeId) -> bool {
+    for _ in 0..MAX_DEPTH {
+        ty = match types.get(ty) {
+            Type::Pointer { pointee, .. } => pointee,
+            Type::Vector { element, .. } | Type::Array { element, .. } => element,
+            Type::Struct(structure) => return !structure.literal && structure.name.is_none(),
+            _ => return false,
+        };
+    }
+    false
 }
 
 /// Appends the mangled name of a type.
@@ -176,6 +197,7 @@ pub(super) fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque
                     name.push_str("s_");
                     name.push_str(core::str::from_utf8(types.name(text)).unwrap_or(""));
                 }
+                None if !structure.literal => name.push_str("s_"),
                 None => {
                     name.push_str("sl_");
                     for &field in types.elements(structure.fields) {

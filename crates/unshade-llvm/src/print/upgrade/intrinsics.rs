@@ -65,6 +65,10 @@ enum CallRewrite {
     NoResult(&'static [NewArgument]),
     /// The argument with the alignment of this many pointers becomes attributes.
     Aligned(usize),
+    /// The same, and the other attributes stay.
+    AlignedToo(usize),
+    /// They are dropped.
+    Removed,
     /// The result is a literal struct, from which the old identified struct is built. Since LLVM 22 calls keep their
     /// attributes.
     Struct { keeps_attributes: bool },
@@ -94,7 +98,8 @@ enum Versions {
 type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
 use CallRewrite::{
-    Aligned, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Rebuilt, Same, Struct, With,
+    Aligned, AlignedToo, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Rebuilt, Removed, Same, Struct,
+    With,
 };
 use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};
@@ -198,9 +203,12 @@ const TABLE: &[UpgradeRow] = &[
     ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Masked(1), V22),
     ("matrix.column.major.load.", 5, "matrix.column.major.load", &[Result, Parameter(1)], Same, Both),
     ("matrix.column.major.store.", 6, "matrix.column.major.store", &[Parameter(0), Parameter(2)], Same, Both),
-    ("memcpy.", 5, "memcpy", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), Both),
-    ("memmove.", 5, "memmove", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), Both),
-    ("memset.", 5, "memset", &[Parameter(0), Parameter(2)], Aligned(1), Both),
+    ("memcpy.", 5, "memcpy", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), V14),
+    ("memcpy.", 5, "memcpy", &[Parameter(0), Parameter(1), Parameter(2)], AlignedToo(2), V19),
+    ("memmove.", 5, "memmove", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), V14),
+    ("memmove.", 5, "memmove", &[Parameter(0), Parameter(1), Parameter(2)], AlignedToo(2), V19),
+    ("memset.", 5, "memset", &[Parameter(0), Parameter(2)], Aligned(1), V14),
+    ("memset.", 5, "memset", &[Parameter(0), Parameter(2)], AlignedToo(1), V19),
     ("nvvm.brev32", 1, "bitreverse", &[Result], With(&[Old(0)]), Both),
     ("nvvm.brev64", 1, "bitreverse", &[Result], With(&[Old(0)]), Both),
     ("nvvm.clz.i", 1, "ctlz", &[Result], With(&[Old(0), False]), Both),
@@ -214,6 +222,7 @@ const TABLE: &[UpgradeRow] = &[
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
     ("ptr.annotation.", 5, "ptr.annotation", &[Parameter(0), Parameter(1)], Same, V19),
+    ("stackprotectorcheck", 1, "", &[], Removed, Both),
     ("sponentry", 0, "sponentry", &[Result], Same, Both),
     ("thread.pointer", 0, "thread.pointer", &[Result], Same, V22),
     ("var.annotation", 4, "var.annotation", &[], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
@@ -233,6 +242,9 @@ const EXCLUSIVE: &[(&str, usize)] = &[
     ("arm.strex.", 1),
 ];
 
+/// An intrinsic that returns what it is given, whatever its name says.
+const SSA_COPY: &str = "llvm.ssa.copy.";
+
 /// The replacement of one function.
 struct Replacement {
     name: String,
@@ -249,6 +261,19 @@ pub(super) struct CallPlan {
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| replacement(module, at, dialect).is_some())
+}
+
+/// Returns whether a function is an intrinsic with a type that a version no longer has.
+pub(crate) fn is_old_intrinsic(module: &Module<'_>, at: usize, dialect: Dialect) -> bool {
+    replacement(module, at, dialect).is_some()
+}
+
+/// Returns whether a function is an intrinsic of a target that a version no longer has: nothing of this target takes its
+/// place.
+pub(crate) fn is_gone_intrinsic(module: &Module<'_>, at: usize, dialect: Dialect) -> bool {
+    let target = |name: &[u8]| name.split(|&byte| byte == b'.').nth(1).map(<[u8]>::to_vec);
+    let name = module.functions.get(at).and_then(|function| target(&function.symbol.name));
+    replacement(module, at, dialect).is_some_and(|new| target(new.name.as_bytes()) != name)
 }
 
 fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Replacement> {
@@ -296,11 +321,15 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         },
         None => return None,
     };
+    if calls == Removed {
+        return Some(Replacement { name: String::new(), calls });
+    }
     if new == "aarch64.neon.faddp" && !module.types.is_float(result) {
         return None;
     }
     let mut name = String::from("llvm.");
     name.push_str(new);
+    let mut is_unnamed = false;
     for overload in overloads {
         name.push('.');
         let ty = match overload {
@@ -313,6 +342,10 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
             }
         };
         mangle::push_type(&mut name, &module.types, ty, opaque, 0);
+        is_unnamed |= !opaque && mangle::has_unnamed(&module.types, ty);
+    }
+    if is_unnamed {
+        name.push_str(mangle::FIRST_UNNAMED);
     }
     let renamed = name.as_bytes() != function.symbol.name;
     (renamed || !matches!(calls, Same | Rebuilt | Attached(_))).then_some(Replacement { name, calls })
@@ -343,7 +376,7 @@ fn returns_old_struct(module: &Module<'_>, dialect: Dialect, name: &str, result:
     if structure.literal && !structure.packed {
         return false;
     }
-    let known = Intrinsic::find(dialect, name.as_bytes()).is_some();
+    let known = Intrinsic::find(dialect, name.as_bytes()).is_some() && !name.starts_with(SSA_COPY);
     let mut mangled = String::from(".");
     mangle::push_type(&mut mangled, &module.types, result, true, 0);
     known && !name.contains(&mangled)
@@ -358,7 +391,7 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
     }
     for at in 0..module.functions.len() {
         let Some(Replacement { name, calls }) = replacement(module, at, dialect) else { continue };
-        if matches!(calls, Atomic(_) | Expanded(_)) {
+        if matches!(calls, Atomic(_) | Expanded(_) | Removed) {
             if atomics.is_none() && matches!(calls, Atomic(_)) {
                 atomics = Some(AtomicContext::new(module, dialect));
             }
@@ -405,14 +438,14 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<Ty
     let old = module.types.elements(parameters).to_vec();
     let (bit, byte) = (module.types.intern(Type::Integer(1)), module.types.intern(Type::Integer(8)));
     let arguments: &[NewArgument] = match calls {
-        Same | Rebuilt | Atomic(_) | Expanded(_) => return Some(ty),
+        Same | Rebuilt | Atomic(_) | Expanded(_) | Removed => return Some(ty),
         Struct { .. } => {
             let Type::Struct(structure) = module.types.get(result) else { return None };
             let fields = module.types.elements(structure.fields).to_vec();
             let literal = module.types.intern_literal(&fields);
             return Some(module.types.intern_function(literal, &old, variadic));
         }
-        Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
+        Aligned(_) | AlignedToo(_) => &[Old(0), Old(1), Old(2), Old(4)],
         Masked(0) => &[Old(0), Old(2), Old(3)],
         Masked(_) => &[Old(0), Old(1), Old(3)],
         // LLVM declares the marker of a number, which it never calls.
@@ -467,6 +500,7 @@ impl CallPlan {
                     }
                     AttachmentOutcome::Dropped
                 }
+                Some((_, Removed)) if instruction.opcode == Opcode::Call => AttachmentOutcome::Dropped,
                 Some(&(_, Atomic(operation))) if instruction.opcode == Opcode::Call => {
                     let arguments = operands.get(1..).unwrap_or_default();
                     match self.atomics {
@@ -512,8 +546,8 @@ fn rebuild(
         }
         Masked(0) => &[Old(0), Old(2), Old(3)],
         Masked(_) => &[Old(0), Old(1), Old(3)],
-        Lifetime | Atomic(_) | Expanded(_) | Rebuilt => &[],
-        Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
+        Lifetime | Atomic(_) | Expanded(_) | Rebuilt | Removed => &[],
+        Aligned(_) | AlignedToo(_) => &[Old(0), Old(1), Old(2), Old(4)],
         With(listed) | Attached(listed) | NoResult(listed) => listed,
     };
     let rebuilt: Option<Vec<Operand>> = match calls {
@@ -533,7 +567,10 @@ fn rebuild(
     if let (NoResult(_), Some(value)) = (calls, editor.body.value_mut(old.result)) {
         value.ty = call.ty;
     }
-    if let (Aligned(pointers), Some(alignment)) = (calls, arguments.get(3)) {
+    if matches!(calls, AlignedToo(_)) {
+        keep_attributes(editor, &old, &call);
+    }
+    if let (Aligned(pointers) | AlignedToo(pointers), Some(alignment)) = (calls, arguments.get(3)) {
         align(editor, &call, pointers, *alignment);
     }
     if let Masked(pointer) = calls {
@@ -579,6 +616,25 @@ fn new_argument(editor: &mut Editor<'_, '_>, argument: NewArgument, old: &[Opera
             Operand::metadata(expression)
         }
     })
+}
+
+/// Gives a new call the attributes of the old one, which had an alignment as its argument 3.
+fn keep_attributes(editor: &mut Editor<'_, '_>, old: &Instruction, call: &Instruction) {
+    let moved = [
+        (index::FUNCTION, index::FUNCTION),
+        (index::RESULT, index::RESULT),
+        (index::parameter(0), index::parameter(0)),
+        (index::parameter(1), index::parameter(1)),
+        (index::parameter(2), index::parameter(2)),
+        (index::parameter(4), index::parameter(3)),
+    ];
+    let Some(list) = editor.body.calls.get(old.detail as usize).map(|call| call.attributes) else { return };
+    let attributes = &mut editor.module.attributes;
+    let set = |(from, to)| Some((to, attributes.of(list, from)?));
+    let sets: Vec<_> = moved.into_iter().filter_map(set).collect();
+    if let (false, Some(call)) = (sets.is_empty(), editor.body.calls.get_mut(call.detail as usize)) {
+        call.attributes = attributes.add_list(sets);
+    }
 }
 
 /// Adds to the pointers of a call the alignment that an argument gave, unless it is zero.

@@ -27,6 +27,7 @@ mod objc;
 mod text;
 mod unsafe_atomics;
 
+pub(crate) use intrinsics::{is_gone_intrinsic, is_old_intrinsic};
 pub(super) use metadata::flag_start;
 pub(crate) use text::{is_old_text, upgrade_text};
 
