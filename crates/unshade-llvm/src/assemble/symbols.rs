@@ -98,7 +98,8 @@ impl Parser<'_> {
             Token::Punctuation(b'!') => self.metadata_definition(),
             Token::Summary(_) => self.summary_entry(),
             Token::Global(_) | Token::GlobalNumber(_) => {
-                let (name, at) = (self.symbol_name()?, self.at);
+                let at = self.at;
+                let name = self.symbol_name()?;
                 self.expect(b'=')?;
                 self.global_definition(name, at)
             }

@@ -59,7 +59,7 @@ pub(super) fn rewrite(
     let opaque = dialect.is_opaque();
     let mut name = String::from("llvm.");
     name.push_str(base);
-    if let (true, Some((_, overloaded))) = (plain, OVERLOADED.iter().find(|(name, _)| *name == base)) {
+    if let Some((_, overloaded)) = OVERLOADED.iter().find(|(name, _)| *name == base) {
         let mut is_unnamed = false;
         for &at in *overloaded {
             name.push('.');
@@ -69,7 +69,8 @@ pub(super) fn rewrite(
         if is_unnamed {
             name.push_str(FIRST_UNNAMED);
         }
-        return Some(IntrinsicRewrite { name, dropped: None });
+        let is_new = name.as_bytes() != function.symbol.name;
+        return is_new.then_some(IntrinsicRewrite { name, dropped: None });
     }
     if let (true, true, Some((_, of))) =
         (opaque, plain, OVERLOADED_LATER.iter().find(|(name, _)| *name == base))

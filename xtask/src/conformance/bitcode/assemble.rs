@@ -4,10 +4,9 @@
 //! writes: byte for byte, or else by the text that `llvm-dis` prints of it. What it refuses has to be refused, by the parser
 //! or by the verifier, as `unshade asm` does; whether at the same line is counted.
 
-use std::fs;
 use std::panic;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::llvm::assemble::{self, AssembleOptions, Version};
 
@@ -28,10 +27,7 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
             faults.extend(counts.failed(&format!("{set}, LLVM {name}")));
         };
         let texts = llvm_tests::texts(name, sample)?;
-        let tests = texts.par_iter().map(|(test, path)| {
-            let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Counts::of(test, &text, version, &programs)
-        });
+        let tests = texts.par_iter().map(|(test, text)| Counts::of(test, text, version, &programs));
         finish("tests", tests.try_reduce(Counts::default, |one, other| Ok(one.add(other)))?);
         for level in c_files::LEVELS {
             finish(level.set, disassembled(&c_files::modules(name, level, sample)?, version, &programs)?);

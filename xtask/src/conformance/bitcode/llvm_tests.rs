@@ -39,12 +39,34 @@ pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
     Ok(modules.into_values().take(sample.unwrap_or(usize::MAX)).collect())
 }
 
-/// Returns the assembly files of a version.
-pub(super) fn texts(version: &str, sample: Option<usize>) -> Result<Vec<(String, PathBuf)>> {
+/// Returns the assembly files of a version, and the parts of those that are several tests.
+pub(super) fn texts(version: &str, sample: Option<usize>) -> Result<Vec<(String, Vec<u8>)>> {
     let tree = trees()?.into_iter().find(|tree| tree.package.ends_with(version));
     let mut files = tree.map(|tree| tree.files("ll")).transpose()?.unwrap_or_default();
     files.truncate(sample.unwrap_or(usize::MAX));
-    Ok(files)
+    let mut texts = Vec::new();
+    for (name, path) in files {
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for (part, content) in parts(&text) {
+            texts.push((format!("{name}@{part}"), content));
+        }
+        texts.push((name, text));
+    }
+    Ok(texts)
+}
+
+/// Returns the parts of a text that lines such as `;--- name` separate, by name. A text without such lines has none.
+pub(super) fn parts(text: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut parts: Vec<(String, Vec<u8>)> = Vec::new();
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        let name = [&b";--- "[..], b"; --- ", b"//--- "].iter().find_map(|start| line.strip_prefix(*start));
+        match (name, parts.last_mut()) {
+            (Some(name), _) => parts.push((String::from_utf8_lossy(name).trim().to_owned(), Vec::new())),
+            (None, Some((_, content))) => content.extend_from_slice(line),
+            (None, None) => {}
+        }
+    }
+    parts
 }
 
 /// Assembles the assembly files of a version with its `llvm-as`, skipping those that it rejects. A version without a

@@ -207,10 +207,10 @@ fn cases(version: &str) -> Result<BTreeMap<String, String>> {
     for (name, path) in llvm_tests::of_verifier(version)? {
         let text = read_text(&path)?;
         let edits = edits(&text);
-        if text.lines().any(|line| line.starts_with(";--- ")) {
-            for part in text.split("\n;--- ").skip(1) {
-                let (part_name, content) = part.split_once('\n').unwrap_or((part, ""));
-                cases.insert(format!("{name}@{}", part_name.trim()), content.to_owned());
+        let parts = llvm_tests::parts(text.as_bytes());
+        if !parts.is_empty() {
+            for (part, content) in parts {
+                cases.insert(format!("{name}@{part}"), String::from_utf8_lossy(&content).into_owned());
             }
         } else if edits.is_empty() {
             cases.insert(name, text);
