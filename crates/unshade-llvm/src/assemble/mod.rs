@@ -87,6 +87,7 @@ use crate::module::Module;
 use crate::write::{UseOrder, WriteInput};
 use alloc::vec::Vec;
 use lexer::{Lexer, Token};
+use memchr::memmem;
 use parser::Parser;
 use positions::Positions;
 
@@ -128,12 +129,14 @@ impl Version {
     /// Returns the version that a text is for: that of DXC if its target is DXIL, LLVM 19 if its pointers are opaque, else
     /// LLVM 14.
     pub fn of(text: &[u8]) -> Self {
-        let targets_dxil = |line: &[u8]| {
-            let triple = line.strip_prefix(b"target triple").map(<[u8]>::trim_ascii_start);
+        const TRIPLE: &[u8] = b"target triple";
+        let targets_dxil = |at: usize| {
+            let starts_line = at == 0 || text.get(at - 1) == Some(&b'\n');
+            let triple = text.get(at + TRIPLE.len()..).map(<[u8]>::trim_ascii_start);
             let triple = triple.and_then(|triple| triple.strip_prefix(b"=")).map(<[u8]>::trim_ascii_start);
-            triple.is_some_and(|triple| triple.starts_with(b"\"dxil-"))
+            starts_line && triple.is_some_and(|triple| triple.starts_with(b"\"dxil-"))
         };
-        if text.split(|&byte| byte == b'\n').any(targets_dxil) {
+        if memmem::find_iter(text, TRIPLE).any(targets_dxil) {
             return Self::Dxc;
         }
         let mut lexer = Lexer::new(text);
