@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
-    /// The last bits, fewer than 8.
+    /// The last bits, fewer than 32.
     pending: u64,
     count: u32,
 }
@@ -44,9 +44,18 @@ impl BitWriter {
     #[inline]
     fn up_to_32(&mut self, value: u64, width: u32) {
         let mask = (1u64 << width).wrapping_sub(1);
-        // At most 7 bits are pending.
+        // At most 31 bits are pending.
         self.pending |= (value & mask) << self.count;
         self.count = self.count.saturating_add(width);
+        if self.count >= 32 {
+            self.bytes.extend_from_slice(&((self.pending & u64::from(u32::MAX)) as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.count = self.count.saturating_sub(32);
+        }
+    }
+
+    /// Moves the pending bits that are whole bytes to the others.
+    fn flush(&mut self) {
         while self.count >= 8 {
             self.bytes.push((self.pending & 0xff) as u8);
             self.pending >>= 8;
@@ -87,6 +96,7 @@ impl BitWriter {
 
     /// Appends whole bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
+        self.flush();
         if self.count == 0 {
             self.bytes.extend_from_slice(bytes);
         } else {
@@ -107,6 +117,7 @@ impl BitWriter {
 
     /// Overwrites 32 bits at a position that is a multiple of 8.
     pub(crate) fn set_word(&mut self, position: usize, word: u32) {
+        self.flush();
         let start = position >> 3;
         if let Some(place) = self.bytes.get_mut(start..start.saturating_add(4)) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -115,6 +126,7 @@ impl BitWriter {
 
     /// Overwrites 32 bits at any position, all of them in whole bytes that were written.
     pub(crate) fn patch(&mut self, position: usize, word: u32) {
+        self.flush();
         let (start, shift) = (position >> 3, position & 7);
         let mask = u64::from(u32::MAX) << shift;
         let bits = u64::from(word) << shift;
@@ -126,6 +138,7 @@ impl BitWriter {
 
     /// Fills the last byte up with zeros, and returns all. Nothing can be appended after it.
     pub(crate) fn padded(&mut self) -> &[u8] {
+        self.flush();
         if self.count > 0 {
             self.bytes.push((self.pending & 0xff) as u8);
             self.count = 0;

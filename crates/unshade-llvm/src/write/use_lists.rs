@@ -20,6 +20,7 @@ use crate::ids::{BlockId, MetadataId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::Metadata;
 use crate::value::{OperandKind, ValueKind};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -54,8 +55,43 @@ impl UseLists {
     }
 }
 
-/// A use in the order of the list: of what, the negated time and operand, the number of the user.
-type Use = (u32, core::cmp::Reverse<(u32, u32)>, u32);
+/// A use in the order of the list: the negated time and operand, the number of the user.
+type Use = (core::cmp::Reverse<(u32, u32)>, u32);
+
+/// The uses of each entity: linked lists, because most entities have one use.
+struct Uses {
+    /// The last use of each entity plus one; 0 if it has none.
+    last: Vec<u32>,
+    /// The uses, each with the one before it plus one.
+    all: Vec<(Use, u32)>,
+}
+
+impl Uses {
+    fn push(&mut self, entity: u32, one: Use) {
+        let Some(last) = self.last.get_mut(entity as usize) else { return };
+        self.all.push((one, *last));
+        *last = narrow(self.all.len() as u64);
+    }
+
+    /// Returns the uses of an entity in the order of its list.
+    fn of(&self, entity: u32) -> Vec<Use> {
+        let mut list = Vec::new();
+        self.append_to(entity, &mut list);
+        list
+    }
+
+    /// Appends the uses of an entity to an empty list, in their order.
+    fn append_to(&self, entity: u32, list: &mut Vec<Use>) {
+        let mut next = self.last.get(entity as usize).copied().unwrap_or(0);
+        while let Some(&(one, before)) = next.checked_sub(1).and_then(|at| self.all.get(at as usize)) {
+            list.push(one);
+            next = before;
+        }
+        if list.len() > 1 {
+            list.sort_unstable();
+        }
+    }
+}
 
 /// The state of the prediction. An *entity* is a value (by its key), a block, or an instruction without a result.
 struct Prediction<'p, 'i, 'a> {
@@ -69,8 +105,12 @@ struct Prediction<'p, 'i, 'a> {
     symbols: core::ops::Range<u32>,
     /// The first block, and the first instruction without a result, of each body.
     starts: Vec<(u32, u32)>,
-    uses: Vec<Use>,
+    uses: Uses,
+    /// The uses of entities whose orders were given.
+    given: BTreeMap<u32, Vec<Use>>,
     done: Vec<bool>,
+    /// The uses of the entity whose order is predicted: a buffer.
+    listed: Vec<Use>,
     lists: UseLists,
     /// Whether orders of uses were given.
     has_orders: bool,
@@ -94,8 +134,10 @@ pub(super) fn predict(source: &Source<'_, '_>, times: &UseOrder, version: Versio
         next: 1,
         symbols: 0..0,
         starts,
-        uses: Vec::new(),
+        uses: Uses { last: alloc::vec![0; end as usize], all: Vec::new() },
+        given: BTreeMap::new(),
         done: alloc::vec![false; end as usize],
+        listed: Vec::new(),
         lists: UseLists { of_bodies: alloc::vec![Vec::new(); source.bodies.len()], ..UseLists::default() },
         has_orders: !times.module_lists.is_empty() || times.body_lists.iter().any(|lists| !lists.is_empty()),
     };
@@ -189,6 +231,9 @@ impl<'i> Prediction<'_, 'i, '_> {
 
     /// Numbers a constant or symbol after the constants that it is made of.
     fn number_value(&mut self, key: Key) -> Result<()> {
+        if self.number_of(key.key) != 0 {
+            return Ok(());
+        }
         let mut stack = alloc::vec![(key, None::<Vec<Key>>)];
         while let Some((key, pending)) = stack.last_mut() {
             let key = *key;
@@ -350,9 +395,14 @@ impl<'i> Prediction<'_, 'i, '_> {
         for argument in arguments(self.source, index)? {
             self.number(argument.key);
         }
+        let mut values = Vec::new();
         for (at, instruction) in body.listed_instructions() {
-            for key in self.constants_of(index, body, instruction)? {
-                self.number_value(key)?;
+            values_of(body, instruction, &mut values);
+            for id in values.drain(..) {
+                let key = self.source.value_key(Scope::body(index), id)?;
+                if self.is_constant(key)? {
+                    self.number_value(key)?;
+                }
             }
             if self.version != Version::Llvm14 {
                 self.number(self.instruction(index, at, instruction)?);
@@ -366,36 +416,24 @@ impl<'i> Prediction<'_, 'i, '_> {
         Ok(())
     }
 
-    /// Returns the constants that are operands of an instruction, and a mask.
-    fn constants_of(&self, index: usize, body: &FunctionBody, instruction: &Instruction) -> Result<Vec<Key>> {
-        let mut constants = Vec::new();
-        for id in values_of(body, instruction) {
-            let key = self.source.value_key(Scope::body(index), id)?;
-            if self.is_constant(key)? {
-                constants.push(key);
-            }
-        }
-        Ok(constants)
-    }
-
     /// Collects all uses by what the reader meets.
     fn collect_uses(&mut self) -> Result<()> {
+        let (mut found, mut forward) = (Vec::new(), Vec::new());
         for (index, body) in self.source.bodies.iter().enumerate() {
+            self.forward_times(index, body, &mut forward);
             let times = self.times.instructions.get(index).map_or(&[][..], Vec::as_slice);
             for (at, instruction) in body.listed_instructions() {
                 let user = self.number_of(self.instruction(index, at, instruction)?);
                 let time = times.get(at as usize).copied().unwrap_or(0);
-                let mut found = Vec::new();
                 operands::for_each_index(body, instruction, |operand| found.push(operand));
-                for (number, operand) in (0u32..).zip(found) {
+                for (number, operand) in (0u32..).zip(found.drain(..)) {
                     let used = match body.operands.get(operand).map(|operand| operand.kind()) {
                         Some(OperandKind::Value(id)) => self.source.value_key(Scope::body(index), id)?.key,
                         Some(OperandKind::Block(id)) => self.block(index, id),
                         _ => continue,
                     };
-                    let forward = self.times.forward.get(&(narrow(index as u64), narrow(operand as u64)));
-                    let time = forward.copied().unwrap_or(time);
-                    self.uses.push((used, core::cmp::Reverse((time, number)), user));
+                    let time = forward.get(operand).copied().flatten().unwrap_or(time);
+                    self.uses.push(used, (core::cmp::Reverse((time, number)), user));
                 }
             }
         }
@@ -405,8 +443,21 @@ impl<'i> Prediction<'_, 'i, '_> {
                 self.collect_uses_of(key)?;
             }
         }
-        self.uses.sort_unstable();
         Ok(())
+    }
+
+    /// Finds when those operands of a body were set that were forward references, by their index.
+    fn forward_times(&self, index: usize, body: &FunctionBody, times: &mut Vec<Option<u32>>) {
+        times.clear();
+        let index = narrow(index as u64);
+        for (&(_, operand), &time) in self.times.forward.range((index, 0)..=(index, u32::MAX)) {
+            if times.is_empty() {
+                times.resize(body.operands.len(), None);
+            }
+            if let Some(slot) = times.get_mut(operand as usize) {
+                *slot = Some(time);
+            }
+        }
     }
 
     /// Collects the uses by a constant or symbol.
@@ -433,7 +484,7 @@ impl<'i> Prediction<'_, 'i, '_> {
         for (number, operand) in (0u32..).zip(self.operands_of(key)?) {
             let forward = constant.and_then(|index| self.times.constant_operands.get(&(index, number)));
             let time = forward.copied().unwrap_or(time);
-            self.uses.push((operand.key, core::cmp::Reverse((time, number)), user));
+            self.uses.push(operand.key, (core::cmp::Reverse((time, number)), user));
         }
         if let Some((Constant::BlockAddress { function, block }, _)) = self.source.constant(key, value)
             && let ValueKind::Function(function) =
@@ -441,7 +492,7 @@ impl<'i> Prediction<'_, 'i, '_> {
         {
             let index = self.source.bodies.iter().position(|body| body.function == function);
             if let Some(index) = index {
-                self.uses.push((self.block(index, block), core::cmp::Reverse((time, 1)), user));
+                self.uses.push(self.block(index, block), (core::cmp::Reverse((time, 1)), user));
             }
         }
         Ok(())
@@ -472,19 +523,16 @@ impl<'i> Prediction<'_, 'i, '_> {
 
     /// Permutes the uses of an entity that were made before a time, if there are as many as the order has indices.
     fn apply_order(&mut self, entity: u32, time: u32, order: &[u32]) {
-        let start = self.uses.partition_point(|(used, ..)| *used < entity);
-        let end = self.uses.partition_point(|(used, ..)| *used <= entity);
-        let uses = self.uses.get_mut(start..end).unwrap_or_default();
-        let later = uses.iter().take_while(|(_, core::cmp::Reverse((made, _)), _)| *made >= time).count();
-        let uses = uses.get_mut(later..).unwrap_or_default();
-        if uses.len() != order.len() {
-            return;
+        let mut uses = self.given.remove(&entity).unwrap_or_else(|| self.uses.of(entity));
+        let later = uses.iter().take_while(|(core::cmp::Reverse((made, _)), _)| *made >= time).count();
+        if let Some(earlier) = uses.get_mut(later..).filter(|earlier| earlier.len() == order.len()) {
+            let mut sorted: Vec<(u32, Use)> = order.iter().copied().zip(earlier.iter().copied()).collect();
+            sorted.sort_by_key(|&(place, _)| place);
+            for (slot, (_, used)) in earlier.iter_mut().zip(sorted) {
+                *slot = used;
+            }
         }
-        let mut sorted: Vec<(u32, Use)> = order.iter().copied().zip(uses.iter().copied()).collect();
-        sorted.sort_by_key(|&(place, _)| place);
-        for (slot, (_, used)) in uses.iter_mut().zip(sorted) {
-            *slot = used;
-        }
+        self.given.insert(entity, uses);
     }
 
     fn predict_all(&mut self) -> Result<()> {
@@ -507,7 +555,7 @@ impl<'i> Prediction<'_, 'i, '_> {
         for argument in arguments(self.source, index)? {
             self.predict_value(argument, Some(index))?;
         }
-        let mut results = Vec::new();
+        let (mut results, mut values) = (Vec::new(), Vec::new());
         let is_14 = self.version == Version::Llvm14;
         let wrapped = if is_14 { Vec::new() } else { self.wrapped(index)? };
         let mut wrapped = wrapped.into_iter().peekable();
@@ -515,9 +563,10 @@ impl<'i> Prediction<'_, 'i, '_> {
             while let Some((_, key)) = wrapped.next_if(|&(of, _)| of == at) {
                 self.predict_value(key, Some(index))?;
             }
-            for id in values_of(body, instruction) {
+            values_of(body, instruction, &mut values);
+            for id in values.drain(..) {
                 let key = self.source.value_key(Scope::body(index), id)?;
-                if self.is_constant(key)? || self.is_symbol(key)? {
+                if !self.is_done(key) && (self.is_constant(key)? || self.is_symbol(key)?) {
                     self.predict_value(key, Some(index))?;
                 }
             }
@@ -529,11 +578,16 @@ impl<'i> Prediction<'_, 'i, '_> {
         results.into_iter().try_for_each(|key| self.predict_value(key, Some(index)))
     }
 
+    fn is_done(&self, key: Key) -> bool {
+        self.done.get(key.index()).copied().unwrap_or(true)
+    }
+
     /// Predicts the order of the uses of a value, and of the constants that it is made of.
     fn predict_value(&mut self, key: Key, body: Option<usize>) -> Result<()> {
-        let mut stack = alloc::vec![key];
-        while let Some(key) = stack.pop() {
-            if self.done.get(key.index()).copied().unwrap_or(true) {
+        let (mut stack, mut next) = (Vec::new(), Some(key));
+        while let Some(key) = next.or_else(|| stack.pop()) {
+            next = None;
+            if self.is_done(key) {
                 continue;
             }
             self.permute(key.key, Used::Value(key), body);
@@ -549,14 +603,35 @@ impl<'i> Prediction<'_, 'i, '_> {
         if let Some(done) = self.done.get_mut(entity as usize) {
             *done = true;
         }
-        let start = self.uses.partition_point(|(used, ..)| *used < entity);
-        let uses = self.uses.get(start..).unwrap_or_default().iter();
-        let uses = uses.take_while(|(used, ..)| *used == entity).filter(|(.., user)| *user != 0);
+        let mut uses = core::mem::take(&mut self.listed);
+        match self.given.remove(&entity) {
+            Some(given) => uses.extend(given),
+            None => self.uses.append_to(entity, &mut uses),
+        }
+        uses.retain(|(_, user)| *user != 0);
+        if let Some(order) = self.order_of(entity, &uses) {
+            let lists = match body {
+                Some(index) => self.lists.of_bodies.get_mut(index),
+                None => Some(&mut self.lists.of_module),
+            };
+            if let Some(lists) = lists {
+                lists.push(Permutation { used, order });
+            }
+        }
+        uses.clear();
+        self.listed = uses;
+    }
+
+    /// Returns the order in which the reader has the uses of an entity, unless it is that of the list.
+    fn order_of(&self, entity: u32, uses: &[Use]) -> Option<Vec<u32>> {
+        if uses.len() < 2 {
+            return None;
+        }
         let number = self.number_of(entity);
         let symbols = &self.symbols;
         let is_symbol = symbols.contains(&number);
         let is_14 = self.version == Version::Llvm14;
-        let key = |&(_, core::cmp::Reverse((_, operand)), user): &Use| {
+        let key = |&(core::cmp::Reverse((_, operand)), user): &Use| {
             let (operand, of_user) = (i64::from(operand), i64::from(user));
             if is_14 && symbols.contains(&user) {
                 // The uses by symbols keep the order of the symbols.
@@ -565,22 +640,12 @@ impl<'i> Prediction<'_, 'i, '_> {
             }
             if is_symbol || user > number { (0, -of_user, -operand) } else { (1, of_user, operand) }
         };
-        let mut list: Vec<_> = (0u32..).zip(uses).map(|(at, one)| (key(one), at)).collect();
-        if list.len() < 2 {
-            return;
+        if uses.is_sorted_by_key(key) {
+            return None;
         }
+        let mut list: Vec<_> = (0u32..).zip(uses.iter()).map(|(at, one)| (key(one), at)).collect();
         list.sort_unstable();
-        if list.iter().is_sorted_by_key(|(_, at)| *at) {
-            return;
-        }
-        let order = list.into_iter().map(|(_, at)| at).collect();
-        let lists = match body {
-            Some(index) => self.lists.of_bodies.get_mut(index),
-            None => Some(&mut self.lists.of_module),
-        };
-        if let Some(lists) = lists {
-            lists.push(Permutation { used, order });
-        }
+        Some(list.into_iter().map(|(_, at)| at).collect())
     }
 }
 
@@ -594,12 +659,10 @@ fn arguments(source: &Source<'_, '_>, index: usize) -> Result<Vec<Key>> {
         .collect()
 }
 
-/// Returns the values that are operands of an instruction, with the mask of a `shufflevector` at the end.
-fn values_of(body: &FunctionBody, instruction: &Instruction) -> Vec<ValueId> {
-    let mut values = Vec::new();
+/// Appends the values that are operands of an instruction, with the mask of a `shufflevector` at the end.
+fn values_of(body: &FunctionBody, instruction: &Instruction, values: &mut Vec<ValueId>) {
     operands::for_each(body, instruction, |operand| values.extend(operand.as_value()));
     if instruction.opcode == Opcode::ShuffleVector {
         values.extend(body.operands_of(instruction).get(2).and_then(|mask| mask.as_value()));
     }
-    values
 }
