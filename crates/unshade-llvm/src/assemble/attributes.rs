@@ -36,6 +36,14 @@ pub(super) struct WrittenList {
     pub(super) groups: Vec<u32>,
 }
 
+impl WrittenList {
+    /// Removes all.
+    pub(super) fn clear(&mut self) {
+        self.sets.clear();
+        self.groups.clear();
+    }
+}
+
 /// Where attributes are written, which decides how some of them look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -207,21 +215,21 @@ impl Parser<'_> {
     pub(super) fn variable_attributes(&mut self) -> Parsed<AttributeListId> {
         let mut list = WrittenList::default();
         self.function_attributes(&mut list)?;
-        Ok(self.written_list(list))
+        Ok(self.written_list(&list))
     }
 
     /// Returns the number of a list as it is written, which is replaced at the end of the text.
-    pub(super) fn written_list(&mut self, list: WrittenList) -> AttributeListId {
+    pub(super) fn written_list(&mut self, list: &WrittenList) -> AttributeListId {
         if list.sets.is_empty() && list.groups.is_empty() {
             return AttributeListId::NONE;
         }
         let state = &mut self.attributes;
-        if let Some(&number) = state.numbers.get(&list) {
+        if let Some(&number) = state.numbers.get(list) {
             return AttributeListId(number);
         }
         let number = narrow(state.lists.len() as u64);
         state.lists.push(list.clone());
-        state.numbers.insert(list, number);
+        state.numbers.insert(list.clone(), number);
         AttributeListId(number)
     }
 

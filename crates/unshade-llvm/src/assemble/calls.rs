@@ -35,6 +35,14 @@ struct WrittenCall<'t> {
     operands: Vec<Operand>,
 }
 
+/// Lists of the last call, whose memory the next one uses again.
+#[derive(Default)]
+pub(super) struct CallBuffers {
+    operands: Vec<Operand>,
+    types: Vec<TypeId>,
+    list: WrittenList,
+}
+
 impl<'t> Parser<'t> {
     pub(super) fn call(&mut self) -> Parsed<Instruction> {
         let tail = match self.eat_one_of(&["tail", "musttail", "notail"]) {
@@ -54,6 +62,7 @@ impl<'t> Parser<'t> {
             self.push_operand(operand)?;
         }
         let parts = Instruction { flags, detail, ..Instruction::new(Opcode::Call, call.result) };
+        self.call_buffers.operands = call.operands;
         self.add_instruction(parts, start)?;
         Ok(parts)
     }
@@ -97,8 +106,9 @@ impl<'t> Parser<'t> {
 
     /// Parses a call from the calling convention to the operand bundles.
     fn written_call(&mut self, tail: u8) -> Parsed<WrittenCall<'t>> {
+        let CallBuffers { mut operands, mut types, mut list } = core::mem::take(&mut self.call_buffers);
+        list.clear();
         let convention = self.calling_convention()?;
-        let mut list = WrittenList::default();
         if let Some(set) = self.value_attributes(Place::Result)? {
             list.sets.push((index::RESULT, set));
         }
@@ -107,7 +117,10 @@ impl<'t> Parser<'t> {
         let written = self.any_type()?;
         let (callee, callee_token) = (self.bookmark(), self.token);
         let expression = self.skip_callee()?;
-        let (arguments, types) = self.arguments(tail, &mut list)?;
+        operands.clear();
+        types.clear();
+        operands.push(Operand::value(ValueId::NONE));
+        self.arguments(tail, &mut list, &mut operands, &mut types)?;
         self.function_attributes(&mut list)?;
         let function_type = match self.module.types.get(written) {
             Type::Function { .. } => written,
@@ -121,13 +134,16 @@ impl<'t> Parser<'t> {
             Some((value, _)) => value,
             None => self.callee_at(callee, function_type, address_space)?,
         };
-        let operands = core::iter::once(Operand::value(value)).chain(arguments).collect();
+        if let Some(callee) = operands.first_mut() {
+            *callee = Operand::value(value);
+        }
         let bundles = self.bundles()?;
-        let attributes = self.written_list(list);
+        let attributes = self.written_list(&list);
         let result = match self.module.types.get(function_type) {
             Type::Function { result, .. } => result,
             _ => written,
         };
+        self.call_buffers = CallBuffers { operands: Vec::new(), types, list };
         Ok(WrittenCall {
             callee: callee_token,
             function_type,
@@ -139,9 +155,15 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Parses the arguments of a call, and returns them with their types.
-    fn arguments(&mut self, tail: u8, list: &mut WrittenList) -> Parsed<(Vec<Operand>, Vec<TypeId>)> {
-        let (mut arguments, mut types, mut ellipsis) = (Vec::new(), Vec::new(), None);
+    /// Parses the arguments of a call and their types.
+    fn arguments(
+        &mut self,
+        tail: u8,
+        list: &mut WrittenList,
+        operands: &mut Vec<Operand>,
+        types: &mut Vec<TypeId>,
+    ) -> Parsed<()> {
+        let mut ellipsis = None;
         self.expect(b'(')?;
         self.list(b')', |parser| {
             // A call that must be a tail call passes on further arguments.
@@ -153,13 +175,12 @@ impl<'t> Parser<'t> {
             if ellipsis.is_some() {
                 return parser.fault("unexpected argument after '...'");
             }
-            let (argument, ty) = parser.argument(list, arguments.len())?;
-            arguments.push(argument);
+            let (argument, ty) = parser.argument(list, types.len())?;
+            operands.push(argument);
             types.push(ty);
             Ok(())
         })?;
-        self.check_ellipsis(tail, ellipsis)?;
-        Ok((arguments, types))
+        self.check_ellipsis(tail, ellipsis)
     }
 
     fn is_callee_type(&self, ty: TypeId, function_type: TypeId) -> bool {
@@ -203,7 +224,8 @@ impl<'t> Parser<'t> {
 
     /// Skips a callee; one that is a constant expression is parsed, because it has its type with it.
     fn skip_callee(&mut self) -> Parsed<Option<(ValueId, TypeId)>> {
-        match self.token {
+        let token = self.token;
+        match token {
             Token::Word(b"asm") => {
                 while !self.is(b'(') && self.token != Token::End {
                     self.advance();

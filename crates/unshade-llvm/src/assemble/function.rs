@@ -17,7 +17,6 @@ use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::{Function, Linkage};
 use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
-use crate::print::{CONVENTIONS, LATER_CONVENTIONS};
 use crate::types::Type;
 use crate::value::{Operand, OperandKind, Value, ValueKind};
 use alloc::collections::BTreeMap;
@@ -173,7 +172,7 @@ impl Parser<'_> {
         self.unnamed_address(&mut symbol);
         symbol.address_space = self.program_address_space()?;
         self.function_attributes(&mut list)?;
-        let attributes = self.written_list(list);
+        let attributes = self.written_list(&list);
         let mut function = Function { calling_convention, declaration, attributes, ..Function::new(symbol) };
         self.function_properties(&mut function)?;
         let pointer = self.pointer_to(function.symbol.ty, function.symbol.address_space);
@@ -227,8 +226,7 @@ impl Parser<'_> {
             self.advance();
             return self.u32();
         }
-        let mut known = CONVENTIONS.iter().chain(LATER_CONVENTIONS);
-        if let Some(&(number, _)) = known.find(|(_, name)| name.trim_end().as_bytes() == word) {
+        if let Some(number) = self.keywords.conventions.get(word) {
             self.advance();
             return Ok(number);
         }
@@ -280,20 +278,28 @@ impl Parser<'_> {
             let number = numbers.get(at).copied().flatten();
             let function = self.state()?;
             let id = function.add(ValueKind::Argument(narrow(at as u64)), ty);
-            self.name_local(name, number, Local::Value(id))?;
+            self.name_parameter(name, number, id)?;
         }
         Ok(())
     }
 
-    /// Gives a value or block its name, or the next number if it has none.
+    /// Gives a parameter its name, or the next number if it has none.
+    fn name_parameter(&mut self, name: Option<&[u8]>, number: Option<u32>, id: ValueId) -> Parsed<()> {
+        let at = self.at;
+        if let Some(name) = name
+            && self.state()?.names.get(name).is_some()
+        {
+            return self.fault_at(at, alloc::format!("redefinition of '%{}'", shown(name)));
+        }
+        self.name_local(name, number, Local::Value(id))
+    }
+
+    /// Gives a value or block its name, which nothing else has, or the next number if it has none.
     fn name_local(&mut self, name: Option<&[u8]>, number: Option<u32>, local: Local) -> Parsed<()> {
         let at = self.at;
         let function = self.state()?;
         match name {
             Some(name) => {
-                if function.names.get(name).is_some() {
-                    return self.fault_at(at, alloc::format!("redefinition of '%{}'", shown(name)));
-                }
                 function.names.insert(name, local);
                 function.set_name(local, name);
             }
@@ -453,7 +459,8 @@ impl Parser<'_> {
         let OperandKind::Value(id) = operand.kind() else { return Ok(()) };
         let by = Use::Operand { body, operand: slot };
         if id.0 >= VALUE_BASE {
-            if let Some((_, uses)) = function.undefined.get_mut(&id) {
+            let is_undefined = function.body.value(id).is_some_and(|value| value.kind == ValueKind::Unresolved);
+            if is_undefined && let Some((_, uses)) = function.undefined.get_mut(&id) {
                 uses.push(by);
             }
         } else {

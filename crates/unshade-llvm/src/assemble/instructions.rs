@@ -152,7 +152,8 @@ impl Parser<'_> {
                 flags |= if self.version == Version::Dxc { OLD_FAST } else { FAST };
                 continue;
             }
-            match FAST_MATH.iter().find(|(_, word)| self.is_word(word.trim_start())) {
+            let Token::Word(written) = self.token else { return flags };
+            match FAST_MATH.iter().find(|(_, word)| word.as_bytes().get(1..) == Some(written)) {
                 Some(&(bit, _)) if self.version == Version::Dxc && bit > u32::from(OLD_FAST) => return flags,
                 Some(&(bit, _)) => flags |= (bit & 0xFFFF) as u16,
                 None => return flags,

@@ -93,6 +93,16 @@ impl<'t> Lexer<'t> {
         Self { text, position: 0 }
     }
 
+    /// Returns the position after the last token.
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Goes on at a position.
+    pub(super) fn set_position(&mut self, position: usize) {
+        self.position = position;
+    }
+
     /// Returns the whole text.
     pub(super) fn text(&self) -> &'t [u8] {
         self.text
@@ -168,17 +178,19 @@ impl<'t> Lexer<'t> {
 
     #[inline(always)]
     fn skip_space(&mut self) {
-        loop {
-            match self.peek(0) {
-                // Most tokens follow one space or none.
-                Some(b' ' | b'\n' | b'\t' | b'\r' | 0) => self.position += 1,
-                Some(b';') => {
-                    let rest = self.rest();
-                    self.position += memchr(b'\n', rest).unwrap_or(rest.len());
+        let mut rest = self.rest().iter();
+        // Most tokens follow one space or none.
+        while let Some(&byte) = rest.as_slice().first() {
+            match byte {
+                b' ' | b'\n' | b'\t' | b'\r' | 0 => drop(rest.next()),
+                b';' => {
+                    let skipped = memchr(b'\n', rest.as_slice()).unwrap_or(rest.len());
+                    rest = rest.as_slice().get(skipped..).unwrap_or_default().iter();
                 }
-                _ => return,
+                _ => break,
             }
         }
+        self.position = self.text.len() - rest.len();
     }
 
     fn eat_colon(&mut self) -> bool {
@@ -200,6 +212,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads what follows `@` or `%`: a name, a quoted name or a number.
+    #[inline(always)]
     fn sigil(&mut self, named: fn(Text<'t>) -> Token<'t>, numbered: fn(u32) -> Token<'t>) -> Token<'t> {
         match self.peek(1) {
             Some(b'"') => {
@@ -233,6 +246,7 @@ impl<'t> Lexer<'t> {
         Token::Comdat(Text(name))
     }
 
+    #[inline(always)]
     fn numbered(&mut self, make: fn(u32) -> Token<'t>) -> Token<'t> {
         self.position += 1;
         let digits = self.take_while(|byte| byte.is_ascii_digit());
@@ -331,7 +345,17 @@ pub(super) fn digit(byte: u8) -> Option<u8> {
 
 /// Parses an unsigned decimal number of at most 64 bits.
 pub(crate) fn parse_u64(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0u64, |number, &byte| {
+    // Up to 19 digits can't overflow.
+    let (first, rest) = digits.split_at_checked(19).unwrap_or((digits, &[]));
+    let mut number = 0u64;
+    for &byte in first {
+        let digit = byte.wrapping_sub(b'0');
+        if digit >= 10 {
+            return None;
+        }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    rest.iter().try_fold(number, |number, &byte| {
         let digit = byte.checked_sub(b'0').filter(|&digit| digit < 10)?;
         number.checked_mul(10)?.checked_add(u64::from(digit))
     })

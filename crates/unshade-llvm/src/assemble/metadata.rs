@@ -7,7 +7,7 @@ use super::Version;
 use super::error::Parsed;
 use super::function::VALUE_BASE;
 use super::lexer::Token;
-use super::names::NameTable;
+use super::names::{NameTable, NumberTable};
 use super::parser::Parser;
 use super::strip::states_version;
 use crate::debug_info::NodeKind;
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 #[derive(Default)]
 pub(super) struct MetadataState {
     /// Entries by their number in the text.
-    numbers: BTreeMap<u32, MetadataId>,
+    numbers: NumberTable<MetadataId>,
     /// Numbers that are used but not defined yet, with the position of the first use.
     undefined: BTreeMap<u32, usize>,
     strings: NameTable<MetadataId>,
@@ -74,8 +74,8 @@ impl Parser<'_> {
         let number = self.u32()?;
         self.expect(b'=')?;
         let distinct = self.eat_word("distinct");
-        let id = match self.metadata.numbers.get(&number) {
-            Some(&id) => id,
+        let id = match self.metadata.numbers.get(number) {
+            Some(id) => id,
             None => {
                 let id = self.module.metadata.add(Metadata::Missing);
                 self.metadata.numbers.insert(number, id);
@@ -160,7 +160,8 @@ impl Parser<'_> {
 
     /// Parses a node: a number, a tuple or a node of debug info.
     pub(super) fn metadata_node(&mut self) -> Parsed<MetadataId> {
-        match self.token {
+        let token = self.token;
+        match token {
             Token::Metadata(_) => self.metadata(),
             Token::Punctuation(b'!') if matches!(self.peek(), Token::Text(_)) => {
                 self.advance();
@@ -198,7 +199,7 @@ impl Parser<'_> {
     fn metadata_number(&mut self) -> Parsed<MetadataId> {
         let at = self.at;
         let number = self.u32()?;
-        if let Some(&id) = self.metadata.numbers.get(&number) {
+        if let Some(id) = self.metadata.numbers.get(number) {
             return Ok(id);
         }
         let id = self.module.metadata.add(Metadata::Missing);
@@ -323,32 +324,34 @@ impl Parser<'_> {
 
     /// Parses the attachments of the instruction that was parsed last.
     pub(super) fn instruction_attachments(&mut self) -> Parsed<()> {
-        let mut attached = Vec::new();
-        let mut position = self.at;
-        while self.eat(b',') {
-            let at = self.at;
-            let attachment = self.attachment()?;
-            attached.push(attachment);
-            if attachment.0 == DEBUG_LOCATION {
-                position = at;
-            }
-        }
-        if attached.is_empty() {
+        if !self.is(b',') {
             return Ok(());
+        }
+        let start = self.state()?.body.attached.len();
+        let mut location = None;
+        while self.eat(b',') {
+            let position = self.at;
+            let mut attachment = self.attachment()?;
+            if attachment.0 == DEBUG_LOCATION {
+                // The last one is the location.
+                match location.replace((attachment.1, position)) {
+                    Some((earlier, _)) => attachment.1 = earlier,
+                    None => continue,
+                }
+            }
+            self.state()?.body.attached.push(attachment);
         }
         let function = self.state()?;
         let instruction = narrow(function.body.instructions.len() as u64 - 1);
-        let location = attached.iter().rposition(|&(kind, _)| kind == DEBUG_LOCATION);
-        if let Some((_, node)) = location.map(|at| attached.remove(at)) {
+        if let Some((node, position)) = location {
             function.debug_locations.push(DebugLocation { instruction, node, position });
         }
+        let attached = function.body.attached.get_mut(start..).unwrap_or_default();
         if !attached.is_empty() {
             // In LLVM's order, by number of the kind.
             attached.sort_by_key(|&(kind, _)| kind);
-            let start = narrow(function.body.attached.len() as u64);
-            let count = narrow(attached.len() as u64);
-            function.body.attached.extend(attached);
-            function.body.attachments.push((instruction, crate::ids::Slice { start, count }));
+            let slice = crate::ids::Slice { start: narrow(start as u64), count: narrow(attached.len() as u64) };
+            function.body.attachments.push((instruction, slice));
         }
         Ok(())
     }

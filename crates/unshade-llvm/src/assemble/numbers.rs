@@ -35,6 +35,14 @@ impl Parser<'_> {
             let message = alloc::format!("integer constant of type '{}'", self.shown_type(ty));
             return self.fault(message);
         };
+        if let (Token::Integer(text), 1..=64) = (self.token, width)
+            && let Some(word) = small_integer(text)
+        {
+            self.advance();
+            let mut words = [word];
+            extend_sign(&mut words, width);
+            return Ok(self.integer_constant(ty, width, &words));
+        }
         let words = self.integer_words(width)?;
         Ok(self.integer_constant(ty, width, &words))
     }
@@ -115,6 +123,15 @@ impl Parser<'_> {
             Some(words) => Ok(words),
             None => self.fault("hexadecimal floating-point constant is invalid for its type"),
         }
+    }
+}
+
+/// Returns a decimal integer of at most 64 bits, negative ones as two's complement.
+fn small_integer(text: &[u8]) -> Option<u64> {
+    match text.split_first() {
+        Some((b'-', digits)) => parse_u64(digits).map(u64::wrapping_neg),
+        Some((b'+', digits)) => parse_u64(digits),
+        _ => parse_u64(text),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state of a parse, and what every part of the parser uses: tokens, punctuation, numbers, errors.
 
 use super::attributes::AttributeState;
+use super::calls::CallBuffers;
 use super::error::{Fault, Parsed};
 use super::function::FunctionState;
 use super::labels::LabelState;
@@ -20,6 +21,7 @@ use crate::attribute_names::all as attribute_names;
 use crate::body::FunctionBody;
 use crate::instruction::Opcode;
 use crate::module::Module;
+use crate::print::{CONVENTIONS, LATER_CONVENTIONS};
 use crate::rules::ConstantIndex;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -35,6 +37,8 @@ pub(super) struct Parser<'t> {
     pub(super) token: Token<'t>,
     /// The position of the current token.
     pub(super) at: usize,
+    /// The token after the current one, its position and that after it, if it has been looked at.
+    peeked: Option<(Token<'t>, usize, usize)>,
     depth: u32,
     pub(super) version: Version,
     pub(super) module: Module<'static>,
@@ -59,6 +63,7 @@ pub(super) struct Parser<'t> {
     pub(super) keywords: Keywords,
     /// The function whose body is parsed.
     pub(super) function: Option<FunctionState>,
+    pub(super) call_buffers: CallBuffers,
 }
 
 /// Words that are looked up often.
@@ -66,6 +71,8 @@ pub(super) struct Keywords {
     pub(super) opcodes: NameTable<Opcode>,
     /// The kinds of attributes by name.
     pub(super) attributes: NameTable<u32>,
+    /// The calling conventions by name.
+    pub(super) conventions: NameTable<u32>,
 }
 
 impl Keywords {
@@ -77,7 +84,11 @@ impl Keywords {
         for (kind, name) in attribute_names() {
             attributes.insert(name.as_bytes(), kind);
         }
-        Self { opcodes, attributes }
+        let mut conventions = NameTable::default();
+        for &(number, name) in CONVENTIONS.iter().chain(LATER_CONVENTIONS) {
+            conventions.insert(name.as_bytes(), number);
+        }
+        Self { opcodes, attributes, conventions }
     }
 }
 
@@ -94,6 +105,7 @@ impl<'t> Parser<'t> {
             lexer: Lexer::new(text),
             token: Token::End,
             at: 0,
+            peeked: None,
             depth: 0,
             version: options.version,
             module: Module::default(),
@@ -114,6 +126,7 @@ impl<'t> Parser<'t> {
             use_list_places: Vec::new(),
             keywords: Keywords::new(),
             function: None,
+            call_buffers: CallBuffers::default(),
         };
         parser.module.version = 2;
         parser.advance();
@@ -149,6 +162,11 @@ impl<'t> Parser<'t> {
 
     /// Reads the next token.
     pub(super) fn advance(&mut self) {
+        if let Some((token, at, end)) = self.peeked.take() {
+            (self.token, self.at) = (token, at);
+            self.lexer.set_position(end);
+            return;
+        }
         (self.token, self.at) = self.lexer.next();
     }
 
@@ -160,6 +178,7 @@ impl<'t> Parser<'t> {
     /// Goes on at another place.
     pub(super) fn go_to(&mut self, bookmark: Bookmark<'t>) {
         (self.lexer, self.token, self.at) = (bookmark.lexer, bookmark.token, bookmark.at);
+        self.peeked = None;
     }
 
     /// Parses another text.
@@ -170,6 +189,7 @@ impl<'t> Parser<'t> {
     ) -> Parsed<T> {
         let place = self.bookmark();
         self.lexer = Lexer::new(text);
+        self.peeked = None;
         self.advance();
         let parsed = parse(self);
         self.go_to(place);
@@ -182,8 +202,14 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the token after the current one.
-    pub(super) fn peek(&self) -> Token<'t> {
-        self.lexer.clone().next().0
+    pub(super) fn peek(&mut self) -> Token<'t> {
+        if let Some((token, ..)) = self.peeked {
+            return token;
+        }
+        let mut lexer = self.lexer.clone();
+        let (token, at) = lexer.next();
+        self.peeked = Some((token, at, lexer.position()));
+        token
     }
 
     /// Returns the size of the text, which bounds what numbers in it may ask for.

@@ -492,13 +492,9 @@ impl Parser<'_> {
 
     /// Parses a symbol that is used as a pointer of type `ty`.
     pub(super) fn symbol_reference(&mut self, ty: TypeId) -> Parsed<ValueId> {
-        let at = self.at;
-        let name = self.symbol_name()?;
-        let known = match &name {
-            SymbolName::Name(name) => self.symbols.names.get(name),
-            SymbolName::Number(number) => self.symbols.numbers.get(number).copied(),
-        };
-        let Some(value) = known else {
+        let (token, at) = (self.token, self.at);
+        let Some(value) = self.known_symbol() else {
+            let name = self.symbol_name()?;
             if !self.module.types.is_pointer(ty) {
                 return self.fault_at(at, "a symbol is a pointer");
             }
@@ -507,6 +503,7 @@ impl Parser<'_> {
             self.symbols.undefined.insert(value, Undefined { position: at, uses: Vec::new() });
             return Ok(value);
         };
+        self.advance();
         let defined_as = self.type_of(value);
         if defined_as == TypeId::NONE {
             if let Some(entry) = self.module.values.get_mut(value.index()) {
@@ -514,7 +511,7 @@ impl Parser<'_> {
             }
         } else if defined_as != ty {
             let (defined_as, ty) = (self.shown_type(defined_as), self.shown_type(ty));
-            let name = shown_symbol(&name);
+            let name = shown_token(token);
             return self
                 .fault_at(at, alloc::format!("'{name}' is of type '{defined_as}' but used as '{ty}'"));
         }
@@ -524,7 +521,10 @@ impl Parser<'_> {
     /// Returns the symbol whose name is the current token, if it was defined or used before.
     pub(super) fn known_symbol(&self) -> Option<ValueId> {
         match self.token {
-            Token::Global(name) => self.symbols.names.get(&name.bytes()),
+            Token::Global(name) => match name.bytes() {
+                name if name.is_empty() => self.symbols.numbers.get(&self.symbols.next_number).copied(),
+                name => self.symbols.names.get(&name),
+            },
             Token::GlobalNumber(number) => self.symbols.numbers.get(&number).copied(),
             _ => None,
         }
@@ -546,7 +546,8 @@ impl Parser<'_> {
 
     /// Notes a use of a value that is not defined yet; other uses need no note.
     pub(super) fn note_use(&mut self, value: ValueId, by: Use) {
-        if !self.symbols.undefined.is_empty()
+        let is_unresolved = |value: &Value| value.kind == ValueKind::Unresolved;
+        if self.module.values.get(value.index()).is_some_and(is_unresolved)
             && let Some(undefined) = self.symbols.undefined.get_mut(&value)
         {
             undefined.uses.push(by);
@@ -604,6 +605,15 @@ impl Parser<'_> {
             return self.fault_at(position, message);
         }
         Ok(())
+    }
+}
+
+/// Returns a token that names a symbol for a message.
+fn shown_token(token: Token<'_>) -> String {
+    match token {
+        Token::Global(name) => alloc::format!("@{}", shown(&name.bytes())),
+        Token::GlobalNumber(number) => alloc::format!("@{number}"),
+        _ => String::new(),
     }
 }
 

@@ -5,7 +5,7 @@
 use super::Version;
 use super::error::Parsed;
 use super::lexer::{Token, parse_u64};
-use super::names::NameTable;
+use super::names::{NameTable, NumberTable};
 use super::parser::Parser;
 use crate::ids::TypeId;
 use crate::types::Type;
@@ -17,7 +17,9 @@ use alloc::vec::Vec;
 #[derive(Default)]
 pub(super) struct TypeState {
     names: NameTable<TypeId>,
-    numbers: BTreeMap<u32, TypeId>,
+    numbers: NumberTable<TypeId>,
+    /// The integer types that were met, by width.
+    integers: NumberTable<TypeId>,
     /// Types that are used but not defined yet, with the position of the first use.
     undefined: BTreeMap<TypeId, usize>,
 }
@@ -85,6 +87,10 @@ impl Parser<'_> {
             }
             Token::Word(b"target") => self.target_type(),
             Token::Word(word) => match word_type(word) {
+                Some(Type::Integer(width)) => {
+                    self.advance();
+                    Ok(self.integer_type(width))
+                }
                 Some(ty) => {
                     self.advance();
                     Ok(self.module.types.intern(ty))
@@ -106,7 +112,7 @@ impl Parser<'_> {
             Token::LocalNumber(number) => {
                 let at = self.at;
                 self.advance();
-                if let Some(&ty) = self.types.numbers.get(&number) {
+                if let Some(ty) = self.types.numbers.get(number) {
                     return Ok(ty);
                 }
                 let ty = self.module.types.declare_struct(None);
@@ -129,6 +135,15 @@ impl Parser<'_> {
             Token::Punctuation(b'<') => self.vector_or_packed(),
             _ => self.fault("expected a type"),
         }
+    }
+
+    fn integer_type(&mut self, width: u32) -> TypeId {
+        if let Some(ty) = self.types.integers.get(width) {
+            return ty;
+        }
+        let ty = self.module.types.intern(Type::Integer(width));
+        self.types.integers.insert(width, ty);
+        ty
     }
 
     fn vector_or_packed(&mut self) -> Parsed<TypeId> {
@@ -265,7 +280,7 @@ impl Parser<'_> {
         self.expect_word("type")?;
         let known = match token {
             Token::Local(name) => self.types.names.get(&name.bytes()),
-            Token::LocalNumber(number) => self.types.numbers.get(&number).copied(),
+            Token::LocalNumber(number) => self.types.numbers.get(number),
             _ => return self.fault_at(at, "expected the name of a type"),
         };
         if known.is_some_and(|ty| !self.types.undefined.contains_key(&ty)) {
@@ -334,10 +349,10 @@ impl Parser<'_> {
 }
 
 fn word_type(word: &[u8]) -> Option<Type> {
-    if let Some(&(_, ty)) = WORDS.iter().find(|(known, _)| *known == word) {
-        return Some(ty);
-    }
-    let width = word.strip_prefix(b"i").filter(|digits| !digits.is_empty()).and_then(parse_u64)?;
+    let Some(digits) = word.strip_prefix(b"i") else {
+        return WORDS.iter().find(|(known, _)| *known == word).map(|&(_, ty)| ty);
+    };
+    let width = Some(digits).filter(|digits| !digits.is_empty()).and_then(parse_u64)?;
     let width = (1..=MAX_WIDTH).contains(&width).then_some(width)?;
     u32::try_from(width).ok().map(Type::Integer)
 }
