@@ -459,7 +459,8 @@ impl Parser<'_> {
         let OperandKind::Value(id) = operand.kind() else { return Ok(()) };
         let by = Use::Operand { body, operand: slot };
         if id.0 >= VALUE_BASE {
-            let is_undefined = function.body.value(id).is_some_and(|value| value.kind == ValueKind::Unresolved);
+            let is_undefined =
+                function.body.value(id).is_some_and(|value| value.kind == ValueKind::Unresolved);
             if is_undefined && let Some((_, uses)) = function.undefined.get_mut(&id) {
                 uses.push(by);
             }

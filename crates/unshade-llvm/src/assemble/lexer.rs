@@ -110,22 +110,80 @@ impl<'t> Lexer<'t> {
 
     /// Returns the next token and the position of its first byte.
     pub(super) fn next(&mut self) -> (Token<'t>, usize) {
-        self.skip_space();
-        let start = self.position;
-        let Some(first) = self.peek(0) else { return (Token::End, start) };
+        let text = self.text;
+        let mut start = self.position;
+        let first = loop {
+            match text.get(start) {
+                None => {
+                    self.position = start;
+                    return (Token::End, start);
+                }
+                // Most tokens follow one space or none.
+                Some(b' ' | b'\n' | b'\t' | b'\r' | 0) => start += 1,
+                Some(b';') => {
+                    let rest = text.get(start..).unwrap_or_default();
+                    start += memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+                Some(&first) => break first,
+            }
+        };
+        // What most of a text is: words, locals, punctuation and integers.
+        let token = match first {
+            b'a'..=b'z' if !matches!(first, b'u' | b's') || text.get(start + 1) != Some(&b'0') => {
+                let end = name_end(text, start + 1);
+                let word = text.get(start..end).unwrap_or_default();
+                if text.get(end) == Some(&b':') {
+                    self.position = end + 1;
+                    return (Token::Label(Text(word)), start);
+                }
+                self.position = end;
+                Token::Word(word)
+            }
+            b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b':'
+            | b'/' => {
+                self.position = start + 1;
+                Token::Punctuation(first)
+            }
+            b'%' if text.get(start + 1).is_some_and(|&next| is_name_start(next)) => {
+                let end = name_end(text, start + 1);
+                self.position = end;
+                Token::Local(Text(text.get(start + 1..end).unwrap_or_default()))
+            }
+            b'0'..=b'9' => {
+                let end = digits_end(text, start + 1);
+                match text.get(end) {
+                    Some(&next) if is_name(next) || next == b':' => self.rare(first, start),
+                    _ => {
+                        self.position = end;
+                        Token::Integer(text.get(start..end).unwrap_or_default())
+                    }
+                }
+            }
+            _ => self.rare(first, start),
+        };
+        (token, start)
+    }
+
+    /// Reads a token that starts with `first`, at `start`.
+    fn rare(&mut self, first: u8, start: usize) -> Token<'t> {
+        self.position = start;
         let token = match first {
             b'@' => self.sigil(Token::Global, Token::GlobalNumber),
             b'%' => self.sigil(Token::Local, Token::LocalNumber),
             b'$' if self.peek(1).is_some_and(|next| next == b'"' || is_name_start(next)) => self.comdat(),
             b'#' if self.peek(1).is_some_and(is_name_start) => {
                 self.position += 1;
-                Token::DebugRecord(self.take_while(is_name))
+                Token::DebugRecord(self.take_name())
             }
             b'#' => self.numbered(Token::AttributeGroup),
             b'^' => self.numbered(Token::Summary),
             b'!' if self.peek(1).is_some_and(|next| is_name_start(next) || next == b'\\') => {
                 self.position += 1;
                 Token::Metadata(Text(self.take_while(|byte| is_name(byte) || byte == b'\\')))
+            }
+            b'!' => {
+                self.position += 1;
+                Token::Punctuation(b'!')
             }
             b'"' => match self.quoted() {
                 Some(text) if self.eat_colon() => match text.bytes().contains(&0) {
@@ -141,17 +199,12 @@ impl<'t> Lexer<'t> {
             }
             b'0'..=b'9' | b'-' | b'+' => self.number(),
             _ if is_name_start(first) => self.word(),
-            b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'!' | b'|'
-            | b':' | b'/' => {
-                self.position += 1;
-                Token::Punctuation(first)
-            }
             _ => Token::Unknown,
         };
         if matches!(token, Token::Unknown) {
             self.position = self.position.max(start + 1);
         }
-        (token, start)
+        token
     }
 
     #[inline(always)]
@@ -176,21 +229,10 @@ impl<'t> Lexer<'t> {
         rest.get(..count).unwrap_or_default()
     }
 
-    #[inline(always)]
-    fn skip_space(&mut self) {
-        let mut rest = self.rest().iter();
-        // Most tokens follow one space or none.
-        while let Some(&byte) = rest.as_slice().first() {
-            match byte {
-                b' ' | b'\n' | b'\t' | b'\r' | 0 => drop(rest.next()),
-                b';' => {
-                    let skipped = memchr(b'\n', rest.as_slice()).unwrap_or(rest.len());
-                    rest = rest.as_slice().get(skipped..).unwrap_or_default().iter();
-                }
-                _ => break,
-            }
-        }
-        self.position = self.text.len() - rest.len();
+    fn take_name(&mut self) -> &'t [u8] {
+        let start = self.position;
+        self.position = name_end(self.text, start);
+        self.since(start)
     }
 
     fn eat_colon(&mut self) -> bool {
@@ -226,7 +268,7 @@ impl<'t> Lexer<'t> {
             Some(b'0'..=b'9') => self.numbered(numbered),
             Some(next) if is_name_start(next) => {
                 self.position += 1;
-                named(Text(self.take_while(is_name)))
+                named(Text(self.take_name()))
             }
             _ => Token::Unknown,
         }
@@ -238,7 +280,7 @@ impl<'t> Lexer<'t> {
         if self.peek(0) == Some(b'"') {
             return self.quoted().map_or(Token::Unknown, Token::Comdat);
         }
-        let name = self.take_while(is_name);
+        let name = self.take_name();
         if self.eat_colon() {
             let whole = self.text.get(start..self.position - 1).unwrap_or_default();
             return Token::Label(Text(whole));
@@ -249,7 +291,9 @@ impl<'t> Lexer<'t> {
     #[inline(always)]
     fn numbered(&mut self, make: fn(u32) -> Token<'t>) -> Token<'t> {
         self.position += 1;
-        let digits = self.take_while(|byte| byte.is_ascii_digit());
+        let start = self.position;
+        self.position = digits_end(self.text, start);
+        let digits = self.since(start);
         match parse_u64(digits).and_then(|number| u32::try_from(number).ok()) {
             Some(number) if !digits.is_empty() => make(number),
             _ => Token::Unknown,
@@ -257,7 +301,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn word(&mut self) -> Token<'t> {
-        let word = self.take_while(is_name);
+        let word = self.take_name();
         if self.eat_colon() {
             return Token::Label(Text(word));
         }
@@ -310,6 +354,24 @@ impl<'t> Lexer<'t> {
         }
         Token::Float(self.since(start))
     }
+}
+
+/// Returns the end of the name that goes on at a position.
+#[inline(always)]
+fn name_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|&byte| is_name(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns the end of the digits that go on at a position.
+#[inline(always)]
+fn digits_end(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
 }
 
 const fn is_name_start(byte: u8) -> bool {

@@ -350,7 +350,8 @@ impl Parser<'_> {
         if !attached.is_empty() {
             // In LLVM's order, by number of the kind.
             attached.sort_by_key(|&(kind, _)| kind);
-            let slice = crate::ids::Slice { start: narrow(start as u64), count: narrow(attached.len() as u64) };
+            let slice =
+                crate::ids::Slice { start: narrow(start as u64), count: narrow(attached.len() as u64) };
             function.body.attachments.push((instruction, slice));
         }
         Ok(())
