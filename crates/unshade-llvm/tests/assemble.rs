@@ -2,8 +2,8 @@
 //! out with `llvm-as` 14 and 19.
 
 use unshade_llvm::Module;
-use unshade_llvm::metadata::Metadata;
 use unshade_llvm::assemble::{AssembleOptions, Bitcode, SyntaxError, Version, bitcode};
+use unshade_llvm::metadata::Metadata;
 
 use Version::{Llvm14, Llvm19};
 
@@ -40,7 +40,10 @@ fn the_verifier_says_where() {
 #[test]
 fn both_versions_have_their_pointers() {
     assert_eq!(refused("define void @f(ptr %a) {\n  ret void\n}\n", Llvm14).1, 16);
-    assert_eq!(refused("define void @f(ptr* %a) {\n  ret void\n}\n", Llvm19).2, "ptr* is invalid - use ptr instead");
+    assert_eq!(
+        refused("define void @f(ptr* %a) {\n  ret void\n}\n", Llvm19).2,
+        "ptr* is invalid - use ptr instead"
+    );
     assert!(assemble("define void @f(i8* %a) {\n  ret void\n}\n", Llvm19).is_ok());
 }
 
@@ -95,7 +98,11 @@ fn addresses_of_blocks_are_in_the_space_of_their_function() {
 
 fn names(bytes: &[u8]) -> Vec<String> {
     let module = Module::parse(bytes, 0).unwrap();
-    module.functions.iter().map(|function| String::from_utf8_lossy(&function.symbol.name).into_owned()).collect()
+    module
+        .functions
+        .iter()
+        .map(|function| String::from_utf8_lossy(&function.symbol.name).into_owned())
+        .collect()
 }
 
 #[test]
@@ -155,7 +162,8 @@ fn old_texts_are_upgraded() {
 
 #[test]
 fn what_readers_upgrade_has_to_be_right_in_a_text() {
-    let options = "!llvm.module.flags = !{!0}\n!0 = !{i32 6, !\"Linker Options\", !1}\n!1 = !{!2}\n!2 = !{!\"-lz\"}\n";
+    let options =
+        "!llvm.module.flags = !{!0}\n!0 = !{i32 6, !\"Linker Options\", !1}\n!1 = !{!2}\n!2 = !{!\"-lz\"}\n";
     assert_eq!(refused(options, Llvm14).0, 1);
     let indirect = "define void @f(i32* %p) {\n  call void asm \"\", \"*m\"(i32* %p)\n  ret void\n}\n";
     assert_eq!(refused(indirect, Llvm14).0, 2);

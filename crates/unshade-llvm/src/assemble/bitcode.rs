@@ -1,4 +1,7 @@
-//! Turns a text into bitcode, as `llvm-as` does: it is parsed, written, and what was written is verified.
+//! Turns a text into bitcode, as `llvm-as` does: it is parsed, verified and written.
+//!
+//! The verifier looks at the module as it was parsed, which can happen while that is written. If it finds anything, it
+//! looks again at what was written, to know the positions.
 
 use super::error::Fault;
 use super::positions::TextMap;
@@ -12,6 +15,12 @@ use unshade_core::{Diagnostic, Diagnostics};
 
 /// The rule of debug information, which is dropped if it breaks it.
 const DEBUG_INFO: &str = "ir-debug-info";
+
+/// Returns whether the verifier finds nothing in a module.
+pub type Verify<'a> = dyn Fn() -> bool + Sync + 'a;
+
+/// Writes a module.
+pub type Write<'a> = dyn Fn() -> unshade_core::Result<Vec<u8>> + Sync + 'a;
 
 /// The bitcode of a text.
 #[derive(Clone, Debug)]
@@ -38,6 +47,19 @@ pub struct Bitcode {
 /// assert_eq!((errors[0].line, errors[0].column), (7, 3));
 /// ```
 pub fn bitcode(text: &[u8], name: &[u8], options: &AssembleOptions) -> Result<Bitcode, Vec<SyntaxError>> {
+    bitcode_with(text, name, options, |verify, write| (verify(), write()))
+}
+
+/// As [`bitcode`]; `both` runs the verifier and the writer, one after the other or at once.
+///
+/// # Errors
+/// As [`bitcode`].
+pub fn bitcode_with(
+    text: &[u8],
+    name: &[u8],
+    options: &AssembleOptions,
+    both: impl Fn(&Verify<'_>, &Write<'_>) -> (bool, unshade_core::Result<Vec<u8>>),
+) -> Result<Bitcode, Vec<SyntaxError>> {
     let mut assembled = assemble(text, options).map_err(|error| alloc::vec![error])?;
     assembled.module.source_filename.get_or_insert_with(|| name.to_vec());
     let mut warnings = Vec::new();
@@ -45,13 +67,15 @@ pub fn bitcode(text: &[u8], name: &[u8], options: &AssembleOptions) -> Result<Bi
         warnings.push("debug info without its version is ignored".to_string());
     }
     let options = WriteOptions { version: options.version, ..WriteOptions::default() };
-    let (mut bytes, mut findings) = assembled.verified(text, &options)?;
+    let (mut bytes, mut findings) = assembled.verified(text, &options, &both)?;
     let is_of_debug_info = |finding: &Diagnostic| finding.rule == DEBUG_INFO;
     if findings.iter().any(is_of_debug_info) && states_version(&assembled.module) {
         strip(&mut assembled);
-        warnings.extend(findings.iter().filter(|finding| is_of_debug_info(finding)).map(|finding| message(finding)));
+        warnings.extend(
+            findings.iter().filter(|finding| is_of_debug_info(finding)).map(|finding| message(finding)),
+        );
         warnings.push("invalid debug info is ignored".to_string());
-        (bytes, findings) = assembled.verified(text, &options)?;
+        (bytes, findings) = assembled.verified(text, &options, &both)?;
     }
     if findings.has_errors() {
         return Err(findings.iter().map(|finding| error(text, finding)).collect());
@@ -61,10 +85,21 @@ pub fn bitcode(text: &[u8], name: &[u8], options: &AssembleOptions) -> Result<Bi
 
 impl Assembled {
     /// Writes the module, and returns what the verifier finds in it, with positions in the text.
-    fn verified(&self, text: &[u8], options: &WriteOptions<'_>) -> Result<(Vec<u8>, Diagnostics), Vec<SyntaxError>> {
-        let written = write::module(&self.input(), options);
-        let written = written.map_err(|error| alloc::vec![SyntaxError::new(text, Fault::new(0, error.to_string()))])?;
-        let findings = verify::text(&written, &TextMap::new(self, options));
+    fn verified(
+        &self,
+        text: &[u8],
+        options: &WriteOptions<'_>,
+        both: impl Fn(&Verify<'_>, &Write<'_>) -> (bool, unshade_core::Result<Vec<u8>>),
+    ) -> Result<(Vec<u8>, Diagnostics), Vec<SyntaxError>> {
+        let input = self.input();
+        let (is_sound, written) =
+            both(&|| verify::is_sound(&input, options.version), &|| write::module(&input, options));
+        let written =
+            written.map_err(|error| alloc::vec![SyntaxError::new(text, Fault::new(0, error.to_string()))])?;
+        let findings = match is_sound {
+            true => Diagnostics::new(),
+            false => verify::text(&written, &TextMap::new(self, options)),
+        };
         Ok((written, findings))
     }
 }

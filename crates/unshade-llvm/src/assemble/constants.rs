@@ -445,7 +445,9 @@ impl Parser<'_> {
                     self.expect(b'(')?;
                     let at = self.at;
                     self.range_bounds(64, &mut bounds)?;
-                    if bounds.first().map(|start| start.cast_signed()) >= bounds.get(1).map(|end| end.cast_signed()) {
+                    if bounds.first().map(|start| start.cast_signed())
+                        >= bounds.get(1).map(|end| end.cast_signed())
+                    {
                         return self.fault_at(at, "expected end to be larger than start");
                     }
                     self.expect(b')')?;

@@ -64,7 +64,9 @@ impl Parser<'_> {
         }
         let Some(body) = self.bodies.get_mut(at) else { return };
         remove_instructions(at, body, &renumbering, &mut self.uses.order, &mut self.positions);
-        for (number, (callee, record)) in (0u32..).zip(made).filter_map(|(number, made)| Some((number, made?))) {
+        for (number, (callee, record)) in
+            (0u32..).zip(made).filter_map(|(number, made)| Some((number, made?)))
+        {
             callees.insert(callee);
             body.debug_records.push(DebugRecord { before: renumbering.now(number).0, ..record });
         }

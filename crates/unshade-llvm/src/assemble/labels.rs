@@ -95,14 +95,21 @@ impl Parser<'_> {
         }
         let byte = self.module.types.intern(Type::Integer(8));
         for at in 0..self.module.values.len() {
-            let Some(&Value { kind: ValueKind::Constant(index), ty }) = self.module.values.get(at) else { continue };
-            let Constant::BlockAddress { function, block } = self.module.constants.get(index) else { continue };
+            let Some(&Value { kind: ValueKind::Constant(index), ty }) = self.module.values.get(at) else {
+                continue;
+            };
+            let Constant::BlockAddress { function, block } = self.module.constants.get(index) else {
+                continue;
+            };
             let space = self.module.types.address_space(self.type_of(function)).unwrap_or(0);
             let expected = self.pointer_to(byte, space);
             if ty != expected {
                 let position = self.labels.positions.get(block.index()).copied().unwrap_or(0);
                 let (ty, expected) = (self.shown_type(ty), self.shown_type(expected));
-                return self.fault_at(position, alloc::format!("blockaddress is of type '{expected}' but used as '{ty}'"));
+                return self.fault_at(
+                    position,
+                    alloc::format!("blockaddress is of type '{expected}' but used as '{ty}'"),
+                );
             }
         }
         Ok(())

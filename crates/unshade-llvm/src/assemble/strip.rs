@@ -36,14 +36,16 @@ pub(super) fn states_version(module: &Module<'_>) -> bool {
 pub(super) fn strip(assembled: &mut Assembled) -> bool {
     let Assembled { module, bodies, uses, positions, .. } = assembled;
     let mut changed = false;
-    let mut kept = module.named_metadata.iter().map(|named| !NAMED.iter().any(|of| named.name.starts_with(of)));
+    let mut kept =
+        module.named_metadata.iter().map(|named| !NAMED.iter().any(|of| named.name.starts_with(of)));
     let stays: Vec<bool> = kept.by_ref().collect();
     changed |= stays.contains(&false);
     let mut stay = stays.iter().copied();
     module.named_metadata.retain(|_| stay.next().unwrap_or(true));
     let mut stay = stays.iter().copied();
     positions.named.retain(|_| stay.next().unwrap_or(true));
-    let kind = |name: &[u8]| module.metadata_kinds.iter().find(|(_, known)| known == name).map(|(kind, _)| *kind);
+    let kind =
+        |name: &[u8]| module.metadata_kinds.iter().find(|(_, known)| known == name).map(|(kind, _)| *kind);
     let (location, of_loop) = (kind(LOCATION), kind(LOOP));
     let dropped: Vec<u32> = OF_INSTRUCTIONS.iter().filter_map(|name| kind(name)).collect();
     let globals = module.globals.iter_mut().map(|global| &mut global.symbol);
@@ -78,12 +80,19 @@ fn strip_locations(body: &mut FunctionBody) -> bool {
 fn is_debug_call(module: &Module<'_>, body: &FunctionBody, instruction: &Instruction) -> bool {
     let callee = body.operands_of(instruction).first().and_then(|callee| callee.as_value());
     let kind = callee.and_then(|callee| module.value(None, callee)).map(|value| value.kind);
-    let Some(ValueKind::Function(index)) = kind.filter(|_| instruction.opcode == Opcode::Call) else { return false };
+    let Some(ValueKind::Function(index)) = kind.filter(|_| instruction.opcode == Opcode::Call) else {
+        return false;
+    };
     module.functions.get(index as usize).is_some_and(|function| function.symbol.name.starts_with(CALLED))
 }
 
 /// Removes attachments of debug info, and the locations in the metadata of loops.
-fn strip_attachments(module: &mut Module<'_>, body: &mut FunctionBody, dropped: &[u32], of_loop: Option<u32>) -> bool {
+fn strip_attachments(
+    module: &mut Module<'_>,
+    body: &mut FunctionBody,
+    dropped: &[u32],
+    of_loop: Option<u32>,
+) -> bool {
     let mut changed = false;
     for at in 0..body.attachments.len() {
         let Some(&(_, list)) = body.attachments.get(at) else { continue };

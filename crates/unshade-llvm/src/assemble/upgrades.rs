@@ -47,12 +47,14 @@ impl Parser<'_> {
             return;
         }
         let first = narrow(self.module.values.len() as u64);
-        let before: Vec<Vec<Instruction>> = self.bodies.iter().map(|body| body.instructions.clone()).collect();
+        let before: Vec<Vec<Instruction>> =
+            self.bodies.iter().map(|body| body.instructions.clone()).collect();
         for body in &mut self.bodies {
             body.origins = (0..narrow(body.instructions.len() as u64)).collect();
         }
         (self.module.is_open, self.module.metadata.is_open) = (true, true);
-        let mut replaced: Replaced = upgrade_text(&mut self.module, &mut self.bodies, dialect).into_iter().collect();
+        let mut replaced: Replaced =
+            upgrade_text(&mut self.module, &mut self.bodies, dialect).into_iter().collect();
         let mut made = Vec::new();
         for (at, old) in before.iter().enumerate() {
             self.move_notes(at, old, &mut made);
@@ -75,10 +77,13 @@ impl Parser<'_> {
         for (number, (instruction, &origin)) in (0u32..).zip(body.instructions.iter().zip(&origins)) {
             let old = old.get(origin as usize);
             let callee = old.and_then(|old| old.operands.of(&body.operands).first()?.as_value());
-            let function = match callee.and_then(|callee| self.module.value(None, callee)).map(|value| value.kind) {
-                Some(ValueKind::Function(function)) => self.module.functions.get(function as usize).map(|of| (function, of)),
-                _ => None,
-            };
+            let function =
+                match callee.and_then(|callee| self.module.value(None, callee)).map(|value| value.kind) {
+                    Some(ValueKind::Function(function)) => {
+                        self.module.functions.get(function as usize).map(|of| (function, of))
+                    }
+                    _ => None,
+                };
             let is_changed = function.is_some_and(|(_, of)| of.position != UpgradedPosition::Original);
             if let Some((function, _)) = function.filter(|_| is_changed) {
                 let is_same = old.is_some_and(|old| old.operands == instruction.operands);
@@ -114,7 +119,8 @@ impl Parser<'_> {
     fn intern_constants(&mut self, first: u32, replaced: &mut Replaced) {
         let now = self.uses.tick();
         for id in first..narrow(self.module.values.len() as u64) {
-            let Some(&Value { kind: ValueKind::Constant(index), ty }) = self.module.values.get(id as usize) else {
+            let Some(&Value { kind: ValueKind::Constant(index), ty }) = self.module.values.get(id as usize)
+            else {
                 continue;
             };
             if let Some(content) = simple(self.module.constants.get(index)) {

@@ -75,16 +75,22 @@ fn counts(constraints: &[Constraint]) -> Result<Counts, &'static str> {
     let mut counts = Counts::default();
     for constraint in constraints {
         match constraint.kind {
-            Kind::Output if counts.inputs > counts.indirect_outputs || counts.clobbers + counts.labels > 0 => {
+            Kind::Output
+                if counts.inputs > counts.indirect_outputs || counts.clobbers + counts.labels > 0 =>
+            {
                 return Err("output constraint occurs after input, clobber or label constraint");
             }
             Kind::Output if !constraint.indirect => counts.outputs += 1,
             Kind::Output | Kind::Input if counts.clobbers > 0 => {
                 return Err("input constraint occurs after clobber constraint");
             }
-            Kind::Output => (counts.indirect_outputs, counts.inputs) = (counts.indirect_outputs + 1, counts.inputs + 1),
+            Kind::Output => {
+                (counts.indirect_outputs, counts.inputs) = (counts.indirect_outputs + 1, counts.inputs + 1)
+            }
             Kind::Input => counts.inputs += 1,
-            Kind::Label if counts.clobbers > 0 => return Err("label constraint occurs after clobber constraint"),
+            Kind::Label if counts.clobbers > 0 => {
+                return Err("label constraint occurs after clobber constraint");
+            }
             Kind::Label => counts.labels += 1,
             Kind::Clobber => counts.clobbers += 1,
         }
@@ -211,7 +217,12 @@ mod tests {
             (&[word], 1, "r,=r", "output constraint occurs after input, clobber or label constraint"),
             (&[word], 0, "", "inline asm without outputs must return void"),
             (&[], 0, "r", "number of input constraints does not match number of parameters"),
-            (&[word], 0, "=r,=r", "number of output constraints does not match number of return struct elements"),
+            (
+                &[word],
+                0,
+                "=r,=r",
+                "number of output constraints does not match number of return struct elements",
+            ),
         ] {
             assert_eq!(check(results, parameters, text), Err(message), "{text}");
         }

@@ -25,7 +25,8 @@ pub(crate) fn check(text: &[u8], version: Version) -> Checked<()> {
     }
     text.split(|&byte| byte == b'-').try_for_each(check_part)?;
     // Since LLVM 16.
-    let is_bytes = |part: &[u8]| part.strip_prefix(b"i8:").is_some_and(|rest| !rest.starts_with(b"8:") && rest != b"8");
+    let is_bytes =
+        |part: &[u8]| part.strip_prefix(b"i8:").is_some_and(|rest| !rest.starts_with(b"8:") && rest != b"8");
     if version == Version::Llvm19 && text.split(|&byte| byte == b'-').any(is_bytes) {
         return Err("Invalid ABI alignment, i8 must be naturally aligned");
     }

@@ -16,6 +16,7 @@ use crate::ids::narrow;
 use crate::module::Module;
 use crate::outline::{self, Contents};
 use crate::sha1::Sha1;
+use crate::write::{Version, WriteInput};
 use crate::{analyzer_names, bitstream};
 use alloc::format;
 pub(crate) use ir::{Signature, intrinsic_signatures};
@@ -104,7 +105,7 @@ pub(crate) fn text(bytes: &[u8], map: &TextMap<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     if let (true, Ok(module)) = (CHECKS_PROGRAMS, Module::parse(bytes, 0)) {
         let mut body = FunctionBody::default();
-        let mut verifier = ir::Verifier::of_text(&module, map);
+        let mut verifier = ir::Verifier::of_written(&module, map);
         verifier.module(&mut diagnostics);
         for (index, _) in module.functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
             if module.read_body(index, &mut body).is_ok() {
@@ -115,6 +116,21 @@ pub(crate) fn text(bytes: &[u8], map: &TextMap<'_>) -> Diagnostics {
     }
     diagnostics.sort_by_offset();
     diagnostics
+}
+
+/// Returns whether [`text`] finds nothing in a module, as it was parsed for a version of LLVM. It may be wrong about a module
+/// that is sound, because a file only has what is used.
+pub(crate) fn is_sound(input: &WriteInput<'_, '_>, version: Version) -> bool {
+    let mut found = Diagnostics::new();
+    if CHECKS_PROGRAMS {
+        let mut verifier = ir::Verifier::of_text(input.module, version);
+        verifier.module(&mut found);
+        for body in input.bodies {
+            verifier.body(body, &mut found);
+        }
+        verifier.finish(&mut found);
+    }
+    found.is_empty()
 }
 
 /// Whether programs are checked. The page does without: its module has to be small.

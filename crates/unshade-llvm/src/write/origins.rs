@@ -28,7 +28,8 @@ impl Origins {
         let numbering = Numbering::new(input, options)?;
         // The keys of what belongs to the module are its ids.
         let ids = |keys: &[Key]| -> Vec<MetadataId> {
-            let id = |key: &Key| if key.scope == Scope::MODULE { MetadataId(key.key) } else { MetadataId::NONE };
+            let id =
+                |key: &Key| if key.scope == Scope::MODULE { MetadataId(key.key) } else { MetadataId::NONE };
             keys.iter().map(id).collect()
         };
         let of_module = numbering.metadata.of_module();
@@ -43,7 +44,12 @@ impl Origins {
             _ => ValueId::NONE,
         };
         let constants = constants.map(id).collect();
-        Ok(Self { metadata: [ids(of_module.strings), ids(of_module.others)].concat(), of_functions, first_constant, constants })
+        Ok(Self {
+            metadata: [ids(of_module.strings), ids(of_module.others)].concat(),
+            of_functions,
+            first_constant,
+            constants,
+        })
     }
 
     /// Returns what a number of metadata means in the module or in a function.

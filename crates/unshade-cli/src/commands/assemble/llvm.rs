@@ -10,7 +10,7 @@ use crate::input::shown;
 use anyhow::{Context, Result, bail};
 use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
 use unshade::dxcontainer::file::DxFile;
-use unshade::llvm::assemble::{self, AssembleOptions, Version};
+use unshade::llvm::assemble::{self, AssembleOptions, Verify, Version, Write};
 use unshade::program::{Verb, Writable};
 
 /// A container of a text has all parts that follow from it.
@@ -21,6 +21,9 @@ const OF_TEXT: Options = Options {
     reflection: true,
     split_debug: true,
 };
+
+/// The size of texts from which on it pays to verify a module while it is written.
+const BOTH_AT_ONCE: usize = 1 << 16;
 
 /// What a line of LLVM assembly may start with, after comments.
 const STARTS: [&str; 11] = [
@@ -106,7 +109,11 @@ fn assembled(args: &AssembleArgs, text: &str, version: Version) -> Option<Vec<u8
     let listing = shown(&args.listing);
     // As in LLVM, a module without the name of its source is named after the file.
     let name = args.listing.to_string_lossy();
-    match assemble::bitcode(text.as_bytes(), name.as_bytes(), &AssembleOptions { version }) {
+    let both = |verify: &Verify<'_>, write: &Write<'_>| match text.len() < BOTH_AT_ONCE {
+        true => (verify(), write()),
+        false => rayon::join(verify, write),
+    };
+    match assemble::bitcode_with(text.as_bytes(), name.as_bytes(), &AssembleOptions { version }, both) {
         Ok(bitcode) => {
             bitcode.warnings.iter().for_each(|warning| anstream::eprintln!("{listing}: warning: {warning}"));
             Some(bitcode.bytes)

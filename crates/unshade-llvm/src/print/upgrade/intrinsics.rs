@@ -98,8 +98,8 @@ enum Versions {
 type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
 use CallRewrite::{
-    Aligned, AlignedToo, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Rebuilt, Removed, Same, Struct,
-    With,
+    Aligned, AlignedToo, Atomic, Attached, Expanded, Lifetime, Masked, NoResult, Rebuilt, Removed, Same,
+    Struct, With,
 };
 use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};

@@ -153,7 +153,11 @@ pub(super) fn upgrade_flags(module: &mut Module<'_>) {
 }
 
 /// Returns the behaviour of a module flag, and its name if that has changed; none if neither has.
-pub(in crate::print) fn flag_start(name: &[u8], behaviour: u64, opaque: bool) -> Option<(u64, Option<&'static str>)> {
+pub(in crate::print) fn flag_start(
+    name: &[u8],
+    behaviour: u64,
+    opaque: bool,
+) -> Option<(u64, Option<&'static str>)> {
     use behaviour::{ERROR, MAX, MIN};
     match name {
         b"amdgpu_code_object_version" if opaque => Some((behaviour, Some("amdhsa_code_object_version"))),
@@ -169,7 +173,8 @@ pub(in crate::print) fn flag_start(name: &[u8], behaviour: u64, opaque: bool) ->
 fn changed_flags(module: &Module<'_>, dialect: Dialect) -> Vec<(Flag, u64, Option<&'static str>)> {
     let changed = |flag: Flag| {
         let first = *module.metadata.references(module.node(flag.id)?).first()?;
-        let Metadata::Value { value, .. } = module.metadata.get(MetadataId(narrow(first.checked_sub(1)?)))? else {
+        let Metadata::Value { value, .. } = module.metadata.get(MetadataId(narrow(first.checked_sub(1)?)))?
+        else {
             return None;
         };
         let (behaviour, name) = flag_start(&flag.name, module.integer(None, value)?, dialect.is_opaque())?;
@@ -315,7 +320,8 @@ impl AttachmentKinds {
     /// Returns whether any attachment of a body needs an upgrade.
     pub(super) fn is_any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
         let attached = body.attachments.iter().flat_map(|(_, list)| list.of(&body.attached));
-        self.alias.is_some() && attached.into_iter().any(|&(kind, id)| self.old(module, body, None, kind, id).is_some())
+        self.alias.is_some()
+            && attached.into_iter().any(|&(kind, id)| self.old(module, body, None, kind, id).is_some())
     }
 
     pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {

@@ -53,7 +53,8 @@ pub(crate) fn upgrade_text(
 
 /// Returns the name that an intrinsic has now, if it has another one.
 fn renamed(module: &Module<'_>, dialect: Dialect, at: usize) -> Option<Vec<u8>> {
-    let function = module.functions.get(at).filter(|function| function.position == UpgradedPosition::Original)?;
+    let function =
+        module.functions.get(at).filter(|function| function.position == UpgradedPosition::Original)?;
     let intrinsic = Intrinsic::of(&module.types, dialect, &function.symbol)?;
     let rewrite = mangle::rewrite(module, dialect, at, intrinsic)?;
     // The reader of the file takes an argument away, too.

@@ -60,6 +60,7 @@ use crate::assemble::TextMap;
 use crate::body::FunctionBody;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
+use crate::write::Version;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
@@ -102,9 +103,22 @@ impl<'m, 'a> Verifier<'m, 'a> {
         }
     }
 
-    /// Creates a verifier of a module that was assembled: it was not upgraded as one that is read from a file is, and findings
-    /// have positions in the text.
-    pub(super) fn of_text(module: &'m Module<'a>, map: &'m TextMap<'m>) -> Self {
+    /// Creates a verifier of a module that was parsed from a text for a version of LLVM: it was not upgraded as one that is
+    /// read from a file is.
+    pub(super) fn of_text(module: &'m Module<'a>, version: Version) -> Self {
+        let mut verifier = Self::new(module);
+        verifier.context.is_text = true;
+        verifier.context.generation = match version {
+            Version::Llvm14 => 14,
+            Version::Llvm19 => 19,
+            // Such a file does not say what wrote it.
+            Version::Dxc => verifier.context.generation,
+        };
+        verifier
+    }
+
+    /// Creates a verifier of such a module that was written, whose findings have positions in the text.
+    pub(super) fn of_written(module: &'m Module<'a>, map: &'m TextMap<'m>) -> Self {
         let mut verifier = Self::new(module);
         verifier.offsets = Offsets::Text(map);
         verifier.context.is_text = true;
