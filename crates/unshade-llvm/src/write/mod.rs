@@ -10,9 +10,9 @@
 //! | `tables` | types, attributes, comdats and symbols |
 //! | `constants`, `metadata` | the blocks of constants and metadata |
 //! | `function`, `instruction` | the blocks of functions |
-//! | `local_names` | the names of a function's values |
+//! | `local_names`, `early_blocks`, `string_map` | the names of a function's values and blocks |
 //! | `symbols` | the table of symbols for linkers |
-//! | `summary`, `summary_records`, `string_map` | the ThinLTO summary |
+//! | `summary`, `summary_records` | the ThinLTO summary |
 //! | `use_lists` | orders of uses that a reader would not get by itself |
 //! | `debug_records`, `block_addresses` | what LLVM 19 adds to functions |
 //! | `dxc`, `old_debug_info` | what differs in the form of LLVM 3.7 that DXIL has |
@@ -41,6 +41,7 @@ mod block_info;
 mod constants;
 mod debug_records;
 mod dxc;
+mod early_blocks;
 pub(crate) mod fixed_names;
 mod function;
 mod instruction;
@@ -75,6 +76,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use block_addresses::AddressUsers;
 use block_info::Layouts;
+use early_blocks::EarlyBlocks;
 use fixed_names::Names;
 use number::Numbering;
 use stream::Stream;
@@ -170,6 +172,9 @@ pub struct UseOrder {
     pub constant_operands: BTreeMap<(u32, u32), u32>,
     /// The time at which a symbol got its initializer, target, personality, prefix or prologue.
     pub symbols: BTreeMap<ValueId, u32>,
+    /// The time at which operands of symbols that were forward references got their value: by symbol, and by operand,
+    /// which of a function are personality, prefix and prologue.
+    pub symbol_operands: BTreeMap<(ValueId, u32), u32>,
     /// The time at which each instruction was made: by body, and by its index in [`FunctionBody::instructions`].
     pub instructions: Vec<Vec<u32>>,
     /// The time at which operands that were forward references got their value: by body, and by their index in
@@ -219,12 +224,14 @@ pub fn module(input: &WriteInput<'_, '_>, options: &WriteOptions<'_>) -> Result<
         version: options.version,
         use_list_orders: options.use_list_orders,
         address_users: AddressUsers::default(),
+        early_blocks: EarlyBlocks::default(),
         predicted: None,
         summary,
     };
     if let Some(order) = input.use_order.filter(|_| options.use_list_orders) {
         writer.predicted = Some(use_lists::predict(&writer.numbering.source, order, options.version)?);
     }
+    writer.early_blocks = EarlyBlocks::of(&writer.numbering.source)?;
     if options.version == Version::Llvm19 {
         writer.address_users = AddressUsers::of(&writer.numbering.source)?;
     }
@@ -269,6 +276,7 @@ struct Writer<'i, 'a> {
     tags: Names,
     scopes: Names,
     address_users: AddressUsers,
+    early_blocks: EarlyBlocks,
     /// The orders of use lists, if they follow from times.
     predicted: Option<UseLists>,
     version: Version,

@@ -9,9 +9,10 @@
 use super::number::Numbering;
 use super::source::Scope;
 use super::stream::{self, Layout, Shape, Stream};
+use super::string_map::{self, StringMap};
 use super::strings::StringTable;
 use super::summary_records::{self as records, Heap, code};
-use super::{Version, WriteInput, Writer, string_map, symbols};
+use super::{Version, WriteInput, Writer, symbols};
 use crate::bitstream::{Scalar, Tail};
 use crate::blocks;
 use crate::global::{Function, Symbol};
@@ -373,8 +374,10 @@ fn paths(stream: &mut Stream, summary: &Summary, version: Version) -> Result<BTr
     let ids: Vec<u64> = summary.modules.keys().copied().collect();
     let mut sorted = ids.clone();
     if version == Version::Llvm14 {
-        let texts: Vec<&[u8]> = ids.iter().map(|&id| path_of(id)).collect();
-        sorted = string_map::order(&texts).into_iter().filter_map(|at| ids.get(at).copied()).collect();
+        let hash = string_map::hash_of(version);
+        let mut by_path = StringMap::new();
+        ids.iter().for_each(|&id| by_path.add(hash(path_of(id)), id));
+        sorted = by_path.listed().collect();
     } else {
         sorted.sort_by_key(|&id| path_of(id));
     }
