@@ -7,7 +7,7 @@ use super::error::Parsed;
 use super::lexer::Token;
 use super::parser::Parser;
 use super::uses::Use;
-use crate::constants::{NewConstant, NewExpression};
+use crate::constants::{Constant, NewConstant, NewExpression};
 use crate::fold::Folder;
 use crate::ids::{BlockId, TypeId, ValueId, narrow};
 use crate::instruction::{Opcode, predicate};
@@ -421,6 +421,11 @@ impl Parser<'_> {
             operands.push(parser.typed_constant()?);
             Ok(())
         })?;
+        if let (Opcode::ShuffleVector, Some(&mask)) = (opcode, operands.get(2)) {
+            let mask = self.shuffle_mask(mask);
+            operands.truncate(2);
+            operands.push(mask);
+        }
         let Some(ty) = self.result_type(opcode, &operands) else {
             return self.fault_at(at, "operands don't fit the operation");
         };
@@ -430,6 +435,37 @@ impl Parser<'_> {
         };
         let new = NewExpression { opcode, flags, ty: of, in_range: 0, bounds: &[], operands: &operands };
         Ok((self.fold(|folder| folder.expression(ty, &new)), ty))
+    }
+
+    /// Returns the mask of a `shufflevector` as LLVM writes it: what is left open is poison, in LLVM 14 undefined.
+    pub(super) fn shuffle_mask(&mut self, mask: ValueId) -> ValueId {
+        let open = match self.version {
+            Version::Llvm14 => NewConstant::Undef,
+            Version::Llvm19 => NewConstant::Poison,
+            Version::Dxc => return mask,
+        };
+        let is_open = |constant| matches!(constant, Constant::Undef | Constant::Poison);
+        let Some(constant) = self.module.constant(None, mask).map(|(constant, _)| constant) else {
+            return mask;
+        };
+        let ty = self.type_of(mask);
+        if is_open(constant) {
+            return self.constant(ty, &open);
+        }
+        let Constant::Aggregate(elements) = constant else { return mask };
+        let mut elements = self.module.constants.values(elements).to_vec();
+        let mut count = 0;
+        for element in &mut elements {
+            if self.module.constant(None, *element).is_some_and(|(constant, _)| is_open(constant)) {
+                *element = self.constant(self.type_of(*element), &open);
+                count += 1;
+            }
+        }
+        match count {
+            0 => mask,
+            count if count == elements.len() => self.constant(ty, &open),
+            _ => self.constant(ty, &NewConstant::Aggregate(&elements)),
+        }
     }
 
     fn element_pointer_expression(&mut self) -> Parsed<(ValueId, TypeId)> {

@@ -307,6 +307,13 @@ impl Parser<'_> {
             if number > 0 {
                 self.expect(b',')?;
             }
+            if opcode == Opcode::ShuffleVector && number == 2 {
+                let mask = self.typed_constant()?;
+                let mask = self.shuffle_mask(mask);
+                self.push_operand(Operand::value(mask))?;
+                operands.push(mask);
+                continue;
+            }
             operands.push(self.typed_operand()?.0);
         }
         match self.result_type(opcode, &operands) {

@@ -99,7 +99,11 @@ impl Parser<'_> {
 
     fn hexadecimal_float(&self, text: &[u8], of: Type) -> Parsed<Vec<u64>> {
         let digits = |text: &[u8]| {
-            text.iter().try_fold(0u64, |value, &byte| Some(value << 4 | u64::from(digit(byte)?)))
+            let next = |value: u64, &byte: &u8| {
+                let value = value.checked_mul(16)?;
+                Some(value | u64::from(digit(byte)?))
+            };
+            text.iter().try_fold(0u64, next)
         };
         let (prefix, rest) = text.split_at_checked(3).unwrap_or((text, &[]));
         let split = |at: usize| {
@@ -114,7 +118,7 @@ impl Parser<'_> {
             (b"0xH", Type::Half) | (b"0xR", Type::BFloat) if rest.len() <= 4 => {
                 digits(rest).map(|bits| vec![bits])
             }
-            _ => match text.strip_prefix(b"0x").filter(|digits| digits.len() <= 16).and_then(digits) {
+            _ => match text.strip_prefix(b"0x").and_then(digits) {
                 Some(bits) => return self.narrowed(bits, of),
                 None => None,
             },
