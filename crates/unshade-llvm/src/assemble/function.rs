@@ -184,8 +184,7 @@ impl Parser<'_> {
         let value = self.define_symbol(&name, at, pointer, ValueKind::Function(index))?;
         function.symbol.value = value;
         let data = [function.personality, function.prefix, function.prologue];
-        let data: Vec<ValueId> = data.into_iter().flatten().collect();
-        if !data.is_empty() {
+        if data.iter().any(Option::is_some) {
             self.set_symbol_operands(value, &data);
         }
         if !declaration {

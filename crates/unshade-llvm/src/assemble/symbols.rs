@@ -302,7 +302,7 @@ impl Parser<'_> {
         let value = self.define_symbol(&name, at, pointer, ValueKind::Global(index))?;
         global.symbol.value = value;
         if let Some(initializer) = initializer {
-            self.set_symbol_operands(value, &[initializer]);
+            self.set_symbol_operands(value, &[Some(initializer)]);
         }
         self.module.globals.push(global);
         Ok(())
@@ -379,18 +379,20 @@ impl Parser<'_> {
         };
         let value = self.define_symbol(name, at, pointer, kind)?;
         symbol.value = value;
-        self.set_symbol_operands(value, &[target]);
+        self.set_symbol_operands(value, &[Some(target)]);
         let list = if indirect { &mut self.symbols.ifuncs } else { &mut self.module.aliases };
         list.push(Alias { symbol, indirect, target });
         Ok(())
     }
 
     /// Notes when the operands of a symbol were set.
-    pub(super) fn set_symbol_operands(&mut self, symbol: ValueId, operands: &[ValueId]) {
+    pub(super) fn set_symbol_operands(&mut self, symbol: ValueId, operands: &[Option<ValueId>]) {
         let now = self.uses.tick();
         self.uses.order.symbols.insert(symbol, now);
-        for &value in operands {
-            self.note_use(value, Use::Symbol { symbol });
+        for (operand, value) in (0u32..).zip(operands) {
+            if let Some(value) = *value {
+                self.note_use(value, Use::Symbol { symbol, operand });
+            }
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) enum Use {
     Symbol {
         /// The symbol.
         symbol: ValueId,
+        /// Which operand it is.
+        operand: u32,
     },
 }
 
@@ -67,9 +69,9 @@ impl UseTimes {
                         self.order.constant_operands.insert((constant, operand), now);
                     }
                 }
-                Use::Symbol { symbol } => {
+                Use::Symbol { symbol, operand } => {
                     let now = self.tick();
-                    self.order.symbols.insert(symbol, now);
+                    self.order.symbol_operands.insert((symbol, operand), now);
                 }
             }
         }

@@ -482,7 +482,10 @@ impl<'i> Prediction<'_, 'i, '_> {
         }
         let time = time.unwrap_or(0);
         for (number, operand) in (0u32..).zip(self.operands_of(key)?) {
-            let forward = constant.and_then(|index| self.times.constant_operands.get(&(index, number)));
+            let forward = match constant {
+                Some(index) => self.times.constant_operands.get(&(index, number)),
+                None => self.times.symbol_operands.get(&(ValueId(key.key), number)),
+            };
             let time = forward.copied().unwrap_or(time);
             self.uses.push(operand.key, (core::cmp::Reverse((time, number)), user));
         }
