@@ -137,7 +137,7 @@ impl<'t> Lexer<'t> {
                     return (Token::Label(Text(word)), start);
                 }
                 self.position = end;
-                Token::Word(word)
+                Token::Word(self.keyword(word))
             }
             b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b':'
             | b'/' => {
@@ -305,6 +305,7 @@ impl<'t> Lexer<'t> {
         if self.eat_colon() {
             return Token::Label(Text(word));
         }
+        let word = self.keyword(word);
         match word {
             [b'u' | b's', b'0', b'x', digits @ ..] if digits.first().is_some_and(u8::is_ascii_hexdigit) => {
                 match digits.iter().all(u8::is_ascii_hexdigit) {
@@ -314,6 +315,18 @@ impl<'t> Lexer<'t> {
             }
             _ => Token::Word(word),
         }
+    }
+
+    /// Returns the keyword that bytes of a name begin with, and goes back to its end: an integer type ends after its
+    /// digits, and others before anything but letters, digits and underscores.
+    #[inline(always)]
+    fn keyword(&mut self, word: &'t [u8]) -> &'t [u8] {
+        let is_integer = matches!(word, [b'i', b'0'..=b'9', ..]);
+        let ends =
+            |byte: &u8| if is_integer { !byte.is_ascii_digit() } else { matches!(byte, b'$' | b'.' | b'-') };
+        let end = word.iter().skip(1).position(ends).map_or(word.len(), |at| at + 1);
+        self.position -= word.len() - end;
+        word.get(..end).unwrap_or(word)
     }
 
     /// Reads a number, or a label that starts like one.
@@ -475,6 +488,24 @@ mod tests {
                 Token::Label(Text(b"1.")),
                 Token::Dots,
                 Token::Integer(b"2"),
+            ]
+        );
+    }
+
+    #[test]
+    fn keywords_end_before_other_signs() {
+        assert_eq!(
+            tokens("i16-1 i8x double-1.0 i: a.b: ret"),
+            [
+                Token::Word(b"i16"),
+                Token::Integer(b"-1"),
+                Token::Word(b"i8"),
+                Token::Word(b"x"),
+                Token::Word(b"double"),
+                Token::Float(b"-1.0"),
+                Token::Label(Text(b"i")),
+                Token::Label(Text(b"a.b")),
+                Token::Word(b"ret"),
             ]
         );
     }
