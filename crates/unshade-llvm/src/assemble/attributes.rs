@@ -215,6 +215,12 @@ impl Parser<'_> {
     pub(super) fn variable_attributes(&mut self) -> Parsed<AttributeListId> {
         let mut list = WrittenList::default();
         self.function_attributes(&mut list)?;
+        // Without a comma before it this is not the alignment of the variable.
+        if self.is_word("align") && list.sets.is_empty() {
+            let alignment = self.attribute(kind::ALIGN, Place::Parameter)?;
+            let set = self.intern_set(alloc::vec![alignment]);
+            list.sets.push((index::FUNCTION, set));
+        }
         Ok(self.written_list(&list))
     }
 
@@ -451,8 +457,15 @@ impl Parser<'_> {
         for call in self.bodies.iter_mut().flat_map(|body| &mut body.calls) {
             call.attributes = resolve(call.attributes);
         }
-        for &(variable, list) in &self.attributes.variables {
-            let set = self.module.attributes.of(resolve(list), index::FUNCTION);
+        for (variable, list) in core::mem::take(&mut self.attributes.variables) {
+            let mut set = self.module.attributes.of(resolve(list), index::FUNCTION);
+            // The alignment in a group is no property of a variable.
+            if let Some(&Some(alignment)) = alignments.get(list.index()) {
+                let others = set.map_or(&[][..], |set| self.module.attributes.set(set));
+                let alignment = Attribute::Integer(kind::ALIGN, 1 << alignment.saturating_sub(1));
+                let attributes = [others, &[alignment]].concat();
+                set = Some(self.intern_set(attributes));
+            }
             if let Some(variable) = self.module.globals.get_mut(variable as usize) {
                 variable.attributes = set;
             }

@@ -294,7 +294,7 @@ impl Parser<'_> {
             code_model: 0,
         };
         self.variable_properties(&mut global)?;
-        if matches!(self.token, Token::AttributeGroup(_) | Token::Text(_)) {
+        if matches!(self.token, Token::AttributeGroup(_) | Token::Text(_) | Token::Word(b"align")) {
             let list = self.variable_attributes()?;
             self.attributes.variables.push((index, list));
         }
