@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use unshade_llvm::assemble::{self, AssembleOptions, Version};
 use unshade_llvm::write::{self, WriteOptions};
 
-const TEXTS: [(&str, Version); 8] = [
+const TEXTS: [(&str, Version); 9] = [
     ("orders_14", Version::Llvm14),
     ("orders_19", Version::Llvm19),
     ("equivalents_19", Version::Llvm19),
     ("united_14", Version::Llvm14),
     ("united_19", Version::Llvm19),
     ("attributes_19", Version::Llvm19),
+    ("assembly_14", Version::Llvm14),
     ("names_14", Version::Llvm14),
     ("names_19", Version::Llvm19),
 ];

@@ -132,6 +132,10 @@ impl<'t> Parser<'t> {
                 return self.fault_at(at, "callee does not fit the type of the call");
             }
             Some((value, _)) => value,
+            // Inline assembly is in the first address space, whatever that of functions is.
+            None if matches!(callee_token, Token::Word(b"asm")) => {
+                self.callee_at(callee, function_type, 0)?
+            }
             None => self.callee_at(callee, function_type, address_space)?,
         };
         if let Some(callee) = operands.first_mut() {
