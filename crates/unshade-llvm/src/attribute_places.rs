@@ -21,6 +21,8 @@ const R: u8 = RESULT;
 pub(crate) enum Fits {
     /// All types.
     Any,
+    /// All types but `void`.
+    Value,
     /// Pointers.
     Pointer,
     /// Pointers and vectors of them.
@@ -36,7 +38,7 @@ pub(crate) enum Fits {
 /// By kind, from 1 on: where it may be, and the types that it fits.
 #[rustfmt::skip]
 const KINDS: [(u8, Fits); 105] = {
-    use Fits::{Any, Float, Integer, Integers, Pointer, Pointers};
+    use Fits::{Any, Float, Integer, Integers, Pointer, Pointers, Value};
     [
         (P | R, Pointers), (F, Any), (P, Pointer), (F, Any), (P | R, Any), (F, Any), (F, Any), (P, Pointer),
         (P | R, Pointer), (F, Any), (P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any), (F, Any),
@@ -46,7 +48,7 @@ const KINDS: [(u8, Fits); 105] = {
         (P | R, Pointer), (P | R, Pointer), (F, Any), (F, Any), (F, Any), (P, Any), (P, Pointer), (F, Any),
         (F, Any), (F, Any), (F, Any), (F | P, Any), (F, Any), (F, Any), (F, Any), (F, Any),
         (F, Any), (F, Any), (F, Any), (P, Any), (F, Any), (F | P, Any), (F, Any), (F, Any),
-        (F | P, Pointer), (F, Any), (F, Any), (P | R, Any), (P, Pointer), (F, Any), (F, Any), (F, Any),
+        (F | P, Pointer), (F, Any), (F, Any), (P | R, Value), (P, Pointer), (F, Any), (F, Any), (F, Any),
         (F, Any), (F, Any), (P, Any), (F, Any), (P, Pointer), (F, Any), (F, Any), (P, Integer),
         (P, Pointer), (F, Any), (F, Any), (F, Any), (F, Any), (F, Any), (P | R, Float), (F, Any),
         (P, Pointer), (F, Any), (P, Pointer), (P | R, Integers), (F, Any), (P, Pointer), (F, Any), (F, Any),

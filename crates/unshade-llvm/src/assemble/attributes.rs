@@ -285,7 +285,11 @@ impl Parser<'_> {
     fn allocation_size(&mut self) -> Parsed<u64> {
         self.expect(b'(')?;
         let size = u64::from(self.u32()?);
+        let at = self.at;
         let count = if self.eat(b',') { self.u32()? } else { u32::MAX };
+        if size == u64::from(count) {
+            return self.fault_at(at, "'allocsize' indices can't refer to the same parameter");
+        }
         self.expect(b')')?;
         Ok(size << 32 | u64::from(count))
     }
@@ -383,7 +387,7 @@ impl Parser<'_> {
 
     /// Parses `range(i32 1, 4)` or `initializes((0, 4), (8, 12))`.
     fn range_attribute(&mut self, kind: u32) -> Parsed<Attribute> {
-        let mut bounds = Vec::new();
+        let (mut bounds, at) = (Vec::new(), self.at);
         let mut width = 64;
         self.expect(b'(')?;
         if kind == RANGE {
@@ -403,6 +407,13 @@ impl Parser<'_> {
                 parser.part_of_all(64, &mut bounds)?;
                 parser.expect(b')')
             })?;
+        }
+        let is_ordered = |pair: &[u64]| match *pair {
+            [one, next] => one.cast_signed() < next.cast_signed(),
+            _ => true,
+        };
+        if kind != RANGE && !bounds.windows(2).all(is_ordered) {
+            return self.fault_at(at, "invalid (unordered or overlapping) range list");
         }
         Ok(self.module.attributes.range_attribute(kind, width, &bounds))
     }

@@ -6,7 +6,6 @@ use super::parser::Parser;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::Opcode;
 use crate::rules;
-use crate::types::Type;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -62,13 +61,11 @@ impl Parser<'_> {
         rules::element_pointer_type(&mut self.module, body, source, operands)
     }
 
-    /// Checks that a variable can have a type.
-    pub(super) fn check_sized(&self, ty: TypeId, message: &str, at: usize) -> Parsed<()> {
-        match self.module.types.get(ty) {
-            Type::Function { .. } | Type::Void | Type::Label | Type::Metadata | Type::Token => {
-                self.fault_at(at, message)
-            }
-            _ => Ok(()),
+    /// Checks that values of a type can be in memory.
+    pub(super) fn check_size(&self, ty: TypeId, message: &str, at: usize) -> Parsed<()> {
+        match rules::has_size(&self.module.types, self.version, ty) {
+            true => Ok(()),
+            false => self.fault_at(at, message),
         }
     }
 }

@@ -19,7 +19,7 @@ impl Parser<'_> {
         let flags = u16::from(self.eat_word("inalloca")) | u16::from(self.eat_word("swifterror")) << 1;
         let at = self.at;
         let ty = self.ty()?;
-        self.check_sized(ty, "invalid type for alloca", at)?;
+        self.check_size(ty, "cannot allocate a type without a size", at)?;
         let mut size = None;
         let mut alignment = 0;
         let mut address_space = None;
@@ -58,7 +58,9 @@ impl Parser<'_> {
     pub(super) fn load(&mut self) -> Parsed<Instruction> {
         let atomic = self.eat_word("atomic");
         let flags = u16::from(self.eat_word("volatile"));
+        let at = self.at;
         let ty = self.ty()?;
+        self.check_size(ty, "loading a type without a size", at)?;
         self.expect(b',')?;
         self.pointer_operand(ty)?;
         self.access(Opcode::Load, atomic, flags, ty, ty)
@@ -67,7 +69,9 @@ impl Parser<'_> {
     pub(super) fn store(&mut self) -> Parsed<Instruction> {
         let atomic = self.eat_word("atomic");
         let flags = u16::from(self.eat_word("volatile"));
+        let at = self.at;
         let (_, ty) = self.typed_operand()?;
+        self.check_size(ty, "storing a type without a size", at)?;
         self.expect(b',')?;
         self.pointer_operand(ty)?;
         let void = self.void();

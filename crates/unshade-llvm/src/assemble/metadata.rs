@@ -40,6 +40,8 @@ pub(super) struct MetadataState {
     /// Whether there were debug records, and calls of the functions that they replace.
     pub(super) debug_records: bool,
     pub(super) debug_intrinsics: bool,
+    /// Whether the location of an instruction is another node, so that all debug info is dropped.
+    pub(super) wrong_location: bool,
 }
 
 /// A `!dbg` attachment.

@@ -114,7 +114,7 @@ pub struct Assembled {
     /// When each use was set.
     pub uses: UseOrder,
     positions: Positions,
-    /// Whether debug information was dropped, because the text does not state its version.
+    /// Whether debug information was dropped, because the text does not state its version or has a wrong location.
     dropped_debug_info: bool,
 }
 

@@ -151,10 +151,12 @@ impl<'t> Parser<'t> {
         self.finish_summary()?;
         self.finish_upgrades();
         self.finish_intrinsics()?;
+        let is_dropped = self.version != Version::Dxc
+            && (self.metadata.wrong_location || !states_version(&self.module));
         let Self { module, bodies, positions, .. } = self;
         let mut assembled =
             Assembled { module, bodies, uses: self.uses.order, positions, dropped_debug_info: false };
-        if self.version != Version::Dxc && !states_version(&assembled.module) {
+        if is_dropped {
             assembled.dropped_debug_info = strip(&mut assembled);
         }
         Ok(assembled)

@@ -8,6 +8,7 @@ use super::lexer::{Token, parse_u64};
 use super::names::{NameTable, NumberTable};
 use super::parser::Parser;
 use crate::ids::TypeId;
+use crate::rules;
 use crate::types::Type;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -128,8 +129,12 @@ impl Parser<'_> {
                 self.advance();
                 let count = self.u64()?;
                 self.expect_word("x")?;
+                let at = self.at;
                 let element = self.ty()?;
                 self.expect(b']')?;
+                if !rules::is_array_element(&self.module.types, self.version, element) {
+                    return self.fault_at(at, "invalid array element type");
+                }
                 Ok(self.module.types.intern(Type::Array { count, element }))
             }
             Token::Punctuation(b'<') => self.vector_or_packed(),
@@ -163,8 +168,12 @@ impl Parser<'_> {
             return self.fault_at(at, "a vector has at least one element");
         }
         self.expect_word("x")?;
+        let at = self.at;
         let element = self.ty()?;
         self.expect(b'>')?;
+        if !rules::is_vector_element(&self.module.types, element) {
+            return self.fault_at(at, "invalid vector element type");
+        }
         Ok(self.module.types.intern(Type::Vector { count, element, scalable }))
     }
 
@@ -173,7 +182,12 @@ impl Parser<'_> {
         self.expect(b'{')?;
         let mut fields = Vec::new();
         self.list(b'}', |parser| {
-            fields.push(parser.ty()?);
+            let at = parser.at;
+            let field = parser.ty()?;
+            fields.push(field);
+            if !rules::is_field(&parser.module.types, field) {
+                return parser.fault_at(at, "invalid element type for struct");
+            }
             Ok(())
         })?;
         Ok(fields)
@@ -239,11 +253,11 @@ impl Parser<'_> {
                 return self.fault("ptr* is invalid - use ptr instead");
             }
             is_ptr = false;
-            if self.is(b'*') || (self.is_word("addrspace") && !self.module.types.is_opaque_pointer(ty)) {
+            if self.is(b'*') || self.is_word("addrspace") {
                 let address_space = self.address_space()?;
                 self.expect(b'*')?;
-                if matches!(self.module.types.get(ty), Type::Void | Type::Label | Type::Metadata) {
-                    return self.fault("pointers to void, label and metadata are invalid; use i8* for void");
+                if !rules::is_pointee(&self.module.types, ty) {
+                    return self.fault("pointer to this type is invalid; use i8* in place of void*");
                 }
                 ty = self.pointer_to(ty, address_space);
             } else if self.is(b'(') {

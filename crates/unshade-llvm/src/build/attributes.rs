@@ -188,6 +188,7 @@ impl ModuleBuilder {
         let is_integer = |ty| matches!(types.get(ty), Type::Integer(_));
         let fits = match fits {
             Fits::Any => true,
+            Fits::Value => types.get(ty) != Type::Void,
             Fits::Pointer => types.is_pointer(ty),
             Fits::Pointers => types.address_space(ty).is_some(),
             Fits::Integer => is_integer(ty),

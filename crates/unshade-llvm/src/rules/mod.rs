@@ -9,6 +9,7 @@
 //! | `constants` | constants in their canonical form, each once |
 //! | `data_layout` | which data layouts are valid |
 //! | `attributes` | the order of the attributes of a set |
+//! | `elements` | what types can be parts of others, and which have a size |
 //! | `target_types` | what the types of targets can be |
 //! | `assembly` | which constraints of inline assembly fit its type |
 //!
@@ -19,6 +20,7 @@ mod attributes;
 mod casts;
 mod constants;
 mod data_layout;
+mod elements;
 mod memory;
 mod results;
 mod target_types;
@@ -28,6 +30,7 @@ pub(crate) use attributes::attribute_set;
 pub(crate) use casts::is_cast_valid;
 pub(crate) use constants::{Canonical, ConstantIndex, extend_sign, wide_integer};
 pub(crate) use data_layout::check as check_data_layout;
+pub(crate) use elements::{has_size, is_array_element, is_field, is_pointee, is_vector_element};
 pub(crate) use memory::{check_access, check_atomic_operation, check_exchange, check_fence};
 pub(crate) use results::{element_pointer_type, result_type, selected, truth_type};
 pub(crate) use target_types::{can_be_global, has_zero};

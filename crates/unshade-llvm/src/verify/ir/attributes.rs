@@ -93,6 +93,7 @@ impl Context<'_, '_> {
     fn fits(&self, fits: Fits, ty: TypeId) -> bool {
         match fits {
             Fits::Any => true,
+            Fits::Value => !matches!(self.get(ty), Type::Void),
             Fits::Pointer => self.is_pointer(ty),
             Fits::Pointers => self.is_pointer_or_vector(ty),
             Fits::Integer => self.is_integer(ty),

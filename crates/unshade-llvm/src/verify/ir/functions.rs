@@ -84,9 +84,6 @@ impl Context<'_, '_> {
                 Type::X86Amx => {
                     findings.require(false, RULE, "x86_amx is a parameter of a function that is no intrinsic");
                 }
-                Type::Label => {
-                    findings.require(false, RULE, "a block is a parameter of a function that is no intrinsic");
-                }
                 _ => {}
             }
         }

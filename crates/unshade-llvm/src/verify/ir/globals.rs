@@ -138,7 +138,10 @@ impl Context<'_, '_> {
         let Type::Array { element, .. } = self.get(global.symbol.ty) else { return };
         let fits = match self.get(element) {
             Type::Struct(structure) => match *self.table().elements(structure.fields) {
-                [priority, function] => self.is_integer_of(priority, 32) && self.is_constructor(function),
+                // What is read without the third field gets it.
+                [priority, function] => {
+                    !self.is_text && self.is_integer_of(priority, 32) && self.is_constructor(function)
+                }
                 [priority, function, of] => {
                     self.is_integer_of(priority, 32) && self.is_constructor(function) && self.is_byte_pointer(of)
                 }
