@@ -62,7 +62,7 @@ fn what_llvm_19_refuses() {
         ("declare void @f(float nofpclass(0))\n", 1, 33),
         ("declare void @f(float nofpclass())\n", 1, 33),
         ("@g = global i8 0\n@p = global ptr getelementptr inrange(4, 4) (i8, ptr @g, i64 8)\n", 2, 39),
-        ("@g = global i8 0, comdat\n\n@0 = global i8 0, comdat\n", 3, 25),
+        ("@g = global i8 0, comdat\n\n@0 = global i8 0, comdat\n", 3, 19),
         ("$c = comdat any\n@g = global i8 0, comdat($d)\n@h = global i8 0\n", 2, 26),
         (&in_function("%a = alloca i32, addrspace(1), align 4"), 2, 34),
         (&in_function("%a = atomicrmw add ptr %p, <vscale x 2 x i32> zeroinitializer seq_cst"), 2, 30),

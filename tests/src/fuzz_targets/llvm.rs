@@ -4,13 +4,10 @@ use unshade::dxcontainer::dxil::assemble::{Options, container};
 use unshade::llvm::Module;
 use unshade::llvm::assemble::{self, AssembleOptions, Version};
 use unshade::llvm::print::{self, Dialect, PrintOptions};
-use unshade::llvm::write::{self, WriteOptions};
 
 /// Assembles a text; none if it is not valid, or can't be written.
 fn assembled(text: &[u8], version: Version) -> Option<Vec<u8>> {
-    let assembled = assemble::assemble(text, &AssembleOptions { version }).ok()?;
-    let options = WriteOptions { version, ..WriteOptions::default() };
-    write::module(&assembled.input(), &options).ok()
+    Some(assemble::bitcode(text, b"<stdin>", &AssembleOptions { version }).ok()?.bytes)
 }
 
 /// Prints a module; none if anything is wrong with it.

@@ -64,7 +64,10 @@ pub fn bitcode_with(
     assembled.module.source_filename.get_or_insert_with(|| name.to_vec());
     let mut warnings = Vec::new();
     if assembled.dropped_debug_info {
-        warnings.push("debug info is ignored: its version is not stated, or the location of an instruction is none".to_string());
+        warnings.push(
+            "debug info is ignored: its version is not stated, or the location of an instruction is none"
+                .to_string(),
+        );
     }
     let options = WriteOptions { version: options.version, ..WriteOptions::default() };
     let (mut bytes, mut findings) = assembled.verified(text, &options, &both)?;

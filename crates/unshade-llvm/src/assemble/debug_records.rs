@@ -206,7 +206,8 @@ mod tests {
              !1 = !DILocation(line: 3, column: 7, scope: !5)\n\
              !2 = !DILocation(line: 3, column: 7, scope: !5)\n\
              !5 = distinct !DISubprogram(name: \"f\", scope: !0, file: !0, line: 1)\n\
-             !6 = !DILocalVariable(name: \"x\", scope: !5)\n"
+             !6 = !DILocalVariable(name: \"x\", scope: !5)\n\
+             !llvm.module.flags = !{{!7}}\n!7 = !{{i32 2, !\"Debug Info Version\", i32 3}}\n"
         );
         assemble(text.as_bytes(), &AssembleOptions { version: Version::Llvm19 })
     }

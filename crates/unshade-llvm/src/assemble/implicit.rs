@@ -10,7 +10,6 @@ use super::Version;
 use super::error::Parsed;
 use super::lexer::{Lexer, Token};
 use super::parser::Parser;
-use super::symbols::SymbolName;
 use super::uses::Use;
 use crate::global::{Function, Symbol};
 use crate::ids::{TypeId, ValueId, narrow};
@@ -22,6 +21,9 @@ use crate::value::{Operand, ValueKind};
 use crate::verify::{Signature, intrinsic_signatures};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+/// Finds out whether a function of the module is an intrinsic that a version does not have.
+type IsInvalid = fn(&Module<'_>, usize, Dialect) -> bool;
 
 /// A call of an intrinsic that is not declared.
 struct Caller {
@@ -53,14 +55,24 @@ impl Parser<'_> {
         }
         let used = callers.iter().map(|(name, caller, _)| (name.as_slice(), caller.ty));
         let signatures = intrinsic_signatures(&self.module, used);
+        let mut added = BTreeMap::new();
         for ((name, caller, position), signature) in callers.into_iter().zip(signatures) {
-            match signature {
-                Signature::Overloaded(name) => {
-                    self.declare_for(name.into_bytes(), &caller, position, is_old_intrinsic)?;
-                }
-                Signature::Unknown => self.declare_for(name, &caller, position, is_gone_intrinsic)?,
+            // What only earlier versions have has to be declared.
+            let (name, is_invalid): (_, IsInvalid) = match signature {
+                Signature::Overloaded(name) => (name.into_bytes(), is_old_intrinsic),
+                Signature::Unknown => (name, is_gone_intrinsic),
                 Signature::Other => return self.fault_at(position, "invalid intrinsic signature"),
-            }
+            };
+            let known = self.declared(&name).or_else(|| added.get(&name).copied());
+            let value = match known {
+                Some(value) => value,
+                None => {
+                    let value = self.declare_intrinsic(name.clone(), caller.ty, position, is_invalid)?;
+                    added.insert(name, value);
+                    value
+                }
+            };
+            self.set_callee(&caller, value);
         }
         for (value, _) in missing.into_values() {
             self.forget_undefined(value);
@@ -87,40 +99,40 @@ impl Parser<'_> {
     /// Returns the call whose callee an operand is.
     fn caller(&self, body: u32, operand: u32) -> Option<Caller> {
         let of = self.bodies.get(body as usize)?;
-        let call = of.instructions.iter().find(|call| call.operands.start == operand)?;
+        // Operands are in the order of the instructions.
+        let first = of.instructions.partition_point(|before| before.operands.start < operand);
+        let mut at = of.instructions.get(first..)?.iter().take_while(|call| call.operands.start == operand);
+        let call = at.find(|call| call.operands.count > 0)?;
         let is_call = matches!(call.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr);
         let ty = of.calls.get(call.detail as usize).filter(|_| is_call)?.function_type;
         Some(Caller { body, operand, ty })
     }
 
-    /// Makes a call call the declaration with a name.
-    fn declare_for(
+    /// Declares an intrinsic.
+    fn declare_intrinsic(
         &mut self,
         name: Vec<u8>,
-        caller: &Caller,
+        ty: TypeId,
         position: usize,
-        is_invalid: fn(&Module<'_>, usize, Dialect) -> bool,
-    ) -> Parsed<()> {
-        let value = match self.declared(&name) {
-            Some(value) => value,
-            None => {
-                let pointer = self.pointer_to(caller.ty, 0);
-                let index = narrow(self.module.functions.len() as u64);
-                let value = self.add_value(ValueKind::Function(index), pointer);
-                self.module.functions.push(Function::new(Symbol::new(name.clone(), caller.ty, 0, value)));
-                self.name_declared(SymbolName::Name(name), value, position);
-                // What only earlier versions have has to be declared.
-                if is_invalid(&self.module, index as usize, Dialect::Llvm19) {
-                    return self.fault_at(position, "invalid intrinsic signature");
-                }
-                value
-            }
-        };
+        is_invalid: IsInvalid,
+    ) -> Parsed<ValueId> {
+        let pointer = self.pointer_to(ty, 0);
+        let index = self.module.functions.len();
+        let value = self.add_value(ValueKind::Function(narrow(index as u64)), pointer);
+        self.module.functions.push(Function::new(Symbol::new(name, ty, 0, value)));
+        self.positions.symbols.insert(value, position);
+        if is_invalid(&self.module, index, Dialect::Llvm19) {
+            return self.fault_at(position, "invalid intrinsic signature");
+        }
+        Ok(value)
+    }
+
+    /// Makes a call call a function.
+    fn set_callee(&mut self, caller: &Caller, callee: ValueId) {
         let operands = self.bodies.get_mut(caller.body as usize).map(|body| &mut body.operands);
         if let Some(slot) = operands.and_then(|operands| operands.get_mut(caller.operand as usize)) {
-            *slot = Operand::value(value);
+            *slot = Operand::value(callee);
         }
         self.uses.define(&[Use::Operand { body: caller.body, operand: caller.operand }]);
-        Ok(())
     }
 }

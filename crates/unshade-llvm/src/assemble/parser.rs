@@ -151,8 +151,8 @@ impl<'t> Parser<'t> {
         self.finish_summary()?;
         self.finish_upgrades();
         self.finish_intrinsics()?;
-        let is_dropped = self.version != Version::Dxc
-            && (self.metadata.wrong_location || !states_version(&self.module));
+        let is_dropped =
+            self.version != Version::Dxc && (self.metadata.wrong_location || !states_version(&self.module));
         let Self { module, bodies, positions, .. } = self;
         let mut assembled =
             Assembled { module, bodies, uses: self.uses.order, positions, dropped_debug_info: false };

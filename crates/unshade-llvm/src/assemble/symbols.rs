@@ -193,6 +193,7 @@ impl Parser<'_> {
 
     /// Parses `comdat` or `comdat($name)`.
     pub(super) fn comdat_of(&mut self, symbol: &mut Symbol) -> Parsed<()> {
+        let at = self.at;
         self.expect_word("comdat")?;
         let name = if self.eat(b'(') {
             let Token::Comdat(name) = self.token else { return self.fault("expected the name of a comdat") };
@@ -201,7 +202,7 @@ impl Parser<'_> {
             self.expect(b')')?;
             name
         } else if symbol.name.is_empty() {
-            return self.fault("comdat cannot be unnamed");
+            return self.fault_at(at, "comdat cannot be unnamed");
         } else {
             symbol.name.clone()
         };
@@ -581,12 +582,6 @@ impl Parser<'_> {
     /// Returns the symbol with a name, if it is defined.
     pub(super) fn declared(&self, name: &[u8]) -> Option<ValueId> {
         self.symbols.names.get(name).filter(|value| !self.symbols.undefined.contains_key(value))
-    }
-
-    /// Names a symbol that was declared for a use.
-    pub(super) fn name_declared(&mut self, name: SymbolName, value: ValueId, position: usize) {
-        self.name_symbol(&name, value);
-        self.positions.symbols.insert(value, position);
     }
 
     /// Numbers the ifuncs, and reports symbols and comdats that are used but never defined.

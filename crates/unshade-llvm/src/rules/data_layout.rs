@@ -173,13 +173,17 @@ fn bytes(digits: &[u8]) -> Checked<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{Version, check};
 
     #[test]
     fn layouts() {
-        assert!(check(b"e-m:e-p:64:64-i64:64-f80:128-n8:16:32:64-S128-ni:1:2-Fi8-P1").is_ok());
+        assert!(
+            check(b"e-m:e-p:64:64-i64:64-f80:128-n8:16:32:64-S128-ni:1:2-Fi8-P1", Version::Llvm19).is_ok()
+        );
+        assert!(check(b"i8:16", Version::Llvm14).is_ok() && check(b"i8:8", Version::Llvm19).is_ok());
+        assert!(check(b"i8:16", Version::Llvm19).is_err());
         for wrong in ["e-", "i64", "p:0:8", "i64:12", "i64:24", "m:?", "n0", "p:64:64:32", "ni:0", "q"] {
-            assert!(check(wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(check(wrong.as_bytes(), Version::Llvm14).is_err(), "{wrong}");
         }
     }
 }

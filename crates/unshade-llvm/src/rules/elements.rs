@@ -57,9 +57,11 @@ fn sized(types: &TypeTable, version: Version, ty: TypeId, parts: &mut u32, depth
         Type::Struct(structure) if structure.opaque => false,
         Type::Struct(structure) => {
             let fields = types.elements(structure.fields);
-            let is_scalable = |&field: &TypeId| matches!(types.get(field), Type::Vector { scalable: true, .. });
+            let is_scalable =
+                |&field: &TypeId| matches!(types.get(field), Type::Vector { scalable: true, .. });
             if fields.iter().any(is_scalable) {
-                return version == Version::Llvm19 && fields.iter().all(|field| Some(field) == fields.first());
+                return version == Version::Llvm19
+                    && fields.iter().all(|field| Some(field) == fields.first());
             }
             fields.iter().all(|&field| sized(types, version, field, parts, depth + 1))
         }

@@ -3,7 +3,7 @@
 //! Every version upgrades what earlier versions wrote: debug info, metadata, intrinsics whose parameters changed,
 //! calls of the Objective-C runtime. The printer shows a module as that version has it in memory, so the same
 //! upgrades are made here, on a copy, and only for modules that need them, which [`UpgradeCheck`] finds out
-//! cheaply.
+//! cheaply. [`text`] makes those that LLVM makes of a text, for the assembler.
 //!
 //! Knowledge: the output of `llvm-dis` 14, 19 and 22 for files of earlier versions, and LLVM's release notes.
 
