@@ -3,7 +3,7 @@
 //! The verifier checks the module that was written and read again, because a file has only what is used. Its symbols and
 //! instructions are in the order of the parsed module; what its other numbers mean, the writer knows.
 
-use super::Assembled;
+use super::{Assembled, Version};
 use crate::global::Symbol;
 use crate::ids::{MetadataId, ValueId};
 use crate::write::{Origins, WriteOptions};
@@ -38,6 +38,11 @@ impl<'m> TextMap<'m> {
     /// Creates the map of a module that is written with these options.
     pub(super) fn new(assembled: &'m Assembled, options: &'m WriteOptions<'m>) -> Self {
         Self { assembled, options, origins: OnceCell::new() }
+    }
+
+    /// Returns the version that the module is for.
+    pub(crate) fn version(&self) -> Version {
+        self.options.version
     }
 
     fn origins(&self) -> &Origins {

@@ -4,7 +4,7 @@
 //! over the records a second time; it is made only if there is a finding, so that sound modules don't pay for it. Those of a
 //! module that was assembled come from its text.
 
-use crate::assemble::TextMap;
+use crate::assemble::{TextMap, Version};
 use crate::body::FunctionBody;
 use crate::ids::{BlockId, MetadataId, TypeId, ValueId, narrow};
 use crate::module::Module;
@@ -65,7 +65,8 @@ pub(super) enum Offsets<'t> {
 }
 
 /// Rules whose breach LLVM answers by dropping debug information or an attribute, not by refusing the module.
-const WARNINGS: &[&str] = &["ir-debug-info", "ir-dropped"];
+const WARNINGS: &[&str] = &[DEBUG_INFO, "ir-dropped"];
+const DEBUG_INFO: &str = "ir-debug-info";
 
 impl Findings {
     pub(super) fn new() -> Self {
@@ -143,7 +144,11 @@ impl Findings {
 impl Findings {
     /// Moves the findings that `llvm-as` refuses a text for to a list, with their positions in the text.
     fn finish_text(&mut self, map: &TextMap<'_>, body: Option<&FunctionBody>, diagnostics: &mut Diagnostics) {
-        for finding in self.list.drain(..).filter(|finding| is_refused_in_text(finding.rule)) {
+        for finding in self.list.drain(..).filter(|finding| is_refused_in_text(finding.rule, map.version())) {
+            if diagnostics.len() >= Diagnostics::LIMIT {
+                diagnostics.error(finding.rule, Error::without_offset(ErrorKind::BadValue, finding.message));
+                continue;
+            }
             let function = body.map_or(u32::MAX, |body| body.function);
             let position = match finding.place {
                 Place::Module | Place::Type(_) => None,
@@ -169,9 +174,10 @@ impl Findings {
     }
 }
 
-/// Returns whether `llvm-as` refuses a text that breaks a rule. Apple's and Microsoft's rules are not its own.
-fn is_refused_in_text(rule: &str) -> bool {
-    rule.starts_with("ir-")
+/// Returns whether a text that breaks a rule is refused. Apple's and Microsoft's rules are not LLVM's own, and DXC does not
+/// check debug information.
+fn is_refused_in_text(rule: &str, version: Version) -> bool {
+    rule.starts_with("ir-") && (rule != DEBUG_INFO || version != Version::Dxc)
 }
 
 /// Turns a finding into an error with an offset and the names of the parts that it is in.

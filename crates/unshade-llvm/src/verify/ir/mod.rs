@@ -56,7 +56,7 @@ use self::body::BodyCheck;
 use self::context::Context;
 use self::findings::{Findings, Offsets, Place};
 use self::scopes::Scopes;
-use crate::assemble::TextMap;
+use crate::assemble::{TextMap, Version};
 use crate::body::FunctionBody;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
@@ -121,7 +121,8 @@ impl<'m, 'a> Verifier<'m, 'a> {
     pub(super) fn of_written(module: &'m Module<'a>, map: &'m TextMap<'m>) -> Self {
         let mut verifier = Self::new(module);
         verifier.offsets = Offsets::Text(map);
-        verifier.context.is_text = true;
+        // The rules of LLVM 3.7 are not those of later versions.
+        verifier.context.is_text = map.version() != Version::Dxc;
         verifier
     }
 
