@@ -486,8 +486,9 @@ impl<'a> Module<'a> {
     /// Adds a value that no record defines, and returns its id.
     pub(crate) fn add_upgrade_value(&mut self, value: Value) -> ValueId {
         if self.is_open {
+            let id = ValueId(narrow(self.values.len() as u64));
             self.values.push(value);
-            return ValueId(narrow(self.values.len() as u64 - 1));
+            return id;
         }
         let id = ValueId(Self::UPGRADE_BASE.saturating_add(narrow(self.upgrade_values.len() as u64)));
         self.upgrade_values.push(value);

@@ -74,9 +74,7 @@ pub fn bitcode_with(
     let is_of_debug_info = |finding: &Diagnostic| finding.rule == DEBUG_INFO;
     if findings.iter().any(is_of_debug_info) && states_version(&assembled.module) {
         strip(&mut assembled);
-        warnings.extend(
-            findings.iter().filter(|finding| is_of_debug_info(finding)).map(|finding| message(finding)),
-        );
+        warnings.extend(findings.iter().filter(|finding| is_of_debug_info(finding)).map(message));
         warnings.push("invalid debug info is ignored".to_string());
         (bytes, findings) = assembled.verified(text, &options, &both)?;
     }

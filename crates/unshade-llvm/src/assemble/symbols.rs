@@ -169,7 +169,7 @@ impl Parser<'_> {
                 "expected how to select from a comdat: any, exactmatch, largest, nodeduplicate or samesize",
             );
         };
-        let index = self.comdat(&name);
+        let index = self.comdat(&name, start);
         if self.module.comdats.get(index as usize).is_some_and(|comdat| comdat.selection != 0) {
             return self.fault_at(start, alloc::format!("redefinition of comdat '${}'", shown(&name)));
         }
@@ -179,23 +179,24 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns the index of a comdat, which may be defined later.
-    fn comdat(&mut self, name: &[u8]) -> u32 {
+    /// Returns the index of a comdat, which may be defined later and is mentioned here.
+    fn comdat(&mut self, name: &[u8], at: usize) -> u32 {
         if let Some(index) = self.comdats.get(name) {
             return index;
         }
         let index = narrow(self.module.comdats.len() as u64);
         self.module.comdats.push(Comdat { name: name.to_vec(), selection: 0 });
-        self.symbols.comdats.push(self.at);
+        self.symbols.comdats.push(at);
         self.comdats.insert(name, index);
         index
     }
 
     /// Parses `comdat` or `comdat($name)`.
     pub(super) fn comdat_of(&mut self, symbol: &mut Symbol) -> Parsed<()> {
-        let at = self.at;
+        let mut at = self.at;
         self.expect_word("comdat")?;
         let name = if self.eat(b'(') {
+            at = self.at;
             let Token::Comdat(name) = self.token else { return self.fault("expected the name of a comdat") };
             let name = name.bytes().into_owned();
             self.advance();
@@ -206,7 +207,7 @@ impl Parser<'_> {
         } else {
             symbol.name.clone()
         };
-        symbol.comdat = Some(self.comdat(&name));
+        symbol.comdat = Some(self.comdat(&name, at));
         Ok(())
     }
 

@@ -85,7 +85,8 @@ fn counts(constraints: &[Constraint]) -> Result<Counts, &'static str> {
                 return Err("input constraint occurs after clobber constraint");
             }
             Kind::Output => {
-                (counts.indirect_outputs, counts.inputs) = (counts.indirect_outputs + 1, counts.inputs + 1)
+                counts.indirect_outputs += 1;
+                counts.inputs += 1;
             }
             Kind::Input => counts.inputs += 1,
             Kind::Label if counts.clobbers > 0 => {
