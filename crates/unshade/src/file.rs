@@ -481,7 +481,7 @@ impl<'f> Function<'f> {
         for unit in group.map(|group| group.units.as_slice()).unwrap_or_default() {
             let found = match unit {
                 Unit::Function { .. } => None,
-                Unit::Part(_) => named(unit.open()?, self.name()),
+                Unit::Part(_) => named(unit.open()?.into_owned(), self.name()),
                 Unit::File { bytes, base, .. } => numbered(bytes, *base, self.index())?,
             };
             match found {

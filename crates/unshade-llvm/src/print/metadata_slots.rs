@@ -45,6 +45,56 @@ pub(super) struct GlobalLocation {
     atom: u64,
 }
 
+/// A location as it is stored: a module has hundreds of thousands. The owner of its references follows from their ids
+/// and the function that the location is of, if one of them is of a function.
+#[derive(Clone, Copy, Debug)]
+struct StoredLocation {
+    line: u32,
+    column: u16,
+    implicit: bool,
+    owner: u32,
+    scope: MetadataId,
+    inlined_at: MetadataId,
+    slot: u32,
+}
+
+/// Locations by number.
+#[derive(Default)]
+struct Locations {
+    list: Vec<StoredLocation>,
+    /// The atom of each, up to the last that has one.
+    atoms: Vec<u64>,
+}
+
+impl Locations {
+    /// Returns a location and its slot; `reference` finds the owner of an id.
+    fn get(
+        &self,
+        at: u32,
+        reference: impl Fn(u32, MetadataId) -> MetadataReference,
+    ) -> Option<(GlobalLocation, u32)> {
+        let &StoredLocation { line, column, implicit, owner, scope, inlined_at, slot } =
+            self.list.get(at as usize)?;
+        let reference =
+            |id: MetadataId| if id.is_some() { reference(owner, id) } else { MetadataReference::NONE };
+        let atom = self.atoms.get(at as usize).copied().unwrap_or(0);
+        let (scope, inlined_at) = (reference(scope), reference(inlined_at));
+        Some((GlobalLocation { line, column, implicit, scope, inlined_at, atom }, slot))
+    }
+
+    /// Adds a location.
+    fn push(&mut self, location: &GlobalLocation, slot: u32) {
+        let &GlobalLocation { line, column, implicit, scope, inlined_at, atom } = location;
+        if atom != 0 {
+            self.atoms.resize(self.list.len(), 0);
+            self.atoms.push(atom);
+        }
+        let owner = if scope.owner == MODULE { inlined_at.owner } else { scope.owner };
+        let (scope, inlined_at) = (scope.id, inlined_at.id);
+        self.list.push(StoredLocation { line, column, implicit, owner, scope, inlined_at, slot });
+    }
+}
+
 /// The bits of an atom that are its rank.
 const RANK_BITS: u32 = 3;
 
@@ -100,7 +150,7 @@ pub(super) struct MetadataSlots<'m, 'a> {
     /// A buffer for stacks, empty between uses.
     stack: Vec<Visit>,
     /// Distinct locations and their slots; `index` finds them by content.
-    locations: Vec<(GlobalLocation, u32)>,
+    locations: Locations,
     index: HashIndex,
 }
 
@@ -124,7 +174,7 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
             of_functions: vec![Vec::new(); module.functions.len()],
             slots: Vec::new(),
             stack: Vec::new(),
-            locations: Vec::new(),
+            locations: Locations::default(),
             index: HashIndex::default(),
         }
     }
@@ -138,7 +188,7 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
     pub(super) fn slot(&self, at: usize) -> Option<MetadataSlot> {
         let &reference = self.slots.get(at)?;
         Some(match reference.owner {
-            LOCATION => MetadataSlot::Location(self.locations.get(reference.id.index())?.0),
+            LOCATION => MetadataSlot::Location(self.location(reference.id.0)?.0),
             _ => MetadataSlot::Node(reference),
         })
     }
@@ -316,18 +366,22 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
     }
 
     fn find_location(&self, location: &GlobalLocation) -> Option<(u32, u32)> {
-        let found = self.index.find(location.hash(), |at| {
-            self.locations.get(at as usize).is_some_and(|(other, _)| other == location)
-        })?;
-        self.locations.get(found as usize).map(|&(_, slot)| (found, slot))
+        let is_same = |at| self.location(at).is_some_and(|(other, _)| other == *location);
+        let found = self.index.find(location.hash(), is_same)?;
+        self.location(found).map(|(_, slot)| (found, slot))
+    }
+
+    /// Returns a location and its slot.
+    fn location(&self, at: u32) -> Option<(GlobalLocation, u32)> {
+        self.locations.get(at, |owner, id| self.reference(owner, id))
     }
 
     fn insert_location(&mut self, location: GlobalLocation, slot: u32) -> u32 {
-        let at = narrow(self.locations.len() as u64);
-        self.locations.push((location, slot));
-        let locations = &self.locations;
-        let rehash = |at: u32| locations.get(at as usize).map_or(0, |(location, _)| location.hash());
-        self.index.insert(location.hash(), at, rehash);
+        let at = narrow(self.locations.list.len() as u64);
+        self.locations.push(&location, slot);
+        let mut index = core::mem::take(&mut self.index);
+        index.insert(location.hash(), at, |at| self.location(at).map_or(0, |(location, _)| location.hash()));
+        self.index = index;
         at
     }
 

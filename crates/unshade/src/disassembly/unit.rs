@@ -2,6 +2,7 @@
 
 use super::ProgramPart;
 use crate::view::FunctionView;
+use std::borrow::Cow;
 use unshade_core::{Error, ErrorKind, Escaped, Result};
 use unshade_llvm::print::Dialect;
 use unshade_llvm::{self as llvm};
@@ -27,6 +28,8 @@ pub enum Unit<'a> {
         bytes: &'a [u8],
         /// The offset of the first byte in the file.
         base: u64,
+        /// The module.
+        module: &'a llvm::Module<'a>,
         /// Index of the module.
         index: usize,
         /// The index of the module's first function in the file, counted through all modules.
@@ -90,16 +93,13 @@ impl<'a> Unit<'a> {
         exported.map_or_else(|| first.saturating_add(place(function)), place)
     }
 
-    /// Parses the module, without function bodies.
-    pub fn open(&self) -> Result<llvm::Module<'a>> {
-        let (bytes, offset) = self.bytes()?;
-        let index = if let Self::File { index, .. } = self { *index } else { 0 };
-        let module =
-            llvm::Module::parse_all(bytes, offset).and_then(|mut modules| modules.nth(index).transpose());
-        match module.map_err(|error| self.within(error))? {
-            Some(module) => Ok(module),
-            None => Err(self.within(Error::new(ErrorKind::BadValue, offset, "bitcode without a module"))),
+    /// Returns the module, without function bodies. That of a library or container is parsed.
+    pub fn open(&self) -> Result<Cow<'a, llvm::Module<'a>>> {
+        if let Self::File { module, .. } = self {
+            return Ok(Cow::Borrowed(module));
         }
+        let (bytes, offset) = self.bytes()?;
+        llvm::Module::parse(bytes, offset).map(Cow::Owned).map_err(|error| self.within(error))
     }
 
     /// Adds the name of this module to an error.

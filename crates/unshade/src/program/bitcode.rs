@@ -369,7 +369,8 @@ impl Program for Bitcode<'_> {
 
     fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
         let mut modules = self.numbered().filter(|(index, ..)| *index == piece.index);
-        let units = modules.next().map(|(index, first, _)| self.unit(index, first)).into_iter().collect();
+        let units = modules.next().map(|(index, first, module)| self.unit(index, first, module));
+        let units = units.into_iter().collect();
         Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
     }
 
@@ -445,7 +446,7 @@ impl Program for Bitcode<'_> {
                 || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name))
         };
         let selected = self.numbered().filter(|(_, first, module)| is_selected(*first, module));
-        let units = selected.map(|(index, first, _)| self.unit(index, first)).collect();
+        let units = selected.map(|(index, first, module)| self.unit(index, first, module)).collect();
         Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
 
@@ -478,9 +479,9 @@ impl Program for Bitcode<'_> {
 }
 
 impl Bitcode<'_> {
-    fn unit(&self, index: u32, first_function: u32) -> Unit<'_> {
+    fn unit<'m>(&'m self, index: u32, first_function: u32, module: &'m Module<'m>) -> Unit<'m> {
         let (name, bytes, base, count) = (self.path.as_str(), self.data, self.base, self.count);
-        Unit::File { name, bytes, base, index: index as usize, first_function, count }
+        Unit::File { name, bytes, base, module, index: index as usize, first_function, count }
     }
 
     fn section(&self, index: u32, module: &Module<'_>) -> Section {
