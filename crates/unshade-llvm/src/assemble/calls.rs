@@ -267,7 +267,7 @@ impl<'t> Parser<'t> {
     /// Parses an argument of a call.
     fn argument(&mut self, list: &mut WrittenList, at: usize) -> Parsed<(Operand, TypeId)> {
         let ty = self.ty()?;
-        if self.module.types.get(ty) == Type::Metadata {
+        if matches!(self.module.types.get(ty), Type::Metadata) {
             return Ok((self.metadata_operand()?, ty));
         }
         if let Some(set) = self.value_attributes(Place::Parameter)? {
@@ -375,7 +375,7 @@ impl<'t> Parser<'t> {
         self.expect(b'[')?;
         self.list(b']', |parser| {
             let ty = parser.ty()?;
-            if parser.module.types.get(ty) == Type::Metadata {
+            if matches!(parser.module.types.get(ty), Type::Metadata) {
                 let operand = parser.metadata_operand()?;
                 return parser.push_operand(operand);
             }

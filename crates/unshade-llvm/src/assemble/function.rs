@@ -474,7 +474,7 @@ impl Parser<'_> {
         let function = self.state()?;
         let index = narrow(function.body.instructions.len() as u64 - 1);
         let Some(&instruction) = function.body.instructions.last() else { return Ok(()) };
-        if self.module.types.get(instruction.ty) == Type::Void {
+        if matches!(self.module.types.get(instruction.ty), Type::Void) {
             return match written {
                 Token::End => Ok(()),
                 _ => self.fault_at(at, "an instruction without a result can't have a name"),

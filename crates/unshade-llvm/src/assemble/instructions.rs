@@ -165,7 +165,7 @@ impl Parser<'_> {
     fn ret(&mut self) -> Parsed<Instruction> {
         let parts = Instruction::new(Opcode::Ret, self.void());
         let ty = self.any_type()?;
-        if self.module.types.get(ty) != Type::Void {
+        if !matches!(self.module.types.get(ty), Type::Void) {
             self.operand(ty)?;
         }
         Ok(parts)

@@ -184,7 +184,7 @@ impl Parser<'_> {
     fn type_of_metadata_value(&mut self) -> Parsed<TypeId> {
         let at = self.at;
         let ty = self.ty()?;
-        if self.module.types.get(ty) == Type::Metadata {
+        if matches!(self.module.types.get(ty), Type::Metadata) {
             return self.fault_at(at, "metadata is not a value");
         }
         Ok(ty)

@@ -401,10 +401,19 @@ impl Parser<'_> {
     /// Returns the type of pointers to a type.
     pub(super) fn pointer_to(&mut self, pointee: TypeId, address_space: u32) -> TypeId {
         // To LLVM 19 every pointer is opaque.
-        self.module.types.intern(match self.version {
-            Version::Llvm19 => Type::OpaquePointer { address_space },
-            _ => Type::Pointer { pointee, address_space },
-        })
+        if self.version == Version::Llvm19 {
+            return self.module.types.intern(Type::OpaquePointer { address_space });
+        }
+        let pointer = Type::Pointer { pointee, address_space };
+        if address_space != 0 {
+            return self.module.types.intern(pointer);
+        }
+        if let Some(known) = self.types.pointers.get(pointee.0) {
+            return known;
+        }
+        let ty = self.module.types.intern(pointer);
+        self.types.pointers.insert(pointee.0, ty);
+        ty
     }
 
     /// Defines a symbol and returns its value.

@@ -21,6 +21,8 @@ pub(super) struct TypeState {
     numbers: NumberTable<TypeId>,
     /// The integer types that were met, by width.
     integers: NumberTable<TypeId>,
+    /// The pointers in address space 0 that were met, by the number of their pointee.
+    pub(super) pointers: NumberTable<TypeId>,
     /// Types that are used but not defined yet, with the position of the first use.
     undefined: BTreeMap<TypeId, usize>,
 }
@@ -50,7 +52,7 @@ impl Parser<'_> {
     pub(super) fn ty(&mut self) -> Parsed<TypeId> {
         let at = self.at;
         let ty = self.any_type()?;
-        if self.module.types.get(ty) == Type::Void {
+        if matches!(self.module.types.get(ty), Type::Void) {
             return self.fault_at(at, "void type is only allowed as the result of a function");
         }
         Ok(ty)

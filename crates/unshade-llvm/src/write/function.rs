@@ -49,7 +49,7 @@ impl Writer<'_, '_> {
         for (index, instruction) in body.listed_instructions() {
             record.clear();
             self.instruction(scope, body, instruction, next, &mut record)?;
-            if self.numbering.source.types.get(instruction.ty) != Type::Void {
+            if !matches!(self.numbering.source.types.get(instruction.ty), Type::Void) {
                 next += 1;
             }
             let location =

@@ -53,6 +53,13 @@ pub(super) fn for_each_index(body: &FunctionBody, instruction: &Instruction, mut
     }
 }
 
+/// Returns whether an instruction can have metadata as operands.
+#[inline]
+pub(super) fn may_be_metadata(instruction: &Instruction) -> bool {
+    let opcode = instruction.opcode;
+    matches!(opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr | Opcode::CatchPad | Opcode::CleanupPad)
+}
+
 /// Returns the number of blocks that follow the arguments of a call.
 pub(super) fn block_count(instruction: &Instruction) -> usize {
     match instruction.opcode {

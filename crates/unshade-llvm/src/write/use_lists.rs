@@ -355,13 +355,15 @@ impl<'i> Prediction<'_, 'i, '_> {
                     self.wrapped_by(scope, assignment.address, &mut values)?;
                 }
             }
-            let mut ids = Vec::new();
-            operands::for_each(body, instruction, |operand| {
-                if let OperandKind::Metadata(id) = operand.kind() {
-                    ids.push(id);
-                }
-            });
-            ids.into_iter().try_for_each(|id| self.wrapped_by(scope, id, &mut values))?;
+            if operands::may_be_metadata(instruction) {
+                let mut ids = Vec::new();
+                operands::for_each(body, instruction, |operand| {
+                    if let OperandKind::Metadata(id) = operand.kind() {
+                        ids.push(id);
+                    }
+                });
+                ids.into_iter().try_for_each(|id| self.wrapped_by(scope, id, &mut values))?;
+            }
             all.extend(values.drain(..).map(|key| (at, key)));
         }
         Ok(all)

@@ -322,16 +322,18 @@ impl Numbering<'_, '_> {
         let (mut locals, mut lists) = (Vec::new(), Vec::new());
         let mut records = body.debug_records.iter().peekable();
         for (index, instruction) in body.listed_instructions() {
-            let mut outcome = Ok(());
-            operands::for_each(body, instruction, |operand| {
-                if outcome.is_ok()
-                    && let OperandKind::Metadata(id) = operand.kind()
-                {
-                    let key = self.source.metadata_key(scope, id);
-                    outcome = key.and_then(|key| self.find_local(key, &mut locals, &mut lists));
-                }
-            });
-            outcome?;
+            if operands::may_be_metadata(instruction) {
+                let mut outcome = Ok(());
+                operands::for_each(body, instruction, |operand| {
+                    if outcome.is_ok()
+                        && let OperandKind::Metadata(id) = operand.kind()
+                    {
+                        let key = self.source.metadata_key(scope, id);
+                        outcome = key.and_then(|key| self.find_local(key, &mut locals, &mut lists));
+                    }
+                });
+                outcome?;
+            }
             while let Some(record) = records.next_if(|record| record.before <= index) {
                 let parts = DebugParts::of(record)?;
                 if let Some(place) = parts.place {
@@ -342,7 +344,7 @@ impl Numbering<'_, '_> {
                     self.find_local(address, &mut locals, &mut lists)?;
                 }
             }
-            if self.source.types.get(instruction.ty) != Type::Void {
+            if !matches!(self.source.types.get(instruction.ty), Type::Void) {
                 self.add_value(self.source.value_key(scope, instruction.result)?)?;
             }
         }
