@@ -58,38 +58,58 @@ impl UseLists {
 /// A use in the order of the list: the negated time and operand, the number of the user.
 type Use = (core::cmp::Reverse<(u32, u32)>, u32);
 
-/// The uses of each entity: linked lists, because most entities have one use.
+/// The uses of the entities. Most are met in the order that needs no permutation: of those only the last one is kept. The
+/// others are found first, and their uses collected in a second pass.
 struct Uses {
-    /// The last use of each entity plus one; 0 if it has none.
-    last: Vec<u32>,
-    /// The uses, each with the one before it plus one.
-    all: Vec<(Use, u32)>,
+    /// The time and the user of the last use of each entity; user 0 if it has none.
+    last: Vec<(u32, u32)>,
+    /// The entities whose uses may have to be permuted.
+    moves: Vec<bool>,
+    /// Whether this is the second pass.
+    collects: bool,
+    /// The uses of those entities.
+    collected: Vec<(u32, Use)>,
 }
 
 impl Uses {
-    fn push(&mut self, entity: u32, one: Use) {
-        let Some(last) = self.last.get_mut(entity as usize) else { return };
-        self.all.push((one, *last));
-        *last = narrow(self.all.len() as u64);
+    fn new(entities: usize) -> Self {
+        let (last, moves) = (alloc::vec![(0, 0); entities], alloc::vec![false; entities]);
+        Self { last, moves, collects: false, collected: Vec::new() }
     }
 
-    /// Returns the uses of an entity in the order of its list.
-    fn of(&self, entity: u32) -> Vec<Use> {
-        let mut list = Vec::new();
-        self.append_to(entity, &mut list);
-        list
+    /// Adds a use; `is_forward` if the reader puts it in front of earlier ones.
+    fn add(&mut self, entity: u32, one: Use, is_forward: bool) {
+        let at = entity as usize;
+        if self.collects {
+            if self.may_move(entity) {
+                self.collected.push((entity, one));
+            }
+            return;
+        }
+        let (core::cmp::Reverse((time, _)), user) = one;
+        let Some(last) = self.last.get_mut(at) else { return };
+        let is_later = last.1 == 0 || (time > last.0 && user > last.1) || (time, user) == *last;
+        *last = (time, user);
+        if (!is_forward || !is_later)
+            && let Some(moves) = self.moves.get_mut(at)
+        {
+            *moves = true;
+        }
     }
 
-    /// Appends the uses of an entity to an empty list, in their order.
-    fn append_to(&self, entity: u32, list: &mut Vec<Use>) {
-        let mut next = self.last.get(entity as usize).copied().unwrap_or(0);
-        while let Some(&(one, before)) = next.checked_sub(1).and_then(|at| self.all.get(at as usize)) {
-            list.push(one);
-            next = before;
+    fn may_move(&self, entity: u32) -> bool {
+        self.moves.get(entity as usize).copied().unwrap_or(false)
+    }
+
+    /// Returns the uses of an entity that may have to be permuted.
+    fn of(&self, entity: u32) -> &[(u32, Use)] {
+        if !self.may_move(entity) {
+            return &[];
         }
-        if list.len() > 1 {
-            list.sort_unstable();
-        }
+        let start = self.collected.partition_point(|(of, _)| *of < entity);
+        let uses = self.collected.get(start..).unwrap_or_default();
+        let count = uses.partition_point(|(of, _)| *of == entity);
+        uses.get(..count).unwrap_or_default()
     }
 }
 
@@ -109,8 +129,6 @@ struct Prediction<'p, 'i, 'a> {
     /// The uses of entities whose orders were given.
     given: BTreeMap<u32, Vec<Use>>,
     done: Vec<bool>,
-    /// The uses of the entity whose order is predicted: a buffer.
-    listed: Vec<Use>,
     lists: UseLists,
     /// Whether orders of uses were given.
     has_orders: bool,
@@ -134,15 +152,22 @@ pub(super) fn predict(source: &Source<'_, '_>, times: &UseOrder, version: Versio
         next: 1,
         symbols: 0..0,
         starts,
-        uses: Uses { last: alloc::vec![0; end as usize], all: Vec::new() },
+        uses: Uses::new(end as usize),
         given: BTreeMap::new(),
         done: alloc::vec![false; end as usize],
-        listed: Vec::new(),
         lists: UseLists { of_bodies: alloc::vec![Vec::new(); source.bodies.len()], ..UseLists::default() },
         has_orders: !times.module_lists.is_empty() || times.body_lists.iter().any(|lists| !lists.is_empty()),
     };
     prediction.number_all()?;
-    prediction.collect_uses()?;
+    match prediction.has_orders {
+        true => prediction.uses.moves.fill(true),
+        false => prediction.add_uses()?,
+    }
+    prediction.uses.collects = true;
+    if prediction.uses.moves.contains(&true) {
+        prediction.add_uses()?;
+        prediction.uses.collected.sort_unstable();
+    }
     prediction.apply_orders()?;
     prediction.predict_all()?;
     // LLVM writes the last order first.
@@ -418,8 +443,8 @@ impl<'i> Prediction<'_, 'i, '_> {
         Ok(())
     }
 
-    /// Collects all uses by what the reader meets.
-    fn collect_uses(&mut self) -> Result<()> {
+    /// Adds all uses by what the reader meets.
+    fn add_uses(&mut self) -> Result<()> {
         let (mut found, mut forward) = (Vec::new(), Vec::new());
         for (index, body) in self.source.bodies.iter().enumerate() {
             self.forward_times(index, body, &mut forward);
@@ -435,14 +460,14 @@ impl<'i> Prediction<'_, 'i, '_> {
                         _ => continue,
                     };
                     let time = forward.get(operand).copied().flatten().unwrap_or(time);
-                    self.uses.push(used, (core::cmp::Reverse((time, number)), user));
+                    self.add_use(used, time, number, user);
                 }
             }
         }
         let scopes = core::iter::once(Scope::MODULE).chain((0..self.source.bodies.len()).map(Scope::body));
         for scope in scopes {
             for key in self.source.value_keys(scope) {
-                self.collect_uses_of(key)?;
+                self.add_uses_of(key)?;
             }
         }
         Ok(())
@@ -462,8 +487,19 @@ impl<'i> Prediction<'_, 'i, '_> {
         }
     }
 
-    /// Collects the uses by a constant or symbol.
-    fn collect_uses_of(&mut self, key: Key) -> Result<()> {
+    /// Adds a use of an entity by what has the number `user`, unless the reader does not meet that.
+    fn add_use(&mut self, entity: u32, time: u32, operand: u32, user: u32) {
+        if user == 0 && !self.has_orders {
+            return;
+        }
+        let number = self.number_of(entity);
+        let is_mirrored = self.version == Version::Llvm14 && self.symbols.contains(&user);
+        let is_forward = !is_mirrored && (user > number || self.symbols.contains(&number));
+        self.uses.add(entity, (core::cmp::Reverse((time, operand)), user), is_forward);
+    }
+
+    /// Adds the uses by a constant or symbol.
+    fn add_uses_of(&mut self, key: Key) -> Result<()> {
         let user = self.number_of(key.key);
         let Ok(value) = self.source.value(key) else { return Ok(()) };
         // Bodies only have constants of their own in modules that were read.
@@ -489,7 +525,7 @@ impl<'i> Prediction<'_, 'i, '_> {
                 None => self.times.symbol_operands.get(&(ValueId(key.key), number)),
             };
             let time = forward.copied().unwrap_or(time);
-            self.uses.push(operand.key, (core::cmp::Reverse((time, number)), user));
+            self.add_use(operand.key, time, number, user);
         }
         if let Some((Constant::BlockAddress { function, block }, _)) = self.source.constant(key, value)
             && let ValueKind::Function(function) =
@@ -497,7 +533,7 @@ impl<'i> Prediction<'_, 'i, '_> {
         {
             let index = self.source.bodies.iter().position(|body| body.function == function);
             if let Some(index) = index {
-                self.uses.push(self.block(index, block), (core::cmp::Reverse((time, 1)), user));
+                self.add_use(self.block(index, block), time, 1, user);
             }
         }
         Ok(())
@@ -528,7 +564,10 @@ impl<'i> Prediction<'_, 'i, '_> {
 
     /// Permutes the uses of an entity that were made before a time, if there are as many as the order has indices.
     fn apply_order(&mut self, entity: u32, time: u32, order: &[u32]) {
-        let mut uses = self.given.remove(&entity).unwrap_or_else(|| self.uses.of(entity));
+        let mut uses = self
+            .given
+            .remove(&entity)
+            .unwrap_or_else(|| self.uses.of(entity).iter().map(|&(_, one)| one).collect());
         let later = uses.iter().take_while(|(core::cmp::Reverse((made, _)), _)| *made >= time).count();
         if let Some(earlier) = uses.get_mut(later..).filter(|earlier| earlier.len() == order.len()) {
             let mut sorted: Vec<(u32, Use)> = order.iter().copied().zip(earlier.iter().copied()).collect();
@@ -608,27 +647,24 @@ impl<'i> Prediction<'_, 'i, '_> {
         if let Some(done) = self.done.get_mut(entity as usize) {
             *done = true;
         }
-        let mut uses = core::mem::take(&mut self.listed);
-        match self.given.remove(&entity) {
-            Some(given) => uses.extend(given),
-            None => self.uses.append_to(entity, &mut uses),
+        let Some(order) = self.order_of(entity) else { return };
+        let lists = match body {
+            Some(index) => self.lists.of_bodies.get_mut(index),
+            None => Some(&mut self.lists.of_module),
+        };
+        if let Some(lists) = lists {
+            lists.push(Permutation { used, order });
         }
-        uses.retain(|(_, user)| *user != 0);
-        if let Some(order) = self.order_of(entity, &uses) {
-            let lists = match body {
-                Some(index) => self.lists.of_bodies.get_mut(index),
-                None => Some(&mut self.lists.of_module),
-            };
-            if let Some(lists) = lists {
-                lists.push(Permutation { used, order });
-            }
-        }
-        uses.clear();
-        self.listed = uses;
     }
 
     /// Returns the order in which the reader has the uses of an entity, unless it is that of the list.
-    fn order_of(&self, entity: u32, uses: &[Use]) -> Option<Vec<u32>> {
+    fn order_of(&self, entity: u32) -> Option<Vec<u32>> {
+        let listed = self.uses.of(entity);
+        let mut uses: Vec<Use> = match self.given.get(&entity) {
+            Some(given) => given.clone(),
+            None => listed.iter().map(|&(_, one)| one).collect(),
+        };
+        uses.retain(|(_, user)| *user != 0);
         if uses.len() < 2 {
             return None;
         }

@@ -60,7 +60,6 @@ use crate::assemble::{TextMap, Version};
 use crate::body::FunctionBody;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
-use crate::write::Version;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
@@ -107,7 +106,8 @@ impl<'m, 'a> Verifier<'m, 'a> {
     /// read from a file is.
     pub(super) fn of_text(module: &'m Module<'a>, version: Version) -> Self {
         let mut verifier = Self::new(module);
-        verifier.context.is_text = true;
+        // The rules of LLVM 3.7 are not those of later versions.
+        verifier.context.is_text = version != Version::Dxc;
         verifier.context.generation = match version {
             Version::Llvm14 => 14,
             Version::Llvm19 => 19,
@@ -121,7 +121,6 @@ impl<'m, 'a> Verifier<'m, 'a> {
     pub(super) fn of_written(module: &'m Module<'a>, map: &'m TextMap<'m>) -> Self {
         let mut verifier = Self::new(module);
         verifier.offsets = Offsets::Text(map);
-        // The rules of LLVM 3.7 are not those of later versions.
         verifier.context.is_text = map.version() != Version::Dxc;
         verifier
     }

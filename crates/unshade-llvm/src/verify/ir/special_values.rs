@@ -5,7 +5,7 @@
 
 use super::attribute_kinds::kind;
 use super::body::BodyCheck;
-use crate::ids::ValueId;
+use crate::ids::{AttributeListId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::value::ValueKind;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -92,17 +92,27 @@ impl BodyCheck<'_, '_, '_> {
                     self.require(at == 1, RULE, "a swifterror variable is stored");
                 }
                 Opcode::Call | Opcode::Invoke => {
-                    let list = self.body.calls.get(of.detail as usize).map(|call| call.attributes);
-                    let marked = at > 0
-                        && list.is_some_and(|list| {
-                            self.context.parameter_has(list, at.saturating_sub(1), kind::SWIFT_ERROR)
-                        });
+                    let of_call = self.body.calls.get(of.detail as usize).map(|call| call.attributes);
+                    let marked = of_call.into_iter().chain(self.callee_attributes(of)).any(|list| {
+                        at > 0 && self.context.parameter_has(list, at.saturating_sub(1), kind::SWIFT_ERROR)
+                    });
                     self.require(marked, RULE, "a swifterror variable is passed to a parameter that is not marked");
                 }
                 _ => {
                     self.require(false, RULE, "a swifterror variable is used by something else than loads, stores and calls");
                 }
             }
+        }
+    }
+
+    /// Returns the attributes of the function that a call names.
+    fn callee_attributes(&self, call: &Instruction) -> Option<AttributeListId> {
+        let callee = self.body.operands_of(call).first()?.as_value()?;
+        match self.context.module.value(Some(self.body), callee)?.kind {
+            ValueKind::Function(index) => {
+                self.context.module.functions.get(index as usize).map(|function| function.attributes)
+            }
+            _ => None,
         }
     }
 }
