@@ -48,7 +48,8 @@ impl BitWriter {
         self.pending |= (value & mask) << self.count;
         self.count = self.count.saturating_add(width);
         if self.count >= 32 {
-            self.bytes.extend_from_slice(&((self.pending & u64::from(u32::MAX)) as u32).to_le_bytes());
+            let [first, second, third, fourth, ..] = self.pending.to_le_bytes();
+            self.bytes.extend_from_slice(&[first, second, third, fourth]);
             self.pending >>= 32;
             self.count = self.count.saturating_sub(32);
         }
