@@ -201,3 +201,12 @@ fn debug_info_that_is_not_valid_is_dropped() {
     let kept_unit = DEBUG_INFO.replace("i32 3}", "i32 2}") + "!other = !{!0}\n";
     assert_eq!(refused(&kept_unit, Llvm19).2, "a unit is not listed in llvm.dbg.cu");
 }
+
+/// LLVM prints these names with a space too many.
+#[test]
+fn conventions_of_avr_handlers() {
+    for (name, number) in [("avr_intrcc", 84), ("avr_signalcc ", 85)] {
+        let bytes = assemble(&format!("declare {name} void @f()\n"), Llvm14).unwrap().bytes;
+        assert_eq!(Module::parse(&bytes, 0).unwrap().functions[0].calling_convention, number);
+    }
+}

@@ -86,7 +86,8 @@ impl Keywords {
         }
         let mut conventions = NameTable::default();
         for &(number, name) in CONVENTIONS.iter().chain(LATER_CONVENTIONS) {
-            conventions.insert(name.as_bytes(), number);
+            // Some names end in a space where they are printed.
+            conventions.insert(name.trim_ascii_end().as_bytes(), number);
         }
         Self { opcodes, attributes, conventions }
     }
