@@ -264,7 +264,8 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
 fn note_what_is_kept(module: &Module<'_>, findings: &mut Diagnostics) {
     let is_of_shader = ["air64", "dxil"].iter().any(|target| module.triple.starts_with(target.as_bytes()));
     if !is_of_shader {
-        let message = "attributes of intrinsics and constant expressions are printed as the file has them";
+        let message = "attributes of intrinsics, constant expressions, and what AMD's, Arm's and NVIDIA's targets have are printed \
+                       as the file has them";
         findings.note("llvm-text", Error::without_offset(ErrorKind::Unsupported, message));
     }
 }
