@@ -13,12 +13,7 @@ use alloc::vec::Vec;
 impl Parser<'_> {
     /// Parses `(name: "t", summary: (typeTestRes: (…), wpdResolutions: (…)))`, and returns the GUID of the type.
     pub(super) fn type_entry(&mut self) -> Parsed<u64> {
-        self.expect(b'(')?;
-        self.expect_field("name")?;
-        let name = self.string()?;
-        let guid = md5::low64(&name);
-        self.expect(b',')?;
-        self.expect_field("summary")?;
+        let (name, guid) = self.type_name()?;
         self.expect(b'(')?;
         let types = &mut self.summary.summary.types;
         let known = types.iter().position(|(_, known, _)| *known == name);
@@ -112,14 +107,20 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses `(name: "t", summary: ((offset: 16, ^3)…))`, and returns the GUID of the type.
-    pub(super) fn table_entry(&mut self) -> Parsed<u64> {
+    /// Parses `(name: "t", summary:`, and returns the name and the GUID of the type.
+    fn type_name(&mut self) -> Parsed<(Vec<u8>, u64)> {
         self.expect(b'(')?;
         self.expect_field("name")?;
         let name = self.string()?;
         let guid = md5::low64(&name);
         self.expect(b',')?;
         self.expect_field("summary")?;
+        Ok((name, guid))
+    }
+
+    /// Parses `(name: "t", summary: ((offset: 16, ^3)…))`, and returns the GUID of the type.
+    pub(super) fn table_entry(&mut self) -> Parsed<u64> {
+        let (name, guid) = self.type_name()?;
         let mut tables = Vec::new();
         self.summary_list(|parser| {
             parser.expect(b'(')?;
