@@ -210,3 +210,14 @@ fn conventions_of_avr_handlers() {
         assert_eq!(Module::parse(&bytes, 0).unwrap().functions[0].calling_convention, number);
     }
 }
+
+#[test]
+fn exclusive_accesses_have_types_where_pointers_have_none() {
+    let typed = "define i32 @f(i32* %p) {\n  %a = call i32 @llvm.arm.ldrex.p0i32(i32* %p)\n  ret i32 %a\n}\n\
+        declare i32 @llvm.arm.ldrex.p0i32(i32*)\n";
+    assert!(assemble(typed, Llvm14).is_ok());
+    let untyped = in_function("%a = call i32 @llvm.arm.ldrex.p0(ptr %p)");
+    assert_eq!(refused(&untyped, Llvm19).2, "an intrinsic needs elementtype on a pointer");
+    // The names of accesses to pairs start alike.
+    assert!(assemble(&in_function("%a = call { i32, i32 } @llvm.arm.ldrexd(ptr %p)"), Llvm19).is_ok());
+}

@@ -30,14 +30,14 @@ const fn rule(prefix: &'static str, check: Check) -> Rule {
 }
 
 const RULES: &[Rule] = &[
-    rule("aarch64.ldaxr", |check, _, parts| check.element_type(parts, 0)),
-    rule("aarch64.ldxr", |check, _, parts| check.element_type(parts, 0)),
-    rule("aarch64.stlxr", |check, _, parts| check.element_type(parts, 1)),
-    rule("aarch64.stxr", |check, _, parts| check.element_type(parts, 1)),
-    rule("arm.ldaex", |check, _, parts| check.element_type(parts, 0)),
-    rule("arm.ldrex", |check, _, parts| check.element_type(parts, 0)),
-    rule("arm.stlex", |check, _, parts| check.element_type(parts, 1)),
-    rule("arm.strex", |check, _, parts| check.element_type(parts, 1)),
+    rule("aarch64.ldaxr.", |check, _, parts| check.exclusive(parts, 0)),
+    rule("aarch64.ldxr.", |check, _, parts| check.exclusive(parts, 0)),
+    rule("aarch64.stlxr.", |check, _, parts| check.exclusive(parts, 1)),
+    rule("aarch64.stxr.", |check, _, parts| check.exclusive(parts, 1)),
+    rule("arm.ldaex.", |check, _, parts| check.exclusive(parts, 0)),
+    rule("arm.ldrex.", |check, _, parts| check.exclusive(parts, 0)),
+    rule("arm.stlex.", |check, _, parts| check.exclusive(parts, 1)),
+    rule("arm.strex.", |check, _, parts| check.exclusive(parts, 1)),
     rule("bswap", |check, of, _| {
         let even = check.context.scalar_bits(of.ty).is_multiple_of(16);
         check.require(even, RULE, "bswap swaps an even number of bytes");
@@ -194,6 +194,13 @@ impl<'c> BodyCheck<'c, '_, '_> {
         let typed = self.context.table().pointee(self.argument_type(parts, at)).is_some() && !self.context.is_text;
         let has_type = self.context.parameter_has(parts.call.attributes, at, kind::ELEMENT_TYPE);
         self.require(typed || has_type, RULE, "an intrinsic needs elementtype on a pointer");
+    }
+
+    /// Checks an exclusive access, which needs the type of its element since pointers do not have it.
+    fn exclusive(&mut self, parts: &CallParts<'_>, at: usize) {
+        if self.context.table().pointee(self.argument_type(parts, at)).is_none() {
+            self.element_type(parts, at);
+        }
     }
 
     /// Returns a metadata argument.
