@@ -140,6 +140,21 @@ impl Refold {
         folded
     }
 
+    /// Returns a constant folded, or made anew if it stays as it is.
+    fn folded_or_rebuilt(
+        &mut self,
+        folder: &mut Folder<'_, '_>,
+        body: Option<&FunctionBody>,
+        id: ValueId,
+        within: bool,
+        depth: u32,
+    ) -> ValueId {
+        match self.folded(folder, body, id, depth) {
+            same if same == id => self.rebuilt(folder, body, id, within, depth),
+            folded => folded,
+        }
+    }
+
     /// Returns a constant with what was unknown in it.
     fn resolved(
         &mut self,
@@ -169,11 +184,7 @@ impl Refold {
         let ty = folder.type_of(id);
         if let Some(parts) = folder.parts(id) {
             if parts.opcode == UNKNOWN {
-                let part = ValueId(parts.flags);
-                return match self.folded(folder, body, part, depth + 1) {
-                    same if same == part => self.rebuilt(folder, body, part, true, depth + 1),
-                    folded => folded,
-                };
+                return self.folded_or_rebuilt(folder, body, ValueId(parts.flags), true, depth + 1);
             }
             let mut resolve = |&part: &ValueId| self.resolved(folder, body, part, depth + 1);
             let operands: Vec<ValueId> = parts.operands.iter().map(&mut resolve).collect();
@@ -275,10 +286,7 @@ impl Refold {
         }
         let is_of_module = |id: ValueId| id.index() < folder.module.values.len();
         if is_of_module(part) && !is_of_module(id) {
-            return match self.folded(folder, body, part, depth + 1) {
-                same if same == part => self.rebuilt(folder, body, part, within, depth + 1),
-                folded => folded,
-            };
+            return self.folded_or_rebuilt(folder, body, part, within, depth + 1);
         }
         if place_of(folder.module, body, part) < place_of(folder.module, body, id) {
             return self.rebuilt(folder, body, part, within, depth + 1);

@@ -10,13 +10,18 @@ use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
+/// Returns the metadata kind of attached debug info.
+fn debug_kind(module: &Module<'_>) -> Option<u32> {
+    module.metadata_kinds.iter().find(|(_, name)| name == b"dbg").map(|(kind, _)| *kind)
+}
+
 /// Reports a function whose locations are not in the subprogram attached to it. LLVM drops the debug info of the
 /// whole module in that case.
 pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Diagnostics) {
     let Some(function) = module.functions.get(body.function as usize) else { return };
-    let Some((kind, _)) = module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") else { return };
+    let Some(kind) = debug_kind(module) else { return };
     let mut attached = function.symbol.attachments.iter().chain(&body.function_attachments);
-    let Some(&(_, own)) = attached.find(|(attached, _)| attached == kind) else { return };
+    let Some(&(_, own)) = attached.find(|(attached, _)| *attached == kind) else { return };
     let scopes = Scopes { module, body };
     let mut last = MetadataId::NONE;
     let of_instructions = body.locations.iter().map(|location| (location.scope, location.inlined_at));
@@ -42,12 +47,15 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
 /// Reports a variable whose debug info is no global variable expression. LLVM drops the debug info of the whole module
 /// in that case.
 pub(super) fn check_variable(module: &Module<'_>, symbol: &Symbol, findings: &mut Diagnostics) {
-    let Some((kind, _)) = module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") else { return };
+    if symbol.attachments.is_empty() {
+        return;
+    }
+    let Some(kind) = debug_kind(module) else { return };
     let is_other = |id: MetadataId| match module.metadata.get(id) {
         Some(Metadata::Node(node)) => node.kind != NodeKind::GlobalVariableExpression,
         _ => true,
     };
-    if symbol.attachments.iter().any(|&(attached, id)| attached == *kind && is_other(id)) {
+    if symbol.attachments.iter().any(|&(attached, id)| attached == kind && is_other(id)) {
         let name = alloc::string::String::from_utf8_lossy(&symbol.name).into_owned();
         let message = "debug info of a variable is no global variable expression; LLVM drops all debug info";
         findings

@@ -63,12 +63,13 @@ pub(super) fn has_unread_annotations(table: &MetadataTable) -> bool {
     unread_annotations(table).next().is_some()
 }
 
-/// Removes annotations that LLVM does not read.
-pub(super) fn drop_unread_annotations(table: &mut MetadataTable) {
+/// Removes annotations that LLVM does not read, and returns whether there were any.
+pub(super) fn drop_unread_annotations(table: &mut MetadataTable) -> bool {
     let types: Vec<Node> = unread_annotations(table).collect();
-    for node in types {
+    for &node in &types {
         table.set_reference(node, at::DERIVED_ANNOTATIONS, 0);
     }
+    !types.is_empty()
 }
 
 /// Upgrades the debug info of a module, if it is old.

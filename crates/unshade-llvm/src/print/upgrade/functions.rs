@@ -108,10 +108,7 @@ impl CallCheck {
 pub(super) fn upgrade_body(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
     upgrade_assembly(&mut body.constants);
     remove_stray_strictfp(module, body);
-    add_element_types(module, body, dialect);
-    if dialect == Dialect::Llvm14 {
-        add_passing(module, body);
-    }
+    add_types(module, body, dialect);
     if dialect.is_opaque() {
         drop_bundles(module, body);
         upgrade_labels(module, body);
@@ -288,13 +285,13 @@ fn typed_pointer(name: &[u8], dialect: Dialect) -> Option<usize> {
     later.into_iter().find(|(typed, _)| is_of(typed)).map(|(_, at)| *at)
 }
 
-/// Returns the arguments of a call that lack `elementtype`, with their pointee types.
+/// Returns the arguments of a call that lack `elementtype`, with its kind and their pointee types.
 fn missing_element_types(
     module: &Module<'_>,
     body: &FunctionBody,
     instruction: &Instruction,
     dialect: Dialect,
-) -> Vec<(usize, TypeId)> {
+) -> Vec<(u32, u32, TypeId)> {
     let mut missing = Vec::new();
     let operands = body.operands_of(instruction);
     let Some(callee) = operands.first().and_then(|callee| callee.as_value()) else { return missing };
@@ -308,7 +305,7 @@ fn missing_element_types(
         let has_type = set.is_some_and(|set| {
             module.attributes.set(set).iter().any(|attribute| attribute.kind() == Some(ELEMENT_TYPE))
         });
-        missing.extend(ty.filter(|_| !has_type).map(|ty| (at, ty)));
+        missing.extend(ty.filter(|_| !has_type).map(|ty| (index::parameter(at), ELEMENT_TYPE, ty)));
     };
     if let Some((Constant::Assembly(index), constants)) = module.constant(Some(body), callee) {
         let Some(assembly) = constants.assembly(index) else { return missing };
@@ -358,21 +355,6 @@ fn missing_passing(
     missing.collect()
 }
 
-fn add_passing(module: &mut Module<'_>, body: &mut FunctionBody) {
-    for at in 0..body.instructions.len() {
-        let Some(&instruction) = body.instructions.get(at) else { continue };
-        if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
-            continue;
-        }
-        for (index, kind, ty) in missing_passing(module, body, &instruction) {
-            let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-            call.attributes = module.attributes.with_changed_set(call.attributes, index, |set| {
-                set.push(Attribute::Type(kind, Some(ty)));
-            });
-        }
-    }
-}
-
 /// A constraint of inline assembly.
 struct Constraint {
     indirect: bool,
@@ -392,18 +374,22 @@ fn constraints(text: &[u8]) -> impl Iterator<Item = Constraint> + '_ {
     })
 }
 
-fn add_element_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
+/// Adds the attributes with types that calls lack.
+fn add_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
     for at in 0..body.instructions.len() {
         let Some(&instruction) = body.instructions.get(at) else { continue };
         if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
             continue;
         }
-        for (at, ty) in missing_element_types(module, body, &instruction, dialect) {
+        let mut missing = missing_element_types(module, body, &instruction, dialect);
+        if dialect == Dialect::Llvm14 {
+            missing.extend(missing_passing(module, body, &instruction));
+        }
+        for (index, kind, ty) in missing {
             let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-            call.attributes =
-                module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
-                    set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
-                });
+            call.attributes = module.attributes.with_changed_set(call.attributes, index, |set| {
+                set.push(Attribute::Type(kind, Some(ty)));
+            });
         }
     }
 }

@@ -171,8 +171,7 @@ fn drop_unread_annotations(module: &mut Module<'_>, bodies: &mut [Option<Functio
     let of_bodies = bodies.iter_mut().flatten().map(|body| &mut body.metadata);
     let mut has_dropped = false;
     for table in core::iter::once(&mut module.metadata).chain(of_bodies) {
-        has_dropped |= debug_info::has_unread_annotations(table);
-        debug_info::drop_unread_annotations(table);
+        has_dropped |= debug_info::drop_unread_annotations(table);
     }
     has_dropped
 }
