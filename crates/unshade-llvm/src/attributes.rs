@@ -145,10 +145,12 @@ impl Attributes {
 
     /// Reads the block of attribute groups that `cursor` is at.
     pub(crate) fn read_groups(&mut self, cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<()> {
+        self.reserve();
+        let mut set = Vec::new();
         cursor.for_records(block, |_, record| {
             if record.code == 3 {
                 let error = |message| Error::new(ErrorKind::BadValue, record.offset, message);
-                if self.read_group(record).is_none() {
+                if self.read_group(record, &mut set).is_none() {
                     findings.error("llvm-attribute", error("attribute group ends early"));
                 }
                 let last = self.groups.last().map_or(&[][..], |&(.., set)| self.set(set));
@@ -161,11 +163,22 @@ impl Attributes {
         })
     }
 
-    fn read_group(&mut self, record: &Record) -> Option<()> {
+    /// Reserves what the attributes of a small module take, so that the tables do not grow step by step.
+    fn reserve(&mut self) {
+        self.sets.reserve(16);
+        self.groups.reserve(16);
+        self.lists.reserve(16);
+        self.entries.reserve(64);
+        self.attributes.reserve(128);
+        self.bytes.reserve(2048);
+    }
+
+    /// Reads a group; `set` is a buffer.
+    fn read_group(&mut self, record: &Record, set: &mut Vec<Attribute>) -> Option<()> {
         let mut values = record.values.iter().copied();
         let (group, index) = (values.next()?, narrow(values.next()?));
-        let mut set = Vec::new();
-        let complete = self.read_attributes(&mut values, &mut set);
+        set.clear();
+        let complete = self.read_attributes(&mut values, set);
         let set = self.intern(set);
         self.groups.push((group, index, set));
         complete
@@ -241,27 +254,29 @@ impl Attributes {
 
     /// Reads the block of attribute lists that `cursor` is at.
     pub(crate) fn read_lists(&mut self, cursor: &mut Cursor<'_>, block: u32) -> Result<()> {
+        let mut entries = Vec::new();
         cursor.for_records(block, |_, record| {
             match record.code {
                 1 => self.read_old_list(record),
-                2 => self.read_list(record),
+                2 => self.read_list(record, &mut entries),
                 _ => {}
             }
             Ok(())
         })
     }
 
-    fn read_list(&mut self, record: &Record) {
-        let mut entries: Vec<(u32, AttributeSetId)> = Vec::new();
+    /// Reads a list; `entries` is a buffer.
+    fn read_list(&mut self, record: &Record, entries: &mut Vec<(u32, AttributeSetId)>) {
+        entries.clear();
         for &number in record.values.iter() {
-            let Some(&(_, index, set)) = self.groups.iter().find(|(group, ..)| *group == number) else { continue };
+            let Some((index, set)) = self.group(number) else { continue };
             match entries.iter().position(|(of, _)| *of == index) {
                 None => entries.push((index, set)),
                 Some(at) => {
                     let earlier = entries.get(at).map_or(set, |&(_, earlier)| earlier);
                     let mut union = self.set(earlier).to_vec();
                     union.extend_from_slice(self.set(set));
-                    let union = self.intern(union);
+                    let union = self.intern(&union);
                     if let Some(entry) = entries.get_mut(at) {
                         entry.1 = union;
                     }
@@ -271,23 +286,30 @@ impl Attributes {
         let _ = self.add_list(entries);
     }
 
-    fn read_old_list(&mut self, record: &Record) {
-        let entries = record
-            .values
-            .chunks_exact(2)
-            .filter_map(|pair| match *pair {
-                [index, mask] => Some((narrow(index), self.intern(decode_mask(mask)))),
-                _ => None,
-            })
-            .collect();
-        let _ = self.add_list(entries);
+    /// Returns a group by its number: where it belongs and its set. Groups are usually numbered from 1 on.
+    fn group(&self, number: u64) -> Option<(u32, AttributeSetId)> {
+        let at = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
+        let group = match self.groups.get(at) {
+            Some(group) if group.0 == number => Some(group),
+            _ => self.groups.iter().find(|(group, ..)| *group == number),
+        };
+        group.map(|&(_, index, set)| (index, set))
     }
 
-    /// Adds a list without its empty sets, and returns its id.
-    pub(crate) fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) -> AttributeListId {
-        let mut entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
+    fn read_old_list(&mut self, record: &Record) {
+        let sets = record.values.chunks_exact(2).filter_map(|pair| match *pair {
+            [index, mask] => Some((narrow(index), self.intern(&decode_mask(mask)))),
+            _ => None,
+        });
+        let mut entries = sets.collect();
+        let _ = self.add_list(&mut entries);
+    }
+
+    /// Adds a list without its empty sets, and returns its id. Sorts the entries.
+    pub(crate) fn add_list(&mut self, entries: &mut Vec<(u32, AttributeSetId)>) -> AttributeListId {
+        entries.retain(|&(_, set)| !self.set(set).is_empty());
         entries.sort_by_key(|&(of, _)| place(of));
-        let slice = Slice::extend(&mut self.entries, entries);
+        let slice = Slice::extend(&mut self.entries, entries.iter().copied());
         let id = narrow(self.lists.len() as u64);
         self.lists.push(slice);
         AttributeListId(id)
@@ -303,12 +325,12 @@ impl Attributes {
         let mut entries = self.list(list).to_vec();
         let mut set = self.of(list, index).map_or_else(Vec::new, |set| self.set(set).to_vec());
         edit(&mut set);
-        let set = self.intern(set);
+        let set = self.intern(&set);
         match entries.iter_mut().find(|(of, _)| *of == index) {
             Some(entry) => entry.1 = set,
             None => entries.push((index, set)),
         }
-        self.add_list(entries)
+        self.add_list(&mut entries)
     }
 
     /// Creates a text attribute.
@@ -337,17 +359,17 @@ impl Attributes {
     }
 
     /// Returns the id of a set, which is added if there is no equal one.
-    pub(crate) fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {
-        let hash = self.hash_of(&set);
+    pub(crate) fn intern(&mut self, set: &[Attribute]) -> AttributeSetId {
+        let hash = self.hash_of(set);
         let same = |id: u32| {
             let other = self.set(AttributeSetId(id));
-            other.len() == set.len() && other.iter().zip(&set).all(|(one, two)| self.same(one, two))
+            other.len() == set.len() && other.iter().zip(set).all(|(one, two)| self.same(one, two))
         };
         if let Some(id) = self.index.find(hash, same) {
             return AttributeSetId(id);
         }
         let id = narrow(self.sets.len() as u64);
-        let slice = Slice::extend(&mut self.attributes, set);
+        let slice = Slice::extend(&mut self.attributes, set.iter().copied());
         self.sets.push(slice);
         let mut index = core::mem::take(&mut self.index);
         index.insert(hash, id, |id| self.hash_of(self.set(AttributeSetId(id))));

@@ -275,6 +275,7 @@ impl Constants {
         findings: &mut Diagnostics,
     ) -> Result<()> {
         cursor.enter_block(block)?;
+        self.list.reserve(32);
         let mut record = Record::default();
         let mut ty = types.find(Type::Integer(32)).unwrap_or(TypeId::NONE);
         loop {

@@ -8,6 +8,7 @@
 
 use crate::ids::TypeId;
 use crate::types::{Type, TypeTable};
+use crate::assemble::parse_u64;
 use alloc::vec::Vec;
 
 /// The alignment of a class of types: sizes in bits, alignments in bytes.
@@ -317,7 +318,7 @@ fn round_up(size: u64, alignment: u64) -> u64 {
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    core::str::from_utf8(text).ok()?.parse().ok()
+    parse_u64(text).filter(|_| !text.is_empty())
 }
 
 #[cfg(test)]

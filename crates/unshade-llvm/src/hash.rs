@@ -14,6 +14,11 @@ pub(crate) struct HashIndex {
 }
 
 impl HashIndex {
+    /// Creates an index for half as many ids as it has slots, a power of two.
+    pub(crate) fn with_slots(slots: usize) -> Self {
+        Self { slots: alloc::vec![0; slots.next_power_of_two()], used: 0 }
+    }
+
     /// Returns the id whose content `same` accepts.
     pub(crate) fn find(&self, hash: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;

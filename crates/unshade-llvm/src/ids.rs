@@ -1,6 +1,7 @@
 //! Ids and slices of pools: four and eight bytes in place of pointers.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 macro_rules! id {
     ($(#[$doc:meta] $name:ident)*) => {
@@ -58,6 +59,13 @@ impl Slice {
     pub fn of<T>(self, pool: &[T]) -> &[T] {
         let start = self.start as usize;
         pool.get(start..start.wrapping_add(self.count as usize)).unwrap_or_default()
+    }
+
+    /// Returns the range in the pool.
+    #[inline]
+    pub(crate) fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start.wrapping_add(self.count as usize)
     }
 
     /// Returns the number of entries.

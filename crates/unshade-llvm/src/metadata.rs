@@ -174,6 +174,11 @@ impl MetadataTable {
         string.of(&self.bytes)
     }
 
+    /// Returns the bytes of all strings.
+    pub(crate) fn all_strings(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Returns all words of a node.
     #[inline]
     pub fn words(&self, node: Node) -> &[u64] {
@@ -311,6 +316,11 @@ impl MetadataTable {
         extras: &mut MetadataExtras,
         findings: &mut Diagnostics,
     ) -> Result<()> {
+        if self.entries.is_empty() {
+            // What a small module takes, so that the tables do not grow step by step.
+            self.entries.reserve(128);
+            self.words.reserve(256);
+        }
         let mut name = Vec::new();
         cursor.for_records(block, |cursor, record| {
             if self.read_record(cursor, record, types, &mut name, extras).is_none() {

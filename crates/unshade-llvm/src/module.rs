@@ -18,6 +18,7 @@ use crate::metadata::{MetadataExtras, Metadata, MetadataTable, MetadataTypes, Na
 use crate::summary::{self, SummaryParts};
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
@@ -28,7 +29,7 @@ pub struct Module<'a> {
     base: u64,
     /// The position of the module's block in the stream, in bits.
     position: usize,
-    abbreviations: Abbreviations,
+    abbreviations: Arc<Abbreviations>,
     /// Where the module starts in the stream, in bits: its identification block, if it has one.
     pub(crate) start: usize,
     /// What wrote the file, from its identification block; empty if there is none.
@@ -197,7 +198,7 @@ impl<'a> Module<'a> {
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
-        module.abbreviations = cursor.abbreviations().clone();
+        module.abbreviations = Arc::clone(cursor.abbreviations());
         match read {
             // Nothing can be decoded without types; with them, what was read so far is usable.
             Err(error) if module.types.is_empty() => Err(error),
@@ -452,7 +453,7 @@ impl<'a> Module<'a> {
 
     /// Returns a cursor at the module's block, without abbreviations.
     pub(crate) fn cursor_at_module(&self) -> Cursor<'a> {
-        Cursor::resume(self.stream, self.base, &Abbreviations::default(), self.position)
+        Cursor::resume(self.stream, self.base, &Arc::default(), self.position)
     }
 
     /// Returns a cursor at a block of the stream.

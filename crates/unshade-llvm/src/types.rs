@@ -310,6 +310,11 @@ impl TypeTable {
         None
     }
 
+    /// Returns the number of types and of their parts.
+    pub(crate) fn entries(&self) -> usize {
+        self.types.len().saturating_add(self.elements.len())
+    }
+
     /// Returns the id of a structurally equal type.
     pub fn find(&self, wanted: Type) -> Option<TypeId> {
         let found = self.index.find(Self::hash_of(wanted), |id| self.get(TypeId(id)) == wanted)?;
@@ -523,7 +528,9 @@ impl TypeTable {
     /// If the stream is damaged. Records that can't be decoded become [`Type::Unknown`] and are reported in
     /// `findings`.
     pub(crate) fn read(cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<Self> {
-        let mut table = Self::default();
+        // What a small module takes, so that the tables do not grow step by step.
+        let (types, elements, index) = (Vec::with_capacity(64), Vec::with_capacity(128), HashIndex::with_slots(128));
+        let mut table = Self { types, elements, index, ..Self::default() };
         let mut name = None;
         let mut record = Record::default();
         cursor.enter_block(block)?;

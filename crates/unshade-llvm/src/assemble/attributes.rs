@@ -510,7 +510,7 @@ impl Parser<'_> {
         }
         let id = match sets.is_empty() {
             true => AttributeListId::NONE,
-            false => self.module.attributes.add_list(sets.clone()),
+            false => self.module.attributes.add_list(&mut sets.clone()),
         };
         known.insert(sets, id);
         id

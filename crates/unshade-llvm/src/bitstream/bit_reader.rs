@@ -75,8 +75,7 @@ impl<'a> BitReader<'a> {
             self.refill();
         }
         let value = self.window & (1u64 << width).wrapping_sub(1);
-        self.window >>= width;
-        self.available = self.available.wrapping_sub(width);
+        self.consume(width);
         value
     }
 
@@ -91,23 +90,70 @@ impl<'a> BitReader<'a> {
         }
     }
 
+    /// The widest group of [`BitReader::step`]: two fit into the window.
+    pub(crate) const MAX_STEP: u32 = 28;
+
     /// Reads a variable-bit-rate number: groups of `width` bits, at most 32, whose top bit means that another
     /// follows.
     #[inline(always)]
     pub(crate) fn variable(&mut self, width: u32) -> u64 {
+        // Width 0 encodes a zero, width 1 has no payload.
+        match width {
+            2..=Self::MAX_STEP => self.step(width, 1 << width.wrapping_sub(1)),
+            _ => self.apart(|bits| bits.rare_variable(width)),
+        }
+    }
+
+    /// Reads a number of groups of `width` bits, at most [`BitReader::MAX_STEP`]. Another follows as long as the bit `more`,
+    /// the highest or none, is set.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, width: u32, more: u64) -> u64 {
+        if self.available < width.wrapping_mul(2) {
+            self.refill();
+        }
+        let mask = (1u64 << width).wrapping_sub(1);
+        let first = self.window & mask;
+        self.consume(width);
+        if first & more == 0 {
+            return first;
+        }
+        // Most numbers have one or two groups.
+        let second = self.window & mask;
+        self.consume(width);
+        let payload = width.wrapping_sub(1);
+        let value = (first ^ more) | (second & !more) << payload;
+        if second & more == 0 {
+            return value;
+        }
+        self.apart(|bits| bits.more_groups(width, value, payload.wrapping_mul(2)))
+    }
+
+    /// Reads with a copy. What takes the reader by reference keeps it in memory, where the copies of hot loops then are,
+    /// too; and these are slow where a field was just written.
+    #[inline(always)]
+    fn apart(&mut self, read: impl FnOnce(&mut Self) -> u64) -> u64 {
+        let mut copy = *self;
+        let number = read(&mut copy);
+        *self = copy;
+        number
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn rare_variable(&mut self, width: u32) -> u64 {
         if width < 2 {
-            // Width 0 encodes a zero; width 1 has no payload.
             self.fixed57(width);
             return 0;
         }
+        self.more_groups(width, 0, 0)
+    }
+
+    /// Reads the groups of a number from bit `shift` on.
+    #[cold]
+    #[inline(never)]
+    fn more_groups(&mut self, width: u32, mut value: u64, mut shift: u32) -> u64 {
         let payload = width.wrapping_sub(1);
         let more = 1u64 << payload;
-        let group = self.fixed57(width);
-        if group & more == 0 {
-            return group;
-        }
-        let mut value = group ^ more;
-        let mut shift = payload;
         loop {
             let group = self.fixed57(width);
             if shift < 64 {
@@ -118,6 +164,13 @@ impl<'a> BitReader<'a> {
             }
             shift = shift.saturating_add(payload);
         }
+    }
+
+    /// Drops bits that are in the window.
+    #[inline(always)]
+    fn consume(&mut self, width: u32) {
+        self.window >>= width;
+        self.available = self.available.wrapping_sub(width);
     }
 
     /// Goes on to a multiple of 32 bits.

@@ -23,6 +23,7 @@ pub(crate) use bit_reader::BitReader;
 pub use bit_writer::BitWriter;
 
 use abbreviation::char6;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
@@ -39,7 +40,8 @@ pub(crate) const WRAPPER_SIZE: usize = 20;
 
 /// Number of operands of no bits that may be read in addition to one per bit.
 pub(crate) const FREE_OPERANDS: usize = 1 << 10;
-/// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20.
+/// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20. The count
+/// of operands that a record claims is checked from here on before memory is reserved.
 const MANY_OPERANDS: usize = 32;
 
 /// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
@@ -112,6 +114,17 @@ impl Operands {
         self.buffer.get(..self.count).unwrap_or_default()
     }
 
+    /// Makes room for the first operands and returns their slots, to be filled.
+    #[inline(always)]
+    fn start(&mut self, count: usize) -> &mut [u64] {
+        self.count = 0;
+        if count > self.buffer.len() {
+            return self.add(count);
+        }
+        self.count = count;
+        self.buffer.get_mut(..count).unwrap_or_default()
+    }
+
     /// Adds `more` operands and returns their slots, to be filled.
     #[inline(always)]
     fn add(&mut self, more: usize) -> &mut [u64] {
@@ -149,7 +162,9 @@ pub struct Cursor<'a> {
     width: u32,
     current: Vec<u32>,
     enclosing: Vec<EnclosingBlock>,
-    abbreviations: Abbreviations,
+    abbreviations: Arc<Abbreviations>,
+    /// A buffer for the records of [`Cursor::for_records`].
+    record: Record,
     /// The position of the first bit, plus the number of bits that were skipped.
     origin: usize,
     /// Number of operands of no bits that were read, as far as they are counted.
@@ -166,9 +181,10 @@ impl<'a> Cursor<'a> {
             bits: BitReader::new(stream, 32),
             base,
             width: 2,
-            current: Vec::new(),
-            enclosing: Vec::new(),
-            abbreviations: Abbreviations::default(),
+            current: Vec::with_capacity(16),
+            enclosing: Vec::with_capacity(4),
+            abbreviations: Arc::default(),
+            record: Record::default(),
             origin: 32,
             free_operands: 0,
         }
@@ -177,17 +193,17 @@ impl<'a> Cursor<'a> {
     /// Creates a cursor of the same stream at `position`, which [`Cursor::position`] returned just before the
     /// block was entered, with the abbreviations known at that point.
     #[must_use]
-    pub fn resume(stream: &'a [u8], base: u64, abbreviations: &Abbreviations, position: usize) -> Self {
+    pub fn resume(stream: &'a [u8], base: u64, abbreviations: &Arc<Abbreviations>, position: usize) -> Self {
         Self {
             bits: BitReader::new(stream, position),
             origin: position,
-            abbreviations: abbreviations.clone(),
+            abbreviations: Arc::clone(abbreviations),
             ..Self::new(stream, base)
         }
     }
 
     /// Returns all abbreviations defined so far.
-    pub fn abbreviations(&self) -> &Abbreviations {
+    pub fn abbreviations(&self) -> &Arc<Abbreviations> {
         &self.abbreviations
     }
 
@@ -361,10 +377,10 @@ impl<'a> Cursor<'a> {
     /// If the stream is damaged, or the first error that `take` returns.
     pub fn for_records(&mut self, block: u32, mut take: impl FnMut(&Self, &Record) -> Result<()>) -> Result<()> {
         self.enter_block(block)?;
-        let mut record = Record::default();
+        let mut record = core::mem::take(&mut self.record);
         loop {
             match self.advance_entry()? {
-                Entry::EndBlock => return Ok(()),
+                Entry::EndBlock => break,
                 Entry::Block(_) => self.skip_block()?,
                 Entry::Record(id) => {
                     self.read_record(id, &mut record)?;
@@ -372,6 +388,8 @@ impl<'a> Cursor<'a> {
                 }
             }
         }
+        self.record = record;
+        Ok(())
     }
 
     /// Skips the block that [`Cursor::advance_entry`] returned.
@@ -417,7 +435,7 @@ impl<'a> Cursor<'a> {
                     let Some(block) = target else {
                         return Err(self.error(ErrorKind::BadValue, "abbreviation in BLOCKINFO before SETBID"));
                     };
-                    self.abbreviations.add_to_block(block, definition);
+                    Arc::make_mut(&mut self.abbreviations).add_to_block(block, definition);
                 }
                 id => {
                     self.read_record(id, &mut record)?;
@@ -430,7 +448,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn define_abbreviation(&mut self) -> Result<u32> {
-        match self.abbreviations.define(&mut self.bits) {
+        match Arc::make_mut(&mut self.abbreviations).define(&mut self.bits) {
             Ok(definition) => Ok(definition),
             Err((kind, message)) => Err(self.error(kind, message)),
         }
@@ -452,10 +470,10 @@ impl<'a> Cursor<'a> {
         let mut bits = self.bits;
         record.code = u32::try_from(bits.variable(6)).unwrap_or(u32::MAX);
         let count = bits.variable(6);
-        if count > bits.remaining() as u64 / 6 {
+        if count > MANY_OPERANDS as u64 && count > bits.remaining() as u64 / 6 {
             return Err(self.error(ErrorKind::Truncated, "record is longer than the stream"));
         }
-        for slot in record.values.add(usize::try_from(count).unwrap_or(0)) {
+        for slot in record.values.start(usize::try_from(count).unwrap_or(0)) {
             *slot = bits.variable(6);
         }
         self.bits = bits;
@@ -476,17 +494,23 @@ impl<'a> Cursor<'a> {
             0
         };
         let mut bits = self.bits;
-        match scalars.split_first() {
-            Some((first, rest)) => {
+        match (abbreviations.steps(definition).and_then(<[_]>::split_first), scalars.split_first()) {
+            (Some((first, rest)), _) => {
                 record.code = u32::try_from(first.read(&mut bits)).unwrap_or(u32::MAX);
-                for (slot, scalar) in record.values.add(rest.len()).iter_mut().zip(rest) {
+                for (slot, step) in record.values.start(rest.len()).iter_mut().zip(rest) {
+                    *slot = step.read(&mut bits);
+                }
+            }
+            (None, Some((first, rest))) => {
+                record.code = u32::try_from(first.read(&mut bits)).unwrap_or(u32::MAX);
+                for (slot, scalar) in record.values.start(rest.len()).iter_mut().zip(rest) {
                     *slot = scalar.read(&mut bits);
                 }
             }
-            None if tail == Tail::None => {
+            (None, None) if tail == Tail::None => {
                 return Err(self.error(ErrorKind::BadValue, "abbreviation without operands"));
             }
-            None => record.code = u32::MAX,
+            (None, None) => record.code = u32::MAX,
         }
         self.bits = bits;
         self.count_free(free)?;
@@ -511,6 +535,7 @@ impl<'a> Cursor<'a> {
         let slots = record.values.add(count);
         match element {
             Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
+            Scalar::Variable(6) => slots.iter_mut().for_each(|slot| *slot = bits.variable(6)),
             Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
             element => slots.iter_mut().for_each(|slot| *slot = element.read(&mut bits)),
         }

@@ -8,6 +8,7 @@
 //! Knowledge: `FunctionCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 22).
 
 mod calls;
+mod forward_types;
 mod memory;
 
 use crate::bitstream::{Cursor, Entry, Record};
@@ -20,8 +21,8 @@ use crate::metadata::{MetadataExtras, Metadata};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use forward_types::ForwardTypes;
 use unshade_core::{Error, ErrorKind, Result};
 
 impl Module<'_> {
@@ -155,7 +156,7 @@ pub(crate) struct BodyReader<'m, 'a> {
     module: &'m Module<'a>,
     body: &'m mut FunctionBody,
     /// The types that forward references carry, by value number.
-    forward_types: BTreeMap<u32, TypeId>,
+    forward_types: ForwardTypes,
     declared_blocks: u64,
     block_start: u32,
     bundles: Vec<Bundle>,
@@ -194,7 +195,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         let mut reader = Self {
             module,
             body,
-            forward_types: BTreeMap::new(),
+            forward_types: ForwardTypes::default(),
             declared_blocks: 0,
             block_start: 0,
             bundles: Vec::new(),
@@ -334,7 +335,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         }
         self.check_forward_types();
         let defined = u64::from(self.body.value_base).saturating_add(self.body.values.len() as u64);
-        if self.forward_types.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
+        if self.forward_types.iter().any(|(id, _)| u64::from(id) >= defined) {
             let message = "instruction uses a value that is never defined";
             let error = Error::without_offset(ErrorKind::OutOfRange, message);
             self.body.diagnostics.error("llvm-unresolved", error);
@@ -351,7 +352,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             }
             _ => false,
         };
-        let wrong = self.forward_types.iter().any(|(&id, &expected)| differs(ValueId(id), expected))
+        let wrong = self.forward_types.iter().any(|(id, expected)| differs(ValueId(id), expected))
             || self.body.metadata.iter().any(|(_, entry)| match entry {
                 Metadata::Value { ty, value } => differs(value, ty),
                 _ => false,
@@ -380,7 +381,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if let Some(value) = self.body.value(id) {
             return value.ty;
         }
-        self.forward_types.get(&id.0).copied().unwrap_or(TypeId::NONE)
+        self.forward_types.get(id.0).unwrap_or(TypeId::NONE)
     }
 
     /// Converts a stored value number to an absolute one.
@@ -438,6 +439,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     /// Appends an instruction; unless it is `void`, its result is the next value.
+    #[inline]
     fn push(&mut self, mut instruction: Instruction) {
         if instruction.ty != self.types.void {
             instruction.result = ValueId(self.next_value());
@@ -457,6 +459,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         ValueId(id)
     }
 
+    #[inline]
     fn append(&mut self, instruction: Instruction) {
         self.body.instructions.push(instruction);
         if instruction.opcode.is_terminator() {

@@ -97,7 +97,7 @@ impl ModuleBuilder {
         if let Some(&known) = self.attribute_lists.get(&sets) {
             return Ok(known);
         }
-        let id = self.module.attributes.add_list(sets.clone());
+        let id = self.module.attributes.add_list(&mut sets.clone());
         self.attribute_lists.insert(sets, id);
         Ok(id)
     }

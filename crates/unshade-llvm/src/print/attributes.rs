@@ -52,6 +52,9 @@ impl AttributeTexts {
     }
 }
 
+/// What the text of most sets fits in.
+const USUAL_TEXT: usize = 128;
+
 /// Kinds whose integer is written as `=n` in a group.
 const NUMBERED_IN_GROUPS: [u32; 4] = [kind::ALIGN, kind::STACK_ALIGNMENT, 41, 42];
 const ALLOC_SIZE: u32 = 51;
@@ -107,7 +110,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Formats a set: for a group, for the comment above a function (`only_plain`, without strings), or on a
     /// parameter or result of type `of`.
     fn write_set(&self, set: AttributeSetId, in_group: bool, only_plain: bool, of: Option<TypeId>) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(USUAL_TEXT);
         let attributes = &self.module.attributes;
         let upgraded =
             if self.rules.upgrades { upgrade(attributes, set) } else { AttributeUpgrade::default() };

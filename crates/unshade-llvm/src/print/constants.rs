@@ -118,12 +118,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes a value without its type.
     #[inline]
     pub(super) fn value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
-        if let Some((cached, text)) = self.symbols.get(id) {
-            if !text.is_empty() {
-                let link = links::of_value(cached, self.locals.function, id);
-                return self.sink.token(Token { kind: cached.kind, text, link });
-            }
-        } else if let Some((cached, text)) = self.locals.get(id)
+        if let Some((cached, text)) = self.locals.get(id).or_else(|| self.symbols.get(id))
             && !text.is_empty()
         {
             let link = links::of_value(cached, self.locals.function, id);
@@ -147,7 +142,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Writes a value with its type.
     #[inline]
     pub(super) fn typed_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
-        if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
+        if let Some((cached, text)) = self.locals.get(id).or_else(|| self.symbols.get(id))
             && !text.is_empty()
         {
             let of_type = self.types.spaced(cached.ty);
@@ -168,7 +163,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let id = if self.rules.opaque_pointers { self.folded(body, id) } else { id };
         let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
         if !matches!(value.kind, ValueKind::Constant(_)) {
-            let cached = self.symbols.get(id).or_else(|| self.locals.get(id));
+            let cached = self.locals.get(id).or_else(|| self.symbols.get(id));
             let Some((cached, text)) = cached.filter(|(_, text)| !text.is_empty()) else {
                 return self.out(TokenKind::Text, "<badref>");
             };

@@ -36,6 +36,7 @@ pub(super) fn is_record(name: &[u8]) -> bool {
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Returns the start of the record that a call becomes, if it becomes one.
+    #[inline]
     pub(super) fn record_of(&self, body: &FunctionBody, instruction: &Instruction) -> Option<&'static str> {
         if instruction.opcode != Opcode::Call || !self.rules.opaque_pointers {
             return None;

@@ -2,12 +2,12 @@
 
 use super::instruction::RebuiltCall;
 use super::symbols::{CachedText, push_plain_constant};
-use super::text::{columns, push_name, push_number};
+use super::text::{ascii, columns, prefixed_numbers, prefixed_range, push_name, push_number};
 use super::{Bodies, Dialect, Entity, Printer, debug_scopes, intrinsics, read_body};
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
-use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
+use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::Metadata;
 use crate::module::Module;
@@ -16,12 +16,16 @@ use crate::value::{OperandKind, ValueKind};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
 /// The column of the comment with a block's predecessors.
 const COMMENT_COLUMN: usize = 50;
 const SPACES: &str = "                                                  ";
+
+/// `%0` to `%999`, with which the pool of locals starts.
+const NUMBERED: &str = ascii(&prefixed_numbers(b'%'));
 
 /// The texts of the values and blocks of one function.
 #[derive(Default)]
@@ -54,7 +58,10 @@ impl Locals {
     }
 
     fn clear(&mut self) {
-        self.pool.clear();
+        if self.pool.is_empty() {
+            self.pool.push_str(NUMBERED);
+        }
+        self.pool.truncate(NUMBERED.len());
         self.values.clear();
         self.unnumbered.clear();
         self.blocks.clear();
@@ -98,16 +105,7 @@ impl Locals {
     }
 
     fn set_value(&mut self, body: &FunctionBody, id: ValueId, ty: TypeId, next: &mut u64) {
-        let start = self.pool.len();
-        self.pool.push('%');
-        let name = body.value_name(id);
-        if name.is_empty() {
-            push_number(&mut self.pool, *next);
-            *next += 1;
-        } else {
-            push_name(&mut self.pool, name);
-        }
-        let cached = CachedText::since(&self.pool, start, TokenKind::Register, ty);
+        let cached = self.text(body.value_name(id), TokenKind::Register, ty, next);
         let slot = match self.values.get_mut(id.0.wrapping_sub(self.base) as usize) {
             Some(slot) => Some(slot),
             None => self.unnumbered.get_mut(id.0.wrapping_sub(FunctionBody::UNNUMBERED) as usize),
@@ -118,17 +116,29 @@ impl Locals {
     }
 
     fn add_block(&mut self, body: &FunctionBody, id: BlockId, next: &mut u64) {
+        let name = body.block_name(id);
+        self.named.push(!name.is_empty());
+        let text = self.text(name, TokenKind::Label, TypeId::NONE, next);
+        self.blocks.push(text);
+    }
+
+    /// Returns the text of a value or block, which has the next number if it has no name.
+    #[inline]
+    fn text(&mut self, name: &[u8], kind: TokenKind, ty: TypeId, next: &mut u64) -> CachedText {
+        if name.is_empty() && *next < 1_000 {
+            let Range { start, end } = prefixed_range(*next as u32);
+            *next += 1;
+            return CachedText { start, end, kind, ty };
+        }
         let start = self.pool.len();
         self.pool.push('%');
-        let name = body.block_name(id);
         if name.is_empty() {
             push_number(&mut self.pool, *next);
             *next += 1;
         } else {
             push_name(&mut self.pool, name);
         }
-        self.named.push(!name.is_empty());
-        self.blocks.push(CachedText::since(&self.pool, start, TokenKind::Label, TypeId::NONE));
+        CachedText::since(&self.pool, start, kind, ty)
     }
 }
 
@@ -350,9 +360,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn all_attachments(body: &FunctionBody, function: &Function) -> crate::metadata::Attachments {
-        let mut all = function.symbol.attachments.clone();
-        all.extend_from_slice(&body.function_attachments);
+    fn all_attachments<'l>(body: &'l FunctionBody, function: &'l Function) -> Cow<'l, [(u32, MetadataId)]> {
+        let mut all = Cow::Borrowed(function.symbol.attachments.as_slice());
+        match all.is_empty() {
+            true => all = Cow::Borrowed(&body.function_attachments),
+            false => all.to_mut().extend_from_slice(&body.function_attachments),
+        }
         all
     }
 
@@ -695,7 +708,7 @@ impl Predecessors {
         }
     }
 
-    fn range(&self, id: BlockId) -> core::ops::Range<usize> {
+    fn range(&self, id: BlockId) -> Range<usize> {
         let start = self.starts.get(id.index()).copied().unwrap_or(0) as usize;
         let end = self.starts.get(id.index() + 1).copied().unwrap_or(0) as usize;
         start..end

@@ -613,6 +613,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// Returns how a call of an intrinsic that lost a parameter is rebuilt, without attributes; `None` for other
     /// instructions.
+    #[inline]
     pub(super) fn rebuilt_call(&self, body: &FunctionBody, instruction: &Instruction) -> Option<RebuiltCall> {
         if instruction.opcode != Opcode::Call || !self.symbols.any_dropped() {
             return None;

@@ -4,18 +4,25 @@ use super::metadata_fields::{
     CHECKSUMS, EMISSION_KINDS, FieldFormat, NAME_TABLES, POINTER_AUTHENTICATION, layout,
 };
 use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
-use super::text::{push_metadata_name, push_number, push_signed, push_wide};
+use super::text::{
+    ascii, prefixed_numbers, prefixed_range, push_metadata_name, push_number, push_signed, push_wide,
+};
 use super::{Bodies, Dialect, Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
 use crate::dwarf;
 use crate::ids::{MetadataId, narrow};
-use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
+use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
+use alloc::borrow::Cow;
 use alloc::rc::Rc;
+use core::ops::Range;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
+
+/// `!0` to `!999`.
+const SLOT_TEXTS: &str = ascii(&prefixed_numbers(b'!'));
 
 /// Maximum nesting depth of inline nodes.
 const MAX_DEPTH: u32 = 16;
@@ -56,7 +63,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             [] => {}
             [(_, node)] => self.slots.add(owner, *node),
             _ => {
-                for (_, node) in self.sorted_attachments(attachments) {
+                for &(_, node) in &*self.sorted_attachments(attachments) {
                     self.slots.add(owner, node);
                 }
             }
@@ -64,10 +71,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Sorts attachments by LLVM's order of kinds.
-    fn sorted_attachments(&self, attachments: &[(u32, MetadataId)]) -> Attachments {
-        let mut sorted = attachments.to_vec();
-        sorted.sort_by_key(|(kind, _)| self.kinds.rank(*kind));
-        sorted
+    fn sorted_attachments<'l>(&self, attachments: &'l [(u32, MetadataId)]) -> Cow<'l, [(u32, MetadataId)]> {
+        let mut attachments = Cow::Borrowed(attachments);
+        if !attachments.is_sorted_by_key(|(kind, _)| self.kinds.rank(*kind)) {
+            attachments.to_mut().sort_by_key(|(kind, _)| self.kinds.rank(*kind));
+        }
+        attachments
     }
 
     fn kind_name(&mut self, kind: u32, separator: &str) {
@@ -90,7 +99,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             [] => {}
             &[(kind, node)] => self.attachment(owner, kind, node, separator),
             _ => {
-                for (kind, node) in self.sorted_attachments(attachments) {
+                for &(kind, node) in &*self.sorted_attachments(attachments) {
                     self.attachment(owner, kind, node, separator);
                 }
             }
@@ -113,10 +122,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     #[inline]
     fn slot_token(&mut self, slot: u32, link: Option<Link>) {
-        self.scratch.clear();
-        self.scratch.push('!');
-        push_number(&mut self.scratch, u64::from(slot));
-        self.sink.token(Token { kind: TokenKind::Attribute, text: &self.scratch, link });
+        let text = if slot < 1_000 {
+            let Range { start, end } = prefixed_range(slot);
+            SLOT_TEXTS.get(start as usize..end as usize).unwrap_or("")
+        } else {
+            self.scratch.clear();
+            self.scratch.push('!');
+            push_number(&mut self.scratch, u64::from(slot));
+            &self.scratch
+        };
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link });
     }
 
     /// Writes metadata as an operand: a slot, a string, a value, or an inline node.
@@ -140,8 +155,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Some((Metadata::String(string), table)) => {
                 self.scratch.clear();
                 self.scratch.push_str("!\"");
-                let old = self.rules.label_comments;
-                super::text::push_escaped_as(&mut self.scratch, table.string(string), old);
+                let plain = self.plain_strings.filter(|_| reference.owner == MODULE);
+                match plain.and_then(|all| all.get(string.range())) {
+                    Some(text) => self.scratch.push_str(text),
+                    None => {
+                        let old = self.rules.label_comments;
+                        super::text::push_escaped_as(&mut self.scratch, table.string(string), old);
+                    }
+                }
                 self.scratch.push('"');
                 self.sink.put(TokenKind::String, &self.scratch);
             }

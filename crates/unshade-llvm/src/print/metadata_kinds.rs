@@ -37,10 +37,18 @@ impl MetadataKinds {
         };
         let mut pool = String::with_capacity(32 * module.metadata_kinds.len());
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
-            let rank = fixed.iter().position(|fixed| fixed.as_bytes() == name);
+            // The kinds of most files start as LLVM's do.
+            let rank = match fixed.get(at) {
+                Some(fixed) if fixed.as_bytes() == name => Some(at),
+                _ => fixed.iter().position(|fixed| fixed.as_bytes() == name),
+            };
             let start = pool.len();
             pool.push_str(", !");
-            push_metadata_name(&mut pool, name);
+            match rank.and_then(|rank| fixed.get(rank)) {
+                // These need no escapes.
+                Some(name) => pool.push_str(name),
+                None => push_metadata_name(&mut pool, name),
+            }
             pool.push(' ');
             let rank = narrow(rank.unwrap_or(fixed.len() + at) as u64);
             MetadataKind { number: *number, rank, text: start..pool.len() }

@@ -172,8 +172,8 @@ impl<'m, 'a> MetadataSlots<'m, 'a> {
             of_module: vec![NONE; module.metadata.len()],
             unnumbered: Vec::new(),
             of_functions: vec![Vec::new(); module.functions.len()],
-            slots: Vec::new(),
-            stack: Vec::new(),
+            slots: Vec::with_capacity(module.metadata.len()),
+            stack: Vec::with_capacity(16),
             locations: Locations::default(),
             index: HashIndex::default(),
         }

@@ -90,7 +90,7 @@ const IS_WHOLE: bool = cfg!(feature = "whole-llvm");
 const LONG_TYPE: usize = 1 << 12;
 
 /// The size of the text of all long types that are printed: a base, and a number for each byte of the file.
-const LONG_TYPES: usize = 1 << 28;
+const LONG_TYPES: usize = 1 << 26;
 const LONG_TYPES_PER_BYTE: usize = 256;
 
 /// Options of the printer.
@@ -185,6 +185,8 @@ pub struct PrintMemory {
     body: FunctionBody,
     locals: Locals,
     scratch: String,
+    types: String,
+    symbols: String,
 }
 
 /// Prints a module, and returns diagnostics of what could not be read.
@@ -284,7 +286,7 @@ struct Printer<'m, 'a, 's, S> {
     types: TypeTexts,
     /// The data layout string as printed.
     layout_text: Cow<'m, [u8]>,
-    layout: DataLayout,
+    layout: Cow<'m, DataLayout>,
     symbols: Symbols,
     locals: Locals,
     attributes: AttributeTexts,
@@ -298,6 +300,8 @@ struct Printer<'m, 'a, 's, S> {
     depth: u32,
     findings: Diagnostics,
     sources: SourceMap,
+    /// The strings of the module's metadata, if all are printed as they are.
+    plain_strings: Option<&'m str>,
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
@@ -308,15 +312,17 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         sink: &'s mut S,
         memory: &mut PrintMemory,
     ) -> Self {
-        let PrintMemory { body, locals, scratch } = core::mem::take(memory);
+        let PrintMemory { body, locals, scratch, types, symbols } = core::mem::take(memory);
         let structs = StructOrder::new(module, rules, &mut bodies, sink.is_streamed());
         let is_outdated = matches!(&bodies, Bodies::FromFile(check) if check.needs_upgrade());
-        let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
-        let symbols = Symbols::new(module, rules.dialect);
-        let layout_text = match data_layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect)
-        {
-            Some(text) => Cow::Owned(text.into_bytes()),
-            None => Cow::Borrowed(module.data_layout_text.as_slice()),
+        let types = TypeTexts::with_pool(&module.types, structs.known(), rules.opaque_pointers, types);
+        let symbols = Symbols::new(module, rules.dialect, symbols);
+        let upgraded = data_layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect);
+        let (layout_text, layout) = match upgraded {
+            Some(text) => {
+                (Cow::Owned(text.clone().into_bytes()), Cow::Owned(DataLayout::parse(text.as_bytes())))
+            }
+            None => (Cow::Borrowed(module.data_layout_text.as_slice()), Cow::Borrowed(&module.data_layout)),
         };
         Self {
             module,
@@ -327,7 +333,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             rules,
             sink,
             types,
-            layout: DataLayout::parse(&layout_text),
+            layout,
             layout_text,
             symbols,
             locals,
@@ -340,12 +346,14 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             depth: 0,
             findings: Diagnostics::new(),
             sources: SourceMap::default(),
+            plain_strings: text::plain(module.metadata.all_strings()),
         }
     }
 
     /// Returns the memory, and what was found.
     fn finish(self, memory: &mut PrintMemory) -> Diagnostics {
-        *memory = PrintMemory { body: self.body, locals: self.locals, scratch: self.scratch };
+        let (types, symbols) = (self.types.into_pool(), self.symbols.into_pool());
+        *memory = PrintMemory { body: self.body, locals: self.locals, scratch: self.scratch, types, symbols };
         self.findings
     }
 
@@ -588,7 +596,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
                 let link = Entity::Type(*id).definition();
                 sink.token(Token { kind: TokenKind::Type, text: types.get(*id), link });
                 sink.put(TokenKind::Keyword, " = type ");
-                sink.put(TokenKind::Type, body);
+                sink.put(TokenKind::Type, types.body(*body));
                 sink.put(TokenKind::Punctuation, "\n");
             }
         });

@@ -53,14 +53,17 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
+    /// Formats all symbols in the memory of `pool`.
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect, mut pool: String) -> Self {
+        pool.clear();
+        let functions = module.functions.len();
         let mut symbols = Self {
-            pool: String::new(),
-            values: Vec::new(),
+            pool,
+            values: Vec::with_capacity(module.values.len() + module.upgrade_values.len()),
             first_upgrade_value: 0,
-            order: Vec::new(),
-            intrinsics: Vec::new(),
-            rewrites: Vec::new(),
+            order: Vec::with_capacity(functions),
+            intrinsics: Vec::with_capacity(functions),
+            rewrites: Vec::with_capacity(functions),
             any_dropped: false,
         };
         symbols.find_intrinsics(module, dialect);
@@ -152,6 +155,11 @@ impl Symbols {
             }
             self.values.push(CachedText::since(&self.pool, start, kind, value.ty));
         }
+    }
+
+    /// Returns the memory of the texts.
+    pub(super) fn into_pool(self) -> String {
+        self.pool
     }
 
     /// Returns the functions in the order in which they are printed.

@@ -1,12 +1,10 @@
 //! Formats numbers, names and strings as LLVM assembly has them.
 
 use alloc::string::String;
+use core::ops::Range;
 
 /// The decimal digits of 0 to 999, three characters each.
-const TRIPLES: &str = match core::str::from_utf8(&TRIPLE_BYTES) {
-    Ok(text) => text,
-    Err(_) => "",
-};
+const TRIPLES: &str = ascii(&TRIPLE_BYTES);
 const TRIPLE_BYTES: [u8; 3_000] = {
     let mut bytes = [b'0'; 3_000];
     let mut n = 0;
@@ -32,6 +30,45 @@ pub(crate) fn short_number(number: u32) -> &'static str {
         2
     };
     TRIPLES.get(at + skip..at + 3).unwrap_or("")
+}
+
+/// Returns the texts of 0 to 999, each after `prefix`, four characters for each number; those after it are not of its
+/// text.
+pub(crate) const fn prefixed_numbers(prefix: u8) -> [u8; 4_000] {
+    let mut bytes = [prefix; 4_000];
+    let mut n = 0;
+    #[allow(clippy::indexing_slicing)]
+    while n < 1_000 {
+        let digits = [n / 100, n / 10 % 10, n % 10];
+        let mut digit = 3 - digits_of(n);
+        let mut at = 4 * n + 1;
+        while digit < 3 {
+            bytes[at] = b'0' + digits[digit] as u8;
+            at += 1;
+            digit += 1;
+        }
+        n += 1;
+    }
+    bytes
+}
+
+/// Returns where in [`prefixed_numbers`] the text of a number below 1,000 is.
+#[inline]
+pub(crate) fn prefixed_range(number: u32) -> Range<u32> {
+    let start = 4 * number;
+    start..start + 1 + digits_of(number as usize) as u32
+}
+
+const fn digits_of(number: usize) -> usize {
+    1 + (number >= 10) as usize + (number >= 100) as usize
+}
+
+/// Returns ASCII characters as text.
+pub(crate) const fn ascii(bytes: &[u8]) -> &str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
 }
 
 /// Appends a number.
@@ -139,12 +176,21 @@ pub(crate) fn push_escaped(text: &mut String, bytes: &[u8]) {
     push_escaped_as(text, bytes, false);
 }
 
+/// Returns whether a byte is not escaped in a string.
+fn is_plain(byte: u8) -> bool {
+    (0x20..0x7F).contains(&byte) & (byte != b'"') & (byte != b'\\')
+}
+
+/// Returns bytes as text if none of them is escaped in a string.
+pub(crate) fn plain(bytes: &[u8]) -> Option<&str> {
+    core::str::from_utf8(bytes).ok().filter(|_| run_of(bytes, is_plain) == bytes.len())
+}
+
 /// Appends bytes like [`push_escaped`]; `old` writes backslashes as LLVM 3.7 does.
 pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
-    let plain = |byte: u8| (0x20..0x7F).contains(&byte) & (byte != b'"') & (byte != b'\\');
     let mut rest = bytes;
     loop {
-        let run = run_of(rest, plain);
+        let run = run_of(rest, is_plain);
         let (head, tail) = rest.split_at(run);
         text.push_str(core::str::from_utf8(head).unwrap_or(""));
         let Some((&special, after)) = tail.split_first() else { return };

@@ -19,11 +19,13 @@ use crate::value::OperandKind;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Maximum size of the text of a type: nested types can double the text at each level.
 const MAX_TEXT: usize = 1 << 24;
-/// Maximum size of the text of all types, and of all bodies of structs.
-const MAX_ALL_TEXT: usize = 1 << 28;
+/// Maximum size of the text of all types and of all bodies of structs: a base, and a number for each entry of the table.
+const MAX_ALL_TEXT: usize = 1 << 25;
+const MAX_TEXT_PER_ENTRY: usize = 1 << 10;
 /// Maximum nesting depth of types.
 const MAX_DEPTH: u32 = 64;
 /// The text of a type that can't be written.
@@ -34,34 +36,65 @@ pub(crate) fn type_text(types: &TypeTable, id: TypeId) -> String {
     String::from(TypeTexts::new(types, &[], false).get(id))
 }
 
-/// The texts of all types of a module.
+/// The texts of all types of a module, and of the bodies of structs.
 pub(super) struct TypeTexts {
-    /// Each text, followed by a space; empty if it is not formatted yet.
-    texts: Vec<String>,
-    /// Buffers for texts being formatted.
-    buffers: Vec<String>,
+    pool: String,
+    /// The text of each type, followed by a space, in the pool; empty if it is not formatted yet.
+    texts: Vec<Span>,
     opaque_pointers: bool,
-    total: usize,
+    /// The size of the pool from which on texts are cut.
+    limit: usize,
     /// Whether a limit cut a text.
     pub(super) is_cut: bool,
+}
+
+/// A part of a pool.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// Returns the part of a pool from `start` on.
+    fn since(pool: &str, start: usize) -> Self {
+        Self { start: narrow(start as u64), end: narrow(pool.len() as u64) }
+    }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 impl TypeTexts {
     /// Formats all types. If some structs are unnamed, `order` has the identified structs in the order of
     /// [`StructFinder`].
     pub(super) fn new(types: &TypeTable, order: &[TypeId], opaque_pointers: bool) -> Self {
-        let mut numbers = vec![None; types.len()];
+        Self::with_pool(types, order, opaque_pointers, String::with_capacity(types.len() * 16))
+    }
+
+    /// Formats all types as [`TypeTexts::new`] does, in the memory of `pool`.
+    pub(super) fn with_pool(
+        types: &TypeTable,
+        order: &[TypeId],
+        opaque_pointers: bool,
+        mut pool: String,
+    ) -> Self {
+        pool.clear();
+        let mut numbers = Vec::new();
         let mut next = 0u64;
         for &id in order {
-            if let Type::Struct(StructType { name: None, literal: false, .. }) = types.get(id)
-                && let Some(slot) = numbers.get_mut(id.index())
-            {
-                *slot = Some(next);
-                next += 1;
+            if let Type::Struct(StructType { name: None, literal: false, .. }) = types.get(id) {
+                numbers.resize(types.len(), None);
+                if let Some(slot) = numbers.get_mut(id.index()) {
+                    *slot = Some(next);
+                    next += 1;
+                }
             }
         }
-        let texts = vec![String::new(); types.len()];
-        let mut texts = Self { texts, buffers: Vec::new(), opaque_pointers, total: 0, is_cut: false };
+        let texts = vec![Span::default(); types.len()];
+        let limit = MAX_ALL_TEXT.saturating_add(types.entries().saturating_mul(MAX_TEXT_PER_ENTRY));
+        let mut texts = Self { pool, texts, opaque_pointers, limit, is_cut: false };
         let writer = TypeWriter { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
@@ -69,21 +102,34 @@ impl TypeTexts {
         texts
     }
 
+    /// Returns the memory of the texts.
+    pub(super) fn into_pool(self) -> String {
+        self.pool
+    }
+
     /// Returns the text of a type.
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
-        self.texts.get(id.index()).and_then(|text| text.get(..text.len().wrapping_sub(1))).unwrap_or(UNKNOWN)
+        let text = self.texts.get(id.index());
+        let text =
+            text.and_then(|text| self.pool.get(text.start as usize..(text.end as usize).wrapping_sub(1)));
+        text.unwrap_or(UNKNOWN)
     }
 
     /// Returns the text of a type followed by a space.
     #[inline]
     pub(super) fn spaced(&self, id: TypeId) -> &str {
-        self.texts.get(id.index()).map_or("<unknown type> ", String::as_str)
+        self.texts.get(id.index()).and_then(|text| self.pool.get(text.range())).unwrap_or("<unknown type> ")
+    }
+
+    /// Returns the text of the body of a struct that [`TypeTexts::structs`] returned.
+    pub(super) fn body(&self, body: Span) -> &str {
+        self.pool.get(body.range()).unwrap_or(UNKNOWN)
     }
 
     /// Returns the identified structs of `order` and their bodies, unnamed structs first. All types are formatted
     /// by then, so the numbers of unnamed structs are not needed.
-    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, String)> {
+    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, Span)> {
         let writer = TypeWriter { types, numbers: &[], opaque_pointers: self.opaque_pointers };
         let mut list = Vec::new();
         for named in [false, true] {
@@ -92,178 +138,178 @@ impl TypeTexts {
                 if structure.literal || structure.name.is_some() != named {
                     continue;
                 }
-                let mut body = String::new();
-                if self.total > MAX_ALL_TEXT {
-                    self.cut(&mut body);
+                let start = self.pool.len();
+                if start > self.limit {
+                    self.cut(start);
                 } else {
-                    self.write_body(&writer, structure, &mut body, 0);
+                    self.write_body(&writer, structure, start);
                 }
-                self.total += body.len();
-                list.push((id, body));
+                list.push((id, Span::since(&self.pool, start)));
             }
         }
         list
     }
 
-    /// Formats a type, unless it is already formatted.
+    /// Formats a type and those that it has, unless it is already formatted.
     fn write(&mut self, writer: &TypeWriter<'_>, id: TypeId, depth: u32) {
         match self.texts.get(id.index()) {
-            Some(text) if text.is_empty() => {}
+            Some(text) if text.end == 0 => {}
             _ => return,
         }
-        let mut text = self.buffers.pop().unwrap_or_default();
-        if depth > MAX_DEPTH || self.total > MAX_ALL_TEXT {
-            self.cut(&mut text);
+        let is_limited = depth > MAX_DEPTH || self.pool.len() > self.limit;
+        if !is_limited {
+            let (part, list) = writer.parts(id);
+            for &part in part.iter().chain(list) {
+                self.write(writer, part, depth + 1);
+            }
+        }
+        let start = self.pool.len();
+        if is_limited {
+            self.cut(start);
         } else {
-            self.write_type(writer, id, &mut text, depth);
+            self.write_type(writer, id, start);
         }
-        if text.len() > MAX_TEXT {
-            self.cut(&mut text);
+        if self.pool.len() - start > MAX_TEXT {
+            self.cut(start);
         }
-        self.total += text.len();
+        self.pool.push(' ');
         if let Some(slot) = self.texts.get_mut(id.index()) {
-            *slot = String::with_capacity(text.len() + 1);
-            slot.push_str(&text);
-            slot.push(' ');
+            *slot = Span::since(&self.pool, start);
         }
-        text.clear();
-        self.buffers.push(text);
     }
 
-    fn push(&mut self, writer: &TypeWriter<'_>, id: TypeId, text: &mut String, depth: u32) {
-        self.write(writer, id, depth + 1);
-        text.push_str(self.get(id));
+    /// Appends the text of a type.
+    fn push(&mut self, id: TypeId) {
+        match self.texts.get(id.index()) {
+            Some(text) if text.end != 0 => {
+                self.pool.extend_from_within(text.start as usize..text.end as usize - 1);
+            }
+            _ => self.pool.push_str(UNKNOWN),
+        }
     }
 
-    fn push_list(&mut self, writer: &TypeWriter<'_>, ids: &[TypeId], text: &mut String, depth: u32) {
+    /// Appends the texts of types, as long as what starts at `start` is not too long.
+    fn push_list(&mut self, ids: &[TypeId], start: usize) {
         for (at, &id) in ids.iter().enumerate() {
             if at > 0 {
-                text.push_str(", ");
+                self.pool.push_str(", ");
             }
-            self.push(writer, id, text, depth);
-            if text.len() > MAX_TEXT {
+            self.push(id);
+            if self.pool.len() - start > MAX_TEXT {
                 self.is_cut = true;
                 return;
             }
         }
     }
 
-    /// Replaces the text of a type that is too long or nests too deep.
-    fn cut(&mut self, text: &mut String) {
-        text.clear();
-        text.push_str(UNKNOWN);
+    /// Replaces what starts at `start`, a text that is too long or nests too deep.
+    fn cut(&mut self, start: usize) {
+        self.pool.truncate(start);
+        self.pool.push_str(UNKNOWN);
         self.is_cut = true;
     }
 
-    fn write_type(&mut self, writer: &TypeWriter<'_>, id: TypeId, text: &mut String, depth: u32) {
+    /// Appends the text of a type whose parts are formatted. It starts at `start`.
+    fn write_type(&mut self, writer: &TypeWriter<'_>, id: TypeId, start: usize) {
         match writer.types.get(id) {
             Type::Integer(width) => {
-                text.push('i');
-                push_number(text, u64::from(width));
+                self.pool.push('i');
+                push_number(&mut self.pool, u64::from(width));
             }
             Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space }
                 if writer.opaque_pointers || matches!(writer.types.get(id), Type::OpaquePointer { .. }) =>
             {
-                text.push_str("ptr");
+                self.pool.push_str("ptr");
                 if address_space != 0 {
-                    push_address_space(text, address_space);
+                    push_address_space(&mut self.pool, address_space);
                 }
             }
             Type::Pointer { pointee, address_space } => {
-                self.push(writer, pointee, text, depth);
+                self.push(pointee);
                 if address_space != 0 {
-                    push_address_space(text, address_space);
+                    push_address_space(&mut self.pool, address_space);
                 }
-                text.push('*');
+                self.pool.push('*');
             }
             Type::Function { result, parameters, variadic } => {
-                self.push(writer, result, text, depth);
-                text.push_str(" (");
-                self.push_list(writer, writer.types.elements(parameters), text, depth);
+                self.push(result);
+                self.pool.push_str(" (");
+                self.push_list(writer.types.elements(parameters), start);
                 if variadic {
-                    text.push_str(if parameters.is_empty() { "..." } else { ", ..." });
+                    self.pool.push_str(if parameters.is_empty() { "..." } else { ", ..." });
                 }
-                text.push(')');
+                self.pool.push(')');
             }
-            Type::Struct(structure) => self.write_struct(writer, id, structure, text, depth),
+            Type::Struct(structure) => self.write_struct(writer, id, structure, start),
             Type::Array { count, element } => {
-                text.push('[');
-                push_number(text, count);
-                text.push_str(" x ");
-                self.push(writer, element, text, depth);
-                text.push(']');
+                self.pool.push('[');
+                push_number(&mut self.pool, count);
+                self.pool.push_str(" x ");
+                self.push(element);
+                self.pool.push(']');
             }
             Type::Vector { count, element, scalable } => {
-                text.push_str(if scalable { "<vscale x " } else { "<" });
-                push_number(text, u64::from(count));
-                text.push_str(" x ");
-                self.push(writer, element, text, depth);
-                text.push('>');
+                self.pool.push_str(if scalable { "<vscale x " } else { "<" });
+                push_number(&mut self.pool, u64::from(count));
+                self.pool.push_str(" x ");
+                self.push(element);
+                self.pool.push('>');
             }
             Type::Target { name, types, numbers } => {
-                text.push_str("target(\"");
-                push_escaped(text, writer.types.name(name));
-                text.push('"');
+                self.pool.push_str("target(\"");
+                push_escaped(&mut self.pool, writer.types.name(name));
+                self.pool.push('"');
                 for &id in writer.types.elements(types) {
-                    text.push_str(", ");
-                    self.push(writer, id, text, depth);
+                    self.pool.push_str(", ");
+                    self.push(id);
                 }
                 for &number in writer.types.numbers(numbers) {
-                    text.push_str(", ");
-                    push_number(text, u64::from(number));
+                    self.pool.push_str(", ");
+                    push_number(&mut self.pool, u64::from(number));
                 }
-                text.push(')');
+                self.pool.push(')');
             }
-            simple => text.push_str(simple_name(simple)),
+            simple => self.pool.push_str(simple_name(simple)),
         }
     }
 
-    fn write_struct(
-        &mut self,
-        writer: &TypeWriter<'_>,
-        id: TypeId,
-        structure: StructType,
-        text: &mut String,
-        depth: u32,
-    ) {
+    fn write_struct(&mut self, writer: &TypeWriter<'_>, id: TypeId, structure: StructType, start: usize) {
         if structure.literal {
-            self.write_body(writer, structure, text, depth);
-        } else if let Some(name) = structure.name {
-            text.push('%');
-            push_name(text, writer.types.name(name));
-        } else {
-            match writer.numbers.get(id.index()).copied().flatten() {
-                Some(number) => {
-                    text.push('%');
-                    push_number(text, number);
-                }
-                None => {
-                    // LLVM writes an address here; the type id is just as unique and is reproducible.
-                    text.push_str("%\"type ");
-                    push_number(text, u64::from(id.0));
-                    text.push('"');
-                }
+            return self.write_body(writer, structure, start);
+        }
+        self.pool.push('%');
+        if let Some(name) = structure.name {
+            push_name(&mut self.pool, writer.types.name(name));
+            return;
+        }
+        match writer.numbers.get(id.index()).copied().flatten() {
+            Some(number) => push_number(&mut self.pool, number),
+            None => {
+                // LLVM writes an address here; the type id is just as unique and is reproducible.
+                self.pool.push_str("\"type ");
+                push_number(&mut self.pool, u64::from(id.0));
+                self.pool.push('"');
             }
         }
     }
 
-    fn write_body(&mut self, writer: &TypeWriter<'_>, structure: StructType, text: &mut String, depth: u32) {
+    fn write_body(&mut self, writer: &TypeWriter<'_>, structure: StructType, start: usize) {
         if structure.opaque {
-            text.push_str("opaque");
+            self.pool.push_str("opaque");
             return;
         }
         if structure.packed {
-            text.push('<');
+            self.pool.push('<');
         }
         if structure.fields.is_empty() {
-            text.push_str("{}");
+            self.pool.push_str("{}");
         } else {
-            text.push_str("{ ");
-            self.push_list(writer, writer.types.elements(structure.fields), text, depth);
-            text.push_str(" }");
+            self.pool.push_str("{ ");
+            self.push_list(writer.types.elements(structure.fields), start);
+            self.pool.push_str(" }");
         }
         if structure.packed {
-            text.push('>');
+            self.pool.push('>');
         }
     }
 }
@@ -272,6 +318,20 @@ struct TypeWriter<'t> {
     types: &'t TypeTable,
     numbers: &'t [Option<u64>],
     opaque_pointers: bool,
+}
+
+impl<'t> TypeWriter<'t> {
+    /// Returns the types whose texts are parts of the text of a type.
+    fn parts(&self, id: TypeId) -> (Option<TypeId>, &'t [TypeId]) {
+        match self.types.get(id) {
+            Type::Pointer { pointee, .. } if !self.opaque_pointers => (Some(pointee), &[]),
+            Type::Function { result, parameters, .. } => (Some(result), self.types.elements(parameters)),
+            Type::Struct(StructType { literal: true, fields, .. }) => (None, self.types.elements(fields)),
+            Type::Array { element, .. } | Type::Vector { element, .. } => (Some(element), &[]),
+            Type::Target { types, .. } => (None, self.types.elements(types)),
+            _ => (None, &[]),
+        }
+    }
 }
 
 fn push_address_space(text: &mut String, address_space: u32) {
@@ -616,5 +676,24 @@ impl<'m, 'a> StructFinder<'m, 'a> {
         {
             stack.push((node, table, 0));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_double_are_cut() {
+        let mut types = TypeTable::default();
+        let mut last = types.intern(Type::Integer(32));
+        for _ in 0..60 {
+            last = types.intern_struct(&[last, last], false);
+        }
+        let texts = TypeTexts::new(&types, &[], false);
+        assert!(texts.is_cut);
+        assert!(texts.pool.len() < 3 * MAX_ALL_TEXT, "{}", texts.pool.len());
+        assert_eq!(texts.get(TypeId(1)), "{ i32, i32 }");
+        assert_eq!(texts.get(last), UNKNOWN);
     }
 }

@@ -27,5 +27,5 @@ pub(crate) fn attribute_set(
         };
         key(one).cmp(&key(two)).then_with(|| table.name_of(one).cmp(table.name_of(two)))
     });
-    table.intern(set)
+    table.intern(&set)
 }

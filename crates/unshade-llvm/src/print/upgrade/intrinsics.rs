@@ -631,9 +631,9 @@ fn keep_attributes(editor: &mut Editor<'_, '_>, old: &Instruction, call: &Instru
     let Some(list) = editor.body.calls.get(old.detail as usize).map(|call| call.attributes) else { return };
     let attributes = &mut editor.module.attributes;
     let set = |(from, to)| Some((to, attributes.of(list, from)?));
-    let sets: Vec<_> = moved.into_iter().filter_map(set).collect();
+    let mut sets: Vec<_> = moved.into_iter().filter_map(set).collect();
     if let (false, Some(call)) = (sets.is_empty(), editor.body.calls.get_mut(call.detail as usize)) {
-        call.attributes = attributes.add_list(sets);
+        call.attributes = attributes.add_list(&mut sets);
     }
 }
 

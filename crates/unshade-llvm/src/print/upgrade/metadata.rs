@@ -26,6 +26,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 const FLAGS: &[u8] = b"llvm.module.flags";
+const LINKER_FLAG: &[u8] = b"Linker Options";
 const LINKER_OPTIONS: &[u8] = b"llvm.linker.options";
 const IMAGE_SECTION: &[u8] = b"Objective-C Image Info Section";
 const COLLECTION: &[u8] = b"Objective-C Garbage Collection";
@@ -48,16 +49,22 @@ struct Flag {
     value: u64,
 }
 
+/// Returns the node of each flag, its name, and the reference to its value.
+fn entries<'m>(module: &'m Module<'_>) -> impl Iterator<Item = (MetadataId, &'m [u8], u64)> {
+    module.named(FLAGS).iter().filter_map(|&id| {
+        let &[_, name, value] = module.metadata.references(module.node(id)?) else { return None };
+        Some((id, module.metadata_string(MetadataId(narrow(name.checked_sub(1)?)))?, value))
+    })
+}
+
 fn flags(module: &Module<'_>) -> Vec<Flag> {
-    let nodes = module.named(FLAGS).iter();
-    nodes
-        .filter_map(|&id| {
-            let node = module.node(id)?;
-            let &[_, name, value] = module.metadata.references(node) else { return None };
-            let name = module.metadata_string(MetadataId(narrow(name.checked_sub(1)?)))?.to_vec();
-            Some(Flag { id, name, value })
-        })
-        .collect()
+    entries(module).map(|(id, name, value)| Flag { id, name: name.to_vec(), value }).collect()
+}
+
+/// Returns whether a module has flags that may need an upgrade, which few have.
+fn has_upgradable_flags(module: &Module<'_>) -> bool {
+    let names = [IMAGE_SECTION, COLLECTION, IMAGE_VERSION, LINKER_FLAG];
+    entries(module).any(|(_, name, _)| names.contains(&name))
 }
 
 fn find<'f>(flags: &'f [Flag], name: &[u8]) -> Option<&'f Flag> {
@@ -96,10 +103,13 @@ fn old_linker_options(module: &Module<'_>, flags: &[Flag]) -> Option<Node> {
     if module.named_metadata.iter().any(|named| named.name == LINKER_OPTIONS) {
         return None;
     }
-    module.node(MetadataId(narrow(find(flags, b"Linker Options")?.value.checked_sub(1)?)))
+    module.node(MetadataId(narrow(find(flags, LINKER_FLAG)?.value.checked_sub(1)?)))
 }
 
 pub(super) fn is_old(module: &Module<'_>) -> bool {
+    if !has_upgradable_flags(module) {
+        return false;
+    }
     has_old_flags(module) || old_linker_options(module, &flags(module)).is_some()
 }
 
@@ -275,6 +285,9 @@ pub(super) fn upgrade_marker(module: &mut Module<'_>) -> bool {
     true
 }
 
+/// The number of tags that [`AttachmentKinds`] remembers.
+const KNOWN_TAGS: usize = 16;
+
 /// The metadata kinds of attachments that may need an upgrade.
 pub(super) struct AttachmentKinds {
     alias: Option<u32>,
@@ -282,8 +295,8 @@ pub(super) struct AttachmentKinds {
     hints: Option<u32>,
     /// Whether a string with the origin of the weights may precede them, as from LLVM 19 on.
     has_origins: bool,
-    /// The last TBAA tag of a body that needed no upgrade.
-    known: MetadataId,
+    /// TBAA tags of a body that needed no upgrade, by their last bits.
+    known: [MetadataId; KNOWN_TAGS],
 }
 
 /// The upgrade that an attachment needs.
@@ -307,7 +320,7 @@ impl AttachmentKinds {
             weights: find(b"prof"),
             hints: find(b"llvm.loop").filter(|_| module.metadata.old_strings),
             has_origins: dialect.is_opaque(),
-            known: MetadataId::NONE,
+            known: [MetadataId::NONE; KNOWN_TAGS],
         }
     }
 
@@ -326,20 +339,21 @@ impl AttachmentKinds {
 
     pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {
         // Functions number their own metadata alike.
-        self.known = MetadataId::NONE;
+        self.known = [MetadataId::NONE; KNOWN_TAGS];
         let attached = body.attachments.iter().flat_map(|(at, list)| {
             let instruction = body.instructions.get(*at as usize);
             list.of(&body.attached).iter().map(move |attachment| (instruction, attachment))
         });
         for (instruction, &(kind, id)) in attached {
-            if id == self.known {
+            let slot = id.index() % KNOWN_TAGS;
+            if self.known.get(slot) == Some(&id) {
                 continue;
             }
             if self.old(module, body, instruction, kind, id).is_some() {
                 return true;
             }
-            if Some(kind) == self.alias {
-                self.known = id;
+            if let Some(known) = self.known.get_mut(slot).filter(|_| Some(kind) == self.alias) {
+                *known = id;
             }
         }
         body.metadata.iter().any(|(_, entry)| entry.is_empty_tuple())
