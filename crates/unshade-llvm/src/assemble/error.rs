@@ -1,5 +1,6 @@
 //! What is wrong with a text, and where.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
@@ -22,8 +23,9 @@ pub struct SyntaxError {
 const MAX_QUOTED: usize = 4096;
 
 impl SyntaxError {
-    pub(super) fn new(text: &[u8], at: Fault) -> Self {
-        let position = at.position.min(text.len());
+    pub(super) fn new(text: &[u8], fault: Fault) -> Self {
+        let (position, message) = *fault.0;
+        let position = position.min(text.len());
         let before = text.get(..position).unwrap_or_default();
         let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let tail = text.get(start..).unwrap_or_default();
@@ -31,7 +33,7 @@ impl SyntaxError {
         let line = tail.get(..end.min(MAX_QUOTED)).unwrap_or_default();
         let ahead = String::from_utf8_lossy(text.get(start..position).unwrap_or_default());
         Self {
-            message: at.message,
+            message,
             position,
             line: before.iter().filter(|&&byte| byte == b'\n').count() + 1,
             column: ahead.chars().count() + 1,
@@ -51,16 +53,14 @@ impl fmt::Display for SyntaxError {
 
 impl core::error::Error for SyntaxError {}
 
-/// A mistake before its line is known.
+/// A mistake before its line is known: its position and what is wrong. All functions of the parser return it, so it is a
+/// pointer.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) position: usize,
-    pub(super) message: String,
-}
+pub(super) struct Fault(Box<(usize, String)>);
 
 impl Fault {
     pub(super) fn new(position: usize, message: String) -> Self {
-        Self { position, message }
+        Self(Box::new((position, message)))
     }
 }
 

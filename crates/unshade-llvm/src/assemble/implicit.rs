@@ -41,7 +41,7 @@ impl Parser<'_> {
         let mut missing: BTreeMap<Vec<u8>, (ValueId, usize)> = BTreeMap::new();
         for (value, position) in self.undefined_symbols() {
             let text = self.text().get(position..).unwrap_or_default();
-            if let Token::Global(name) = Lexer::new(text).next().0
+            if let Token::Global(name) = Lexer::new(text).token()
                 && Intrinsic::find(Dialect::Llvm19, &name.bytes()).is_some()
             {
                 missing.insert(name.bytes().into_owned(), (value, position));

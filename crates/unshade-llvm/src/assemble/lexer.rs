@@ -108,15 +108,23 @@ impl<'t> Lexer<'t> {
         self.text
     }
 
-    /// Returns the next token and the position of its first byte.
-    pub(super) fn next(&mut self) -> (Token<'t>, usize) {
+    /// Returns the next token.
+    pub(super) fn token(&mut self) -> Token<'t> {
+        let mut token = Token::End;
+        self.next(&mut token);
+        token
+    }
+
+    /// Reads the next token into `token`, where the parser needs it, and returns the position of its first byte.
+    pub(super) fn next(&mut self, token: &mut Token<'t>) -> usize {
         let text = self.text;
         let mut start = self.position;
         let first = loop {
             match text.get(start) {
                 None => {
                     self.position = start;
-                    return (Token::End, start);
+                    *token = Token::End;
+                    return start;
                 }
                 // Most tokens follow one space or none.
                 Some(b' ' | b'\n' | b'\t' | b'\r' | 0) => start += 1,
@@ -128,40 +136,41 @@ impl<'t> Lexer<'t> {
             }
         };
         // What most of a text is: words, locals, punctuation and integers.
-        let token = match first {
+        match first {
             b'a'..=b'z' if !matches!(first, b'u' | b's') || text.get(start + 1) != Some(&b'0') => {
                 let end = name_end(text, start + 1);
                 let word = text.get(start..end).unwrap_or_default();
+                self.position = end;
                 if text.get(end) == Some(&b':') {
                     self.position = end + 1;
-                    return (Token::Label(Text(word)), start);
+                    *token = Token::Label(Text(word));
+                } else {
+                    *token = Token::Word(self.keyword(word));
                 }
-                self.position = end;
-                Token::Word(self.keyword(word))
             }
             b'=' | b',' | b'*' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b':'
             | b'/' => {
                 self.position = start + 1;
-                Token::Punctuation(first)
+                *token = Token::Punctuation(first);
             }
             b'%' if text.get(start + 1).is_some_and(|&next| is_name_start(next)) => {
                 let end = name_end(text, start + 1);
                 self.position = end;
-                Token::Local(Text(text.get(start + 1..end).unwrap_or_default()))
+                *token = Token::Local(Text(text.get(start + 1..end).unwrap_or_default()));
             }
             b'0'..=b'9' => {
                 let end = digits_end(text, start + 1);
                 match text.get(end) {
-                    Some(&next) if is_name(next) || next == b':' => self.rare(first, start),
+                    Some(&next) if is_name(next) || next == b':' => *token = self.rare(first, start),
                     _ => {
                         self.position = end;
-                        Token::Integer(text.get(start..end).unwrap_or_default())
+                        *token = Token::Integer(text.get(start..end).unwrap_or_default());
                     }
                 }
             }
-            _ => self.rare(first, start),
-        };
-        (token, start)
+            _ => *token = self.rare(first, start),
+        }
+        start
     }
 
     /// Reads a token that starts with `first`, at `start`.
@@ -444,7 +453,7 @@ mod tests {
         let mut lexer = Lexer::new(text.as_bytes());
         let mut tokens = Vec::new();
         loop {
-            match lexer.next().0 {
+            match lexer.token() {
                 Token::End => return tokens,
                 token => tokens.push(token),
             }

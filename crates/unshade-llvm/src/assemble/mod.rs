@@ -141,7 +141,7 @@ impl Version {
         }
         let mut lexer = Lexer::new(text);
         loop {
-            match lexer.next().0 {
+            match lexer.token() {
                 Token::Word(b"ptr") | Token::DebugRecord(_) => return Self::Llvm19,
                 Token::Punctuation(b'*') | Token::End => return Self::Llvm14,
                 _ => {}

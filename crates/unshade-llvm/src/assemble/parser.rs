@@ -170,7 +170,7 @@ impl<'t> Parser<'t> {
             self.lexer.set_position(end);
             return;
         }
-        (self.token, self.at) = self.lexer.next();
+        self.at = self.lexer.next(&mut self.token);
     }
 
     /// Returns the current place, for [`Parser::go_to`].
@@ -210,7 +210,8 @@ impl<'t> Parser<'t> {
             return token;
         }
         let mut lexer = self.lexer.clone();
-        let (token, at) = lexer.next();
+        let mut token = Token::End;
+        let at = lexer.next(&mut token);
         self.peeked = Some((token, at, lexer.position()));
         token
     }
