@@ -48,8 +48,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let mut command = sh::cargo();
     command.args(["build", "--profile", "dist", "--locked", "--package", "unshade-cli", "--target", &target]);
+    // At a fixed address the tables need no relocation: see the build script of unshade-cli.
     if target.ends_with("linux-gnu") {
-        command.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
+        command.env("RUSTFLAGS", "-Ctarget-feature=+crt-static -Crelocation-model=static");
+    } else if target.ends_with("linux-musl") {
+        command.env("RUSTFLAGS", "-Crelocation-model=static");
     }
     let shown = sh::shown(&command);
     let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
