@@ -594,6 +594,11 @@ pub fn bitcode_write(data: &[u8]) {
         (module.diagnostics.is_empty() && findings.is_empty()).then_some(text)
     };
     let Some(before) = text(&module) else { return };
+    // LLVM does not write a summary that has neither symbols nor flags.
+    let before = match before.rsplit_once("\n^0 = blockcount: ") {
+        Some((rest, count)) if count.trim_end().bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => &before,
+    };
     let again = Module::parse(&written, 0).expect("a written module can be read");
     let after = text(&again).expect("a written module has no findings");
     assert!(before == after, "writing changes the text");
