@@ -106,7 +106,7 @@ impl<'a> BitReader<'a> {
 
     /// Reads a number of groups of `width` bits, at most [`BitReader::MAX_STEP`]. Another follows as long as the bit `more`,
     /// the highest or none, is set.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(crate) fn step(&mut self, width: u32, more: u64) -> u64 {
         if self.available < width.wrapping_mul(2) {
             self.refill();

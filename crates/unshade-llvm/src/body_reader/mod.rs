@@ -439,7 +439,6 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     /// Appends an instruction; unless it is `void`, its result is the next value.
-    #[inline]
     fn push(&mut self, mut instruction: Instruction) {
         if instruction.ty != self.types.void {
             instruction.result = ValueId(self.next_value());
@@ -459,7 +458,6 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         ValueId(id)
     }
 
-    #[inline]
     fn append(&mut self, instruction: Instruction) {
         self.body.instructions.push(instruction);
         if instruction.opcode.is_terminator() {

@@ -2,7 +2,7 @@
 
 use super::instruction::RebuiltCall;
 use super::symbols::{CachedText, push_plain_constant};
-use super::text::{ascii, columns, prefixed_numbers, prefixed_range, push_name, push_number};
+use super::text::{columns, prefixed_range, push_name, push_number, push_prefixed_numbers};
 use super::{Bodies, Dialect, Entity, Printer, debug_scopes, intrinsics, read_body};
 use crate::attributes::index;
 use crate::body::FunctionBody;
@@ -24,12 +24,10 @@ use unshade_core::{TokenKind, TokenSink};
 const COMMENT_COLUMN: usize = 50;
 const SPACES: &str = "                                                  ";
 
-/// `%0` to `%999`, with which the pool of locals starts.
-const NUMBERED: &str = ascii(&prefixed_numbers(b'%'));
-
 /// The texts of the values and blocks of one function.
 #[derive(Default)]
 pub(super) struct Locals {
+    /// `%0` to `%999`, then the texts of others.
     pool: String,
     /// The function whose values these are.
     pub(super) function: u32,
@@ -59,9 +57,9 @@ impl Locals {
 
     fn clear(&mut self) {
         if self.pool.is_empty() {
-            self.pool.push_str(NUMBERED);
+            push_prefixed_numbers(&mut self.pool, '%');
         }
-        self.pool.truncate(NUMBERED.len());
+        self.pool.truncate(prefixed_range(1_000).start as usize);
         self.values.clear();
         self.unnumbered.clear();
         self.blocks.clear();

@@ -4,9 +4,7 @@ use super::metadata_fields::{
     CHECKSUMS, EMISSION_KINDS, FieldFormat, NAME_TABLES, POINTER_AUTHENTICATION, layout,
 };
 use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
-use super::text::{
-    ascii, prefixed_numbers, prefixed_range, push_metadata_name, push_number, push_signed, push_wide,
-};
+use super::text::{prefixed_range, push_metadata_name, push_number, push_signed, push_wide};
 use super::{Bodies, Dialect, Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -20,9 +18,6 @@ use alloc::rc::Rc;
 use core::ops::Range;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
-
-/// `!0` to `!999`.
-const SLOT_TEXTS: &str = ascii(&prefixed_numbers(b'!'));
 
 /// Maximum nesting depth of inline nodes.
 const MAX_DEPTH: u32 = 16;
@@ -124,7 +119,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn slot_token(&mut self, slot: u32, link: Option<Link>) {
         let text = if slot < 1_000 {
             let Range { start, end } = prefixed_range(slot);
-            SLOT_TEXTS.get(start as usize..end as usize).unwrap_or("")
+            self.slot_texts.get(start as usize..end as usize).unwrap_or("")
         } else {
             self.scratch.clear();
             self.scratch.push('!');

@@ -187,6 +187,8 @@ pub struct PrintMemory {
     scratch: String,
     types: String,
     symbols: String,
+    /// `!0` to `!999`.
+    slots: String,
 }
 
 /// Prints a module, and returns diagnostics of what could not be read.
@@ -302,6 +304,8 @@ struct Printer<'m, 'a, 's, S> {
     sources: SourceMap,
     /// The strings of the module's metadata, if all are printed as they are.
     plain_strings: Option<&'m str>,
+    /// `!0` to `!999`.
+    slot_texts: String,
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
@@ -312,7 +316,10 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         sink: &'s mut S,
         memory: &mut PrintMemory,
     ) -> Self {
-        let PrintMemory { body, locals, scratch, types, symbols } = core::mem::take(memory);
+        let PrintMemory { body, locals, scratch, types, symbols, mut slots } = core::mem::take(memory);
+        if slots.is_empty() {
+            text::push_prefixed_numbers(&mut slots, '!');
+        }
         let structs = StructOrder::new(module, rules, &mut bodies, sink.is_streamed());
         let is_outdated = matches!(&bodies, Bodies::FromFile(check) if check.needs_upgrade());
         let types = TypeTexts::with_pool(&module.types, structs.known(), rules.opaque_pointers, types);
@@ -346,6 +353,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             depth: 0,
             findings: Diagnostics::new(),
             sources: SourceMap::default(),
+            slot_texts: slots,
             plain_strings: text::plain(module.metadata.all_strings()),
         }
     }
@@ -353,7 +361,14 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     /// Returns the memory, and what was found.
     fn finish(self, memory: &mut PrintMemory) -> Diagnostics {
         let (types, symbols) = (self.types.into_pool(), self.symbols.into_pool());
-        *memory = PrintMemory { body: self.body, locals: self.locals, scratch: self.scratch, types, symbols };
+        *memory = PrintMemory {
+            body: self.body,
+            locals: self.locals,
+            scratch: self.scratch,
+            types,
+            symbols,
+            slots: self.slot_texts,
+        };
         self.findings
     }
 

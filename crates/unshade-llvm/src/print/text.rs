@@ -4,7 +4,10 @@ use alloc::string::String;
 use core::ops::Range;
 
 /// The decimal digits of 0 to 999, three characters each.
-const TRIPLES: &str = ascii(&TRIPLE_BYTES);
+const TRIPLES: &str = match core::str::from_utf8(&TRIPLE_BYTES) {
+    Ok(text) => text,
+    Err(_) => "",
+};
 const TRIPLE_BYTES: [u8; 3_000] = {
     let mut bytes = [b'0'; 3_000];
     let mut n = 0;
@@ -32,43 +35,20 @@ pub(crate) fn short_number(number: u32) -> &'static str {
     TRIPLES.get(at + skip..at + 3).unwrap_or("")
 }
 
-/// Returns the texts of 0 to 999, each after `prefix`, four characters for each number; those after it are not of its
-/// text.
-pub(crate) const fn prefixed_numbers(prefix: u8) -> [u8; 4_000] {
-    let mut bytes = [prefix; 4_000];
-    let mut n = 0;
-    #[allow(clippy::indexing_slicing)]
-    while n < 1_000 {
-        let digits = [n / 100, n / 10 % 10, n % 10];
-        let mut digit = 3 - digits_of(n);
-        let mut at = 4 * n + 1;
-        while digit < 3 {
-            bytes[at] = b'0' + digits[digit] as u8;
-            at += 1;
-            digit += 1;
-        }
-        n += 1;
+/// Appends the texts of 0 to 999, each after `prefix`.
+pub(crate) fn push_prefixed_numbers(text: &mut String, prefix: char) {
+    for number in 0..1_000 {
+        text.push(prefix);
+        text.push_str(short_number(number));
     }
-    bytes
 }
 
-/// Returns where in [`prefixed_numbers`] the text of a number below 1,000 is.
+/// Returns where in the texts of [`push_prefixed_numbers`] a number below 1,000 is.
 #[inline]
 pub(crate) fn prefixed_range(number: u32) -> Range<u32> {
-    let start = 4 * number;
-    start..start + 1 + digits_of(number as usize) as u32
-}
-
-const fn digits_of(number: usize) -> usize {
-    1 + (number >= 10) as usize + (number >= 100) as usize
-}
-
-/// Returns ASCII characters as text.
-pub(crate) const fn ascii(bytes: &[u8]) -> &str {
-    match core::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) => "",
-    }
+    // Those before it have a prefix, and two or three digits if they are that long.
+    let start = 2 * number + number.saturating_sub(10) + number.saturating_sub(100);
+    start..start + 2 + u32::from(number >= 10) + u32::from(number >= 100)
 }
 
 /// Appends a number.
@@ -279,6 +259,15 @@ mod tests {
             with(|t| push_wide(t, &[0, 0, 1 << 63], 192, false)),
             alloc::format!("{}", { "3138550867693340381917894711603833208051177722232017256448" })
         );
+    }
+
+    #[test]
+    fn prefixed_numbers() {
+        let text = with(|text| push_prefixed_numbers(text, '%'));
+        for number in 0..1_000 {
+            let Range { start, end } = prefixed_range(number);
+            assert_eq!(text.get(start as usize..end as usize), Some(&*alloc::format!("%{number}")));
+        }
     }
 
     #[test]
