@@ -9,16 +9,24 @@
 
 use std::error::Error;
 use std::time::Instant;
-use unshade_llvm::Module;
 use unshade_llvm::assemble::{self, AssembleOptions};
 use unshade_llvm::print::{self, PrintMemory, PrintOptions};
 use unshade_llvm::write::{self, WriteOptions};
+use unshade_llvm::{Module, ReadMemory};
 
-fn print_one(bytes: &[u8], text: &mut String, memory: &mut PrintMemory) -> Result<usize, Box<dyn Error>> {
-    text.clear();
-    let module = Module::parse(bytes, 0)?;
-    print::module_with(&module, &PrintOptions::default(), text, memory);
-    Ok(text.len())
+/// What the next module uses again.
+#[derive(Default)]
+struct Memory {
+    read: ReadMemory,
+    print: PrintMemory,
+    text: String,
+}
+
+fn print_one(bytes: &[u8], memory: &mut Memory) -> Result<usize, Box<dyn Error>> {
+    memory.text.clear();
+    let module = Module::parse_with(bytes, 0, &mut memory.read)?;
+    print::module_with(&module, &PrintOptions::default(), &mut memory.text, &mut memory.print);
+    Ok(memory.text.len())
 }
 
 fn assemble_one(text: &[u8]) -> Result<usize, Box<dyn Error>> {
@@ -38,13 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: in_process print|assemble FILE...".into()),
     };
     let files = arguments.map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
-    let (mut text, mut memory) = (String::new(), PrintMemory::default());
+    let mut memory = Memory::default();
     let mut result = (0.0, 0);
     for _ in 0..2 {
         let start = Instant::now();
         let mut written = 0;
         for file in &files {
-            written += if is_print { print_one(file, &mut text, &mut memory)? } else { assemble_one(file)? };
+            written += if is_print { print_one(file, &mut memory)? } else { assemble_one(file)? };
         }
         result = (start.elapsed().as_secs_f64(), written);
     }

@@ -84,6 +84,7 @@ readers! {
     pub mod module;
     pub mod operation;
     pub mod outline;
+    mod read_memory;
     mod sha1;
     pub mod skeleton;
     pub mod source_map;
@@ -115,5 +116,6 @@ pub use body::FunctionBody;
 pub use ids::{AttributeListId, AttributeSetId, BlockId, MetadataId, Slice, TypeId, ValueId};
 pub use instruction::{Instruction, Opcode};
 pub use module::{Module, Modules};
+pub use read_memory::ReadMemory;
 pub use record_names::{block_name, record_name};
 pub use types::TypeTable;

@@ -8,6 +8,8 @@
 //!
 //! Knowledge: `MetadataCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
+use crate::write::fixed_names;
+use alloc::borrow::Cow;
 use crate::bitstream::{Cursor, Record};
 use crate::debug_info::{self, NodeKind};
 use crate::ids::{MetadataId, Slice, TypeId, ValueId, narrow};
@@ -92,7 +94,7 @@ pub struct MetadataTable {
 pub(crate) struct MetadataExtras {
     pub(crate) named: Vec<NamedMetadata>,
     pub(crate) globals: Vec<(ValueId, Attachments)>,
-    pub(crate) kinds: Vec<(u32, Vec<u8>)>,
+    pub(crate) kinds: Vec<(u32, Cow<'static, [u8]>)>,
 }
 
 /// The id of the first unnumbered entry.
@@ -464,9 +466,10 @@ pub(crate) fn attachments(values: &[u64]) -> impl Iterator<Item = (u32, Metadata
 }
 
 /// Decodes a metadata kind: number and name.
-pub(crate) fn kind_of(values: &[u64]) -> Option<(u32, Vec<u8>)> {
+pub(crate) fn kind_of(values: &[u64]) -> Option<(u32, Cow<'static, [u8]>)> {
     let (&number, name) = values.split_first()?;
-    Some((narrow(number), name.iter().map(|&c| c.to_le_bytes()[0]).collect()))
+    let number = narrow(number);
+    Some((number, fixed_names::kind_of(number as usize, name)))
 }
 
 /// Reads vbr6 numbers, as which the lengths of strings are stored.

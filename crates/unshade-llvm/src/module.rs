@@ -15,9 +15,12 @@ use crate::data_layout::DataLayout;
 use crate::global::{Alias, Comdat, Function, GlobalVariable};
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::metadata::{MetadataExtras, Metadata, MetadataTable, MetadataTypes, NamedMetadata, Node};
+use crate::read_memory::ReadMemory;
 use crate::summary::{self, SummaryParts};
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
+use crate::write::fixed_names;
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
@@ -75,9 +78,9 @@ pub struct Module<'a> {
     /// Named metadata.
     pub named_metadata: Vec<NamedMetadata>,
     /// Metadata kinds: the number of each in this file, and its name.
-    pub metadata_kinds: Vec<(u32, Vec<u8>)>,
+    pub metadata_kinds: Vec<(u32, Cow<'static, [u8]>)>,
     /// The tags of operand bundles.
-    pub bundle_tags: Vec<Vec<u8>>,
+    pub bundle_tags: Vec<Cow<'static, [u8]>>,
     /// The names of synchronisation scopes.
     pub sync_scopes: Vec<Vec<u8>>,
     /// Use-list orders of module-level values.
@@ -167,9 +170,31 @@ impl<'a> Module<'a> {
     /// # Errors
     /// If this is not bitcode, or the stream ends before the type table is complete.
     pub fn parse(bytes: &'a [u8], base: u64) -> Result<Self> {
+        Self::parse_with(bytes, base, &mut ReadMemory::default())
+    }
+
+    /// Parses the first module of a stream as [`Module::parse`] does, with what the module before had in common with it.
+    ///
+    /// # Errors
+    /// As [`Module::parse`].
+    ///
+    /// ```
+    /// use unshade_llvm::{Module, ReadMemory, assemble};
+    ///
+    /// let text = b"define void @f() {\n  ret void\n}\n";
+    /// let file = assemble::bitcode(text, b"f.ll", &assemble::AssembleOptions::default()).expect("it is valid").bytes;
+    /// let mut memory = ReadMemory::default();
+    /// for _ in 0..2 {
+    ///     assert_eq!(Module::parse_with(&file, 0, &mut memory)?.functions.len(), 1);
+    /// }
+    /// # Ok::<(), unshade_core::Error>(())
+    /// ```
+    pub fn parse_with(bytes: &'a [u8], base: u64, memory: &mut ReadMemory) -> Result<Self> {
         let mut modules = Modules::find(bytes, base)?;
-        let first = modules.next();
-        first.unwrap_or_else(|| Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module")))
+        match modules.locations.next() {
+            Some(location) => Self::read(modules.stream, modules.base, location, memory),
+            None => Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module")),
+        }
     }
 
     /// Parses all modules of a stream: clang writes two for ThinLTO with vtables, and `llvm-cat -b` combines many
@@ -182,7 +207,12 @@ impl<'a> Module<'a> {
         Modules::find(bytes, base)
     }
 
-    fn read(stream: &'a [u8], base: u64, location: ModuleLocation<'a>) -> Result<Self> {
+    fn read(
+        stream: &'a [u8],
+        base: u64,
+        location: ModuleLocation<'a>,
+        memory: &mut ReadMemory,
+    ) -> Result<Self> {
         let mut module = Self {
             stream,
             base,
@@ -197,7 +227,7 @@ impl<'a> Module<'a> {
         };
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
-        let read = module.read_module(&mut cursor);
+        let read = module.read_module(&mut cursor, memory);
         module.abbreviations = Arc::clone(cursor.abbreviations());
         match read {
             // Nothing can be decoded without types; with them, what was read so far is usable.
@@ -210,7 +240,7 @@ impl<'a> Module<'a> {
         }
     }
 
-    fn read_module(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
+    fn read_module(&mut self, cursor: &mut Cursor<'a>, memory: &mut ReadMemory) -> Result<()> {
         let mut record = Record::default();
         let mut extras = MetadataExtras::default();
         let mut bodies = Vec::new();
@@ -218,7 +248,7 @@ impl<'a> Module<'a> {
             match cursor.advance_entry() {
                 Ok(Entry::EndBlock) => break Ok(()),
                 Ok(Entry::Block(block)) => {
-                    if let Err(error) = self.read_block(cursor, block, &mut extras, &mut bodies) {
+                    if let Err(error) = self.read_block(cursor, block, &mut extras, &mut bodies, memory) {
                         break Err(error);
                     }
                 }
@@ -226,13 +256,15 @@ impl<'a> Module<'a> {
                     if let Err(error) = cursor.read_record(id, &mut record) {
                         break Err(error);
                     }
-                    self.parse_record(&record);
+                    self.parse_record(&record, memory);
                 }
                 Err(error) => break Err(error),
             }
         };
         if self.data_layout_text.is_empty() {
             self.types.add_default_pointers();
+        } else if self.diagnostics.is_empty() {
+            memory.set_layout(&self.data_layout_text, &self.data_layout);
         }
         self.finish(extras, &bodies);
         outcome
@@ -244,9 +276,10 @@ impl<'a> Module<'a> {
         block: u32,
         extras: &mut MetadataExtras,
         bodies: &mut Vec<usize>,
+        memory: &mut ReadMemory,
     ) -> Result<()> {
         match block {
-            blocks::BLOCKINFO => cursor.read_block_info(),
+            blocks::BLOCKINFO => memory.block_info(cursor),
             blocks::PARAMATTR => self.attributes.read_lists(cursor, block),
             blocks::PARAMATTR_GROUP => self.attributes.read_groups(cursor, block, &mut self.diagnostics),
             blocks::TYPE_NEW => {
@@ -260,15 +293,11 @@ impl<'a> Module<'a> {
                 let types = self.metadata_types();
                 self.metadata.read(cursor, block, types, extras, &mut self.diagnostics)
             }
-            blocks::METADATA_KIND => for_records(cursor, block, |record| {
-                if record.code == crate::metadata::code::KIND {
-                    extras.kinds.extend(crate::metadata::kind_of(&record.values));
-                }
-            }),
+            blocks::METADATA_KIND => read_kinds(cursor, &mut extras.kinds, memory),
             blocks::VALUE_SYMTAB => for_records(cursor, block, |record| self.parse_name(record)),
-            blocks::OPERAND_BUNDLE_TAGS => {
-                for_records(cursor, block, |record| self.bundle_tags.push(text(&record.values)))
-            }
+            blocks::OPERAND_BUNDLE_TAGS => for_records(cursor, block, |record| {
+                self.bundle_tags.push(fixed_names::tag_of(self.bundle_tags.len(), &record.values));
+            }),
             blocks::SYNC_SCOPE_NAMES => {
                 for_records(cursor, block, |record| self.sync_scopes.push(text(&record.values)))
             }
@@ -291,8 +320,14 @@ impl<'a> Module<'a> {
         }
     }
 
-    fn parse_record(&mut self, record: &Record) {
+    fn parse_record(&mut self, record: &Record, memory: &mut ReadMemory) {
         let values = record.values.as_slice();
+        if record.code == code::DATALAYOUT
+            && let Some((text, layout)) = memory.layout(values)
+        {
+            (self.data_layout_text, self.data_layout) = (text.to_vec(), layout.clone());
+            return;
+        }
         self.check_record(record);
         let parsed = match record.code {
             code::VERSION => {
@@ -619,6 +654,7 @@ pub struct Modules<'a> {
     stream: &'a [u8],
     base: u64,
     locations: alloc::vec::IntoIter<ModuleLocation<'a>>,
+    memory: ReadMemory,
 }
 
 /// The position of a module, and what belongs to it outside of its block.
@@ -692,7 +728,7 @@ impl<'a> Modules<'a> {
         if locations.is_empty() {
             return Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module"));
         }
-        Ok(Self { stream, base, locations: locations.into_iter() })
+        Ok(Self { stream, base, locations: locations.into_iter(), memory: ReadMemory::default() })
     }
 }
 
@@ -709,7 +745,7 @@ impl<'a> Iterator for Modules<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let location = self.locations.next()?;
-        Some(Module::read(self.stream, self.base, location))
+        Some(Module::read(self.stream, self.base, location, &mut self.memory))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -718,6 +754,29 @@ impl<'a> Iterator for Modules<'a> {
 }
 
 impl ExactSizeIterator for Modules<'_> {}
+
+/// Reads the kinds of metadata, or takes them from the module before if they are the same.
+fn read_kinds(
+    cursor: &mut Cursor<'_>,
+    kinds: &mut Vec<(u32, Cow<'static, [u8]>)>,
+    memory: &mut ReadMemory,
+) -> Result<()> {
+    let can_be_known = kinds.is_empty() && !cursor.abbreviations().is_given_to(blocks::METADATA_KIND);
+    if can_be_known && let Some(known) = memory.kinds.take(cursor) {
+        *kinds = known;
+        return Ok(());
+    }
+    let block = cursor.block_bytes();
+    for_records(cursor, blocks::METADATA_KIND, |record| {
+        if record.code == crate::metadata::code::KIND {
+            kinds.extend(crate::metadata::kind_of(&record.values));
+        }
+    })?;
+    if can_be_known {
+        memory.kinds.set(block, cursor, kinds.clone());
+    }
+    Ok(())
+}
 
 /// Reads a block that holds a blob.
 fn read_blob<'a>(cursor: &mut Cursor<'a>, block: u32) -> Result<Blob<'a>> {

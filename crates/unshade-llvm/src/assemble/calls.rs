@@ -315,9 +315,9 @@ impl<'t> Parser<'t> {
     fn bundle_tag(&mut self, tag: Vec<u8>) -> u32 {
         self.add_bundle_tags();
         let tags = &mut self.module.bundle_tags;
-        let known = tags.iter().position(|known| *known == tag);
+        let known = tags.iter().position(|known| **known == *tag);
         narrow(known.unwrap_or_else(|| {
-            tags.push(tag);
+            tags.push(tag.into());
             tags.len() - 1
         }) as u64)
     }
@@ -326,7 +326,7 @@ impl<'t> Parser<'t> {
     pub(super) fn add_bundle_tags(&mut self) {
         if self.module.bundle_tags.is_empty() {
             let tags = fixed_names::tags(self.version).iter();
-            self.module.bundle_tags = tags.map(|tag| tag.as_bytes().to_vec()).collect();
+            self.module.bundle_tags = tags.map(|tag| tag.as_bytes().into()).collect();
         }
     }
 

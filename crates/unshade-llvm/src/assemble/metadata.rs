@@ -16,6 +16,7 @@ use crate::metadata::{Metadata, NamedMetadata};
 use crate::types::Type;
 use crate::value::Operand;
 use crate::write::fixed_names;
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -307,7 +308,7 @@ impl Parser<'_> {
             return kind;
         }
         let kind = narrow(self.module.metadata_kinds.len() as u64);
-        self.module.metadata_kinds.push((kind, name.to_vec()));
+        self.module.metadata_kinds.push((kind, Cow::Owned(name.to_vec())));
         self.metadata.kinds.insert(name, kind);
         kind
     }
@@ -318,7 +319,7 @@ impl Parser<'_> {
             let of_dxc = KINDS_OF_DXC.iter().filter(|_| self.version == Version::Dxc);
             let of_dxc = of_dxc.map(|(name, _)| name);
             for (kind, name) in (0u32..).zip(fixed_names::kinds(self.version).iter().chain(of_dxc)) {
-                self.module.metadata_kinds.push((kind, name.as_bytes().to_vec()));
+                self.module.metadata_kinds.push((kind, name.as_bytes().into()));
                 self.metadata.kinds.insert(name.as_bytes(), kind);
             }
         }

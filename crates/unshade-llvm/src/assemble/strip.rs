@@ -45,7 +45,7 @@ pub(super) fn strip(assembled: &mut Assembled) -> bool {
     let mut stay = stays.iter().copied();
     positions.named.retain(|_| stay.next().unwrap_or(true));
     let kind =
-        |name: &[u8]| module.metadata_kinds.iter().find(|(_, known)| known == name).map(|(kind, _)| *kind);
+        |name: &[u8]| module.metadata_kinds.iter().find(|(_, known)| **known == *name).map(|(kind, _)| *kind);
     let (location, of_loop) = (kind(LOCATION), kind(LOOP));
     let dropped: Vec<u32> = OF_INSTRUCTIONS.iter().filter_map(|name| kind(name)).collect();
     let globals = module.globals.iter_mut().map(|global| &mut global.symbol);

@@ -10,6 +10,8 @@ use unshade_core::ErrorKind;
 
 /// Maximum number of abbreviations that a file may define: real files have a few dozen.
 pub(crate) const MAX_ABBREVIATIONS: usize = 1 << 16;
+/// Maximum number of abbreviations that `BLOCKINFO` may assign: every block is searched for among them.
+const MAX_BLOCK_INFO: usize = 1 << 12;
 /// Maximum number of operands of one abbreviation.
 const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
 
@@ -112,21 +114,41 @@ pub struct Abbreviations {
     /// For each scalar its step.
     steps: Vec<Step>,
     definitions: Vec<Definition>,
-    block_info: Vec<(u32, Vec<u32>)>,
+    /// Blocks, each with a definition.
+    block_info: Vec<(u32, u32)>,
 }
 
 impl Abbreviations {
-    /// The definitions that `BLOCKINFO` assigns to a block.
-    pub(super) fn of_block(&self, block: u32) -> &[u32] {
-        self.block_info.iter().find(|(id, _)| *id == block).map_or(&[], |(_, list)| list)
+    /// Returns whether there are no definitions.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
     }
 
-    /// Assigns a definition to a block.
-    pub(super) fn add_to_block(&mut self, block: u32, definition: u32) {
-        match self.block_info.iter_mut().find(|(id, _)| *id == block) {
-            Some((_, list)) => list.push(definition),
-            None => self.block_info.push((block, alloc::vec![definition])),
+    /// Returns whether `BLOCKINFO` assigns any definition to a block.
+    pub(crate) fn is_given_to(&self, block: u32) -> bool {
+        self.of_block(block).next().is_some()
+    }
+
+    /// The definitions that `BLOCKINFO` assigns to a block.
+    pub(super) fn of_block(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
+        self.block_info.iter().filter(move |(id, _)| *id == block).map(|&(_, definition)| definition)
+    }
+
+    /// Reserves what the definitions of most files take.
+    pub(super) fn reserve(&mut self) {
+        self.definitions.reserve(32);
+        self.scalars.reserve(96);
+        self.steps.reserve(96);
+        self.block_info.reserve(32);
+    }
+
+    /// Assigns a definition to a block; returns whether that is still possible.
+    pub(super) fn add_to_block(&mut self, block: u32, definition: u32) -> bool {
+        let is_possible = self.block_info.len() < MAX_BLOCK_INFO;
+        if is_possible {
+            self.block_info.push((block, definition));
         }
+        is_possible
     }
 
     /// A definition by the number that [`Abbreviations::define`] gave it.
@@ -152,12 +174,6 @@ impl Abbreviations {
     pub(crate) fn define(&mut self, bits: &mut BitReader<'_>) -> Result<u32, Fault> {
         if self.definitions.len() >= MAX_ABBREVIATIONS {
             return Err((ErrorKind::Limit, "too many abbreviations"));
-        }
-        if self.definitions.is_empty() {
-            // As many as most files have.
-            self.definitions.reserve(32);
-            self.scalars.reserve(96);
-            self.steps.reserve(96);
         }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let start = position(self.scalars.len());

@@ -153,6 +153,18 @@ struct EnclosingBlock {
     abbreviations: Vec<u32>,
 }
 
+/// The header and the content of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockBytes<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The number of bits before it in its first byte.
+    pub(crate) shift: usize,
+    /// The first bit after the block.
+    end: usize,
+    /// Number of operands of no bits that were read before it.
+    free_operands: usize,
+}
+
 /// A position in a bitstream.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
@@ -181,7 +193,7 @@ impl<'a> Cursor<'a> {
             bits: BitReader::new(stream, 32),
             base,
             width: 2,
-            current: Vec::with_capacity(16),
+            current: Vec::new(),
             enclosing: Vec::with_capacity(4),
             abbreviations: Arc::default(),
             record: Record::default(),
@@ -205,6 +217,34 @@ impl<'a> Cursor<'a> {
     /// Returns all abbreviations defined so far.
     pub fn abbreviations(&self) -> &Arc<Abbreviations> {
         &self.abbreviations
+    }
+
+    /// Replaces the abbreviations of a cursor that has none.
+    pub(crate) fn set_abbreviations(&mut self, abbreviations: Arc<Abbreviations>) {
+        self.abbreviations = abbreviations;
+    }
+
+    /// Returns the header and the content of the block that [`Cursor::advance_entry`] returned, as long as the header says
+    /// that it is.
+    pub(crate) fn block_bytes(&self) -> Option<BlockBytes<'a>> {
+        let mut bits = self.bits;
+        let (start, shift) = (bits.position() >> 3, bits.position() & 7);
+        bits.variable(4);
+        bits.align();
+        let words = usize::try_from(bits.fixed(32)).ok()?;
+        let end = (bits.position() >> 3).saturating_add(words.saturating_mul(4));
+        let bytes = self.data().get(start..end)?;
+        Some(BlockBytes { bytes, shift, end: end.saturating_mul(8), free_operands: self.free_operands })
+    }
+
+    /// Returns whether a block that was read ended where its header says, and had nothing that counts.
+    pub(crate) fn is_after(&self, block: &BlockBytes<'_>) -> bool {
+        self.position() == block.end && self.free_operands == block.free_operands
+    }
+
+    /// Goes on after a block as if it was read.
+    pub(crate) fn pass(&mut self, block: &BlockBytes<'_>) {
+        self.bits.seek(block.end);
     }
 
     /// Returns the bytes of the stream.
@@ -363,7 +403,8 @@ impl<'a> Cursor<'a> {
         if self.enclosing.len() >= Self::MAX_DEPTH {
             return Err(self.error(ErrorKind::Limit, "blocks nest too deeply"));
         }
-        let inherited = self.abbreviations.of_block(block).to_vec();
+        let mut inherited = Vec::with_capacity(16);
+        inherited.extend(self.abbreviations.of_block(block));
         let abbreviations = core::mem::replace(&mut self.current, inherited);
         self.enclosing.push(EnclosingBlock { width: self.width, abbreviations });
         self.width = width;
@@ -420,6 +461,7 @@ impl<'a> Cursor<'a> {
     /// If it is malformed.
     pub fn read_block_info(&mut self) -> Result<()> {
         self.enter_block(BLOCKINFO)?;
+        Arc::make_mut(&mut self.abbreviations).reserve();
         let mut record = Record::default();
         let mut target = None;
         loop {
@@ -435,7 +477,9 @@ impl<'a> Cursor<'a> {
                     let Some(block) = target else {
                         return Err(self.error(ErrorKind::BadValue, "abbreviation in BLOCKINFO before SETBID"));
                     };
-                    Arc::make_mut(&mut self.abbreviations).add_to_block(block, definition);
+                    if !Arc::make_mut(&mut self.abbreviations).add_to_block(block, definition) {
+                        return Err(self.error(ErrorKind::Limit, "too many abbreviations in BLOCKINFO"));
+                    }
                 }
                 id => {
                     self.read_record(id, &mut record)?;

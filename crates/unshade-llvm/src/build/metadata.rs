@@ -5,6 +5,7 @@ use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::metadata::{Metadata, NamedMetadata};
 use crate::types::Type;
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -162,7 +163,7 @@ impl ModuleBuilder {
             return known;
         }
         let kind = narrow(self.module.metadata_kinds.len() as u64);
-        self.module.metadata_kinds.push((kind, name.as_bytes().to_vec()));
+        self.module.metadata_kinds.push((kind, Cow::Owned(name.as_bytes().to_vec())));
         self.kinds.insert(name.as_bytes().to_vec(), kind);
         kind
     }

@@ -52,10 +52,10 @@ impl ModuleBuilder {
         module.version = 2;
         let mut kinds = BTreeMap::new();
         for (kind, name) in (0u32..).zip(fixed_names::kinds(version)) {
-            module.metadata_kinds.push((kind, name.as_bytes().to_vec()));
+            module.metadata_kinds.push((kind, name.as_bytes().into()));
             kinds.insert(name.as_bytes().to_vec(), kind);
         }
-        module.bundle_tags = fixed_names::tags(version).iter().map(|tag| tag.as_bytes().to_vec()).collect();
+        module.bundle_tags = fixed_names::tags(version).iter().map(|tag| tag.as_bytes().into()).collect();
         module.sync_scopes = fixed_names::SCOPES.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self {
             module,

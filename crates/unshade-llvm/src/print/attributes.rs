@@ -36,19 +36,21 @@ impl AttributeTexts {
         Self { parameters: vec![None; sets], groups_of_sets: vec![None; sets], groups: Vec::new() }
     }
 
+    /// Returns the number of the group with a text, if there is one.
+    fn known(&self, text: &str) -> Option<u32> {
+        let at = self.groups.iter().position(|group| group.text == text)?;
+        u32::try_from(at).ok()
+    }
+
     /// Returns the number of the group with a text, which is added if it is new; an empty set has none.
     fn group(&mut self, text: Cow<'_, str>, comment: impl FnOnce() -> String) -> Option<u32> {
         if text.is_empty() {
             return None;
         }
-        let at = match self.groups.iter().position(|group| group.text == text) {
-            Some(at) => at,
-            None => {
-                self.groups.push(AttributeGroup { text: text.into_owned(), comment: comment() });
-                self.groups.len() - 1
-            }
-        };
-        u32::try_from(at).ok()
+        self.known(&text).or_else(|| {
+            self.groups.push(AttributeGroup { text: text.into_owned(), comment: comment() });
+            u32::try_from(self.groups.len() - 1).ok()
+        })
     }
 }
 
@@ -252,8 +254,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return *group;
         }
         let text = self.write_set(set, true, false, None);
-        let comment = self.write_set(set, false, true, None);
-        let group = self.attributes.group(Cow::Owned(text), || comment);
+        let group = match self.attributes.known(&text) {
+            Some(known) => Some(known),
+            None => {
+                let comment = self.write_set(set, false, true, None);
+                self.attributes.group(Cow::Owned(text), || comment)
+            }
+        };
         if let Some(slot) = self.attributes.groups_of_sets.get_mut(set.index()) {
             *slot = Some(group);
         }

@@ -12,7 +12,7 @@ use unshade_core::{Diagnostics, Error, ErrorKind};
 
 /// Returns the metadata kind of attached debug info.
 fn debug_kind(module: &Module<'_>) -> Option<u32> {
-    module.metadata_kinds.iter().find(|(_, name)| name == b"dbg").map(|(kind, _)| *kind)
+    module.metadata_kinds.iter().find(|(_, name)| **name == *b"dbg").map(|(kind, _)| *kind)
 }
 
 /// Reports a function whose locations are not in the subprogram attached to it. LLVM drops the debug info of the
@@ -91,7 +91,7 @@ impl Scopes<'_, '_> {
 
     /// Returns the scope and inlined-at location of every location in `llvm.loop` metadata.
     fn of_loops(&self) -> impl Iterator<Item = (MetadataId, MetadataId)> {
-        let kind = self.module.metadata_kinds.iter().find(|(_, name)| name == b"llvm.loop");
+        let kind = self.module.metadata_kinds.iter().find(|(_, name)| **name == *b"llvm.loop");
         let kind = kind.map(|(kind, _)| *kind);
         let attached = self.body.attached.iter().filter(move |(attached, _)| Some(*attached) == kind);
         let tuples = attached.filter_map(|&(_, id)| self.node(id));

@@ -65,7 +65,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let call = body.calls.get(statepoint.detail as usize)?;
         let tags = &self.module.bundle_tags;
         let bundles = call.bundles.of(&body.bundles);
-        let live = bundles.iter().find(|bundle| tags.get(bundle.tag as usize).is_some_and(|tag| tag == LIVE));
+        let live =
+            bundles.iter().find(|bundle| tags.get(bundle.tag as usize).is_some_and(|tag| **tag == *LIVE));
         match live {
             Some(bundle) => Some(bundle.operands.of(&body.operands)),
             None => body.operands_of(statepoint).get(1..),

@@ -8,6 +8,7 @@ use super::text::push_metadata_name;
 use crate::ids::narrow;
 use crate::module::Module;
 use crate::write::{Version, fixed_names};
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -23,13 +24,21 @@ struct MetadataKind {
 }
 
 /// All metadata kinds of a module.
+#[derive(Default)]
 pub(super) struct MetadataKinds {
+    /// The names and the dialect that the others are of: the next module probably has the same.
+    names: Vec<(u32, Cow<'static, [u8]>)>,
+    dialect: Dialect,
     pool: String,
     list: Vec<MetadataKind>,
 }
 
 impl MetadataKinds {
-    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
+    /// Returns the kinds of a module, which may be those of the module before.
+    pub(super) fn of(module: &Module<'_>, dialect: Dialect, before: Self) -> Self {
+        if before.names == module.metadata_kinds && before.dialect == dialect {
+            return before;
+        }
         let fixed = match dialect {
             Dialect::Llvm14 | Dialect::Dxc => fixed_names::kinds(Version::Llvm14),
             Dialect::Llvm19 => fixed_names::kinds(Version::Llvm19),
@@ -39,8 +48,8 @@ impl MetadataKinds {
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
             // The kinds of most files start as LLVM's do.
             let rank = match fixed.get(at) {
-                Some(fixed) if fixed.as_bytes() == name => Some(at),
-                _ => fixed.iter().position(|fixed| fixed.as_bytes() == name),
+                Some(fixed) if fixed.as_bytes() == &**name => Some(at),
+                _ => fixed.iter().position(|fixed| fixed.as_bytes() == &**name),
             };
             let start = pool.len();
             pool.push_str(", !");
@@ -54,7 +63,7 @@ impl MetadataKinds {
             MetadataKind { number: *number, rank, text: start..pool.len() }
         });
         let list = kinds.collect();
-        Self { pool, list }
+        Self { names: module.metadata_kinds.clone(), dialect, pool, list }
     }
 
     fn find(&self, number: u32) -> Option<&MetadataKind> {

@@ -189,6 +189,7 @@ pub struct PrintMemory {
     symbols: String,
     /// `!0` to `!999`.
     slots: String,
+    kinds: MetadataKinds,
 }
 
 /// Prints a module, and returns diagnostics of what could not be read.
@@ -316,7 +317,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         sink: &'s mut S,
         memory: &mut PrintMemory,
     ) -> Self {
-        let PrintMemory { body, locals, scratch, types, symbols, mut slots } = core::mem::take(memory);
+        let PrintMemory { body, locals, scratch, types, symbols, mut slots, kinds } = core::mem::take(memory);
         if slots.is_empty() {
             text::push_prefixed_numbers(&mut slots, '!');
         }
@@ -346,7 +347,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             locals,
             attributes: AttributeTexts::new(module.attributes.set_count()),
             slots: MetadataSlots::new(module, !rules.upgrades, rules.dialect == Dialect::Llvm22),
-            kinds: MetadataKinds::new(module, rules.dialect),
+            kinds: MetadataKinds::of(module, rules.dialect, kinds),
             scratch,
             nesting: ConstantNesting::new(&module.constants),
             long_types: LONG_TYPES.saturating_add(module.data_size().saturating_mul(LONG_TYPES_PER_BYTE)),
@@ -368,6 +369,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             types,
             symbols,
             slots: self.slot_texts,
+            kinds: self.kinds,
         };
         self.findings
     }

@@ -198,8 +198,8 @@ impl<'m, 'a> Plan<'m, 'a> {
         let intrinsics = module.functions.iter().filter(|one| one.declaration && is_intrinsic(&one.symbol.name));
         let intrinsics = intrinsics.map(|function| function.symbol.value.0).collect();
         let kinds = module.metadata_kinds.iter();
-        let gone = kinds.clone().filter(|(_, name)| ATTACHMENTS.contains(&name.as_slice()));
-        let loops = kinds.clone().find(|(_, name)| name == b"llvm.loop").map(|(number, _)| *number);
+        let gone = kinds.clone().filter(|(_, name)| ATTACHMENTS.contains(&&**name));
+        let loops = kinds.clone().find(|(_, name)| **name == *b"llvm.loop").map(|(number, _)| *number);
         Self {
             module,
             types: module.metadata_types(),

@@ -9,6 +9,7 @@
 use super::Version;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
@@ -98,6 +99,26 @@ pub(crate) fn kinds(version: Version) -> &'static [&'static str] {
     }
 }
 
+/// Returns the name of a kind of metadata as a record has it, without a copy if it is LLVM's of this number.
+pub(crate) fn kind_of(number: usize, characters: &[u64]) -> Cow<'static, [u8]> {
+    known(KINDS, number, characters)
+}
+
+/// Returns the name of a tag of operand bundles as a record has it, as [`kind_of`] does.
+pub(crate) fn tag_of(number: usize, characters: &[u64]) -> Cow<'static, [u8]> {
+    known(TAGS, number, characters)
+}
+
+fn known(names: &'static [&'static str], number: usize, characters: &[u64]) -> Cow<'static, [u8]> {
+    let is_same = |name: &&&str| {
+        name.len() == characters.len() && name.bytes().map(u64::from).eq(characters.iter().copied())
+    };
+    match names.get(number).filter(is_same) {
+        Some(name) => Cow::Borrowed(name.as_bytes()),
+        None => characters.iter().map(|&character| character.to_le_bytes()[0]).collect(),
+    }
+}
+
 /// Returns the kinds of metadata of LLVM 22, by number.
 pub(crate) fn newest_kinds() -> &'static [&'static str] {
     KINDS
@@ -115,7 +136,7 @@ pub(crate) fn tags(version: Version) -> &'static [&'static str] {
 /// The names that are written, and the numbers of those of the module.
 pub(super) struct Names {
     /// All names, by the number that is written.
-    pub(super) all: Vec<Vec<u8>>,
+    pub(super) all: Vec<Cow<'static, [u8]>>,
     /// The number that is written, by the number in the module.
     numbers: Vec<Option<u32>>,
     message: &'static str,
@@ -126,12 +147,12 @@ const MAX_KIND: u32 = 1 << 20;
 
 impl Names {
     fn new(
-        fixed: &[&str],
-        names: impl Iterator<Item = (u32, Vec<u8>)>,
+        fixed: &[&'static str],
+        names: impl Iterator<Item = (u32, Cow<'static, [u8]>)>,
         message: &'static str,
     ) -> Result<Self> {
-        let all: Vec<Vec<u8>> = fixed.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let mut known: BTreeMap<Vec<u8>, u32> = all.iter().cloned().zip(0..).collect();
+        let all: Vec<_> = fixed.iter().map(|name| Cow::Borrowed(name.as_bytes())).collect();
+        let mut known: BTreeMap<_, u32> = all.iter().cloned().zip(0..).collect();
         let mut result = Self { all, numbers: Vec::new(), message };
         for (number, name) in names {
             if number > MAX_KIND {
@@ -184,10 +205,10 @@ impl Names {
         match module.sync_scopes.as_slice() {
             // Before LLVM 7 there were only the fixed ones.
             [] => {
-                let fixed = (0..).zip(SCOPES.iter().map(|name| name.as_bytes().to_vec()));
+                let fixed = (0..).zip(SCOPES.iter().map(|name| Cow::Borrowed(name.as_bytes())));
                 Self::new(SCOPES, fixed, message)
             }
-            scopes => Self::new(SCOPES, (0..).zip(scopes.iter().cloned()), message),
+            scopes => Self::new(SCOPES, (0..).zip(scopes.iter().cloned().map(Cow::Owned)), message),
         }
     }
 

@@ -273,7 +273,7 @@ impl<'w, 'i, 'a, 's> ModuleSummary<'w, 'i, 'a, 's> {
         let attached = function.symbol.attachments.iter();
         let mut attached = attached.chain(body.iter().flat_map(|body| &body.function_attachments));
         let kinds = &self.module.metadata_kinds;
-        let is_profile = |kind: u32| kinds.iter().any(|(known, name)| *known == kind && name == PROFILE);
+        let is_profile = |kind: u32| kinds.iter().any(|(known, name)| *known == kind && **name == *PROFILE);
         let node = attached.find(|(kind, _)| is_profile(*kind)).map(|&(_, node)| node);
         let operand = |index: usize| {
             let (Metadata::Node(node), table) = self.module.metadata(body, node?)? else { return None };

@@ -3,10 +3,16 @@
 use super::ProgramPart;
 use crate::view::FunctionView;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use unshade_core::{Error, ErrorKind, Escaped, Result};
 use unshade_llvm::print::Dialect;
-use unshade_llvm::{self as llvm};
+use unshade_llvm::{self as llvm, ReadMemory};
 use unshade_metallib::{Function, Library};
+
+thread_local! {
+    /// What each thread's last module has in common with the next of a library.
+    static MEMORY: RefCell<ReadMemory> = RefCell::default();
+}
 
 /// A module and its origin.
 #[derive(Clone, Debug)]
@@ -99,7 +105,9 @@ impl<'a> Unit<'a> {
             return Ok(Cow::Borrowed(module));
         }
         let (bytes, offset) = self.bytes()?;
-        llvm::Module::parse(bytes, offset).map(Cow::Owned).map_err(|error| self.within(error))
+        let parse = |memory: &mut ReadMemory| llvm::Module::parse_with(bytes, offset, memory);
+        let module = MEMORY.with_borrow_mut(parse);
+        module.map(Cow::Owned).map_err(|error| self.within(error))
     }
 
     /// Adds the name of this module to an error.

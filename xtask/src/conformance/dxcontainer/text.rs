@@ -12,6 +12,7 @@
 //!
 //! Folders of containers from DXC's own test shaders are given with `--packages`.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::parts::given;
@@ -171,7 +172,7 @@ fn not_told(mut module: Module<'_>, mut bodies: Vec<FunctionBody>, assembled: &[
 fn renumber_kinds(
     module: &mut Module<'_>,
     bodies: &mut [FunctionBody],
-    kinds: Vec<(u32, Vec<u8>)>,
+    kinds: Vec<(u32, Cow<'static, [u8]>)>,
 ) -> Option<()> {
     let old = std::mem::take(&mut module.metadata_kinds);
     let renumber = |kind: &mut u32| {

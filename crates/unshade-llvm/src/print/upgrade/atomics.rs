@@ -21,6 +21,7 @@ use crate::metadata::{Attachments, Metadata};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::Operand;
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 /// Names without `llvm.amdgcn.` that LLVM 19 upgrades, and their operation.
@@ -222,11 +223,11 @@ fn scope(module: &mut Module<'_>) -> u32 {
 
 /// Returns the number of a metadata kind, which is added if it is new.
 pub(super) fn kind(module: &mut Module<'_>, name: &[u8]) -> u32 {
-    if let Some((number, _)) = module.metadata_kinds.iter().find(|(_, known)| known == name) {
+    if let Some((number, _)) = module.metadata_kinds.iter().find(|(_, known)| **known == *name) {
         return *number;
     }
     let number = module.metadata_kinds.iter().map(|(number, _)| number.saturating_add(1)).max().unwrap_or(0);
-    module.metadata_kinds.push((number, name.to_vec()));
+    module.metadata_kinds.push((number, Cow::Owned(name.to_vec())));
     number
 }
 

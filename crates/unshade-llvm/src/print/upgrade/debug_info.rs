@@ -122,10 +122,10 @@ struct DebugInfoUpgrade<'u, 'a> {
 
 impl DebugInfoUpgrade<'_, '_> {
     fn run(&mut self) {
-        self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") {
+        self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| **name == *b"dbg") {
             Some((kind, _)) => *kind,
             None => {
-                self.module.metadata_kinds.insert(0, (0, b"dbg".to_vec()));
+                self.module.metadata_kinds.insert(0, (0, b"dbg".into()));
                 0
             }
         };

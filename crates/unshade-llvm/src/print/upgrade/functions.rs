@@ -396,7 +396,7 @@ fn add_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect)
 
 fn is_empty_attached_call(module: &Module<'_>, bundle: &crate::body::Bundle) -> bool {
     bundle.operands.is_empty()
-        && module.bundle_tags.get(bundle.tag as usize).is_some_and(|tag| tag == ATTACHED_CALL)
+        && module.bundle_tags.get(bundle.tag as usize).is_some_and(|tag| **tag == *ATTACHED_CALL)
 }
 
 fn drop_bundles(module: &Module<'_>, body: &mut FunctionBody) {

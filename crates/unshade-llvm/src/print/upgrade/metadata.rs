@@ -313,7 +313,7 @@ enum AttachmentUpgrade {
 impl AttachmentKinds {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         let find = |wanted: &[u8]| {
-            module.metadata_kinds.iter().find(|(_, name)| name == wanted).map(|(number, _)| *number)
+            module.metadata_kinds.iter().find(|(_, name)| **name == *wanted).map(|(number, _)| *number)
         };
         Self {
             alias: find(b"tbaa"),

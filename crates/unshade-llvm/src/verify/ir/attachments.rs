@@ -52,7 +52,7 @@ const KINDS: &[(&[u8], Check)] = &[
 pub(super) fn kinds_of(context: &Context<'_, '_>) -> Vec<Option<Check>> {
     let mut kinds: Vec<Option<Check>> = Vec::new();
     for (number, name) in &context.module.metadata_kinds {
-        let check = KINDS.iter().find(|(known, _)| known == name).map(|&(_, check)| check);
+        let check = KINDS.iter().find(|(known, _)| **known == **name).map(|&(_, check)| check);
         let at = *number as usize;
         // Kinds are numbered from 0 on; a file can't have more than it lists.
         if at > context.module.metadata_kinds.len().saturating_mul(4).saturating_add(1024) {

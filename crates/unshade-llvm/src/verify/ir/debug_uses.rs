@@ -60,7 +60,7 @@ impl Context<'_, '_> {
 
     /// Returns the number that a metadata kind has in this file.
     pub(super) fn metadata_kind(&self, name: &[u8]) -> Option<u32> {
-        self.module.metadata_kinds.iter().find(|(_, known)| known == name).map(|&(number, _)| number)
+        self.module.metadata_kinds.iter().find(|(_, known)| **known == *name).map(|&(number, _)| number)
     }
 }
 
