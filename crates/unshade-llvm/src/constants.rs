@@ -5,7 +5,7 @@
 //!
 //! Knowledge: `ConstantsCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
-use crate::bitstream::{Cursor, Entry, Record};
+use crate::bitstream::{self, Cursor, Entry, Record};
 use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::Opcode;
 use crate::types::{Type, TypeTable};
@@ -352,7 +352,7 @@ impl Constants {
     }
 
     fn add_bytes(&mut self, characters: &[u64]) -> Slice {
-        Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
+        Slice::extend(&mut self.bytes, bitstream::characters(characters))
     }
 
     /// Decodes inline assembly: flags, length and text, length and constraints.

@@ -6,6 +6,7 @@
 //! Knowledge: `ModuleCodes` of LLVM's `LLVMBitCodes.h` and the growth of the records from 3.2 to 19.
 
 use crate::attributes::index;
+use crate::bitstream::text;
 use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol};
 use crate::ids::{AttributeListId, TypeId, ValueId, narrow};
 use crate::module::Module;
@@ -264,7 +265,7 @@ impl Module<'_> {
         let name = if self.version < 2 {
             let length = usize::try_from(fields.get(1)?).ok()?;
             let characters = fields.values.get(2..)?.get(..length)?;
-            characters.iter().map(|&c| c.to_le_bytes()[0]).collect()
+            text(characters)
         } else {
             fields.name
         };

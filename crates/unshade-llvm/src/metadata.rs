@@ -10,7 +10,7 @@
 
 use crate::write::fixed_names;
 use alloc::borrow::Cow;
-use crate::bitstream::{Cursor, Record};
+use crate::bitstream::{self, Cursor, Record};
 use crate::debug_info::{self, NodeKind};
 use crate::ids::{MetadataId, Slice, TypeId, ValueId, narrow};
 use alloc::collections::BTreeMap;
@@ -370,7 +370,7 @@ impl MetadataTable {
                 self.node(NodeKind::ArgList, false, &references, &[])
             }
             code::NAME => {
-                *name = values.iter().map(|&c| c.to_le_bytes()[0]).collect();
+                *name = bitstream::text(values);
                 return Some(());
             }
             code::NAMED_NODE => {
@@ -398,7 +398,7 @@ impl MetadataTable {
     }
 
     fn add_string(&mut self, characters: &[u64]) -> Slice {
-        Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
+        Slice::extend(&mut self.bytes, bitstream::characters(characters))
     }
 
     /// Decodes pairs of type and value. With type `metadata` the value is a reference, with `void` it is null.

@@ -7,7 +7,7 @@
 //! Knowledge: `ModuleCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
 use crate::attributes::Attributes;
-use crate::bitstream::{self, Abbreviations, Cursor, Entry, Record};
+use crate::bitstream::{self, Abbreviations, Cursor, Entry, Record, text};
 use crate::blocks;
 use crate::body::{FunctionBody, UseList};
 use crate::constants::{Constant, Constants};
@@ -156,10 +156,6 @@ impl RecordKind {
 
 /// The largest alignment, 4 GiB, stored as its exponent plus one.
 const MAX_ALIGNMENT: u64 = 33;
-
-fn text(values: &[u64]) -> Vec<u8> {
-    values.iter().map(|&c| c.to_le_bytes()[0]).collect()
-}
 
 impl<'a> Module<'a> {
     /// Parses the first module of a stream whose first byte, or that of its wrapper, is at offset `base` of a
@@ -494,6 +490,11 @@ impl<'a> Module<'a> {
     /// Returns a cursor at a block of the stream.
     pub(crate) fn cursor_at(&self, position: usize) -> Cursor<'a> {
         Cursor::resume(self.stream, self.base, &self.abbreviations, position)
+    }
+
+    /// Returns the number that a metadata kind has in this module.
+    pub fn metadata_kind(&self, name: &[u8]) -> Option<u32> {
+        self.metadata_kinds.iter().find(|(_, known)| **known == *name).map(|&(number, _)| number)
     }
 
     /// Returns the types that old metadata records treat specially.

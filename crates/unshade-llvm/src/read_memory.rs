@@ -3,17 +3,20 @@
 //! Every module starts with the same abbreviations and lists the same kinds of metadata: of a small module, as a library
 //! has thousands, these are a twentieth of the work. They are known again by the bytes of their blocks.
 
-use crate::bitstream::{Abbreviations, BlockBytes, Cursor};
+use crate::bitstream::{self, Abbreviations, BlockBytes, Cursor};
 use crate::data_layout::DataLayout;
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+/// The number of `BLOCKINFO` blocks that are remembered.
+const BLOCK_INFOS: usize = 8;
+
 /// The memory of a reader of modules, for [`crate::Module::parse_with`].
 #[derive(Clone, Debug, Default)]
 pub struct ReadMemory {
     /// The last few, which differ in the number of bits of a type.
-    block_info: [Known<Arc<Abbreviations>>; 8],
+    block_info: [Known<Arc<Abbreviations>>; BLOCK_INFOS],
     /// The next one to be replaced.
     next: usize,
     /// The kinds of metadata, read without abbreviations.
@@ -55,7 +58,7 @@ impl ReadMemory {
     /// Returns a data layout by the operands of its record, if it is the known one, which is sound.
     pub(crate) fn layout(&self, characters: &[u64]) -> Option<(&[u8], &DataLayout)> {
         let text = self.layout_text.as_slice();
-        let is_known = !text.is_empty() && text.iter().map(|&byte| u64::from(byte)).eq(characters.iter().copied());
+        let is_known = !text.is_empty() && bitstream::is_text(characters, text);
         is_known.then_some((text, &self.layout))
     }
 
@@ -78,7 +81,7 @@ impl ReadMemory {
         cursor.read_block_info()?;
         if let Some(oldest) = self.block_info.get_mut(self.next).filter(|_| is_first) {
             oldest.set(block, cursor, Arc::clone(cursor.abbreviations()));
-            self.next = self.next.wrapping_add(1) & 7;
+            self.next = self.next.wrapping_add(1) % BLOCK_INFOS;
         }
         Ok(())
     }

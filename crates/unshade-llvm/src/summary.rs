@@ -7,7 +7,7 @@
 //! Knowledge: `GlobalValueSummarySymtabCodes` of LLVM's `LLVMBitCodes.h` (14 and 19), and the output of
 //! `llvm-dis`.
 
-use crate::bitstream::Record;
+use crate::bitstream::{Record, text};
 use crate::blocks;
 use crate::global::Symbol;
 use crate::ids::narrow;
@@ -272,7 +272,7 @@ impl SummaryParts {
     pub(crate) fn add_module(&mut self, record: &Record) {
         match (record.code, record.values.split_first()) {
             (1, Some((&number, path))) => {
-                let path = path.iter().map(|&c| c.to_le_bytes()[0]).collect();
+                let path = text(path);
                 self.modules.insert(number, SummaryModule { path: Some(path), hash: [0; 5] });
                 self.last_module = number;
             }

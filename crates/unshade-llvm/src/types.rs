@@ -6,7 +6,7 @@
 //!
 //! Knowledge: `TypeCodes` of LLVM's `LLVMBitCodes.h`, versions 3.7, 14 and 19.
 
-use crate::bitstream::{Cursor, Entry, Record};
+use crate::bitstream::{Cursor, Entry, Record, text};
 use crate::hash::{Hash, HashIndex};
 use crate::ids::{Slice, TypeId, narrow};
 use alloc::vec::Vec;
@@ -567,7 +567,7 @@ impl TypeTable {
     }
 
     fn add_name(&mut self, characters: &[u64]) -> u32 {
-        self.push_name(characters.iter().map(|&c| c.to_le_bytes()[0]).collect())
+        self.push_name(text(characters))
     }
 
     fn push_name(&mut self, name: Vec<u8>) -> u32 {

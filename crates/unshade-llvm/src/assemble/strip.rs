@@ -44,10 +44,8 @@ pub(super) fn strip(assembled: &mut Assembled) -> bool {
     module.named_metadata.retain(|_| stay.next().unwrap_or(true));
     let mut stay = stays.iter().copied();
     positions.named.retain(|_| stay.next().unwrap_or(true));
-    let kind =
-        |name: &[u8]| module.metadata_kinds.iter().find(|(_, known)| **known == *name).map(|(kind, _)| *kind);
-    let (location, of_loop) = (kind(LOCATION), kind(LOOP));
-    let dropped: Vec<u32> = OF_INSTRUCTIONS.iter().filter_map(|name| kind(name)).collect();
+    let (location, of_loop) = (module.metadata_kind(LOCATION), module.metadata_kind(LOOP));
+    let dropped: Vec<u32> = OF_INSTRUCTIONS.iter().filter_map(|name| module.metadata_kind(name)).collect();
     let globals = module.globals.iter_mut().map(|global| &mut global.symbol);
     for symbol in globals.chain(module.functions.iter_mut().map(|function| &mut function.symbol)) {
         let before = symbol.attachments.len();

@@ -73,46 +73,12 @@ pub(crate) struct Definition {
     start: u32,
     end: u32,
     pub(crate) tail: Tail,
-    /// Whether all scalars have a [`Step`].
-    has_steps: bool,
-}
-
-/// A scalar as it is read: a literal, or a number whose groups take `width` bits and have a bit `more`, which is not set
-/// in the last one. A fixed number has one group and no such bit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    literal: u64,
-    more: u32,
-    width: u32,
-}
-
-impl Step {
-    const NONE: Self = Self { literal: 0, more: 0, width: 0 };
-
-    /// Returns the step of a scalar; few real ones have none.
-    fn of(scalar: Scalar) -> Option<Self> {
-        match scalar {
-            Scalar::Literal(literal) => Some(Self { literal, ..Self::NONE }),
-            Scalar::Fixed(width @ ..=BitReader::MAX_STEP) => Some(Self { width, ..Self::NONE }),
-            Scalar::Variable(width @ 2..=BitReader::MAX_STEP) => {
-                Some(Self { width, more: 1 << width.wrapping_sub(1), literal: 0 })
-            }
-            _ => None,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn read(self, bits: &mut BitReader<'_>) -> u64 {
-        bits.step(self.width, self.more.into()) | self.literal
-    }
 }
 
 /// All abbreviations that were met, and those that `BLOCKINFO` assigns to blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Abbreviations {
     scalars: Vec<Scalar>,
-    /// For each scalar its step.
-    steps: Vec<Step>,
     definitions: Vec<Definition>,
     /// Blocks, each with a definition.
     block_info: Vec<(u32, u32)>,
@@ -138,7 +104,6 @@ impl Abbreviations {
     pub(super) fn reserve(&mut self) {
         self.definitions.reserve(32);
         self.scalars.reserve(96);
-        self.steps.reserve(96);
         self.block_info.reserve(32);
     }
 
@@ -163,13 +128,6 @@ impl Abbreviations {
         self.scalars.get(definition.start as usize..definition.end as usize).unwrap_or_default()
     }
 
-    /// The operands of a definition before its array or blob, if all of them have steps.
-    #[inline(always)]
-    pub(crate) fn steps(&self, definition: Definition) -> Option<&[Step]> {
-        let range = definition.start as usize..definition.end as usize;
-        self.steps.get(range).filter(|_| definition.has_steps)
-    }
-
     /// Reads a definition, from its count of operands on, and returns its number.
     pub(crate) fn define(&mut self, bits: &mut BitReader<'_>) -> Result<u32, Fault> {
         if self.definitions.len() >= MAX_ABBREVIATIONS {
@@ -179,13 +137,7 @@ impl Abbreviations {
         let start = position(self.scalars.len());
         let tail = read_definition(bits, &mut self.scalars)?;
         let end = position(self.scalars.len());
-        let mut has_steps = true;
-        for &scalar in self.scalars.get(start as usize..).unwrap_or_default() {
-            let step = Step::of(scalar);
-            has_steps &= step.is_some();
-            self.steps.push(step.unwrap_or(Step::NONE));
-        }
-        self.definitions.push(Definition { start, end, tail, has_steps });
+        self.definitions.push(Definition { start, end, tail });
         Ok(position(self.definitions.len().saturating_sub(1)))
     }
 }

@@ -4,6 +4,9 @@
 //! number in ten a load. Bits past the end read as zero; the caller checks for an overrun once per record, so that
 //! the hot loops have no error path.
 
+/// The widest group of a variable-bit-rate number of which two fit into the window.
+const MAX_GROUP: u32 = 28;
+
 /// A position in the bits of a stream. Hot loops work on a local copy, which stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitReader<'a> {
@@ -90,27 +93,25 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The widest group of [`BitReader::step`]: two fit into the window.
-    pub(crate) const MAX_STEP: u32 = 28;
-
     /// Reads a variable-bit-rate number: groups of `width` bits, at most 32, whose top bit means that another
     /// follows.
     #[inline(always)]
     pub(crate) fn variable(&mut self, width: u32) -> u64 {
         // Width 0 encodes a zero, width 1 has no payload.
         match width {
-            2..=Self::MAX_STEP => self.step(width, 1 << width.wrapping_sub(1)),
+            2..=MAX_GROUP => self.groups(width),
             _ => self.apart(|bits| bits.rare_variable(width)),
         }
     }
 
-    /// Reads a number of groups of `width` bits, at most [`BitReader::MAX_STEP`]. Another follows as long as the bit `more`,
-    /// the highest or none, is set.
+    /// Reads a variable-bit-rate number of groups of 2 to [`MAX_GROUP`] bits.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(crate) fn step(&mut self, width: u32, more: u64) -> u64 {
+    fn groups(&mut self, width: u32) -> u64 {
         if self.available < width.wrapping_mul(2) {
             self.refill();
         }
+        let payload = width.wrapping_sub(1);
+        let more = 1u64 << payload;
         let mask = (1u64 << width).wrapping_sub(1);
         let first = self.window & mask;
         self.consume(width);
@@ -120,7 +121,6 @@ impl<'a> BitReader<'a> {
         // Most numbers have one or two groups.
         let second = self.window & mask;
         self.consume(width);
-        let payload = width.wrapping_sub(1);
         let value = (first ^ more) | (second & !more) << payload;
         if second & more == 0 {
             return value;

@@ -40,8 +40,7 @@ pub(crate) const WRAPPER_SIZE: usize = 20;
 
 /// Number of operands of no bits that may be read in addition to one per bit.
 pub(crate) const FREE_OPERANDS: usize = 1 << 10;
-/// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20. The count
-/// of operands that a record claims is checked from here on before memory is reserved.
+/// Abbreviations of more operands than this are searched for operands of no bits; real ones have fewer than 20.
 const MANY_OPERANDS: usize = 32;
 
 /// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
@@ -74,6 +73,21 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
         }
         None => Err(outside()),
     }
+}
+
+/// Returns the characters that operands of a record have, one each.
+pub(crate) fn characters(operands: &[u64]) -> impl ExactSizeIterator<Item = u8> {
+    operands.iter().map(|&operand| operand.to_le_bytes()[0])
+}
+
+/// Returns the text that operands of a record have.
+pub(crate) fn text(operands: &[u64]) -> Vec<u8> {
+    characters(operands).collect()
+}
+
+/// Returns whether operands of a record are the characters of a text.
+pub(crate) fn is_text(operands: &[u64], text: &[u8]) -> bool {
+    text.len() == operands.len() && text.iter().map(|&byte| u64::from(byte)).eq(operands.iter().copied())
 }
 
 /// What comes next in a block.
@@ -118,11 +132,7 @@ impl Operands {
     #[inline(always)]
     fn start(&mut self, count: usize) -> &mut [u64] {
         self.count = 0;
-        if count > self.buffer.len() {
-            return self.add(count);
-        }
-        self.count = count;
-        self.buffer.get_mut(..count).unwrap_or_default()
+        self.add(count)
     }
 
     /// Adds `more` operands and returns their slots, to be filled.
@@ -514,7 +524,7 @@ impl<'a> Cursor<'a> {
         let mut bits = self.bits;
         record.code = u32::try_from(bits.variable(6)).unwrap_or(u32::MAX);
         let count = bits.variable(6);
-        if count > MANY_OPERANDS as u64 && count > bits.remaining() as u64 / 6 {
+        if count > bits.remaining() as u64 / 6 {
             return Err(self.error(ErrorKind::Truncated, "record is longer than the stream"));
         }
         for slot in record.values.start(usize::try_from(count).unwrap_or(0)) {
@@ -538,23 +548,17 @@ impl<'a> Cursor<'a> {
             0
         };
         let mut bits = self.bits;
-        match (abbreviations.steps(definition).and_then(<[_]>::split_first), scalars.split_first()) {
-            (Some((first, rest)), _) => {
-                record.code = u32::try_from(first.read(&mut bits)).unwrap_or(u32::MAX);
-                for (slot, step) in record.values.start(rest.len()).iter_mut().zip(rest) {
-                    *slot = step.read(&mut bits);
-                }
-            }
-            (None, Some((first, rest))) => {
+        match scalars.split_first() {
+            Some((first, rest)) => {
                 record.code = u32::try_from(first.read(&mut bits)).unwrap_or(u32::MAX);
                 for (slot, scalar) in record.values.start(rest.len()).iter_mut().zip(rest) {
                     *slot = scalar.read(&mut bits);
                 }
             }
-            (None, None) if tail == Tail::None => {
+            None if tail == Tail::None => {
                 return Err(self.error(ErrorKind::BadValue, "abbreviation without operands"));
             }
-            (None, None) => record.code = u32::MAX,
+            None => record.code = u32::MAX,
         }
         self.bits = bits;
         self.count_free(free)?;

@@ -8,10 +8,9 @@
 //! Knowledge: `FunctionCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 22).
 
 mod calls;
-mod forward_types;
 mod memory;
 
-use crate::bitstream::{Cursor, Entry, Record};
+use crate::bitstream::{self, Cursor, Entry, Record};
 use crate::blocks;
 use crate::body::{Bundle, DebugRecord, FunctionBody, Location, UseList};
 use crate::global::Function;
@@ -21,8 +20,8 @@ use crate::metadata::{MetadataExtras, Metadata};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forward_types::ForwardTypes;
 use unshade_core::{Error, ErrorKind, Result};
 
 impl Module<'_> {
@@ -156,7 +155,7 @@ pub(crate) struct BodyReader<'m, 'a> {
     module: &'m Module<'a>,
     body: &'m mut FunctionBody,
     /// The types that forward references carry, by value number.
-    forward_types: ForwardTypes,
+    forward_types: BTreeMap<u32, TypeId>,
     declared_blocks: u64,
     block_start: u32,
     bundles: Vec<Bundle>,
@@ -195,7 +194,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         let mut reader = Self {
             module,
             body,
-            forward_types: ForwardTypes::default(),
+            forward_types: BTreeMap::new(),
             declared_blocks: 0,
             block_start: 0,
             bundles: Vec::new(),
@@ -305,7 +304,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             if u64::from(at) >= most {
                 return None;
             }
-            let name = Slice::extend(&mut body.name_bytes, name.iter().map(|&c| c.to_le_bytes()[0]));
+            let name = Slice::extend(&mut body.name_bytes, bitstream::characters(name));
             let at = at as usize;
             if list.len() <= at {
                 list.resize(at.saturating_add(1).min(1 << 26), Slice::default());
@@ -335,7 +334,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         }
         self.check_forward_types();
         let defined = u64::from(self.body.value_base).saturating_add(self.body.values.len() as u64);
-        if self.forward_types.iter().any(|(id, _)| u64::from(id) >= defined) {
+        if self.forward_types.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
             let message = "instruction uses a value that is never defined";
             let error = Error::without_offset(ErrorKind::OutOfRange, message);
             self.body.diagnostics.error("llvm-unresolved", error);
@@ -352,7 +351,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             }
             _ => false,
         };
-        let wrong = self.forward_types.iter().any(|(id, expected)| differs(ValueId(id), expected))
+        let wrong = self.forward_types.iter().any(|(&id, &expected)| differs(ValueId(id), expected))
             || self.body.metadata.iter().any(|(_, entry)| match entry {
                 Metadata::Value { ty, value } => differs(value, ty),
                 _ => false,
@@ -381,7 +380,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if let Some(value) = self.body.value(id) {
             return value.ty;
         }
-        self.forward_types.get(id.0).unwrap_or(TypeId::NONE)
+        self.forward_types.get(&id.0).copied().unwrap_or(TypeId::NONE)
     }
 
     /// Converts a stored value number to an absolute one.
@@ -392,7 +391,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     /// Reads an operand with its type, which is stored if the operand is a forward reference.
-    #[inline]
+    #[inline(always)]
     fn typed(&mut self, fields: &mut Fields<'_>) -> Option<(ValueId, TypeId)> {
         let id = self.absolute(fields.next()?);
         if id < self.next_value() {

@@ -8,7 +8,6 @@ use super::{Entity, Printer};
 use crate::attribute_names::{AttributeOrder, name, rank};
 use crate::attributes::{Attribute, Attributes, index, kind};
 use crate::ids::{AttributeSetId, TypeId, narrow};
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -42,15 +41,14 @@ impl AttributeTexts {
         u32::try_from(at).ok()
     }
 
-    /// Returns the number of the group with a text, which is added if it is new; an empty set has none.
-    fn group(&mut self, text: Cow<'_, str>, comment: impl FnOnce() -> String) -> Option<u32> {
+    /// Adds a group and returns its number; an empty set has none.
+    fn add(&mut self, text: String, comment: String) -> Option<u32> {
         if text.is_empty() {
             return None;
         }
-        self.known(&text).or_else(|| {
-            self.groups.push(AttributeGroup { text: text.into_owned(), comment: comment() });
-            u32::try_from(self.groups.len() - 1).ok()
-        })
+        let number = u32::try_from(self.groups.len()).ok()?;
+        self.groups.push(AttributeGroup { text, comment });
+        Some(number)
     }
 }
 
@@ -254,13 +252,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return *group;
         }
         let text = self.write_set(set, true, false, None);
-        let group = match self.attributes.known(&text) {
-            Some(known) => Some(known),
-            None => {
-                let comment = self.write_set(set, false, true, None);
-                self.attributes.group(Cow::Owned(text), || comment)
-            }
-        };
+        let group = self.attributes.known(&text).or_else(|| {
+            let comment = self.write_set(set, false, true, None);
+            self.attributes.add(text, comment)
+        });
         if let Some(slot) = self.attributes.groups_of_sets.get_mut(set.index()) {
             *slot = Some(group);
         }
@@ -271,7 +266,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     pub(super) fn group_of_function(&mut self, function: usize) -> Option<u32> {
         if let Some(intrinsic) = self.symbols.intrinsic(function) {
             let text = intrinsic.function();
-            return self.attributes.group(Cow::Borrowed(text), || String::from(text));
+            let known = self.attributes.known(text);
+            return known.or_else(|| self.attributes.add(String::from(text), String::from(text)));
         }
         let list = self.module.functions.get(function)?.attributes;
         let set = self.module.attributes.of(list, index::FUNCTION)?;

@@ -10,16 +10,11 @@ use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// Returns the metadata kind of attached debug info.
-fn debug_kind(module: &Module<'_>) -> Option<u32> {
-    module.metadata_kinds.iter().find(|(_, name)| **name == *b"dbg").map(|(kind, _)| *kind)
-}
-
 /// Reports a function whose locations are not in the subprogram attached to it. LLVM drops the debug info of the
 /// whole module in that case.
 pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Diagnostics) {
     let Some(function) = module.functions.get(body.function as usize) else { return };
-    let Some(kind) = debug_kind(module) else { return };
+    let Some(kind) = module.metadata_kind(b"dbg") else { return };
     let mut attached = function.symbol.attachments.iter().chain(&body.function_attachments);
     let Some(&(_, own)) = attached.find(|(attached, _)| *attached == kind) else { return };
     let scopes = Scopes { module, body };
@@ -50,7 +45,7 @@ pub(super) fn check_variable(module: &Module<'_>, symbol: &Symbol, findings: &mu
     if symbol.attachments.is_empty() {
         return;
     }
-    let Some(kind) = debug_kind(module) else { return };
+    let Some(kind) = module.metadata_kind(b"dbg") else { return };
     let is_other = |id: MetadataId| match module.metadata.get(id) {
         Some(Metadata::Node(node)) => node.kind != NodeKind::GlobalVariableExpression,
         _ => true,
@@ -91,8 +86,7 @@ impl Scopes<'_, '_> {
 
     /// Returns the scope and inlined-at location of every location in `llvm.loop` metadata.
     fn of_loops(&self) -> impl Iterator<Item = (MetadataId, MetadataId)> {
-        let kind = self.module.metadata_kinds.iter().find(|(_, name)| **name == *b"llvm.loop");
-        let kind = kind.map(|(kind, _)| *kind);
+        let kind = self.module.metadata_kind(b"llvm.loop");
         let attached = self.body.attached.iter().filter(move |(attached, _)| Some(*attached) == kind);
         let tuples = attached.filter_map(|&(_, id)| self.node(id));
         let operands = tuples.flat_map(|(node, table)| table.references(node));

@@ -185,8 +185,6 @@ pub struct PrintMemory {
     body: FunctionBody,
     locals: Locals,
     scratch: String,
-    types: String,
-    symbols: String,
     /// `!0` to `!999`.
     slots: String,
     kinds: MetadataKinds,
@@ -317,14 +315,14 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         sink: &'s mut S,
         memory: &mut PrintMemory,
     ) -> Self {
-        let PrintMemory { body, locals, scratch, types, symbols, mut slots, kinds } = core::mem::take(memory);
+        let PrintMemory { body, locals, scratch, mut slots, kinds } = core::mem::take(memory);
         if slots.is_empty() {
             text::push_prefixed_numbers(&mut slots, '!');
         }
         let structs = StructOrder::new(module, rules, &mut bodies, sink.is_streamed());
         let is_outdated = matches!(&bodies, Bodies::FromFile(check) if check.needs_upgrade());
-        let types = TypeTexts::with_pool(&module.types, structs.known(), rules.opaque_pointers, types);
-        let symbols = Symbols::new(module, rules.dialect, symbols);
+        let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
+        let symbols = Symbols::new(module, rules.dialect);
         let upgraded = data_layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect);
         let (layout_text, layout) = match upgraded {
             Some(text) => {
@@ -361,13 +359,10 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     /// Returns the memory, and what was found.
     fn finish(self, memory: &mut PrintMemory) -> Diagnostics {
-        let (types, symbols) = (self.types.into_pool(), self.symbols.into_pool());
         *memory = PrintMemory {
             body: self.body,
             locals: self.locals,
             scratch: self.scratch,
-            types,
-            symbols,
             slots: self.slot_texts,
             kinds: self.kinds,
         };

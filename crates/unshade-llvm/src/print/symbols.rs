@@ -53,12 +53,11 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Formats all symbols in the memory of `pool`.
-    pub(super) fn new(module: &Module<'_>, dialect: Dialect, mut pool: String) -> Self {
-        pool.clear();
+    /// Formats all symbols.
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         let functions = module.functions.len();
         let mut symbols = Self {
-            pool,
+            pool: String::with_capacity(16 * module.values.len()),
             values: Vec::with_capacity(module.values.len() + module.upgrade_values.len()),
             first_upgrade_value: 0,
             order: Vec::with_capacity(functions),
@@ -155,11 +154,6 @@ impl Symbols {
             }
             self.values.push(CachedText::since(&self.pool, start, kind, value.ty));
         }
-    }
-
-    /// Returns the memory of the texts.
-    pub(super) fn into_pool(self) -> String {
-        self.pool
     }
 
     /// Returns the functions in the order in which they are printed.

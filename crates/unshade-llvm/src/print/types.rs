@@ -10,7 +10,7 @@ use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
 use crate::global::Function;
-use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
+use crate::ids::{AttributeListId, MetadataId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -40,7 +40,7 @@ pub(crate) fn type_text(types: &TypeTable, id: TypeId) -> String {
 pub(super) struct TypeTexts {
     pool: String,
     /// The text of each type, followed by a space, in the pool; empty if it is not formatted yet.
-    texts: Vec<Span>,
+    texts: Vec<Slice>,
     opaque_pointers: bool,
     /// The size of the pool from which on texts are cut.
     limit: usize,
@@ -48,39 +48,15 @@ pub(super) struct TypeTexts {
     pub(super) is_cut: bool,
 }
 
-/// A part of a pool.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Span {
-    start: u32,
-    end: u32,
-}
-
-impl Span {
-    /// Returns the part of a pool from `start` on.
-    fn since(pool: &str, start: usize) -> Self {
-        Self { start: narrow(start as u64), end: narrow(pool.len() as u64) }
-    }
-
-    fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
+/// Returns the range of a text without the space after it.
+fn unspaced(text: Slice) -> Range<usize> {
+    Slice { count: text.count.wrapping_sub(1), ..text }.range()
 }
 
 impl TypeTexts {
     /// Formats all types. If some structs are unnamed, `order` has the identified structs in the order of
     /// [`StructFinder`].
     pub(super) fn new(types: &TypeTable, order: &[TypeId], opaque_pointers: bool) -> Self {
-        Self::with_pool(types, order, opaque_pointers, String::with_capacity(types.len() * 16))
-    }
-
-    /// Formats all types as [`TypeTexts::new`] does, in the memory of `pool`.
-    pub(super) fn with_pool(
-        types: &TypeTable,
-        order: &[TypeId],
-        opaque_pointers: bool,
-        mut pool: String,
-    ) -> Self {
-        pool.clear();
         let mut numbers = Vec::new();
         let mut next = 0u64;
         for &id in order {
@@ -92,8 +68,9 @@ impl TypeTexts {
                 }
             }
         }
-        let texts = vec![Span::default(); types.len()];
+        let texts = vec![Slice::default(); types.len()];
         let limit = MAX_ALL_TEXT.saturating_add(types.entries().saturating_mul(MAX_TEXT_PER_ENTRY));
+        let pool = String::with_capacity(types.len() * 16);
         let mut texts = Self { pool, texts, opaque_pointers, limit, is_cut: false };
         let writer = TypeWriter { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
@@ -102,17 +79,10 @@ impl TypeTexts {
         texts
     }
 
-    /// Returns the memory of the texts.
-    pub(super) fn into_pool(self) -> String {
-        self.pool
-    }
-
     /// Returns the text of a type.
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
-        let text = self.texts.get(id.index());
-        let text =
-            text.and_then(|text| self.pool.get(text.start as usize..(text.end as usize).wrapping_sub(1)));
+        let text = self.texts.get(id.index()).and_then(|text| self.pool.get(unspaced(*text)));
         text.unwrap_or(UNKNOWN)
     }
 
@@ -123,13 +93,13 @@ impl TypeTexts {
     }
 
     /// Returns the text of the body of a struct that [`TypeTexts::structs`] returned.
-    pub(super) fn body(&self, body: Span) -> &str {
+    pub(super) fn body(&self, body: Slice) -> &str {
         self.pool.get(body.range()).unwrap_or(UNKNOWN)
     }
 
     /// Returns the identified structs of `order` and their bodies, unnamed structs first. All types are formatted
     /// by then, so the numbers of unnamed structs are not needed.
-    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, Span)> {
+    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, Slice)> {
         let writer = TypeWriter { types, numbers: &[], opaque_pointers: self.opaque_pointers };
         let mut list = Vec::new();
         for named in [false, true] {
@@ -144,7 +114,7 @@ impl TypeTexts {
                 } else {
                     self.write_body(&writer, structure, start);
                 }
-                list.push((id, Span::since(&self.pool, start)));
+                list.push((id, self.since(start)));
             }
         }
         list
@@ -153,7 +123,7 @@ impl TypeTexts {
     /// Formats a type and those that it has, unless it is already formatted.
     fn write(&mut self, writer: &TypeWriter<'_>, id: TypeId, depth: u32) {
         match self.texts.get(id.index()) {
-            Some(text) if text.end == 0 => {}
+            Some(text) if text.is_empty() => {}
             _ => return,
         }
         let is_limited = depth > MAX_DEPTH || self.pool.len() > self.limit;
@@ -173,17 +143,16 @@ impl TypeTexts {
             self.cut(start);
         }
         self.pool.push(' ');
+        let text = self.since(start);
         if let Some(slot) = self.texts.get_mut(id.index()) {
-            *slot = Span::since(&self.pool, start);
+            *slot = text;
         }
     }
 
     /// Appends the text of a type.
     fn push(&mut self, id: TypeId) {
         match self.texts.get(id.index()) {
-            Some(text) if text.end != 0 => {
-                self.pool.extend_from_within(text.start as usize..text.end as usize - 1);
-            }
+            Some(text) if !text.is_empty() => self.pool.extend_from_within(unspaced(*text)),
             _ => self.pool.push_str(UNKNOWN),
         }
     }
@@ -200,6 +169,11 @@ impl TypeTexts {
                 return;
             }
         }
+    }
+
+    /// Returns the part of the pool from `start` on.
+    fn since(&self, start: usize) -> Slice {
+        Slice { start: narrow(start as u64), count: narrow((self.pool.len() - start) as u64) }
     }
 
     /// Replaces what starts at `start`, a text that is too long or nests too deep.

@@ -9,6 +9,7 @@
 
 use super::names::{Names, Role, version};
 use super::{Block, Stream, Tree, streams_mut};
+use crate::bitstream::text;
 use crate::blocks;
 use crate::module::code;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -194,10 +195,6 @@ fn count(renamed: &mut Renamed, pair: usize) {
     if let Some(count) = renamed.symbols.get_mut(pair) {
         *count = count.saturating_add(1);
     }
-}
-
-fn text(characters: &[u64]) -> Vec<u8> {
-    characters.iter().map(|character| character.to_le_bytes()[0]).collect()
 }
 
 /// Replaces a record whose last operands are the characters of a name. Abbreviations of names have an array of characters of

@@ -10,6 +10,7 @@
 use super::nodes::{Entries, Kept, Loop, Loops};
 use super::operands::{self, Numbering, Operands, Referent, Walk};
 use super::{Block, Item, Tree, names};
+use crate::bitstream::text;
 use crate::blocks;
 use crate::body::FunctionBody;
 use crate::body_reader::{self, code};
@@ -188,7 +189,7 @@ struct Plan<'m, 'a> {
 
 /// Returns whether named metadata of this name stays.
 fn stays(name: &[u64]) -> bool {
-    let name: Vec<u8> = name.iter().map(|character| character.to_le_bytes()[0]).collect();
+    let name = text(name);
     !name.starts_with(b"llvm.dbg.") && name != b"llvm.gcov"
 }
 
@@ -197,15 +198,13 @@ impl<'m, 'a> Plan<'m, 'a> {
         let is_intrinsic = |name: &[u8]| INTRINSICS.contains(&name);
         let intrinsics = module.functions.iter().filter(|one| one.declaration && is_intrinsic(&one.symbol.name));
         let intrinsics = intrinsics.map(|function| function.symbol.value.0).collect();
-        let kinds = module.metadata_kinds.iter();
-        let gone = kinds.clone().filter(|(_, name)| ATTACHMENTS.contains(&&**name));
-        let loops = kinds.clone().find(|(_, name)| **name == *b"llvm.loop").map(|(number, _)| *number);
+        let gone = module.metadata_kinds.iter().filter(|(_, name)| ATTACHMENTS.contains(&&**name));
         Self {
             module,
             types: module.metadata_types(),
             intrinsics,
             kinds: gone.map(|(number, _)| *number).collect(),
-            loops,
+            loops: module.metadata_kind(b"llvm.loop"),
             entries: Entries::new(0),
             roots: Vec::new(),
             functions: Vec::new(),

@@ -7,6 +7,7 @@
 //! `llvm-as` 22 writes.
 
 use super::Version;
+use crate::bitstream;
 use crate::ids::{MetadataId, narrow};
 use crate::module::Module;
 use alloc::borrow::Cow;
@@ -110,12 +111,9 @@ pub(crate) fn tag_of(number: usize, characters: &[u64]) -> Cow<'static, [u8]> {
 }
 
 fn known(names: &'static [&'static str], number: usize, characters: &[u64]) -> Cow<'static, [u8]> {
-    let is_same = |name: &&&str| {
-        name.len() == characters.len() && name.bytes().map(u64::from).eq(characters.iter().copied())
-    };
-    match names.get(number).filter(is_same) {
+    match names.get(number).filter(|name| bitstream::is_text(characters, name.as_bytes())) {
         Some(name) => Cow::Borrowed(name.as_bytes()),
-        None => characters.iter().map(|&character| character.to_le_bytes()[0]).collect(),
+        None => Cow::Owned(bitstream::text(characters)),
     }
 }
 

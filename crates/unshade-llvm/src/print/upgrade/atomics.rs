@@ -223,8 +223,8 @@ fn scope(module: &mut Module<'_>) -> u32 {
 
 /// Returns the number of a metadata kind, which is added if it is new.
 pub(super) fn kind(module: &mut Module<'_>, name: &[u8]) -> u32 {
-    if let Some((number, _)) = module.metadata_kinds.iter().find(|(_, known)| **known == *name) {
-        return *number;
+    if let Some(number) = module.metadata_kind(name) {
+        return number;
     }
     let number = module.metadata_kinds.iter().map(|(number, _)| number.saturating_add(1)).max().unwrap_or(0);
     module.metadata_kinds.push((number, Cow::Owned(name.to_vec())));

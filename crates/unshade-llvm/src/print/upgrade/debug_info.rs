@@ -122,13 +122,10 @@ struct DebugInfoUpgrade<'u, 'a> {
 
 impl DebugInfoUpgrade<'_, '_> {
     fn run(&mut self) {
-        self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| **name == *b"dbg") {
-            Some((kind, _)) => *kind,
-            None => {
-                self.module.metadata_kinds.insert(0, (0, b"dbg".into()));
-                0
-            }
-        };
+        self.debug_kind = self.module.metadata_kind(b"dbg").unwrap_or_else(|| {
+            self.module.metadata_kinds.insert(0, (0, b"dbg".into()));
+            0
+        });
         let nodes: Vec<(MetadataId, Node)> = self
             .module
             .metadata

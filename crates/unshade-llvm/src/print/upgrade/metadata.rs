@@ -285,7 +285,7 @@ pub(super) fn upgrade_marker(module: &mut Module<'_>) -> bool {
     true
 }
 
-/// The number of tags that [`AttachmentKinds`] remembers.
+/// The number of tags that [`AttachmentKinds::any_old`] remembers.
 const KNOWN_TAGS: usize = 16;
 
 /// The metadata kinds of attachments that may need an upgrade.
@@ -295,8 +295,6 @@ pub(super) struct AttachmentKinds {
     hints: Option<u32>,
     /// Whether a string with the origin of the weights may precede them, as from LLVM 19 on.
     has_origins: bool,
-    /// TBAA tags of a body that needed no upgrade, by their last bits.
-    known: [MetadataId; KNOWN_TAGS],
 }
 
 /// The upgrade that an attachment needs.
@@ -312,15 +310,11 @@ enum AttachmentUpgrade {
 
 impl AttachmentKinds {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
-        let find = |wanted: &[u8]| {
-            module.metadata_kinds.iter().find(|(_, name)| **name == *wanted).map(|(number, _)| *number)
-        };
         Self {
-            alias: find(b"tbaa"),
-            weights: find(b"prof"),
-            hints: find(b"llvm.loop").filter(|_| module.metadata.old_strings),
+            alias: module.metadata_kind(b"tbaa"),
+            weights: module.metadata_kind(b"prof"),
+            hints: module.metadata_kind(b"llvm.loop").filter(|_| module.metadata.old_strings),
             has_origins: dialect.is_opaque(),
-            known: [MetadataId::NONE; KNOWN_TAGS],
         }
     }
 
@@ -337,23 +331,23 @@ impl AttachmentKinds {
             && attached.into_iter().any(|&(kind, id)| self.old(module, body, None, kind, id).is_some())
     }
 
-    pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {
-        // Functions number their own metadata alike.
-        self.known = [MetadataId::NONE; KNOWN_TAGS];
+    pub(super) fn any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        // TBAA tags that needed no upgrade, by their last bits: neighbours share them.
+        let mut known = [MetadataId::NONE; KNOWN_TAGS];
         let attached = body.attachments.iter().flat_map(|(at, list)| {
             let instruction = body.instructions.get(*at as usize);
             list.of(&body.attached).iter().map(move |attachment| (instruction, attachment))
         });
         for (instruction, &(kind, id)) in attached {
             let slot = id.index() % KNOWN_TAGS;
-            if self.known.get(slot) == Some(&id) {
+            if known.get(slot) == Some(&id) {
                 continue;
             }
             if self.old(module, body, instruction, kind, id).is_some() {
                 return true;
             }
-            if let Some(known) = self.known.get_mut(slot).filter(|_| Some(kind) == self.alias) {
-                *known = id;
+            if let Some(tag) = known.get_mut(slot).filter(|_| Some(kind) == self.alias) {
+                *tag = id;
             }
         }
         body.metadata.iter().any(|(_, entry)| entry.is_empty_tuple())

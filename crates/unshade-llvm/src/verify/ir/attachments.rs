@@ -312,7 +312,7 @@ impl BodyCheck<'_, '_, '_> {
     /// Checks the profile of the function: a name and a count.
     pub(super) fn function_profile(&mut self) {
         let context = self.context;
-        let Some(kind) = context.metadata_kind(b"prof") else { return };
+        let Some(kind) = context.module.metadata_kind(b"prof") else { return };
         for &(attached, id) in &self.body.function_attachments {
             if attached != kind {
                 continue;

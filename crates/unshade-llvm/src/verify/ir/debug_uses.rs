@@ -54,13 +54,8 @@ struct Description {
 impl Context<'_, '_> {
     /// Returns the subprogram among the attachments of a function.
     pub(super) fn subprogram_among(&self, attachments: &[(u32, MetadataId)]) -> Option<MetadataId> {
-        let kind = self.metadata_kind(b"dbg")?;
+        let kind = self.module.metadata_kind(b"dbg")?;
         attachments.iter().find(|(attached, _)| *attached == kind).map(|&(_, id)| id)
-    }
-
-    /// Returns the number that a metadata kind has in this file.
-    pub(super) fn metadata_kind(&self, name: &[u8]) -> Option<u32> {
-        self.module.metadata_kinds.iter().find(|(_, known)| **known == *name).map(|&(number, _)| number)
     }
 }
 
@@ -323,13 +318,13 @@ impl BodyCheck<'_, '_, '_> {
         let context = self.context;
         let attachments = &self.body.function_attachments;
         let count = |name: &[u8]| {
-            let kind = context.metadata_kind(name);
+            let kind = context.module.metadata_kind(name);
             attachments.iter().filter(|(attached, _)| Some(*attached) == kind).count()
         };
         let (subprograms, profiles) = (count(b"dbg"), count(b"prof"));
         self.require(profiles <= 1, "ir-metadata", "a function has several profiles");
         self.require(count(b"kcfi_type") <= 1, "ir-metadata", "a function has several types for control-flow checks");
-        if let Some(kind) = context.metadata_kind(b"kcfi_type") {
+        if let Some(kind) = context.module.metadata_kind(b"kcfi_type") {
             for &(_, id) in attachments.iter().filter(|(attached, _)| *attached == kind) {
                 context.type_check(Some(self.body), id, self.findings);
             }

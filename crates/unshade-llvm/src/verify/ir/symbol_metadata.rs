@@ -25,11 +25,11 @@ struct Kinds {
 impl Context<'_, '_> {
     fn symbol_kinds(&self) -> Kinds {
         Kinds {
-            debug: self.metadata_kind(b"dbg"),
-            profile: self.metadata_kind(b"prof"),
-            absolute: self.metadata_kind(b"absolute_symbol"),
-            associated: self.metadata_kind(b"associated"),
-            type_check: self.metadata_kind(b"kcfi_type"),
+            debug: self.module.metadata_kind(b"dbg"),
+            profile: self.module.metadata_kind(b"prof"),
+            absolute: self.module.metadata_kind(b"absolute_symbol"),
+            associated: self.module.metadata_kind(b"associated"),
+            type_check: self.module.metadata_kind(b"kcfi_type"),
         }
     }
 
