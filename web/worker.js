@@ -1,14 +1,17 @@
 /**
  * The worker of the static page: runs `unshade` compiled to WebAssembly, so that the page stays responsive.
  *
- * Files are read in ranges, on demand: no file is copied whole, and none leaves the computer.
+ * Files are read in ranges, on demand, and none leaves the computer. The decompiler is a module of its own, which is
+ * loaded when C is asked for the first time.
  */
 
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import init, { Workspace } from './unshade_web.js';
+// @ts-ignore: created by `cargo xtask web` next to this file.
+import { initSync, set_tables, decompile as decompileThere } from './unshade_web_decompiler.js';
 
 /** @type {Promise<any>} */
-const ready = init().then(() => new Workspace(tables));
+const ready = init().then(() => new Workspace(tables, decompile));
 const reader = new FileReaderSync();
 /** @type {Set<number>} */
 const cancelled = new Set();
@@ -20,8 +23,39 @@ const cancelled = new Set();
  * @returns {Uint8Array | undefined}
  */
 function tables(name) {
+  return load(`${name}.bin`);
+}
+
+let hasDecompiler = false;
+
+/**
+ * Decompiles a function of a cubin. The module waits for the text.
+ *
+ * @param {Uint8Array} cubin
+ * @param {number} base the offset of its first byte
+ * @param {number} symbol the index of the function's symbol
+ * @returns {string}
+ */
+function decompile(cubin, base, symbol) {
+  if (!hasDecompiler) {
+    const module = load('unshade_web_decompiler_bg.wasm');
+    if (!module) throw new Error('The decompiler can\'t be loaded.');
+    initSync({ module });
+    set_tables(tables);
+    hasDecompiler = true;
+  }
+  return decompileThere(cubin, base, symbol);
+}
+
+/**
+ * Reads a file next to this one. A worker may wait for it.
+ *
+ * @param {string} name
+ * @returns {Uint8Array | undefined}
+ */
+function load(name) {
   const request = new XMLHttpRequest();
-  request.open('GET', new URL(`${name}.bin`, import.meta.url), false);
+  request.open('GET', new URL(name, import.meta.url), false);
   request.responseType = 'arraybuffer';
   try {
     request.send();

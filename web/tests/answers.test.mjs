@@ -24,7 +24,11 @@ test('the module of the static page answers as the library does', { skip: !proce
   const page = /** @type {string} */ (process.env.UNSHADE_PAGE);
   const { default: init, Workspace } = await import(pathToFileURL(join(page, 'unshade_web.js')).href);
   await init({ module_or_path: readFileSync(join(page, 'unshade_web_bg.wasm')) });
-  const workspace = new Workspace((/** @type {string} */ name) => new Uint8Array(readFileSync(join(page, `${name}.bin`))));
+  const { default: initDecompiler, set_tables, decompile } = await import(pathToFileURL(join(page, 'unshade_web_decompiler.js')).href);
+  await initDecompiler({ module_or_path: readFileSync(join(page, 'unshade_web_decompiler_bg.wasm')) });
+  const tables = (/** @type {string} */ name) => new Uint8Array(readFileSync(join(page, `${name}.bin`)));
+  set_tables(tables);
+  const workspace = new Workspace(tables, decompile);
   for (const path of files) {
     const bytes = readFileSync(path);
     const opened = JSON.parse(workspace.open(basename(path), bytes.length, (/** @type {number} */ offset, /** @type {number} */ length) =>

@@ -9,7 +9,10 @@
 
 use js_sys::{Function, Uint8Array};
 use std::cell::RefCell;
-use unshade::query::{self, Extract, Fault, Request, Session, Source, fault_json, parse_request};
+use unshade::query::{
+    self, Answer, CubinFunction, DecompiledFunction, Extract, Fault, Request, Session, Source, fault_json,
+    parse_decompiled, parse_request,
+};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -23,6 +26,8 @@ thread_local! {
     static READERS: RefCell<Vec<Option<Function>>> = const { RefCell::new(Vec::new()) };
     /// The function that reads tables of instruction sets.
     static TABLES: RefCell<Option<Function>> = const { RefCell::new(None) };
+    /// The function that decompiles.
+    static DECOMPILER: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
 /// Files that are open.
@@ -37,9 +42,11 @@ pub struct Workspace {
 #[wasm_bindgen]
 impl Workspace {
     /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the packed instruction sets of a family
-    /// of chips, or `undefined`; without it, no machine code is read.
+    /// of chips, or `undefined`; without it, no machine code is read. `decompile(cubin, base, symbol)` returns the text of the
+    /// function of that name in `unshade-web-decompiler`; without it, there is no C.
     #[wasm_bindgen(constructor)]
-    pub fn new(tables: Option<Function>) -> Self {
+    pub fn new(tables: Option<Function>, decompile: Option<Function>) -> Self {
+        DECOMPILER.set(decompile);
         if tables.is_some() {
             TABLES.set(tables);
             unshade::sass::isa::set_loader(read_tables);
@@ -59,7 +66,11 @@ impl Workspace {
         match Source::ranged(size, Box::new(reader)) {
             Ok(source) => {
                 self.readers.push(number);
-                let file = self.files.open(Session::new(name, source).with_clock(performance_now));
+                let file = self.files.open(
+                    Session::new(name, source)
+                        .with_clock(performance_now)
+                        .with_decompiler(decompile_elsewhere),
+                );
                 format!("{{\"schema\":1,\"file\":{file}}}")
             }
             Err(fault) => {
@@ -101,15 +112,32 @@ fn read_tables(name: &str) -> Option<Vec<u8>> {
     bytes.dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec())
 }
 
+/// Decompiles a function in the page's other module.
+fn decompile_elsewhere(function: &CubinFunction<'_>) -> Answer<DecompiledFunction> {
+    let decompile =
+        DECOMPILER.with_borrow(Clone::clone).ok_or_else(|| Fault::new("the page has no decompiler"))?;
+    let cubin = Uint8Array::from(function.cubin);
+    let (base, symbol) = (JsValue::from_f64(function.base as f64), JsValue::from_f64(function.symbol.into()));
+    let answer = decompile.call3(&JsValue::NULL, &cubin, &base, &symbol);
+    match answer.map(|answer| answer.as_string()) {
+        Ok(Some(json)) => parse_decompiled(&json),
+        Ok(None) => Err(Fault::new("the decompiler returned no text")),
+        Err(error) => Err(Fault::new(message(&error))),
+    }
+}
+
+fn message(error: &JsValue) -> String {
+    match error.dyn_ref::<js_sys::Error>() {
+        Some(error) => String::from(error.message()),
+        None => String::from("the page can't read it"),
+    }
+}
+
 fn read_range(number: usize, offset: u64, into: &mut [u8]) -> Result<(), String> {
     let reader = READERS.with_borrow(|readers| readers.get(number).cloned().flatten());
     let reader = reader.ok_or("the file was closed")?;
-    let message = |error: JsValue| match error.dyn_ref::<js_sys::Error>() {
-        Some(error) => String::from(error.message()),
-        None => String::from("the page can't read it"),
-    };
     let (offset, length) = (JsValue::from_f64(offset as f64), JsValue::from_f64(into.len() as f64));
-    let bytes = reader.call2(&JsValue::NULL, &offset, &length).map_err(message)?;
+    let bytes = reader.call2(&JsValue::NULL, &offset, &length).map_err(|error| message(&error))?;
     let bytes = bytes.dyn_into::<Uint8Array>().map_err(|_| "the page returned no bytes")?;
     if bytes.length() as usize != into.len() {
         return Err(format!("{} bytes instead of {}", bytes.length(), into.len()));

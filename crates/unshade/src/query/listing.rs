@@ -3,22 +3,22 @@
 //! A listing is printed as a whole and kept by the session, so that scrolling and links don't print it again.
 
 use super::c_text::CText;
+use super::decompiler::{CubinFunction, Decompiler};
 use super::recorder::{Printed, Recorder, entity};
 use super::response::findings;
 use super::rows::Table;
 use super::session::{Parsed, Session};
 use super::*;
-use crate::decompile;
 use crate::disassembly::{ModuleOptions, Unit as Module, print_module, token_program};
 use crate::nv_units::{Unit, is_packed, with_unit};
 use crate::program::{Code, Piece};
 use crate::sass_listing::{self, SassOptions};
 use crate::source_files::SourceFile;
+use crate::view::FindingView;
 use std::ops::Range;
 use std::sync::Arc;
 use unshade_core::outline::{Field, OutlineSink};
 use unshade_core::{Diagnostics, Escaped, TokenKind, TokenSink};
-use unshade_decompile::Options;
 use unshade_nv::{Cubin, Ptx};
 
 /// The maximum number of links in an answer.
@@ -29,9 +29,6 @@ const MAX_SOURCES: usize = 500;
 
 /// The maximum number of lines of a listing of tags.
 const MAX_TAGS: usize = 100_000;
-
-/// The maximum number of instructions of a function that is decompiled, with the functions that it calls.
-const MAX_DECOMPILED: usize = 20_000;
 
 /// The prefix of listings that are sources.
 const SOURCE: &str = "source:";
@@ -73,26 +70,29 @@ pub(super) fn source(parsed: &Parsed<'_>, item: Option<&Piece>, name: &str) -> A
 pub(super) fn print(parsed: &Parsed<'_>, table: &Table, item: Option<&Piece>, pane: &str) -> Answer<Printed> {
     let mut recorder = Recorder::default();
     let mut diagnostics = Diagnostics::new();
+    let mut found = Vec::new();
     if let Some(name) = pane.strip_prefix(SOURCE) {
         let file = source(parsed, item, name)?;
         put_text(&file.data, None, &mut recorder);
     } else if let (Some(item), "tags") = (item, pane) {
         tags(parsed, item, &mut recorder)?;
     } else if item.map_or(table.panes(), |item| item.panes).contains(&pane) {
-        print_code(parsed, item, pane, &mut recorder, &mut diagnostics)?;
+        found = print_code(parsed, item, pane, &mut recorder, &mut diagnostics)?;
     } else {
         return Err(no_pane(pane));
     }
-    Ok(Printed { lines: recorder.finish(), findings: findings(&diagnostics) })
+    found.splice(..0, findings(&diagnostics));
+    Ok(Printed { lines: recorder.finish(), findings: found })
 }
 
+/// Prints code. Returns what the decompiler found.
 fn print_code(
     parsed: &Parsed<'_>,
     item: Option<&Piece>,
     pane: &str,
     recorder: &mut Recorder,
     diagnostics: &mut Diagnostics,
-) -> Answer<()> {
+) -> Answer<Vec<FindingView>> {
     let raw = pane == "raw";
     match parsed.code(item, diagnostics)? {
         Code::Modules(groups) => {
@@ -102,15 +102,18 @@ fn print_code(
                 }
                 module_lines(module, raw, recorder, diagnostics)?;
             }
-            Ok(())
+            Ok(Vec::new())
         }
-        Code::Tokens(source) => Ok(token_program(parsed.path, &source, raw, recorder, diagnostics)?),
+        Code::Tokens(source) => {
+            token_program(parsed.path, &source, raw, recorder, diagnostics)?;
+            Ok(Vec::new())
+        }
         Code::Machine(program) => with_unit(program, item.map_or(0, |item| item.unit), |entry, unit| {
             let drops = is_packed(entry);
             match (unit, item) {
                 (Unit::Ptx(ptx), _) => ptx_lines(ptx, &mut Sourced { sink: recorder, drops }),
                 (Unit::Cubin(cubin), Some(item)) if pane == "c" => {
-                    decompiled(cubin, item, drops, recorder, diagnostics)?;
+                    return decompiled(cubin, item, drops, parsed.decompiler, recorder);
                 }
                 (Unit::Cubin(cubin), item) => {
                     let mut sink = Sourced { sink: recorder, drops };
@@ -118,7 +121,7 @@ fn print_code(
                 }
                 (Unit::Unread, _) => return Err(no_pane(pane)),
             }
-            Ok(())
+            Ok(Vec::new())
         })?,
         Code::Unread => Err(no_pane(pane)),
     }
@@ -164,39 +167,30 @@ fn machine_code<S: TokenSink>(
     Ok(())
 }
 
-/// Prints the C of a function, with the words that each line was decompiled from.
+/// Prints the C of a function, with the words that each line was decompiled from. Returns what was found.
 fn decompiled(
     cubin: &Cubin<'_>,
     item: &Piece,
     is_unpacked: bool,
+    decompiler: Decompiler,
     recorder: &mut Recorder,
-    diagnostics: &mut Diagnostics,
-) -> Answer<()> {
+) -> Answer<Vec<FindingView>> {
     let no_function = || Fault::new("the function can't be read");
     let function = cubin.functions().nth(item.index as usize).ok_or_else(no_function)?;
     let section = function.section.as_ref().ok_or_else(no_function)?;
     let base = cubin.elf().bytes(section)?.base();
     let size = sass_listing::instruction_set(cubin).map_or(8, |isa| isa.word_bytes as u64);
-    let wanted = function.index;
-    let mut found = None;
-    let is_wanted = |function: &unshade_nv::function::Function<'_>| function.index == wanted;
-    let options = Options { budget: MAX_DECOMPILED, ..Options::default() };
-    decompile::cubin(cubin, &is_wanted, &options, diagnostics, &mut |one| found = Some(one.result));
-    let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
+    let file = cubin.file();
+    let decompiled =
+        decompiler(&CubinFunction { cubin: file.data(), base: file.base(), symbol: function.index })?;
     let mut text = CText::new(recorder);
-    for line in decompiled.prelude.iter().flat_map(|definition| definition.lines()) {
-        text.line(&shown_line(line.as_bytes()));
-    }
-    if !decompiled.prelude.is_empty() {
-        text.line("");
-    }
     for line in &decompiled.lines {
         if !is_unpacked {
             text.sources(&runs(&line.addresses, base, size));
         }
         text.line(&shown_line(line.text.as_bytes()));
     }
-    Ok(())
+    Ok(decompiled.findings)
 }
 
 /// The bytes of the words at these addresses, neighbours together.

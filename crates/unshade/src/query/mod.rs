@@ -14,6 +14,7 @@
 //! | `session` | a file, its programs, and what is kept of them |
 //! | `facts` | what is known of a program or of one of its items, for people |
 //! | `listing` | listings as token lines |
+//! | `decompiler` | functions as C, from this program or another module of the page |
 //! | `c_text` | decompiled C as tokens |
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
@@ -39,6 +40,7 @@ mod answers;
 mod bits;
 mod c_text;
 mod compare;
+mod decompiler;
 mod extract;
 mod facts;
 mod graph;
@@ -54,6 +56,10 @@ mod session;
 mod source;
 mod workspace;
 
+pub use decompiler::{
+    CubinFunction, DecompiledFunction, DecompiledLine, Decompiler, decompile, decompile_json,
+    parse_decompiled,
+};
 pub use extract::Taken;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;

@@ -1,7 +1,7 @@
 //! Responses.
 
 use crate::view::FindingView;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unshade_core::{Diagnostics, Error};
 
@@ -9,7 +9,7 @@ use unshade_core::{Diagnostics, Error};
 pub type ByteRange = [u64; 2];
 
 /// Why a request has no answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// What is wrong.
     pub message: String,

@@ -6,6 +6,7 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
+use super::decompiler::{CubinFunction, DecompiledFunction, Decompiler};
 use super::recorder::Kept;
 use super::response::{Answer, ByteRange, Fault, FileEntry, ProgramHead, findings};
 use super::rows::Table;
@@ -41,6 +42,7 @@ pub struct Session {
     opened: Option<OpenedFile>,
     pub(super) kept: Kept,
     pub(super) clock: Clock,
+    decompiler: Decompiler,
 }
 
 impl fmt::Debug for Session {
@@ -90,6 +92,7 @@ pub(super) struct Parsed<'a> {
     /// The offset of the first byte in ranges.
     pub(super) base: u64,
     pub(super) condition: Condition,
+    pub(super) decompiler: Decompiler,
 }
 
 impl<'a> Parsed<'a> {
@@ -130,6 +133,7 @@ impl Session {
             opened: None,
             kept: Kept::default(),
             clock: system_clock,
+            decompiler: own_decompiler,
         }
     }
 
@@ -142,6 +146,13 @@ impl Session {
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Uses a decompiler that is elsewhere.
+    #[must_use]
+    pub fn with_decompiler(mut self, decompiler: Decompiler) -> Self {
+        self.decompiler = decompiler;
         self
     }
 
@@ -309,7 +320,7 @@ impl Session {
             Find { format, path: entry.find_path.clone(), data, file_offset, condition, options: None };
         let program = program::open(&find)?;
         let format = program::format_of(&find);
-        Ok(Parsed { program, format, path: &entry.path, data, base, condition })
+        Ok(Parsed { program, format, path: &entry.path, data, base, condition, decompiler: self.decompiler })
     }
 
     /// Returns the items of a program.
@@ -381,4 +392,15 @@ fn system_clock() -> f64 {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed().as_secs_f64() * 1_000.0
     }
+}
+
+/// Decompiles with the decompiler of this program. A page has none in this module.
+fn own_decompiler(function: &CubinFunction<'_>) -> Answer<DecompiledFunction> {
+    #[cfg(target_family = "wasm")]
+    {
+        let _ = function;
+        Err(Fault::new("there is no decompiler"))
+    }
+    #[cfg(not(target_family = "wasm"))]
+    super::decompile(function)
 }

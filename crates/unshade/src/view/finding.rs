@@ -1,10 +1,10 @@
 //! Describes a finding of a check.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use unshade_core::{Diagnostic, Error};
 
 /// Describes a finding of a check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingView {
     /// `error`, `warning` or `note`.
     pub severity: String,
