@@ -35,8 +35,7 @@ pub struct Bitcode {
 /// Assembles a text to a bitcode file. `name` is that of its source, for a text that does not give it.
 ///
 /// # Errors
-/// What `llvm-as` refuses the text for: the first mistake of its syntax, or all that its verifier finds. Without the
-/// feature `program-rules` nothing is verified.
+/// What `llvm-as` refuses the text for: the first mistake of its syntax, or all that its verifier finds.
 ///
 /// ```
 /// use unshade_llvm::assemble::{AssembleOptions, bitcode};

@@ -33,9 +33,6 @@ pub(super) struct Table {
 /// Returns the attributes of an intrinsic, if its name starts with that of a target. The row has the name of the target,
 /// because where types are mangled into the name is not known.
 pub(super) fn find(dialect: Dialect, name: &str) -> Option<IntrinsicRow> {
-    if !super::IS_WHOLE {
-        return None;
-    }
     let table = match dialect {
         Dialect::Llvm14 => &targets_14::TABLE,
         Dialect::Llvm19 => &targets_19::TABLE,

@@ -83,9 +83,6 @@ pub enum Dialect {
     Llvm22,
 }
 
-/// Whether text is that of LLVM for all targets and versions. The page does without: its module has to be small.
-const IS_WHOLE: bool = cfg!(feature = "whole-llvm");
-
 /// The size from which the text of a type counts as long.
 const LONG_TYPE: usize = 1 << 12;
 
@@ -260,16 +257,6 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
             .expected("3")
             .found(alloc::format!("{version}"));
         findings.note("llvm-debug-info-version", error);
-    }
-}
-
-/// Reports that a module's text may differ from LLVM's, unless it is of a target whose files need nothing of that.
-fn note_what_is_kept(module: &Module<'_>, findings: &mut Diagnostics) {
-    let is_of_shader = ["air64", "dxil"].iter().any(|target| module.triple.starts_with(target.as_bytes()));
-    if !is_of_shader {
-        let message = "attributes of intrinsics, constant expressions, and what AMD's, Arm's and NVIDIA's targets have are printed \
-                       as the file has them";
-        findings.note("llvm-text", Error::without_offset(ErrorKind::Unsupported, message));
     }
 }
 
@@ -456,9 +443,6 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             return;
         }
         note_debug_version(self.module, &mut self.findings);
-        if !IS_WHOLE {
-            note_what_is_kept(self.module, &mut self.findings);
-        }
         self.map_sources();
         self.module(options);
         if self.types.is_cut {

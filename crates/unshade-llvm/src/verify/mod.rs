@@ -1,8 +1,8 @@
 //! Is a bitcode file sound?
 //!
 //! [`bitcode`] checks the structure of the stream, then each module: its tables, its bodies, the positions that it
-//! states of its parts, its hash, and the symbol table for linkers. With the feature `program-rules` it checks whether
-//! the program is valid, as LLVM's verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`;
+//! states of its parts, its hash, and the symbol table for linkers. It checks whether the program is valid, as LLVM's
+//! verifier does. The rules are listed in [`RULES`] and explained in `docs/verify.md`;
 //! what the readers of a module find comes under their own rules, which begin with `llvm-`. The work is proportional to
 //! the file: every body is read once.
 
@@ -103,7 +103,7 @@ pub fn bitcode(data: Reader<'_>) -> Diagnostics {
 /// Checks the program in a module that was assembled: what `llvm-as` refuses a text for, at the positions in the text.
 pub(crate) fn text(bytes: &[u8], map: &TextMap<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    if let (true, Ok(module)) = (CHECKS_PROGRAMS, Module::parse(bytes, 0)) {
+    if let Ok(module) = Module::parse(bytes, 0) {
         let mut body = FunctionBody::default();
         let mut verifier = ir::Verifier::of_written(&module, map);
         verifier.module(&mut diagnostics);
@@ -122,19 +122,14 @@ pub(crate) fn text(bytes: &[u8], map: &TextMap<'_>) -> Diagnostics {
 /// that is sound, because a file only has what is used.
 pub(crate) fn is_sound(input: &WriteInput<'_, '_>, version: Version) -> bool {
     let mut found = Diagnostics::new();
-    if CHECKS_PROGRAMS {
-        let mut verifier = ir::Verifier::of_text(input.module, version);
-        verifier.module(&mut found);
-        for body in input.bodies {
-            verifier.body(body, &mut found);
-        }
-        verifier.finish(&mut found);
+    let mut verifier = ir::Verifier::of_text(input.module, version);
+    verifier.module(&mut found);
+    for body in input.bodies {
+        verifier.body(body, &mut found);
     }
+    verifier.finish(&mut found);
     found.is_empty()
 }
-
-/// Whether programs are checked. The page does without: its module has to be small.
-const CHECKS_PROGRAMS: bool = cfg!(feature = "program-rules");
 
 fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut Diagnostics) {
     if let Some(epoch) = module.epoch.filter(|&epoch| epoch != 0) {
@@ -147,10 +142,8 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
     if let Err(error) = hash(module) {
         diagnostics.warning("bitcode-hash", error);
     }
-    let mut verifier = if CHECKS_PROGRAMS { Some(ir::Verifier::new(module)) } else { None };
-    if CHECKS_PROGRAMS && let Some(verifier) = &mut verifier {
-        verifier.module(diagnostics);
-    }
+    let mut verifier = ir::Verifier::new(module);
+    verifier.module(diagnostics);
     for (index, function) in module.functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
         let within = |error: Error| {
             let name = Escaped(&function.symbol.name).quoted();
@@ -162,13 +155,9 @@ fn check_module(module: &Module<'_>, body: &mut FunctionBody, diagnostics: &mut 
             let error = within(finding.error.clone());
             diagnostics.push(unshade_core::Diagnostic { error, ..finding.clone() });
         }
-        if CHECKS_PROGRAMS && let Some(verifier) = &mut verifier {
-            verifier.body(body, diagnostics);
-        }
+        verifier.body(body, diagnostics);
     }
-    if CHECKS_PROGRAMS && let Some(verifier) = verifier {
-        verifier.finish(diagnostics);
-    }
+    verifier.finish(diagnostics);
 }
 
 /// Warns of blocks and records that have no name.

@@ -6,7 +6,7 @@ use crate::body::FunctionBody;
 use crate::fold::{Refold, any_folds, budget, fold_body, fold_module};
 use crate::ids::narrow;
 use crate::module::Module;
-use crate::print::{Dialect, IS_WHOLE};
+use crate::print::Dialect;
 use crate::rules::ConstantIndex;
 use crate::write::Version;
 
@@ -23,19 +23,16 @@ fn is_by_reader(module: &Module<'_>, dialect: Dialect) -> bool {
 
 /// Returns whether constants of a module may fold.
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
-    IS_WHOLE && !is_by_reader(module, dialect) && any_folds(module, None, version(dialect))
+    !is_by_reader(module, dialect) && any_folds(module, None, version(dialect))
 }
 
 /// Returns whether constants of a body may fold.
 pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody, dialect: Dialect) -> bool {
-    IS_WHOLE && !is_by_reader(module, dialect) && any_folds(module, Some(body), version(dialect))
+    !is_by_reader(module, dialect) && any_folds(module, Some(body), version(dialect))
 }
 
 /// Folds the constants of a module and its bodies.
 pub(super) fn fold(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody>], dialect: Dialect) {
-    if !IS_WHOLE {
-        return;
-    }
     let mut index = ConstantIndex::after_functions();
     let version = version(dialect);
     let of_bodies = bodies.iter().flatten().map(|body| body.constants.stored_elements());

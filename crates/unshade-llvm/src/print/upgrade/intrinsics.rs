@@ -7,7 +7,7 @@
 //! Knowledge: the output of `llvm-dis` 14, 19 and 22 for old files; the Language Reference on current parameters.
 
 use super::super::intrinsics::Intrinsic;
-use super::super::{Dialect, IS_WHOLE, mangle};
+use super::super::{Dialect, mangle};
 use super::atomics::{self, AtomicContext};
 use super::editor::{self, AttachmentOutcome, Editor};
 use super::nvvm_intrinsics;
@@ -284,10 +284,10 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         return None;
     };
     let parameters = module.types.elements(parameters);
-    if IS_WHOLE && let Some(operation) = atomics::operation(module, dialect, old, (result, parameters)) {
+    if let Some(operation) = atomics::operation(module, dialect, old, (result, parameters)) {
         return Some(Replacement { name: String::new(), calls: Atomic(operation) });
     }
-    if IS_WHOLE && let Some(expansion) = nvvm_intrinsics::expansion(dialect, old, parameters.len()) {
+    if let Some(expansion) = nvvm_intrinsics::expansion(dialect, old, parameters.len()) {
         return Some(Replacement { name: String::new(), calls: Expanded(expansion) });
     }
     let opaque = dialect.is_opaque();
@@ -501,14 +501,14 @@ impl CallPlan {
                     AttachmentOutcome::Dropped
                 }
                 Some((_, Removed)) if instruction.opcode == Opcode::Call => AttachmentOutcome::Dropped,
-                Some(&(_, Atomic(operation))) if IS_WHOLE && instruction.opcode == Opcode::Call => {
+                Some(&(_, Atomic(operation))) if instruction.opcode == Opcode::Call => {
                     let arguments = operands.get(1..).unwrap_or_default();
                     match self.atomics {
                         Some(context) => context.rebuild(editor, instruction, operation, arguments),
                         None => AttachmentOutcome::Dropped,
                     }
                 }
-                Some(&(_, Expanded(expansion))) if IS_WHOLE && instruction.opcode == Opcode::Call => {
+                Some(&(_, Expanded(expansion))) if instruction.opcode == Opcode::Call => {
                     let arguments = operands.get(1..).unwrap_or_default();
                     nvvm_intrinsics::rebuild(editor, instruction, expansion, arguments)
                 }

@@ -31,7 +31,7 @@ pub(crate) use intrinsics::{is_gone_intrinsic, is_old_intrinsic};
 pub(super) use metadata::flag_start;
 pub(crate) use text::{is_old_text, upgrade_text};
 
-use super::{Dialect, IS_WHOLE};
+use super::Dialect;
 use crate::body::FunctionBody;
 use crate::module::Module;
 use alloc::vec::Vec;
@@ -61,14 +61,14 @@ impl<'m, 'a> UpgradeCheck<'m, 'a> {
                 || local_debug_info::is_old(module, dialect)
                 || globals::is_old(module, dialect)
                 || metadata::is_old(module)
-                || (IS_WHOLE && nvvm_annotations::is_old(module, dialect))
-                || (IS_WHOLE && branch_protection::is_old(module, dialect))
+                || nvvm_annotations::is_old(module, dialect)
+                || branch_protection::is_old(module, dialect)
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
                 || folds::is_old(module, dialect)
                 || (dialect == Dialect::Llvm22 && module.types.has_mmx())
-                || (IS_WHOLE && unsafe_atomics::is_old(module, dialect))
+                || unsafe_atomics::is_old(module, dialect)
                 || (dialect.is_opaque() && debug_info::has_unread_annotations(&module.metadata))
                 || (dialect.is_opaque()
                     && (expressions::is_old(module, dialect) || equal_metadata::is_old(module))));
@@ -122,10 +122,10 @@ pub(super) fn upgrade<'a>(
     }
     globals::upgrade(module, dialect);
     metadata::upgrade(module);
-    if IS_WHOLE && dialect == Dialect::Llvm22 {
+    if dialect == Dialect::Llvm22 {
         nvvm_annotations::upgrade(module);
     }
-    if IS_WHOLE && branch_protection::is_old(module, dialect) {
+    if branch_protection::is_old(module, dialect) {
         branch_protection::upgrade(module);
     }
     let plan = intrinsics::upgrade(module, dialect);
@@ -146,7 +146,7 @@ pub(super) fn upgrade<'a>(
     for body in upgraded.bodies.iter_mut().flatten() {
         declares.upgrade_body(module, body);
         functions::upgrade_body(module, body, dialect);
-        if IS_WHOLE && dialect == Dialect::Llvm22 {
+        if dialect == Dialect::Llvm22 {
             unsafe_atomics::upgrade_body(module, body);
         }
         if !plan.is_empty() {
