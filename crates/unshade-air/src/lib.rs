@@ -8,6 +8,7 @@
 //! | [`shader`] | a module with one entry point |
 //! | [`intrinsics`] | calls of `air.*` functions |
 //! | [`library`] | the Metal library |
+//! | [`reflection`] | the reflection that follows from metadata, of any module |
 //!
 //! A [`Signature`](entry::Signature) says what a Metal programmer writes: names, types, and `[[attributes]]`. The
 //! function's type and all metadata follow from it. The body is built with [`unshade_llvm::build`].
@@ -56,6 +57,7 @@ pub mod entry;
 pub mod intrinsics;
 pub mod library;
 mod metadata;
+pub mod reflection;
 pub mod samplers;
 pub mod shader;
 pub mod target;

@@ -13,6 +13,7 @@ use crate::source_files::{SourceFile, visit_files};
 use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
+use unshade_air::reflection::Source;
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
@@ -799,7 +800,8 @@ fn tables(view: &FunctionView) -> Vec<Table> {
 /// Returns the declaration from the reflection, or the known parts of it without reflection.
 fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
     if view.signature.is_some()
-        && let Ok(Some(reflection)) = library.reflection(function)
+        && let Ok(Some(source)) = Source::of(library, function)
+        && let Ok(reflection) = source.reflection()
         && let Ok(Some(described)) = reflection.function(function.name.unwrap_or_default())
     {
         return print_signature(&described, card);
@@ -810,7 +812,5 @@ fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionVi
     if !view.row.readable_name().ends_with(')') {
         card.put(TokenKind::Punctuation, "(…)");
     }
-    if function.reflection_offset.is_none() {
-        card.put(TokenKind::Comment, "   // no reflection in this library");
-    }
+    card.put(TokenKind::Comment, "   // neither reflection nor metadata");
 }

@@ -4,6 +4,7 @@ use super::{FindingView, hex, shown};
 use crate::demangle;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use unshade_air::reflection::Source;
 use unshade_core::{Error, Severity};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::reflection::{Argument, FunctionReflection, Reflection, Return, print_signature};
@@ -168,6 +169,9 @@ pub struct ConstantView {
 /// Contents of a function's reflection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReflectionView {
+    /// Whether the library has none, and this follows from the metadata of the function's module.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub from_metadata: bool,
     /// Version of the reflection's schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -260,7 +264,11 @@ impl FunctionView {
         }
         let metadata = metadata(library, function, &mut findings);
         let module = findings.take(library.module(function)).flatten();
-        let reflection = findings.take(library.reflection(function)).flatten();
+        let source = findings.take(Source::of(library, function)).flatten();
+        if let Some(not_expressed) = source.as_ref().and_then(Source::findings) {
+            findings.0.extend(not_expressed.iter().map(FindingView::from));
+        }
+        let reflection = source.as_ref().and_then(|source| findings.take(source.reflection()));
         let described = reflection.as_ref().and_then(|reflection| {
             let name = function.name.unwrap_or_default();
             findings.take(reflection.function(name)).flatten()
@@ -284,7 +292,10 @@ impl FunctionView {
             source_archive: source_archive(library, function, &mut findings),
             reflection: reflection
                 .zip(described)
-                .map(|(reflection, described)| reflection_view(&reflection, &described, &mut findings)),
+                .map(|(reflection, described)| ReflectionView {
+                    from_metadata: source.as_ref().is_some_and(Source::is_from_metadata),
+                    ..reflection_view(&reflection, &described, &mut findings)
+                }),
             findings: findings.0,
         }
     }
@@ -357,6 +368,7 @@ fn reflection_view(
 ) -> ReflectionView {
     let allocations = findings.take(reflection.static_local_allocations());
     ReflectionView {
+        from_metadata: false,
         version: reflection.version().map(|version| version.to_string()),
         arguments: described.arguments.iter().map(ArgumentView::from).collect(),
         returns: described.returns.iter().map(ArgumentView::from).collect(),

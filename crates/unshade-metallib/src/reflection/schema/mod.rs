@@ -33,6 +33,33 @@ impl NodeType {
         all.find(|schema| schema.table.name == name).map(|schema| schema.kind)
     }
 
+    /// Returns the argument or return value that AIR's metadata calls `air.keyword`: its name in the schema, in lower case
+    /// with underscores and without `Arg` or `Ret`, or its Metal spelling.
+    ///
+    /// ```
+    /// use unshade_metallib::reflection::schema::NodeType;
+    ///
+    /// assert_eq!(NodeType::argument("thread_position_in_grid"), Some(NodeType::THREAD_POSITION_IN_GRID_ARG));
+    /// assert_eq!(NodeType::argument("instance_id"), Some(NodeType::INSTANCE_ID_ARG));
+    /// assert_eq!(NodeType::return_value("point_size"), Some(NodeType::POINT_SIZE_RET));
+    /// ```
+    pub fn argument(keyword: &str) -> Option<Self> {
+        Self::of_keyword(keyword, "Arg")
+    }
+
+    /// Returns the return value that AIR's metadata calls `air.keyword`, as [`NodeType::argument`] does.
+    pub fn return_value(keyword: &str) -> Option<Self> {
+        Self::of_keyword(keyword, "Ret")
+    }
+
+    fn of_keyword(keyword: &str, suffix: &str) -> Option<Self> {
+        let is_named = |schema: &&NodeSchema| {
+            let name = schema.table.name.strip_suffix(suffix);
+            name.is_some_and(|name| words(name).eq(keyword.bytes()) || schema.spelling == keyword)
+        };
+        GROUPS.iter().flat_map(|group| group.iter()).find(is_named).map(|schema| schema.kind)
+    }
+
     /// Returns the schema of the type, if it is known.
     pub fn schema(self) -> Option<&'static NodeSchema> {
         // The groups are sorted by number, and so are the types in each group.
@@ -45,6 +72,15 @@ impl NodeType {
     pub fn category(self) -> Option<Category> {
         self.schema().map(|schema| schema.category)
     }
+}
+
+/// Returns the characters of a name such as `InstanceID` as `instance_id`.
+fn words(name: &str) -> impl Iterator<Item = u8> + '_ {
+    let before = core::iter::once(b'A').chain(name.bytes());
+    before.zip(name.bytes()).flat_map(|(before, byte)| {
+        let starts_word = byte.is_ascii_uppercase() && !before.is_ascii_uppercase();
+        starts_word.then_some(b'_').into_iter().chain([byte.to_ascii_lowercase()])
+    })
 }
 
 impl fmt::Display for NodeType {
