@@ -1,8 +1,6 @@
 //! The keywords of argument and return nodes, and the fields of the reflection that they set.
 
-use unshade_metallib::reflection::schema::{
-    Access, DepthQualifier, Interpolation, RoundingMode, Sampling,
-};
+use unshade_metallib::reflection::schema::{Access, DepthQualifier, Interpolation, RoundingMode, Sampling};
 
 /// What follows a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@
 //! let mut body = shader.body()?;
 //! body.ret_void()?;
 //! body.finish()?;
-//! let bitcode = shader.write()?;
+//! let bitcode = shader.finish()?.write()?;
 //!
 //! let module = unshade_llvm::Module::parse(&bitcode, 0)?;
 //! let converted = reflection::of_module(&module, reflection::LATEST)?;
@@ -73,7 +73,8 @@ const LISTS: &[(&[u8], NodeType, &str)] = &[
 ];
 
 /// The words for how a value is interpolated.
-const INTERPOLATION: &[&[u8]] = &[b"center", b"centroid", b"sample", b"perspective", b"flat", b"no_perspective"];
+const INTERPOLATION: &[&[u8]] =
+    &[b"center", b"centroid", b"sample", b"perspective", b"flat", b"no_perspective"];
 
 /// The most nodes of a reflection: structures may be shared many times by a hostile module.
 const MAX_NODES: usize = 1 << 16;
@@ -220,7 +221,9 @@ impl<'m, 'a> Converter<'m, 'a> {
         let name = word.strip_prefix(b"air.").unwrap_or(word);
         let (kind, slot) = match name {
             b"max_work_group_size" => (NodeType::WORKGROUP_MAX_SIZE_FN_ATTR, "workgroup_max_size"),
-            b"work_group_size" | b"reqd_work_group_size" => (NodeType::WORKGROUP_SIZE_FN_ATTR, "workgroup_size"),
+            b"work_group_size" | b"reqd_work_group_size" => {
+                (NodeType::WORKGROUP_SIZE_FN_ATTR, "workgroup_size")
+            }
             b"work_group_size_hint" => (NodeType::WORKGROUP_SIZE_HINT_FN_ATTR, "workgroup_size_hint"),
             b"max_mesh_work_groups" => (NodeType::MAX_MESH_WORKGROUPS_FN_ATTR, "max_mesh_workgroups"),
             b"vec_type_hint" => (NodeType::VEC_TYPE_HINT_FN_ATTR, "vec_type_hint"),
@@ -242,10 +245,13 @@ impl<'m, 'a> Converter<'m, 'a> {
                 (FieldKind::UIntValue | FieldKind::U32, Some(Item::Number(number))) => {
                     self.set(attribute, part.name, Value::Number(number))?;
                 }
-                (FieldKind::Text, Some(Item::Text(text))) => self.set(attribute, part.name, Value::Text(text.into()))?,
+                (FieldKind::Text, Some(Item::Text(text))) => {
+                    self.set(attribute, part.name, Value::Text(text.into()))?
+                }
                 (FieldKind::Enum(names), Some(Item::Text(text))) => {
                     let text = text.strip_prefix(b"air.").unwrap_or(text);
-                    let named = |value: &u8| (names.value_name)(*value).is_some_and(|name| name.as_bytes() == text);
+                    let named =
+                        |value: &u8| (names.value_name)(*value).is_some_and(|name| name.as_bytes() == text);
                     match (0..=u8::MAX).find(named) {
                         Some(value) => self.set(attribute, part.name, Value::Enum(value))?,
                         None => self.report("an attribute has an unknown value", text),
@@ -313,7 +319,8 @@ impl<'m, 'a> Converter<'m, 'a> {
     /// Converts what follows the kind of an argument without a word of its own.
     fn positional(&mut self, id: NodeId, items: &mut Items<'m, 'a>) -> Result<()> {
         let numbers = ["render_target_index", "blend_source_index"];
-        for slot in numbers.into_iter().filter(|slot| self.slot_kind(id, slot).is_some()).collect::<Vec<_>>() {
+        for slot in numbers.into_iter().filter(|slot| self.slot_kind(id, slot).is_some()).collect::<Vec<_>>()
+        {
             if let Some(number) = items.number() {
                 self.set(id, slot, Value::Number(number))?;
             }

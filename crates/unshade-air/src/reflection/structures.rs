@@ -41,7 +41,11 @@ impl<'m, 'a> Converter<'m, 'a> {
     }
 
     /// Converts the next member of a structure.
-    fn member(&mut self, items: &mut Items<'m, 'a>, schema: &'static TableSchema) -> Result<Option<OwnedTable<'m>>> {
+    fn member(
+        &mut self,
+        items: &mut Items<'m, 'a>,
+        schema: &'static TableSchema,
+    ) -> Result<Option<OwnedTable<'m>>> {
         let mut member = OwnedTable::new(schema);
         if items.peek() == Some(Item::Text(b"air.struct_type_info")) {
             items.take();
@@ -55,7 +59,9 @@ impl<'m, 'a> Converter<'m, 'a> {
             }
             return Ok(None);
         };
-        for (slot, number) in [("offset", Some(offset)), ("size", items.number()), ("array_entries", items.number())] {
+        for (slot, number) in
+            [("offset", Some(offset)), ("size", items.number()), ("array_entries", items.number())]
+        {
             if let Some(number) = number.filter(|&number| number != 0) {
                 member.set(slot, Value::Number(number))?;
             }
@@ -129,9 +135,10 @@ impl<'m, 'a> Converter<'m, 'a> {
 
     /// Returns the variables in a threadgroup's memory: size and alignment of each.
     pub(super) fn local_allocations(&self) -> Result<Vec<OwnedTable<'m>>> {
-        let Some(FieldKind::Tables(schema)) = schema::ROOT.slot_named("static_local_allocations").and_then(|slot| {
-            schema::ROOT.slots.get(slot).map(|slot| slot.kind)
-        }) else {
+        let Some(FieldKind::Tables(schema)) = schema::ROOT
+            .slot_named("static_local_allocations")
+            .and_then(|slot| schema::ROOT.slots.get(slot).map(|slot| slot.kind))
+        else {
             return Ok(Vec::new());
         };
         let module = self.module;

@@ -290,12 +290,10 @@ impl FunctionView {
             layer_type: function.layer_type.map(|data_type| data_type.to_string()),
             metadata,
             source_archive: source_archive(library, function, &mut findings),
-            reflection: reflection
-                .zip(described)
-                .map(|(reflection, described)| ReflectionView {
-                    from_metadata: source.as_ref().is_some_and(Source::is_from_metadata),
-                    ..reflection_view(&reflection, &described, &mut findings)
-                }),
+            reflection: reflection.zip(described).map(|(reflection, described)| ReflectionView {
+                from_metadata: source.as_ref().is_some_and(Source::is_from_metadata),
+                ..reflection_view(&reflection, &described, &mut findings)
+            }),
             findings: findings.0,
         }
     }
