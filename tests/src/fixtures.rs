@@ -1,6 +1,7 @@
 //! The synthetic fixtures: small files of our own that cover what real files show rarely or never. None was written by
 //! an Apple tool.
 
+use crate::air_texts::{self as air, module};
 use crate::metallib_builder::{
     ArchiveSpec, Built, ConstantSpec, Dialect, DynamicSpec, FunctionSpec, GpuObjectSpec, LibrarySpec,
     ModuleSpec, RawTag, ReflectionSpec, SliceSpec, SourceFile, SourcesSpec, UniversalSpec,
@@ -38,7 +39,7 @@ impl Fixture {
         Self {
             name: name.into(),
             stands_for: stands_for.into(),
-            content: Content::Library(Box::new(spec)),
+            content: Content::Library(Box::new(air::assemble(spec))),
             findings: Vec::new(),
             unknown_bytes: 0,
         }
@@ -87,28 +88,33 @@ pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/metallib")
 }
 
-/// Our own modules, assembled from the `.ll` files next to them.
-mod air {
-    pub(super) const KERNEL: &[u8] = include_bytes!("../fixtures/air/kernel.bc");
-    pub(super) const VERTEX: &[u8] = include_bytes!("../fixtures/air/vertex.bc");
-    pub(super) const FRAGMENT: &[u8] = include_bytes!("../fixtures/air/fragment.bc");
-    pub(super) const LIBRARY: &[u8] = include_bytes!("../fixtures/air/library.bc");
-    pub(super) const MESH: &[u8] = include_bytes!("../fixtures/air/mesh.bc");
-    pub(super) const OBJECT: &[u8] = include_bytes!("../fixtures/air/object.bc");
-    pub(super) const VISIBLE: &[u8] = include_bytes!("../fixtures/air/visible.bc");
-    pub(super) const INTERSECTION: &[u8] = include_bytes!("../fixtures/air/intersection.bc");
-    pub(super) const EXTERN: &[u8] = include_bytes!("../fixtures/air/extern.bc");
-}
-
 const UUID: [u8; 16] = *b"unshade\x30fixture!";
-
-fn module(file: &[u8]) -> ModuleSpec {
-    ModuleSpec::assembled(file)
-}
 
 /// Returns a library with one kernel whose AIR and language versions match the container version.
 fn scale(dialect: Dialect, version_patch: u16) -> LibrarySpec {
-    let versions = match version_patch {
+    let kernel = FunctionSpec {
+        versions: versions_of(version_patch),
+        ..FunctionSpec::new("scale", function_type::KERNEL)
+    };
+    LibrarySpec::new(dialect, version_patch).with(kernel, module(air::KERNEL))
+}
+
+/// Returns a library of the linker with a kernel with arguments of all kinds, and its reflection.
+fn settings(version_patch: u16) -> LibrarySpec {
+    let kernel = FunctionSpec {
+        versions: versions_of(version_patch),
+        ..FunctionSpec::new("scale", function_type::KERNEL)
+    };
+    let mut kernel = kernel;
+    kernel.public.constants = vec![ConstantSpec { name: "fast", data_type: 0x35, index: 3, active: true }];
+    LibrarySpec::new(Dialect::Linker, version_patch)
+        .with(kernel, module(air::SETTINGS))
+        .reflecting(reflections::kernel("scale", u32::from(version_patch) - 5))
+}
+
+/// Returns the versions of AIR and of the language that the tools of a container version write.
+fn versions_of(version_patch: u16) -> [u16; 4] {
+    match version_patch {
         2 => [2, 0, 2, 0],
         3 => [2, 1, 2, 1],
         4 => [2, 2, 2, 2],
@@ -117,9 +123,7 @@ fn scale(dialect: Dialect, version_patch: u16) -> LibrarySpec {
         7 => [2, 6, 3, 1],
         8 => [2, 7, 3, 2],
         _ => [2, 8, 4, 0],
-    };
-    let kernel = FunctionSpec { versions, ..FunctionSpec::new("scale", function_type::KERNEL) };
-    LibrarySpec::new(dialect, version_patch).with(kernel, module(air::KERNEL))
+    }
 }
 
 /// Returns all fixtures.
@@ -171,12 +175,9 @@ fn empty(fixtures: &mut Vec<Fixture>) {
 /// Every container version, from both of Apple's tools.
 fn versions(fixtures: &mut Vec<Fixture>) {
     for patch in 2..=9 {
-        let mut spec = scale(Dialect::Linker, patch);
+        let mut spec = if patch >= 7 { settings(patch) } else { scale(Dialect::Linker, patch) };
         if patch >= 6 {
             spec.uuid = Some(UUID);
-        }
-        if patch >= 7 {
-            spec = spec.reflecting(reflections::kernel("scale", u32::from(patch) - 5));
         }
         if patch == 9 {
             spec.dynamic = Some(DynamicSpec { name: Some(b"scale.metallib".to_vec()), linked: Vec::new() });
@@ -240,6 +241,17 @@ fn platforms(fixtures: &mut Vec<Fixture>) {
         ..scale(Dialect::Linker, 7)
     };
     fixtures.push(Fixture::library("visionos_kernel", "a kernel for visionOS", visionos));
+    let other = LibrarySpec {
+        macos_flag: false,
+        platform: platform::VISIONOS,
+        os: (2, 0, 0),
+        ..air::assemble(scale(Dialect::Linker, 7))
+    };
+    fixtures.push(Fixture::library(
+        "other_target",
+        "a kernel whose header says visionOS, and whose module says macOS",
+        other,
+    ));
     let unknown = LibrarySpec { macos_flag: false, platform: 0x7e, ..LibrarySpec::new(Dialect::Linker, 9) };
     fixtures.push(
         Fixture::library("platform_unknown", "an empty library for a platform without a name", unknown)
@@ -275,8 +287,8 @@ fn functions(fixtures: &mut Vec<Fixture>) {
     tint.private.source_location = Some((30, "build//unshade/tint.metal"));
     let pipeline = linker()
         .with(corner, module(air::VERTEX))
-        .reflecting(reflections::vertex("corner", None))
-        .with(tint, module(air::FRAGMENT))
+        .reflecting(reflections::vertex("corner"))
+        .with(tint, module(air::TINT))
         .reflecting(reflections::fragment("shading::tint"));
     fixtures.push(Fixture::library(
         "vertex_fragment",
@@ -297,11 +309,10 @@ fn functions(fixtures: &mut Vec<Fixture>) {
     let mut layered = FunctionSpec::new("layered", function_type::VERTEX);
     layered.layer_type = Some(0x21);
     let tessellation = linker()
-        .with(triangle, module(air::VERTEX))
-        .reflecting(reflections::vertex("bend_triangle", Some(3)))
-        .with(quad, module(air::VERTEX))
-        .reflecting(reflections::vertex("bend_quad", Some(16)))
-        .with(layered, module(air::VERTEX));
+        .with(triangle, module(air::BEND_TRIANGLE))
+        .with(quad, module(air::BEND_QUAD))
+        .reflecting(reflections::patch("bend_quad"))
+        .with(layered, module(air::LAYERED));
     fixtures.push(Fixture::library(
         "tessellation",
         "post-tessellation vertex functions (TESS) and functions that write the layer (LAYR), with per-patch and \
@@ -320,27 +331,27 @@ fn functions(fixtures: &mut Vec<Fixture>) {
         constant("gain", 0x03, 4, true),
         constant("tiny", 0x79, 5, true),
     ];
-    let constants =
-        linker().with(specialised, module(air::KERNEL)).reflecting(reflections::kernel("scale", 1));
+    let constants = linker().with(specialised, module(air::CONSTANTS));
     fixtures.push(Fixture::library(
         "constants",
         "a kernel with function constants of seven types",
         constants,
     ));
 
+    let newest = |name, kind| FunctionSpec { versions: versions_of(9), ..FunctionSpec::new(name, kind) };
     let mesh = LibrarySpec { uuid: Some(UUID), ..LibrarySpec::new(Dialect::Linker, 9) }
-        .with(FunctionSpec::new("strips", function_type::MESH), module(air::MESH))
+        .with(newest("strips", function_type::MESH), module(air::STRIPS))
         .reflecting(reflections::mesh("strips"))
-        .with(FunctionSpec::new("cull", function_type::OBJECT), module(air::OBJECT))
+        .with(newest("cull", function_type::OBJECT), module(air::CULL))
         .reflecting(reflections::object("cull"));
     fixtures.push(Fixture::library("mesh_object", "a mesh and an object function", mesh));
 
     let visible = linker()
         .with(FunctionSpec::new("twice", function_type::VISIBLE), module(air::VISIBLE))
         .reflecting(reflections::visible("twice"))
-        .with(FunctionSpec::new("sphere", function_type::INTERSECTION), module(air::INTERSECTION))
+        .with(FunctionSpec::new("sphere", function_type::INTERSECTION), module(air::SPHERE))
         .reflecting(reflections::intersection("sphere"))
-        .with(FunctionSpec::new("nothing", function_type::NONE), module(air::VISIBLE));
+        .with(FunctionSpec::new("nothing", function_type::NONE), module(air::EXTERN));
     fixtures.push(Fixture::library(
         "visible_intersection",
         "a visible function, an intersection function, and a function of type none",
@@ -504,7 +515,7 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
     corner.public.vertex_attributes =
         vec![VertexAttributeSpec { name: "attr0", index: 0, usage: 0, active: true, data_type: 6 }];
     dxmt.functions = vec![corner, FunctionSpec::new("shader_tint", function_type::FRAGMENT)];
-    dxmt.modules = vec![module(air::VERTEX)];
+    dxmt.modules = vec![module(air::SHADERS)];
     fixtures.push(Fixture::library(
         "dxmt",
         "the layout of dxmt: one group size for the whole function list, one module for all functions",
@@ -541,7 +552,7 @@ fn oddities(fixtures: &mut Vec<Fixture>) {
 /// Universal files.
 fn universal(fixtures: &mut Vec<Fixture>) {
     let slice = |cpu_type, cpu_subtype, data| SliceSpec { cpu_type, cpu_subtype, data };
-    let library = scale(Dialect::Linker, 7);
+    let library = air::assemble(scale(Dialect::Linker, 7));
     let Built { bytes, .. } = library.build();
     let spec = UniversalSpec { slices: vec![slice(cpu_type::AIR64, 0xc, bytes)] };
     let (_, _, places) = spec.build();
@@ -553,9 +564,10 @@ fn universal(fixtures: &mut Vec<Fixture>) {
         unknown_bytes: 0,
     });
 
-    let mut library = scale(Dialect::Linker, 9).reflecting(reflections::kernel("scale", 4));
+    let mut library = settings(9);
     library.source_link = true;
     library.uuid = Some(UUID);
+    let library = air::assemble(library);
     let built = library.build();
     let object = GpuObjectSpec {
         cpu_subtype: 0x212,

@@ -24,6 +24,7 @@
 //! | [`parallel`] | work spread over all cores |
 #![forbid(unsafe_code)]
 
+mod air_texts;
 pub mod built_modules;
 pub mod built_shaders;
 pub mod closed_loop;

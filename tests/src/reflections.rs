@@ -17,6 +17,7 @@ mod node {
     pub(super) const PATCH: u32 = 0x1004;
     pub(super) const MAX_MESH_THREADGROUPS: u32 = 0x1005;
     pub(super) const POSITION_RETURN: u32 = 0x20002;
+    pub(super) const LAYER_RETURN: u32 = 0x20003;
     pub(super) const VERTEX_OUTPUT: u32 = 0x20004;
     pub(super) const RENDER_TARGET: u32 = 0x21000;
     pub(super) const ACCEPT: u32 = 0x22000;
@@ -26,7 +27,6 @@ mod node {
     pub(super) const TEXTURE: u32 = 0x40002;
     pub(super) const THREAD_POSITION: u32 = 0x41000;
     pub(super) const THREAD_INDEX: u32 = 0x41007;
-    pub(super) const VERTEX_ID: u32 = 0x42003;
     pub(super) const PATCH_ID: u32 = 0x42006;
     pub(super) const VERTEX_INPUT: u32 = 0x42004;
     pub(super) const FRAGMENT_INPUT: u32 = 0x43000;
@@ -152,30 +152,43 @@ pub fn kernel(name: &'static str, version_minor: u32) -> Vec<u8> {
     b.finish()
 }
 
-/// `vertex Corner corner(float4 position [[attribute(0)]], uint id [[vertex_id]])`; a post-tessellation function if
-/// there are control points.
-pub fn vertex(name: &'static str, control_points: Option<u32>) -> Vec<u8> {
+/// `vertex Corner corner(float4 position [[attribute(0)]], float4 colour [[attribute(1)]])`.
+pub fn vertex(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(2);
-    let input =
+    let position =
         b.node(node::VERTEX_INPUT, [(6, U32(0)), (8, U32(1)), (10, Text("float4")), (12, Text("position"))]);
-    let id = match control_points {
-        Some(_) => b.builtin(node::PATCH_ID, "uint", "patch"),
-        None => b.builtin(node::VERTEX_ID, "uint", "id"),
-    };
-    let position = b.node(node::POSITION_RETURN, [(10, Text("float4")), (12, Text("position"))]);
-    let output =
-        b.node(node::VERTEX_OUTPUT, [(6, Text("user(locn0)")), (12, Text("float4")), (14, Text("colour"))]);
-    let mut fields =
-        vec![(4, Text(name)), (6, Numbers(vec![position, output])), (8, Numbers(vec![input, id]))];
-    if let Some(points) = control_points {
-        let patch = b.node(node::PATCH, [(4, U8(u8::from(points == 16))), (6, U32(points))]);
-        fields.push((10, U32(patch)));
-    }
-    let vertex = b.node(node::VERTEX, fields);
+    let colour =
+        b.node(node::VERTEX_INPUT, [(6, U32(1)), (8, U32(1)), (10, Text("float4")), (12, Text("colour"))]);
+    let returns = outputs(&mut b);
+    let vertex =
+        b.node(node::VERTEX, [(4, Text(name)), (6, Numbers(returns)), (8, Numbers(vec![position, colour]))]);
     b.list(root::VERTEX, vertex).finish()
 }
 
-/// `fragment float4 tint(float4 position [[position]], float4 colour [[user(locn0)]])` with early tests.
+/// A post-tessellation function of quadrilaterals with 16 control points, which writes the layer.
+pub fn patch(name: &'static str) -> Vec<u8> {
+    let mut b = Builder::new(2);
+    let id = b.builtin(node::PATCH_ID, "uint", "patch");
+    let mut returns = outputs(&mut b);
+    returns.push(b.node(node::LAYER_RETURN, [(8, Text("ushort")), (10, Text("layer"))]));
+    let patch = b.node(node::PATCH, [(4, U8(1)), (6, U32(16))]);
+    let vertex = b.node(
+        node::VERTEX,
+        [(4, Text(name)), (6, Numbers(returns)), (8, Numbers(vec![id])), (10, U32(patch))],
+    );
+    b.list(root::VERTEX, vertex).finish()
+}
+
+/// Adds a position and a colour for the fragment function.
+fn outputs(b: &mut Builder) -> Vec<u32> {
+    let position = b.node(node::POSITION_RETURN, [(10, Text("float4")), (12, Text("position"))]);
+    let output =
+        b.node(node::VERTEX_OUTPUT, [(6, Text("user(locn0)")), (12, Text("float4")), (14, Text("colour"))]);
+    vec![position, output]
+}
+
+/// `fragment float4 tint(float4 position [[position]], float4 colour [[user(locn0)]])` with early tests
+/// and an unused position.
 pub fn fragment(name: &'static str) -> Vec<u8> {
     let mut b = Builder::new(2);
     let position =
@@ -239,7 +252,6 @@ pub fn intersection(name: &'static str) -> Vec<u8> {
             (8, Numbers(vec![origin, direction])),
             (10, U8(1)),
             (12, U8(1)),
-            (26, U32(2)),
         ],
     );
     b.list(root::INTERSECTION, intersection).finish()

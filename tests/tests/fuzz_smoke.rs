@@ -33,7 +33,8 @@ fn seeds(target: &str) -> Vec<Seed> {
         "universal" => fixtures().filter(|f| f.name.starts_with("universal")).map(|f| f.build()).collect(),
         "reflection" => [
             reflections::kernel("scale", 2),
-            reflections::vertex("corner", Some(16)),
+            reflections::vertex("corner"),
+            reflections::patch("bend"),
             reflections::fragment("tint"),
             reflections::mesh("strips"),
             reflections::object("cull"),

@@ -31,7 +31,7 @@ fn kernel(name: &str) -> FunctionSpec {
 }
 
 fn module() -> ModuleSpec {
-    ModuleSpec { bitcode: b"BC\xc0\xde".repeat(5), padded: true, stray_bytes: Vec::new() }
+    ModuleSpec { text: None, bitcode: b"BC\xc0\xde".repeat(5), padded: true, stray_bytes: Vec::new() }
 }
 
 /// Builds a library with content in every part.

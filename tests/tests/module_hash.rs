@@ -61,6 +61,7 @@ fn kernel(name: &str) -> FunctionSpec {
 /// Returns a module that is not even valid bitcode, which does not matter for its hash.
 fn module(byte: u8, size: usize) -> ModuleSpec {
     ModuleSpec {
+        text: None,
         bitcode: [b"BC\xc0\xde", vec![byte; size].as_slice()].concat(),
         padded: true,
         stray_bytes: Vec::new(),

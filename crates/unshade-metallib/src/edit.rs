@@ -8,8 +8,8 @@
 //! No edit changes the UUID; [`LibraryFile::renew_uuid`] does.
 
 use crate::file::{
-    ExtensionTag, LibraryFile, OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedSources, PrivateTags,
-    SectionData, Text,
+    ExtensionTag, LibraryFile, OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedReflection, OwnedSources,
+    PrivateTags, SectionData, Text,
 };
 use crate::header::{LibraryType, Platform};
 use crate::reflection;
@@ -214,6 +214,34 @@ impl<'a> LibraryFile<'a> {
             }
         }
         any
+    }
+
+    /// Sets the reflection of all functions of a module.
+    pub fn set_reflection(&mut self, module: usize, reflection: OwnedReflection<'a>) {
+        let of_module = |function: &&OwnedFunction<'_>| function.module == module;
+        let known = self.functions.iter().filter(of_module).find_map(|function| function.reflection);
+        let is_shared = |index| {
+            let mut others = self.functions.iter().filter(|function| function.module != module);
+            others.any(|function| function.reflection == Some(index))
+        };
+        let own = known.filter(|&index| !is_shared(index));
+        if self.section_mut(&[*b"RLST"]).is_none() {
+            self.set_section(*b"RLST", SectionData::Reflections(Vec::new()));
+        }
+        let Some(SectionData::Reflections(list)) = self.section_mut(&[*b"RLST"]) else { return };
+        let index = match own.and_then(|index| Some((index, list.get_mut(index)?))) {
+            Some((index, place)) => {
+                *place = reflection;
+                index
+            }
+            None => {
+                list.push(reflection);
+                list.len().saturating_sub(1)
+            }
+        };
+        for function in self.functions.iter_mut().filter(|function| function.module == module) {
+            function.reflection = Some(index);
+        }
     }
 
     /// Sets platform and OS in the header, as far as the container version can express them. Does not change the target

@@ -51,13 +51,20 @@ const ATTRIBUTES: [(&[u8], AttributeUse); 2] =
 /// # Errors
 /// If the bitcode can't be read, or a list names something that is not a function.
 pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
-    let module = Module::parse(module, 0)?;
-    let versions = versions(&module);
-    let constants = constants(&module);
+    functions_of(&Module::parse(module, 0)?)
+}
+
+/// Returns the functions of a parsed module, as [`functions`] does.
+///
+/// # Errors
+/// If a list names something that is not a function.
+pub fn functions_of(module: &Module<'_>) -> Result<Vec<OwnedFunction<'static>>> {
+    let versions = versions(module);
+    let constants = constants(module);
     let mut functions = Vec::new();
     for (list, kind) in ENTRY_LISTS {
         for &entry in module.named(list) {
-            let mut function = function(&module, entry, kind).ok_or_else(|| bad_entry(list))?;
+            let mut function = function(module, entry, kind).ok_or_else(|| bad_entry(list))?;
             function.versions = versions;
             if !constants.is_empty() {
                 function.public.constants = Some(constants.clone());
@@ -66,7 +73,7 @@ pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
         }
     }
     if functions.is_empty() {
-        functions = visible_functions(&module);
+        functions = visible_functions(module);
         functions.iter_mut().for_each(|function| function.versions = versions);
     }
     Ok(functions)

@@ -1,5 +1,5 @@
 //! Edits LLVM bitcode, alone, in Metal libraries and in DirectX containers: patches records, strips debug information,
-//! renames symbols.
+//! renames symbols, sets triples.
 //!
 //! A wrapped module of Apple's keeps its form: the wrapper with the size of the stream, and zeros up to a multiple of 16
 //! bytes. Hashes of containers are renewed: of a library when it is written, `HASH` of a DirectX container here.
@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use crate::retarget::triple_for;
 use unshade_core::{Error, ErrorKind, Escaped, Reader, Result};
 use unshade_dxcontainer::DxFile;
 use unshade_dxcontainer::part::PartData;
@@ -24,6 +25,7 @@ use unshade_llvm::Module;
 use unshade_llvm::tree::{Patch, Stripped, Tree};
 use unshade_metallib::LibraryFile;
 use unshade_metallib::module::{WRAPPER_SIZE, Wrapper, canonical_bitcode, wrap};
+use unshade_metallib::target::Target;
 
 /// Edits of bitcode, in the order in which they are made.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,8 @@ pub struct BitcodeEdit {
     pub strip_debug: bool,
     /// Symbols to rename, all at once.
     pub renames: Vec<Rename>,
+    /// The target whose triple AIR modules get.
+    pub target: Option<Target>,
 }
 
 /// A symbol's old and new name.
@@ -88,6 +92,8 @@ pub struct Changes {
     pub stripped: Stripped,
     /// The number of symbols that were renamed, for each of [`BitcodeEdit::renames`].
     pub renamed: Vec<u64>,
+    /// The number of modules whose triple changed.
+    pub retargeted: usize,
     /// Whether assembly of a module mentions an old name, and still does.
     pub in_assembly: bool,
     /// Whether `HASH` of a DirectX container includes the source, so that it stays as it was.
@@ -97,6 +103,7 @@ pub struct Changes {
 impl Changes {
     fn add(&mut self, other: &Self) {
         self.stripped.add(other.stripped);
+        self.retargeted += other.retargeted;
         self.renamed.resize(self.renamed.len().max(other.renamed.len()), 0);
         for (sum, count) in self.renamed.iter_mut().zip(&other.renamed) {
             *sum += count;
@@ -131,6 +138,12 @@ impl BitcodeEdit {
         }
         if !self.renames.is_empty() {
             self.rename(&mut tree, &mut changes)?;
+        }
+        if let Some(target) = self.target {
+            // The platform has a triple or not, whatever the architecture is.
+            triple_for(b"", target)?;
+            changes.retargeted =
+                tree.set_triples(|old| triple_for(old, target).unwrap_or_else(|_| old.to_vec()))?;
         }
         let mut written = tree.write()?;
         if written != bytes && canonical_bitcode(bytes).is_some() {

@@ -27,10 +27,14 @@ use crate::air;
 use bzip2::Compression;
 use bzip2::write::BzEncoder;
 use std::io::Write;
-use unshade_core::{Error, ErrorKind, Result};
+use unshade_air::reflection::of_module;
+use unshade_core::{Error, ErrorKind, FourCc, Result};
+use unshade_llvm::Module;
 use unshade_metallib::LibraryFile;
 use unshade_metallib::document::{self, Environment};
-use unshade_metallib::file::OwnedModule;
+use unshade_metallib::file::{OwnedModule, OwnedReflection};
+use unshade_metallib::reflection::schema::Version;
+use unshade_metallib::reflection::tables::Value;
 
 /// Builds a library from a manifest in the format that [`document::build`] describes. `load` reads the files that the
 /// manifest names.
@@ -82,6 +86,56 @@ pub fn add_module(library: &mut LibraryFile<'_>, bitcode: &[u8]) -> Result<usize
         library.functions.push(function);
     }
     Ok(first)
+}
+
+/// Adds the reflection of each module whose functions have none, as the linker does. Containers before 1.2.7 have no
+/// reflections.
+///
+/// # Errors
+/// If a module can't be read, or its metadata has more parts than that of a real module.
+pub fn add_reflections(library: &mut LibraryFile<'_>) -> Result<()> {
+    let Some(version) = reflection_version(library.header.patch) else { return Ok(()) };
+    for index in 0..library.modules.len() {
+        let mut users = library.functions.iter().filter(|function| function.module == index);
+        if users.clone().count() > 0 && users.all(|function| function.reflection.is_none()) {
+            set_reflection(library, index, version)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the reflection of a module anew, if its functions have one.
+///
+/// # Errors
+/// As [`add_reflections`].
+pub fn renew_reflection(library: &mut LibraryFile<'_>, module: usize) -> Result<()> {
+    let mut users = library.functions.iter().filter(|function| function.module == module);
+    let known = users.find_map(|function| function.reflection);
+    let old = known.and_then(|index| library.reflections().get(index)?.tables()?.get("version").cloned());
+    match old {
+        Some(Value::Version(version)) => set_reflection(library, module, version),
+        _ => Ok(()),
+    }
+}
+
+fn set_reflection(library: &mut LibraryFile<'_>, index: usize, version: Version) -> Result<()> {
+    let Some(module) = library.modules.get(index) else { return Ok(()) };
+    let parsed = Module::parse(&module.bytes, 0)?;
+    let content = of_module(&parsed, version)?.root.write()?;
+    let reflection = OwnedReflection { code: FourCc(*b"RBUF"), content: content.into(), padded: true };
+    library.set_reflection(index, reflection);
+    Ok(())
+}
+
+/// Returns the version of the reflections that the linker writes to a container of 1.2.`patch`.
+fn reflection_version(patch: u16) -> Option<Version> {
+    let minor = match patch {
+        0..=6 => return None,
+        7 => 2,
+        8 => 3,
+        _ => 4,
+    };
+    Some(Version { major: 0, minor, sub_minor: 0 })
 }
 
 /// Packs files, given as paths and contents, as the linker packs sources.

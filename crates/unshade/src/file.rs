@@ -27,7 +27,7 @@ use crate::disassembly::{ModuleOptions, Unit, print_module, token_program};
 use crate::nv_units::{self, FunctionPlace, Nvidia, function_places, with_unit_of};
 use crate::program::{
     self, Card, Code, CodeRequest, ExtractKind, Form, InOrder, ModuleGroup, Program, Row, Verb, Verdict,
-    format_of, refusal,
+    VerifyDepth, format_of, refusal,
 };
 use crate::sass_listing::{self, SassOptions};
 use crate::select::{Selection, Selector};
@@ -294,12 +294,12 @@ impl<'f> ProgramRef<'f> {
         Ok(functions)
     }
 
-    /// Checks structure, sizes and hashes.
+    /// Checks structure, sizes and hashes, and whether the parts agree.
     ///
     /// # Errors
     /// Its header can't be read.
     pub fn verify(&self) -> Result<Verdict> {
-        Ok(self.contents()?.verify(&InOrder))
+        Ok(self.contents()?.verify(&InOrder, VerifyDepth::Whole))
     }
 
     fn within(&self, error: Error) -> Error {

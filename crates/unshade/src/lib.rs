@@ -86,12 +86,15 @@ pub mod file;
 pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
+pub mod library_check;
 pub mod load_check;
+mod metal_signature;
 pub mod nv_units;
 #[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "a page asks for no JSON"))]
 pub mod program;
 pub mod quantity;
 pub mod query;
+pub mod retarget;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_lines;

@@ -323,6 +323,8 @@ impl PrivateSpec {
 /// A module.
 #[derive(Clone, Debug)]
 pub struct ModuleSpec {
+    /// The assembly that the bitcode is made of, for the library's target.
+    pub text: Option<&'static str>,
     /// The bitcode, without a wrapper.
     pub bitcode: Vec<u8>,
     /// Whether it is padded with zeros to a multiple of 16.
@@ -339,7 +341,7 @@ impl ModuleSpec {
     pub fn assembled(file: &[u8]) -> Self {
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes")) as usize;
         let bitcode = if word(0) == 0x0b17_c0de { &file[word(8)..word(8) + word(12)] } else { file };
-        Self { bitcode: bitcode.to_vec(), padded: true, stray_bytes: Vec::new() }
+        Self { text: None, bitcode: bitcode.to_vec(), padded: true, stray_bytes: Vec::new() }
     }
 }
 

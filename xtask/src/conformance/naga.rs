@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use unshade::carve::format::Format;
 use unshade::carve::{Condition, Find, FindPath};
 use unshade::load_check::{self, LibraryFacts, Outcome};
-use unshade::program::{self, InOrder, Program};
+use unshade::program::{self, InOrder, Program, VerifyDepth};
 
 use crate::sh;
 
@@ -188,7 +188,7 @@ fn open(format: Format, data: &[u8]) -> Result<Box<dyn Program + '_>> {
 
 /// Records what verification finds.
 fn verify(name: &str, program: &dyn Program, counts: &mut Counts) {
-    for diagnostic in &program.verify(&InOrder).diagnostics {
+    for diagnostic in &program.verify(&InOrder, VerifyDepth::Whole).diagnostics {
         counts.faults.push(format!("{name}: {}: {}", diagnostic.severity, diagnostic.error));
     }
 }

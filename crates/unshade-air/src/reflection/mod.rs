@@ -38,11 +38,13 @@
 //! Knowledge: the metadata and the reflection of 36,239 kernels of Apple's compilers, which agree to the byte; the
 //! grammar of argument nodes of 824,839 arguments; the names of the reflection's schema for what those do not have.
 
+mod difference;
 mod function;
 mod items;
 mod keys;
 mod structures;
 
+pub use difference::{Difference, difference};
 pub use function::Source;
 
 use alloc::collections::BTreeMap;
@@ -87,6 +89,8 @@ pub struct Converted<'m> {
     pub root: OwnedTable<'m>,
     /// What the metadata has that the reflection can't express.
     pub findings: Diagnostics,
+    /// The names of the function constants that arguments and results depend on, by their nodes. Reflections have none.
+    pub predicates: BTreeMap<NodeId, &'m [u8]>,
 }
 
 /// Converts the metadata of a module's functions to a reflection of a version.
@@ -98,6 +102,7 @@ pub fn of_module<'m>(module: &'m Module<'_>, version: Version) -> Result<Convert
         module,
         nodes: Vec::new(),
         findings: Diagnostics::new(),
+        predicates: BTreeMap::new(),
         structures: BTreeMap::new(),
         depth: 0,
     };
@@ -126,7 +131,7 @@ pub fn of_module<'m>(module: &'m Module<'_>, version: Version) -> Result<Convert
     if !converter.nodes.is_empty() {
         root.set("nodes", Value::Tables(converter.nodes))?;
     }
-    Ok(Converted { root, findings: converter.findings })
+    Ok(Converted { root, findings: converter.findings, predicates: converter.predicates })
 }
 
 /// The state of a conversion.
@@ -134,6 +139,7 @@ struct Converter<'m, 'a> {
     module: &'m Module<'a>,
     nodes: Vec<OwnedTable<'m>>,
     findings: Diagnostics,
+    predicates: BTreeMap<NodeId, &'m [u8]>,
     /// The nodes of the structures that were converted.
     structures: BTreeMap<MetadataId, NodeId>,
     /// How deep structures nest.
@@ -241,12 +247,17 @@ impl<'m, 'a> Converter<'m, 'a> {
         let attribute = self.add(kind)?;
         let slots = kind.schema().map_or(&[][..], |schema| schema.table.slots);
         for part in slots {
+            // A number may follow a word of its own.
+            let is_number = matches!(part.kind, FieldKind::UIntValue | FieldKind::U32);
+            if is_number && matches!(parts.peek(), Some(Item::Text(word)) if word.starts_with(b"air.")) {
+                parts.take();
+            }
             match (part.kind, parts.peek()) {
                 (FieldKind::UIntValue | FieldKind::U32, Some(Item::Number(number))) => {
                     self.set(attribute, part.name, Value::Number(number))?;
                 }
                 (FieldKind::Text, Some(Item::Text(text))) => {
-                    self.set(attribute, part.name, Value::Text(text.into()))?
+                    self.set(attribute, part.name, Value::Text(text.into()))?;
                 }
                 (FieldKind::Enum(names), Some(Item::Text(text))) => {
                     let text = text.strip_prefix(b"air.").unwrap_or(text);
@@ -290,11 +301,11 @@ impl<'m, 'a> Converter<'m, 'a> {
         if !is_return {
             items.number();
         }
-        let mut is_conditional = false;
         let mut word = items.text();
-        if word == Some(b"air.function_constant") {
-            is_conditional = true;
-            items.node();
+        let is_conditional = word == Some(b"air.function_constant");
+        let mut predicate = None;
+        if is_conditional {
+            predicate = items.node().and_then(|node| self.predicate(node));
             word = items.text();
         }
         let Some(word) = word else {
@@ -310,10 +321,19 @@ impl<'m, 'a> Converter<'m, 'a> {
         let id = self.add(kind)?;
         if is_conditional {
             self.set(id, "function_constant", Value::Bool(true))?;
+            self.predicates.extend(predicate.map(|name| (id, name)));
         }
         self.positional(id, &mut items)?;
         self.fields(id, &mut items, is_return)?;
         Ok(Some(id))
+    }
+
+    /// Returns the name of the function constant that an argument depends on: `!{value, type, name}`.
+    fn predicate(&self, node: MetadataId) -> Option<&'m [u8]> {
+        let mut items = Items::of(self.module, node)?;
+        items.take();
+        items.text();
+        items.text()
     }
 
     /// Converts what follows the kind of an argument without a word of its own.

@@ -16,6 +16,7 @@ use unshade::core::{
 use unshade::program::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Group, Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb, Verdict,
+    VerifyDepth,
 };
 use unshade::select::Selection;
 
@@ -221,7 +222,7 @@ impl Program for Toy<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+    fn verify(&self, _runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         let mut verdict = Verdict::default();
         for function in self.functions.iter().filter(|function| function.name.is_empty()) {
             verdict.diagnostics.error(

@@ -68,6 +68,9 @@ pub(crate) struct VerifyArgs {
     /// Fail on warnings too
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Check structure, sizes and hashes only, not whether a Metal library agrees with its modules
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -94,7 +94,7 @@ pub(crate) struct EditArgs {
     /// Replace the module of a function, and recompute its hash
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
-    /// Set platform and minimum OS version, such as macos-14.0 or ios-17.0
+    /// Set platform and minimum OS version, such as macos-14.0 or ios-17.0, of the library and its modules
     #[arg(long, value_name = "OS", help_heading = "Metal libraries")]
     pub(crate) os: Option<Target>,
     /// Set the install name
@@ -185,7 +185,7 @@ pub(crate) struct BuildArgs {
     pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Platform and minimum OS version of the modules, such as macos-14.0
+    /// Platform and minimum OS version of the library, such as macos-14.0; modules for others are retargeted
     #[arg(long, value_name = "OS")]
     pub(crate) os: Option<Target>,
 }

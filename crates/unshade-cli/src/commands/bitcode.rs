@@ -32,6 +32,7 @@ pub(super) fn edit_of(args: &EditArgs) -> Result<BitcodeEdit> {
         patches: args.patch.clone(),
         strip_debug: args.strip_debug,
         renames: args.rename.iter().map(rename).collect::<Result<_>>()?,
+        ..BitcodeEdit::default()
     })
 }
 

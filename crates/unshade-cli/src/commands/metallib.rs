@@ -8,19 +8,19 @@ use crate::args::{
 };
 use crate::input::{Bytes, NothingFound, shown};
 use crate::output::{Folder, ensure_free, write_pieces};
+use crate::paint::counted;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use unshade::bitcode_edit::{BitcodeEdit, Rename};
 use unshade::core::{Error, ErrorKind, Escaped};
 use unshade::metallib::edit::Strip;
-use unshade::metallib::header::{self, Version};
-use unshade::metallib::target::{FIRST_WITH_PLATFORM, Target};
+use unshade::metallib::header;
 use unshade::metallib::{LibraryFile, LibraryType, document, module};
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selector;
-use unshade::{air, build as library_builder, load_check};
+use unshade::{air, build as library_builder, load_check, retarget};
 
 pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Result<Outcome> {
     let file = LibraryFile::parse(data)?;
@@ -102,11 +102,16 @@ pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
 }
 
 fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'static>> {
-    let target = args.os.context("--os says for what the modules are, such as --os macos-14.0")?;
-    let target = Target { platform: target.platform, os: os_version(target)? };
+    let os = args.os.context("--os says for what the modules are, such as --os macos-14.0")?;
+    let target = retarget::format_target(os)?;
     let mut file = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
     for (module, name) in modules.iter().zip(&args.inputs) {
         library_builder::add_module(&mut file, module).with_context(|| shown(name))?;
+    }
+    library_builder::add_reflections(&mut file)?;
+    let retargeted = retarget::library(&mut file, os)?.modules;
+    if retargeted > 0 {
+        note(&format!("{} had another target, and {os} now", counted(retargeted as u64, "module")));
     }
     // Before container version 1.2.5 the linker writes none.
     if target.container() > 4 {
@@ -146,7 +151,7 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
         changed |= !stripped.is_empty();
     }
     if let Some(target) = args.os {
-        retarget(&mut file, target)?;
+        set_target(&mut file, target)?;
         changed = true;
     }
     if let Some(name) = &args.install_name {
@@ -302,38 +307,16 @@ fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &
         function.layer_type = known.layer_type;
         function.public.attributes.clone_from(&known.public.attributes);
         function.public.constants.clone_from(&known.public.constants);
-        if function.reflection.is_some() {
-            let name = Escaped(&function.name).quoted();
-            note(&format!(
-                "the reflection of {name} is that of its old module; --strip reflection takes it out"
-            ));
-        }
     }
     file.replace_module(index, bytes)?;
+    library_builder::renew_reflection(file, module)?;
     Ok(())
 }
 
-fn retarget(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()> {
-    let has_room = file.header.patch >= FIRST_WITH_PLATFORM;
-    let os = if has_room { Some(os_version(target)?) } else { None };
-    file.retarget(Some(target.platform), os)?;
-    if !has_room {
-        let version = file.header.version();
+fn set_target(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()> {
+    let version = file.header.version();
+    if !retarget::library(file, target)?.header_has_version {
         note(&format!("a container of {version} says no more than whether it is for macOS"));
     }
-    let triple = file.modules.first().and_then(|module| air::triple(&module.bytes).ok());
-    if let Some(triple) = triple.filter(|triple| !triple.is_empty()) {
-        let triple = Escaped(&triple).to_cow().into_owned();
-        note(&format!("modules keep their triple, {triple}, which loaders look at as well"));
-    }
     Ok(())
-}
-
-/// Returns an OS version in the form of the header.
-fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
-    let Version { major, minor, patch } = target.version;
-    match (u8::try_from(minor), u8::try_from(patch)) {
-        (Ok(minor), Ok(patch)) => Ok((major, minor, patch)),
-        _ => bail!("{target}: the second and the third number of a version are below 256"),
-    }
 }

@@ -1,4 +1,4 @@
-//! `unshade verify`: checks structure, sizes and every hash.
+//! `unshade verify`: checks structure, sizes and every hash, and whether Metal libraries agree with their modules.
 
 use super::programs::{FileJson, ProgramJson, each_file, each_program};
 use crate::Outcome;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::Write;
 use unshade::carve::Condition;
 use unshade::core::{Diagnostics, Error, ErrorKind};
-use unshade::program::{Hashes, Verb, Verdict};
+use unshade::program::{Hashes, Verb, Verdict, VerifyDepth};
 use unshade::view::FindingView;
 
 #[derive(Serialize)]
@@ -37,6 +37,7 @@ fn is_zero(count: &usize) -> bool {
 
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(false);
+    let depth = if args.quick { VerifyDepth::Quick } else { VerifyDepth::Whole };
     let outcome = each_file(&args.files.files, |input| {
         let mut outcome = Outcome::Done;
         let mut programs = Vec::new();
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
             let mut verdict = Verdict { diagnostics: damage(visited.find), ..Verdict::default() };
             verdict.diagnostics.append(visited.diagnostics);
             if let Some(program) = visited.program {
-                let checked = program.verify(&AllProcessors);
+                let checked = program.verify(&AllProcessors, depth);
                 verdict.hashes = checked.hashes;
                 verdict.diagnostics.append(checked.diagnostics);
             }

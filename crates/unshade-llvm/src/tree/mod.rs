@@ -36,6 +36,7 @@ mod positions;
 mod read;
 mod rename;
 mod strip;
+mod triple;
 pub(crate) mod write;
 
 pub use patch::{Patch, PatchedOperand};

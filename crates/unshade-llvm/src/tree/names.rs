@@ -30,6 +30,9 @@ const MODULE_WORDS: usize = 3;
 const SYMBOL_WORDS: usize = 6;
 const UNCOMMON_WORDS: usize = 6;
 
+/// The place of the target triple in the header of the table of symbols, in words.
+const TRIPLE: usize = 11;
+
 /// Places of the offsets of lists in the header of the table of symbols, in words; each is followed by the count.
 const MODULES: usize = 3;
 const COMDATS: usize = 5;
@@ -209,7 +212,7 @@ impl Names {
             let (offset, size) = (word(table, at) as u64, word(table, at.saturating_add(1)) as u64);
             self.add(Place::Symbols { word: at }, role, (offset, size));
         };
-        [1, 11, 13].into_iter().for_each(|at| add(at, Role::Text));
+        [1, TRIPLE, 13].into_iter().for_each(|at| add(at, Role::Text));
         let comdat_words = if version >= 3 { 3 } else { 2 };
         entries(table, COMDATS, comdat_words).for_each(|at| add(at, Role::Other));
         for at in entries(table, SYMBOLS, SYMBOL_WORDS) {
@@ -224,6 +227,20 @@ impl Names {
             entries(table, LIBRARIES, 2).for_each(|at| add(at, Role::Text));
         }
         Ok(())
+    }
+
+    /// Sets the triple of the table of symbols. Returns whether it changes.
+    pub(super) fn set_triple(&mut self, new: impl Fn(&[u8]) -> Vec<u8>) -> bool {
+        let Some(index) = self.names.iter().position(|name| name.place == Place::Symbols { word: TRIPLE }) else {
+            return false;
+        };
+        let Some(old) = self.names.get(index).map(|name| self.text(name).to_vec()) else { return false };
+        let triple = new(&old);
+        let changes = triple != old;
+        if let Some(name) = self.names.get_mut(index).filter(|_| changes) {
+            name.new = Some(triple);
+        }
+        changes
     }
 
     /// Writes the string table anew, and the references to it.

@@ -55,6 +55,10 @@ pub struct Argument<'a> {
     pub unused: bool,
     /// Whether it exists only if a function constant is set.
     pub function_constant: bool,
+    /// The name of that constant, which only the metadata of the module has; see [`FunctionReflection::name_predicates`].
+    ///
+    /// [`FunctionReflection::name_predicates`]: super::FunctionReflection::name_predicates
+    pub predicate: Option<&'a [u8]>,
     /// The fields of a control point.
     pub fields: Vec<Argument<'a>>,
 }
@@ -93,6 +97,10 @@ pub struct Return<'a> {
     pub shared: bool,
     /// Whether it exists only if a function constant is set.
     pub function_constant: bool,
+    /// The name of that constant, which only the metadata of the module has; see [`FunctionReflection::name_predicates`].
+    ///
+    /// [`FunctionReflection::name_predicates`]: super::FunctionReflection::name_predicates
+    pub predicate: Option<&'a [u8]>,
 }
 
 impl<'a> Argument<'a> {
@@ -128,6 +136,7 @@ impl<'a> Argument<'a> {
             post_depth_coverage: false,
             unused: false,
             function_constant: false,
+            predicate: None,
             fields: Vec::new(),
         };
         for slot in node.kind().schema().map_or(&[][..], |schema| schema.table.slots) {
@@ -198,6 +207,7 @@ impl<'a> Argument<'a> {
         if let Some(group) = self.raster_order_group {
             append(&mut attribute, format!("raster_order_group({group})"));
         }
+        append(&mut attribute, predicate_attribute(self.predicate));
         attribute
     }
 
@@ -243,6 +253,7 @@ impl<'a> Return<'a> {
             invariant: false,
             shared: false,
             function_constant: false,
+            predicate: None,
         };
         for field in node.fields() {
             let field = field?;
@@ -289,6 +300,7 @@ impl<'a> Return<'a> {
         if self.shared {
             append(&mut attribute, "shared");
         }
+        append(&mut attribute, predicate_attribute(self.predicate));
         attribute
     }
 }
@@ -321,4 +333,9 @@ fn user_attribute(name: Option<&[u8]>) -> String {
         Some(name) if !name.starts_with(b"generated(") => Escaped(name).to_cow().into_owned(),
         _ => String::new(),
     }
+}
+
+/// Returns the attribute that names the function constant of an argument or value.
+fn predicate_attribute(name: Option<&[u8]>) -> String {
+    name.map_or(String::new(), |name| format!("function_constant({})", Escaped(name)))
 }

@@ -38,6 +38,7 @@ mod print;
 mod rename;
 pub mod schema;
 mod signature;
+mod structs;
 pub mod tables;
 #[cfg(test)]
 mod test_support;
@@ -52,6 +53,7 @@ pub use signature::{
     FunctionConstant, FunctionReflection, Functions, GlobalBinding, IntersectionTraits, MAX_LIST, MeshInfo,
     Patch, StitchedArgument, Stitching, StructField,
 };
+pub use structs::{Layout, Layouts, Member};
 
 use alloc::format;
 use core::fmt;
@@ -202,6 +204,11 @@ impl<'a> Reflection<'a> {
     /// Returns the number of zero bytes before the flatbuffer, which align it to 16 in the file.
     pub fn padding(&self) -> usize {
         self.padding
+    }
+
+    /// Returns the bytes of the flatbuffer, after the padding.
+    pub fn flatbuffer(&self) -> &'a [u8] {
+        self.payload.get(self.padding..).unwrap_or_default()
     }
 
     /// Returns the range of the whole payload in the file.

@@ -13,6 +13,9 @@ use unshade_core::{Escaped, TokenKind, TokenSink};
 /// Maximum width of a padded column, so that a single long type does not push all names off the screen.
 const MAX_COLUMN: usize = 40;
 
+/// The comment of an argument or value that depends on a function constant, whose name a reflection does not have.
+const CONDITIONAL: &str = "exists if a function constant is set";
+
 /// Prints the declaration of a function as in Metal source, one argument per line: function constants, the structures
 /// of its inputs and results, its attributes, then the function itself.
 ///
@@ -379,8 +382,8 @@ fn argument_line(function: NodeType, argument: &Argument<'_>) -> Line {
     } else if argument.index_count.is_some_and(|count| count > 1) {
         comments.push(Cow::Owned(format!("{} indices", argument.index_count.unwrap_or_default())));
     }
-    if argument.function_constant {
-        comments.push(Cow::Borrowed("if a function constant says so"));
+    if argument.function_constant && argument.predicate.is_none() {
+        comments.push(Cow::Borrowed(CONDITIONAL));
     }
     if argument.unused {
         comments.push(Cow::Borrowed("unused"));
@@ -438,8 +441,8 @@ fn return_line(value: &Return<'_>) -> Line {
     if let Some(rounding) = value.rounding.filter(|rounding| rounding.0 != 0) {
         comments.push(format!("rounded {rounding}"));
     }
-    if value.function_constant {
-        comments.push(String::from("if a function constant says so"));
+    if value.function_constant && value.predicate.is_none() {
+        comments.push(String::from(CONDITIONAL));
     }
     let mut name = value.name.map_or(String::new(), |name| show(name).into_owned());
     if let Some(size) = value.array_size {

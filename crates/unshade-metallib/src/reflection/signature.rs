@@ -302,6 +302,29 @@ impl<'a> FunctionReflection<'a> {
         Self::read(reflection, &reflection.node(id)?)
     }
 
+    /// Sets the names of the function constants that arguments and results depend on, by their nodes.
+    pub fn name_predicates(&mut self, name_of: impl Fn(NodeId) -> Option<&'a [u8]>) {
+        for argument in &mut self.arguments {
+            argument.predicate = name_of(argument.id);
+            for field in &mut argument.fields {
+                field.predicate = name_of(field.id);
+            }
+        }
+        let mesh = self.mesh.iter_mut().flat_map(|mesh| mesh.vertex.iter_mut().chain(&mut mesh.primitive));
+        for value in self.returns.iter_mut().chain(mesh) {
+            value.predicate = name_of(value.id);
+        }
+    }
+
+    /// Returns whether an argument or result depends on a function constant.
+    pub fn has_predicates(&self) -> bool {
+        let mesh = self.mesh.iter().flat_map(|mesh| mesh.vertex.iter().chain(&mesh.primitive));
+        let mut arguments =
+            self.arguments.iter().flat_map(|argument| core::iter::once(argument).chain(&argument.fields));
+        arguments.any(|argument| argument.function_constant)
+            || self.returns.iter().chain(mesh).any(|value| value.function_constant)
+    }
+
     /// Decodes a function's node.
     fn read(reflection: &Reflection<'a>, node: &Node<'a>) -> Result<Self> {
         let mut function = Self {

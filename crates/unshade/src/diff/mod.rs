@@ -24,7 +24,7 @@
 //! let diff = LibraryDiff::new(before, after);
 //! assert_eq!(diff.changed.len(), 1);
 //! let change = diff.change(&diff.changed[0], 3);
-//! assert_eq!(change.tags(), ["VERS", "RBUF"]);
+//! assert_eq!(change.tags(), ["HASH", "VERS", "RBUF"]);
 //! # Ok::<(), unshade::core::Error>(())
 //! ```
 

@@ -7,7 +7,7 @@
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
-    Verdict, Writable, piece,
+    Verdict, VerifyDepth, Writable, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
@@ -465,7 +465,7 @@ impl Program for Bitcode<'_> {
         take(Extracted { kind: ExtractKind::Module, path: &path, data: self.data })
     }
 
-    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+    fn verify(&self, _runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         Verdict { hashes: None, diagnostics: verify::bitcode(Reader::at(self.data, self.base)) }
     }
 

@@ -3,7 +3,7 @@
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb, Verdict,
-    piece,
+    VerifyDepth, piece,
 };
 use crate::carve;
 use crate::d3d9_outline;
@@ -208,7 +208,7 @@ impl Program for Direct3d9<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+    fn verify(&self, _runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         let mut verdict = Verdict::default();
         self.view(&mut verdict.diagnostics);
         verdict.diagnostics.sort_by_offset();

@@ -5,7 +5,7 @@
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, State,
-    Table, Verb, Verdict, Writable, piece,
+    Table, Verb, Verdict, VerifyDepth, Writable, piece,
 };
 use crate::carve;
 use crate::disassembly::{ProgramPart, TokenSource, Unit, has_token_program, program_parts};
@@ -416,7 +416,7 @@ impl Program for DxProgram<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+    fn verify(&self, _runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         let mut diagnostics = check_dxcontainer(&self.container);
         diagnostics.sort_by_offset();
         Verdict { hashes: None, diagnostics }

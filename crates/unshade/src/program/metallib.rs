@@ -3,21 +3,22 @@
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     Group, Hashes, Info, ItemName, Items, ModuleGroup, Note, Piece, PieceBytes, Pieces, Program, Row, Runner,
-    Section, State, Table, Verb, Verdict, Writable, map, piece,
+    Section, State, Table, Verb, Verdict, VerifyDepth, Writable, map, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
+use crate::library_check;
 use crate::quantity::{counted, dimensions, grouped, size};
 use crate::select::Selection;
 use crate::source_files::{SourceFile, visit_files};
-use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView};
+use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView, declare};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
 use unshade_air::reflection::Source;
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
-use unshade_metallib::reflection::print_signature;
+use unshade_metallib::reflection::Layouts;
 use unshade_metallib::universal::{Slice, SliceContent};
 use unshade_metallib::verify::Check;
 use unshade_metallib::{Function, FunctionType, Library, Universal, outline};
@@ -446,7 +447,7 @@ impl Program for MetalProgram<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, runner: &dyn Runner) -> Verdict {
+    fn verify(&self, runner: &dyn Runner, depth: VerifyDepth) -> Verdict {
         let mut hashes = Hashes::default();
         let mut diagnostics = self.diagnostics.clone();
         for named in &self.libraries {
@@ -454,6 +455,9 @@ impl Program for MetalProgram<'_> {
             hashes.functions += verdict.functions;
             hashes.matching += verdict.matching_hashes;
             diagnostics.append(verdict.diagnostics);
+            if depth == VerifyDepth::Whole {
+                diagnostics.append(check_modules(&named.library, runner));
+            }
             check_sources(&named.library, &mut diagnostics);
         }
         diagnostics.sort_by_offset();
@@ -487,6 +491,19 @@ fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify
         results.into_iter().for_each(|result| check.absorb(result));
     }
     check.finish()
+}
+
+/// Compares a library with its modules; the runner's threads share them.
+fn check_modules(library: &Library<'_>, runner: &dyn Runner) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let groups = library_check::by_module(library);
+    for groups in groups.chunks(UNITS_AT_ONCE) {
+        let results = map(runner, "comparing", groups.len(), |index| {
+            groups.get(index).map(|functions| library_check::module(library, functions))
+        });
+        results.into_iter().flatten().for_each(|found| diagnostics.append(found));
+    }
+    diagnostics
 }
 
 /// Unpacks the embedded sources, which have their own checksums.
@@ -797,14 +814,24 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
-/// Returns the declaration from the reflection, or the known parts of it without reflection.
-fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
-    if view.signature.is_some()
-        && let Ok(Some(source)) = Source::of(library, function)
-        && let Ok(reflection) = source.reflection()
-        && let Ok(Some(described)) = reflection.function(function.name.unwrap_or_default())
+/// Prints the structures of a function's arguments. What is damaged is among the findings of the function.
+fn structures(source: &Source<'_>, function: &Function<'_>, card: &mut Card) {
+    if let Ok(reflection) = source.reflection()
+        && let Ok(Some(described)) = source.function(function.name.unwrap_or_default())
+        && let Ok(layouts) = Layouts::of(&reflection, &described)
     {
-        return print_signature(&described, card);
+        layouts.print(card);
+    }
+}
+
+/// Prints the declaration of a function, or the known parts of it.
+fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
+    let source = Source::of(library, function).ok().flatten();
+    if let Some(source) = &source {
+        structures(source, function, card);
+    }
+    if view.signature.is_some() && declare(library, function, source.as_ref(), card) {
+        return;
     }
     card.put(TokenKind::Keyword, view.row.kind.as_deref().unwrap_or("function"));
     card.put(TokenKind::Space, " ");
@@ -812,5 +839,4 @@ fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionVi
     if !view.row.readable_name().ends_with(')') {
         card.put(TokenKind::Punctuation, "(…)");
     }
-    card.put(TokenKind::Comment, "   // neither reflection nor metadata");
 }

@@ -199,6 +199,16 @@ pub struct Extracted<'d> {
     pub data: &'d [u8],
 }
 
+/// How much a check covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VerifyDepth {
+    /// Structure, sizes and hashes.
+    Quick,
+    /// These, and whether a library agrees with its modules.
+    #[default]
+    Whole,
+}
+
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
@@ -311,8 +321,8 @@ pub trait Program: Send + Sync {
         take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()>;
 
-    /// Checks structure, sizes and hashes.
-    fn verify(&self, runner: &dyn Runner) -> Verdict;
+    /// Checks structure, sizes and hashes, and whether the parts agree.
+    fn verify(&self, runner: &dyn Runner, depth: VerifyDepth) -> Verdict;
 
     /// Emits a field for every byte.
     fn outline(&self, sink: &mut dyn OutlineSink);

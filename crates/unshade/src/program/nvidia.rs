@@ -4,7 +4,7 @@ use super::metallib::finding;
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
     InOrder, Info, ItemName, Items, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Table, Verb,
-    Verdict, map, piece,
+    Verdict, VerifyDepth, map, piece,
 };
 use crate::carve::{self, Find};
 use crate::demangle;
@@ -373,7 +373,7 @@ impl Program for NvidiaProgram<'_> {
         ControlFlow::Continue(())
     }
 
-    fn verify(&self, runner: &dyn Runner) -> Verdict {
+    fn verify(&self, runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         let diagnostics = match &self.program {
             // Findings in unpacked entries have offsets of their own, and stay with their entry.
             Nvidia::Fatbin(fatbin) => verify_fatbin(fatbin, runner),

@@ -3,7 +3,7 @@
 use super::response::findings;
 use super::session::{Session, no_program};
 use super::*;
-use crate::program::InOrder;
+use crate::program::{InOrder, VerifyDepth};
 
 /// The maximum number of programs of a file that are described in full without being asked for.
 const MAX_FULL: u32 = 50;
@@ -113,7 +113,7 @@ impl Session {
 
     pub(super) fn verify(&mut self, place: &Place) -> Answer<VerifyAnswer> {
         self.ensure_all()?;
-        let verdict = self.parsed(place.program)?.program.verify(&InOrder);
+        let verdict = self.parsed(place.program)?.program.verify(&InOrder, VerifyDepth::Whole);
         let diagnostics = verdict.diagnostics;
         Ok(VerifyAnswer {
             errors: diagnostics.errors() as u64,

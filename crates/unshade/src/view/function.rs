@@ -2,12 +2,16 @@
 
 use super::{FindingView, hex, shown};
 use crate::demangle;
+use crate::metal_signature::MetalSignature;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use unshade_air::reflection::Source;
-use unshade_core::{Error, Severity};
-use unshade_metallib::function_list::ShortVersion;
-use unshade_metallib::reflection::{Argument, FunctionReflection, Reflection, Return, print_signature};
+use unshade_core::{Error, Severity, TokenKind, TokenSink};
+use unshade_llvm::Module;
+use unshade_metallib::function_list::{FunctionType, ShortVersion};
+use unshade_metallib::reflection::{
+    Argument, FunctionReflection, Layout, Layouts, Member, Reflection, Return, print_signature,
+};
 use unshade_metallib::{Function, Library};
 
 /// A row of a function list.
@@ -191,6 +195,72 @@ pub struct ReflectionView {
     pub required_threads: Option<[u32; 3]>,
     /// Static threadgroup memory of the function, in bytes.
     pub static_threadgroup_memory: u64,
+    /// Structures of its arguments, those inside of others first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub structures: Vec<StructureView>,
+}
+
+/// A structure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StructureView {
+    /// Its name, an identifier that no other structure of the function has.
+    pub name: String,
+    /// Its name in the source.
+    pub source_name: String,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
+    /// Its alignment in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<u32>,
+    /// Its members, in order.
+    pub members: Vec<MemberView>,
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberView {
+    /// Its name.
+    pub name: String,
+    /// Its type in the source.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// Its size in bytes; of an array, that of an element.
+    pub size: u32,
+    /// Number of array elements; left out if it is no array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub array_entries: Option<u32>,
+    /// The name of its structure, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
+    /// Its attribute, such as `id(0)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+}
+
+impl StructureView {
+    fn all(layouts: &Layouts) -> Vec<Self> {
+        let name = |index: usize| layouts.all.get(index).map(|layout| layout.name.clone());
+        let member = |member: &Member| MemberView {
+            name: member.name.clone(),
+            type_name: member.type_name.clone(),
+            offset: member.offset,
+            size: member.size,
+            array_entries: Some(member.array_entries).filter(|&count| count > 0),
+            structure: member.structure.and_then(name),
+            attribute: Some(member.attribute.clone()).filter(|attribute| !attribute.is_empty()),
+        };
+        let view = |layout: &Layout| Self {
+            name: layout.name.clone(),
+            source_name: layout.source_name.clone(),
+            size: layout.size,
+            alignment: layout.alignment,
+            members: layout.members.iter().map(member).collect(),
+        };
+        layouts.all.iter().map(view).collect()
+    }
 }
 
 /// An argument, or a returned value.
@@ -255,6 +325,33 @@ impl From<&Return<'_>> for ArgumentView {
     }
 }
 
+/// Prints the declaration of a function: from its reflection or the metadata of its module, otherwise from its name and its
+/// type in the module. Returns false if it has none of them.
+pub(crate) fn declare(
+    library: &Library<'_>,
+    function: &Function<'_>,
+    source: Option<&Source<'_>>,
+    sink: &mut (impl TokenSink + ?Sized),
+) -> bool {
+    let name = function.name.unwrap_or_default();
+    if let Some(Ok(Some(described))) = source.map(|source| source.function(name)) {
+        print_signature(&described, sink);
+        return true;
+    }
+    let module = library.module(function).ok().flatten().and_then(|module| module.bitcode().ok());
+    let module = module.and_then(|bitcode| Module::parse(bitcode.data(), bitcode.base()).ok());
+    let Some(signature) = module.and_then(|module| MetalSignature::of(&module, name)) else { return false };
+    let kind = function.kind.filter(|kind| ![FunctionType::UNQUALIFIED, FunctionType::NONE].contains(kind));
+    if let Some(kind) = kind {
+        sink.put(TokenKind::Keyword, &kind.to_string());
+        sink.put(TokenKind::Space, " ");
+    }
+    signature.print(sink);
+    sink.put(TokenKind::Comment, "   // types of the module, where integers have no signs");
+    sink.put(TokenKind::Space, "\n");
+    true
+}
+
 impl FunctionView {
     /// Reads all details, including the module.
     pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
@@ -265,23 +362,22 @@ impl FunctionView {
         let metadata = metadata(library, function, &mut findings);
         let module = findings.take(library.module(function)).flatten();
         let source = findings.take(Source::of(library, function)).flatten();
-        if let Some(not_expressed) = source.as_ref().and_then(Source::findings) {
-            findings.0.extend(not_expressed.iter().map(FindingView::from));
+        if let Some(source) = &source {
+            findings.0.extend(source.findings.iter().map(FindingView::from));
         }
         let reflection = source.as_ref().and_then(|source| findings.take(source.reflection()));
-        let described = reflection.as_ref().and_then(|reflection| {
+        let described = source.as_ref().and_then(|source| {
             let name = function.name.unwrap_or_default();
-            findings.take(reflection.function(name)).flatten()
+            findings.take(source.function(name)).flatten()
         });
         let bitcode = module.and_then(|module| findings.take(module.bitcode()));
         let hash_matches = module.zip(function.hash).map(|(module, hash)| module.sha256() == *hash);
         Self {
             row: FunctionRow::new(library, function),
-            signature: described.as_ref().map(|described| {
+            signature: {
                 let mut text = String::new();
-                print_signature(described, &mut text);
-                text
-            }),
+                declare(library, function, source.as_ref(), &mut text).then_some(text)
+            },
             hash: function.hash.map(|hash| hex(hash)),
             hash_matches,
             bitcode_size: bitcode.map(|bitcode| bitcode.remaining() as u64),
@@ -365,6 +461,7 @@ fn reflection_view(
     findings: &mut Findings,
 ) -> ReflectionView {
     let allocations = findings.take(reflection.static_local_allocations());
+    let layouts = findings.take(Layouts::of(reflection, described)).unwrap_or_default();
     ReflectionView {
         from_metadata: false,
         version: reflection.version().map(|version| version.to_string()),
@@ -388,5 +485,6 @@ fn reflection_view(
             .filter_map(Result::ok)
             .map(|allocation| u64::from(allocation.size))
             .sum(),
+        structures: StructureView::all(&layouts),
     }
 }

@@ -18,8 +18,10 @@ mod token_program;
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
+pub(crate) use function::declare;
 pub use function::{
-    ArgumentView, ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,
+    ArgumentView, ConstantView, FunctionRow, FunctionView, MemberView, MetadataView, ReflectionView,
+    StructureView, VertexAttributeView,
 };
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
