@@ -33,6 +33,13 @@ pub fn metallib_write(data: &[u8]) {
     let computed = LibraryFile::parse(&rewritten).expect("a written library can be parsed");
     let right = computed.functions.iter().map(|function| function.hash).eq(hashes);
     assert_eq!(rewritten == data, right, "only hashes may differ");
+    if let Ok(mut file) = LibraryFile::parse(data)
+        && let Ok(companion) = file.companion()
+    {
+        file.strip(unshade_metallib::edit::Strip::Sources);
+        file.join(companion).expect("the companion of a library is its own");
+        assert!(file.sources() == LibraryFile::parse(data).expect("as before").sources());
+    }
 }
 
 /// YAML of a library: whatever can be written must survive a round trip.
@@ -56,6 +63,9 @@ pub fn metallib_yaml(data: &[u8]) {
 pub fn universal(data: &[u8]) {
     if let Some(seen) = exercise::universal(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
+    }
+    if let Ok(file) = unshade_metallib::universal_file::UniversalFile::parse(data) {
+        assert!(file.write().is_ok_and(|written| written == data), "written as it was read");
     }
 }
 
@@ -123,6 +133,28 @@ pub fn bitcode_file(data: &[u8]) {
             assert!(size.is_ok(), "a body that is there can be read");
         }
     }
+    bitcode_program(data);
+}
+
+/// Describes and load-checks bitcode as a program: entry points of AIR modules are read from their metadata.
+fn bitcode_program(data: &[u8]) {
+    use unshade::carve::{Limits, format::Format};
+    use unshade::program::{self, Form, InOrder};
+    let mut limits = Limits::default();
+    limits.max_finds = 4;
+    carve::carve(data, b"fuzz", &limits, &mut |find| {
+        if let (Format::Bitcode, Ok(program)) = (find.format, program::open(&find)) {
+            let (selection, mut diagnostics) = (Default::default(), unshade_core::Diagnostics::new());
+            let items = program.items(&selection, Form::Json, &InOrder, &mut diagnostics);
+            let cards = program.describe(&selection, &mut diagnostics).cards;
+            assert_eq!(items.count, cards.len());
+            for named in program.load_facts(&InOrder) {
+                let target = "macos-14.0".parse().expect("a target");
+                unshade::load_check::check(&named.facts, target);
+            }
+        }
+        ControlFlow::Continue(())
+    });
 }
 
 /// Runs all analyses of a module.

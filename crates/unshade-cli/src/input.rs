@@ -162,6 +162,11 @@ impl Input {
         }
     }
 
+    /// Returns whether the argument selects a program in the file.
+    pub(crate) fn has_selector(&self) -> bool {
+        self.selector.is_some()
+    }
+
     /// Announces that everything selected will be read, so that a whole file is mapped at once rather than page by
     /// page.
     pub(crate) fn will_be_read(&self) {

@@ -193,3 +193,93 @@ fn faults_of_manifests_have_file_and_line() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("manifest.yaml"), "{body}");
     }
 }
+
+/// An `ar` archive as `metal-ar` writes it.
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, data) in members {
+        bytes.extend(
+            format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", format!("{name}/"), 0, 0, 0, 644, data.len())
+                .bytes(),
+        );
+        bytes.extend_from_slice(data);
+        bytes.extend((data.len() % 2 == 1).then_some(b'\n'));
+    }
+    bytes
+}
+
+#[test]
+fn archives_of_modules() {
+    let folder = folder("archive");
+    let modules = ["kernel", "vertex"].map(|name| fixture(&format!("air/{name}.bc")));
+    let [kernel, vertex] = modules.each_ref().map(|path| fs::read(path).unwrap());
+    let shaders = folder.join("shaders.metalar");
+    fs::write(&shaders, archive(&[("kernel.air", &kernel), ("vertex.air", &vertex)])).unwrap();
+    let shown = |arguments: &[&str]| {
+        succeeds(arguments);
+        String::from_utf8(unshade(arguments).stdout).unwrap()
+    };
+    let list = shown(&["list", text(&shaders)]);
+    assert!(list.contains("shaders.metalar!kernel.air") && list.contains("corner"), "{list}");
+    let kernels = shown(&["list", text(&shaders), "--type", "kernel"]);
+    assert!(kernels.contains("scale") && !kernels.contains("corner"), "{kernels}");
+    let member = format!("{}!vertex.air", text(&shaders));
+    assert!(shown(&["show", &member, "corner"]).contains("float4 position [[attribute(0)]];"));
+    let check = shown(&["check", text(&shaders)]);
+    assert_eq!(check.matches("loads on macOS 14.0").count(), 2, "{check}");
+
+    let (all, both) = (folder.join("all.metallib"), folder.join("both.metallib"));
+    succeeds(&["build", "metallib", text(&shaders), "-o", text(&all)]);
+    succeeds(&["build", "metallib", text(&modules[0]), text(&modules[1]), "-o", text(&both)]);
+    assert_eq!(names(&all), ["scale", "corner"]);
+    assert!(fs::read(&all).unwrap() == fs::read(&both).unwrap(), "an archive is its modules");
+    let target = Library::parse(&fs::read(&all).unwrap()).unwrap().header().target();
+    assert_eq!(target, "macOS 14.0");
+    let out = folder.join("refused.metallib");
+    fails(&["build", "metallib", text(&shaders), &member, "-o", text(&out)], "two functions of the name");
+    fails(&["build", "metallib", text(&all), "-o", text(&out)], "only modules become a library");
+}
+
+/// No rule is known for bitcode that is not AIR.
+#[test]
+fn modules_that_are_no_air_are_not_checked() {
+    let folder = folder("no_air");
+    let module = folder.join("module.bc");
+    let source = folder.join("module.ll");
+    fs::write(&source, "target triple = \"x86_64-unknown-linux-gnu\"\n\ndefine void @f() {\n  ret void\n}\n")
+        .unwrap();
+    succeeds(&["asm", text(&source), "-o", text(&module)]);
+    let output = unshade(&["check", text(&module)]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && stderr.contains("no AIR in it"), "{stderr}");
+}
+
+/// Debug information of modules is in the companion, and a library that was edited since is not joined.
+#[test]
+fn symbols_of_modules() {
+    let folder = folder("symbols");
+    let path = |name: &str| folder.join(name);
+    let (whole, small, symbols) = (path("whole.metallib"), path("small.metallib"), path("small.metallibsym"));
+    let module = fixture("air/traced.bc");
+    succeeds(&["build", "metallib", text(&module), "-o", text(&whole)]);
+    let split = ["--split-symbols", text(&symbols), "--strip-debug", "-o", text(&small)];
+    succeeds(&[&["edit", text(&whole)], &split[..]].concat());
+    let size = |path: &Path| fs::metadata(path).unwrap().len();
+    assert!(size(&small) < size(&whole) && size(&symbols) == size(&whole));
+    for file in [&small, &symbols] {
+        assert_eq!(unshade(&["verify", "--strict", text(file)]).status.code(), Some(0));
+    }
+    let joined = path("joined.metallib");
+    succeeds(&["edit", text(&small), "--join-symbols", text(&symbols), "-o", text(&joined)]);
+    assert!(fs::read(&joined).unwrap() == fs::read(&whole).unwrap());
+
+    let other = path("other.metallib");
+    let changed = format!("traced={}", text(&path("changed.bc")));
+    succeeds(&["edit", text(&module), "--patch", "168:op0=65", "-o", text(&path("changed.bc"))]);
+    succeeds(&["edit", text(&small), "--module", &changed, "--keep-uuid", "-o", text(&other)]);
+    let out = path("refused.metallib");
+    let join = ["edit", text(&other), "--join-symbols", text(&symbols), "-o", text(&out)];
+    fails(&join, "differs in more than debug information");
+    let join = ["edit", text(&small), "--split-symbols", text(&out), "--keep", "traced", "-o", text(&out)];
+    fails(&join, "cannot be used with");
+}

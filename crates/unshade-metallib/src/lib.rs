@@ -15,11 +15,13 @@
 //! | [`reflection`] | the arguments of a function, from its AIRR flatbuffer |
 //! | [`data_type`] | the Metal data types |
 //! | [`universal`] | universal files; [`gpu_object`]: the GPU Mach-O slices in them |
+//! | [`universal_file`] | an owned universal file that can be changed and written; [`architecture`]: names of slices |
 //! | [`verify`] | checks of a whole library |
 //! | [`outline`] | the meaning of every byte |
 //! | [`mod@file`] | an owned library that can be changed and written: [`LibraryFile`] |
 //! | [`document`] | conversion to and from YAML, and building from manifests |
 //! | [`edit`] | edits of a library |
+//! | [`companion`] | symbol companions: splitting them off, and joining them |
 //! | [`target`] | target platforms, and the container version for each |
 //!
 //! Parsing is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, iterating over
@@ -52,6 +54,8 @@
 
 extern crate alloc;
 
+pub mod architecture;
+pub mod companion;
 pub mod data_type;
 pub mod document;
 pub mod dynamic_header;
@@ -71,6 +75,7 @@ pub mod sources;
 pub mod tag;
 pub mod target;
 pub mod universal;
+pub mod universal_file;
 pub mod verify;
 
 pub use data_type::DataType;

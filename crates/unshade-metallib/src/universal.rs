@@ -7,9 +7,11 @@
 //!
 //! Source: 10 real binary archives. A public script that assumes 32 bytes per architecture is wrong.
 
+use crate::architecture::Architecture;
 use crate::gpu_object::GpuObject;
 use crate::library::Library;
 use alloc::format;
+use alloc::string::{String, ToString};
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
 
@@ -24,6 +26,8 @@ open_enum! {
     pub struct CpuType(u32) {
         AIR64 = 0x0100_0017 => "air64",
         APPLE_GPU = 0x0100_0013 => "Apple GPU",
+        AMD_GPU = 0x0100_0014 => "AMD GPU",
+        INTEL_GPU = 0x0100_0015 => "Intel GPU",
     }
 }
 
@@ -112,9 +116,14 @@ impl<'a> Universal<'a> {
 }
 
 impl<'a> Slice<'a> {
+    /// Returns the architecture and its variant.
+    pub fn architecture(&self) -> Architecture {
+        Architecture { cpu_type: self.cpu_type, cpu_subtype: self.cpu_subtype }
+    }
+
     /// Returns a name made of architecture and variant, such as `air64.0xc`.
-    pub fn name(&self) -> alloc::string::String {
-        format!("{}.{:#x}", self.cpu_type, self.cpu_subtype)
+    pub fn name(&self) -> String {
+        self.architecture().to_string()
     }
 
     fn read(table: &mut Reader<'a>, file: &Reader<'a>) -> Result<Self> {

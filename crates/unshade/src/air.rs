@@ -93,6 +93,15 @@ pub fn kinds(module: &Module<'_>) -> Vec<(Vec<u8>, String)> {
     kinds
 }
 
+/// Returns the names of the functions that [`functions`] returns.
+pub fn names(module: &Module<'_>) -> Vec<Vec<u8>> {
+    let listed: Vec<_> = kinds(module).into_iter().map(|(name, _)| name).collect();
+    if !listed.is_empty() {
+        return listed;
+    }
+    visible_functions(module).into_iter().map(|function| function.name.into_owned()).collect()
+}
+
 /// Returns the defined functions that other modules can call.
 fn visible_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
     let defined = module.functions.iter().filter(|function| !function.declaration);
@@ -123,6 +132,11 @@ pub fn versions(module: &Module<'_>) -> Option<FunctionVersions> {
         Some(ShortVersion { major: *numbers.first()?, minor: *numbers.get(1)? })
     };
     Some(FunctionVersions { air: numbers(b"air.version")?, language: numbers(b"air.language_version")? })
+}
+
+/// Returns whether a module is AIR: its triple names the architecture, or it states a version.
+pub fn is_air(module: &Module<'_>) -> bool {
+    module.triple.starts_with(b"air") || versions(module).is_some()
 }
 
 fn constants(module: &Module<'_>) -> Vec<FunctionConstant<'static>> {

@@ -24,17 +24,18 @@
 //! ```
 
 use crate::air;
+use crate::load_check::{Target, Triple};
 use bzip2::Compression;
 use bzip2::write::BzEncoder;
 use std::io::Write;
 use unshade_air::reflection::of_module;
 use unshade_core::{Error, ErrorKind, FourCc, Result};
 use unshade_llvm::Module;
-use unshade_metallib::LibraryFile;
 use unshade_metallib::document::{self, Environment};
 use unshade_metallib::file::{OwnedModule, OwnedReflection};
 use unshade_metallib::reflection::schema::Version;
 use unshade_metallib::reflection::tables::Value;
+use unshade_metallib::{LibraryFile, Platform};
 
 /// Builds a library from a manifest in the format that [`document::build`] describes. `load` reads the files that the
 /// manifest names.
@@ -52,6 +53,25 @@ pub fn metallib(
         manifest,
         &mut Environment { load: &mut load, functions: &mut functions, pack: &mut pack },
     )
+}
+
+/// Returns the platform that the triples of modules name, and the newest of its OS versions; `None` if no triple names both.
+///
+/// # Errors
+/// If a module can't be read, or two modules are for different platforms.
+pub fn target<'m>(modules: impl IntoIterator<Item = &'m [u8]>) -> Result<Option<Target>> {
+    let mut newest: Option<Target> = None;
+    for module in modules {
+        let Triple { platform, version, .. } = Triple::new(&air::triple(module)?);
+        let Some(version) = version.filter(|_| platform != Platform::UNKNOWN) else { continue };
+        if let Some(other) = newest.filter(|other| other.platform != platform) {
+            return Err(Error::without_offset(ErrorKind::BadValue, "modules are for different platforms")
+                .expected(other.to_string())
+                .found(Target { platform, version }.to_string()));
+        }
+        newest = newest.max(Some(Target { platform, version }));
+    }
+    Ok(newest)
 }
 
 /// Adds a module and all of its functions, and returns the index of the first of these.

@@ -44,6 +44,7 @@
 //! | **Metal** | |
 //! | [`air`] | reads what an AIR module says of its functions |
 //! | [`build`] | builds Metal libraries from modules and manifests |
+//! | [`companion`] | joins a Metal library with its symbol companion |
 //! | [`load_check`] | checks whether a Metal library loads on an OS version |
 //! | [`source_files`] | unpacks embedded sources |
 //! | **DirectX** | |
@@ -70,6 +71,7 @@
 pub mod air;
 pub mod bitcode_edit;
 pub mod build;
+pub mod companion;
 mod d3d9_outline;
 pub mod decompile;
 mod demangle;

@@ -281,6 +281,7 @@ docs/ghidra.md describes how to install and use it.
 Examples:
   unshade extract default.metallib -o out
   unshade extract default.metallib -o out --only sources
+  unshade extract fat.metallib -o out --only slices
   unshade extract torch.whl -o out --only programs
 
 {EXIT_STATUS}"))]
@@ -304,6 +305,7 @@ Examples:
   unshade check default.metallib                  what it was made for
   unshade check default.metallib --os macos-13.0  and there?
   unshade check app.ipa --os ios-16.0 --os ios-simulator-16.0
+  unshade check kernel.air shaders.metalar --os macos-13.0
   unshade check default.metallib --os macos-13.0 --verbose
 
 Platforms: {}.
@@ -398,7 +400,9 @@ Examples:
     ///
     /// In a DXContainer, adds, replaces, removes and reorders parts, edits its modules, and signs the result. In a Metal
     /// library, merges, keeps, removes and renames functions, in this order, and replaces modules; then strips, sets the
-    /// target, and assigns a new UUID. In bitcode, patches records, strips debug information and renames symbols, in this
+    /// target, and assigns a new UUID. Sources and debug information can be split off to a symbol companion, which keeps the UUID,
+    /// and joined again. In a Metal universal file, removes and sets slices, edits the libraries in them, and
+    /// writes all slices or one. In bitcode, patches records, strips debug information and renames symbols, in this
     /// order, and renews what the file states of itself: positions, hashes, symbol tables. Without an edit, the output equals
     /// the input.
     ///
@@ -412,6 +416,12 @@ Examples:
   unshade edit default.metallib --rename sum=sum_f32 --os macos-13.0 \\
       -o other.metallib
   unshade edit a.metallib --merge b.metallib -o both.metallib
+  unshade edit debug.metallib --split-symbols default.metallibsym \\
+      --strip debug --strip-debug -o default.metallib
+  unshade edit default.metallib --join-symbols default.metallibsym \\
+      -o debug.metallib
+  unshade edit fat.metallib --keep sum --slice air64_v28 -o few.metallib
+  unshade edit fat.metallib --thin air64_v28 -o thin.metallib
   unshade edit shader.dxil --strip debug,reflection -o small.dxil
   unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
   unshade edit shader.dxil --private note.txt -o noted.dxil
@@ -419,16 +429,20 @@ Examples:
   unshade edit kernel.bc --patch 2f4:op1=7 -o patched.bc
 
 {EXIT_STATUS}"))]
-    Edit(Deferred<EditArgs>),
+    Edit(Box<Deferred<EditArgs>>),
     /// Build a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
     ///
-    /// A Metal library needs only its modules, which describe their functions. A manifest is YAML
-    /// (docs/formats/metallib.md).
+    /// A Metal library needs only its modules, which describe their functions and name their target. Of an archive, all
+    /// modules are taken. A manifest is YAML (docs/formats/metallib.md). A Metal universal file has a slice per library or GPU
+    /// Mach-O file, and all slices of a universal file; a library is for the newest version of AIR in it.
     #[command(after_help = format!("\
 Examples:
-  unshade build metallib kernel.bc vertex.bc --os macos-14.0 \\
+  unshade build metallib kernel.air vertex.air -o default.metallib
+  unshade build metallib shaders.metalar --os macos-14.0 \\
       -o default.metallib
   unshade build metallib manifest.yaml -o default.metallib
+  unshade build universal air64_v26.metallib applegpu_g13s.macho \\
+      -o fat.metallib
   unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
 
 {WRITE_STATUS}"))]

@@ -36,12 +36,17 @@ pub(crate) struct ExtractArgs {
 impl ExtractArgs {
     /// Returns whether this kind of content is to be written.
     pub(crate) fn wants(&self, what: Extracted) -> bool {
-        if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
+        let default = [Extracted::Modules, Extracted::Sources];
+        if self.only.is_empty() { default.contains(&what) } else { self.only.contains(&what) }
     }
 
     /// Returns the kinds of content to extract from programs.
     pub(crate) fn kinds(&self) -> Vec<ExtractKind> {
-        let kinds = [(Extracted::Modules, ExtractKind::Module), (Extracted::Sources, ExtractKind::Source)];
+        let kinds = [
+            (Extracted::Modules, ExtractKind::Module),
+            (Extracted::Sources, ExtractKind::Source),
+            (Extracted::Slices, ExtractKind::Slice),
+        ];
         kinds.into_iter().filter(|(what, _)| self.wants(*what)).map(|(_, kind)| kind).collect()
     }
 
@@ -57,6 +62,8 @@ pub(crate) enum Extracted {
     Modules,
     /// Embedded sources, one folder per archive; the PTX of fat binaries
     Sources,
+    /// The slices of Metal universal files, named by architecture
+    Slices,
     /// The programs themselves, out of the files that contain them
     Programs,
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use unshade::dxcontainer::document::Llvm;
 use unshade::llvm::tree::Patch;
 use unshade::load_check::Target;
+use unshade::metallib::architecture::Architecture;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ToYamlArgs {
@@ -103,6 +104,29 @@ pub(crate) struct EditArgs {
     /// Keep the UUID despite changes
     #[arg(long, help_heading = "Metal libraries")]
     pub(crate) keep_uuid: bool,
+    /// Write sources and debug information to this symbol companion (.metallibsym), and remove the sources from the library
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["join_symbols", "keep", "remove", "merge", "rename", "module", "os", "install_name"],
+        help_heading = "Metal libraries"
+    )]
+    pub(crate) split_symbols: Option<PathBuf>,
+    /// Add the sources and debug information of this symbol companion
+    #[arg(long, value_name = "FILE", help_heading = "Metal libraries")]
+    pub(crate) join_symbols: Option<OsString>,
+    /// Edit only this slice, such as air64_v28 [default: all libraries in the file]
+    #[arg(long, value_name = "ARCHITECTURE", value_parser = architecture, help_heading = "Metal universal files")]
+    pub(crate) slice: Vec<Architecture>,
+    /// Set the contents of a slice from a file, or add the slice
+    #[arg(long, value_name = "ARCHITECTURE=FILE", value_parser = slice_file, help_heading = "Metal universal files")]
+    pub(crate) set_slice: Vec<SliceFile>,
+    /// Remove a slice
+    #[arg(long, value_name = "ARCHITECTURE", value_parser = architecture, help_heading = "Metal universal files")]
+    pub(crate) remove_slice: Vec<Architecture>,
+    /// Write only this slice, as a file of its own
+    #[arg(long, value_name = "ARCHITECTURE", value_parser = architecture, help_heading = "Metal universal files")]
+    pub(crate) thin: Option<Architecture>,
     /// Set the contents of a part from a file, or add the part
     #[arg(long, value_name = "PART=FILE", value_parser = part_file, help_heading = "DXContainers")]
     pub(crate) set: Vec<PartFile>,
@@ -155,6 +179,64 @@ pub(crate) struct ModuleFile {
     pub(crate) file: PathBuf,
 }
 
+/// The architecture of a slice and the file with its contents.
+#[derive(Clone, Debug)]
+pub(crate) struct SliceFile {
+    pub(crate) architecture: Architecture,
+    pub(crate) file: OsString,
+}
+
+fn architecture(text: &str) -> Result<Architecture> {
+    Architecture::from_name(text)
+        .context("no such architecture; `unshade FILE` shows those of a file, such as air64_v28")
+}
+
+fn slice_file(text: &str) -> Result<SliceFile> {
+    let (name, file) =
+        text.split_once('=').with_context(|| format!("ARCHITECTURE=FILE is wanted: {text}"))?;
+    Ok(SliceFile { architecture: architecture(name)?, file: file.into() })
+}
+
+impl EditArgs {
+    /// Returns the option about symbol companions.
+    pub(crate) fn companion_option(&self) -> Option<&'static str> {
+        let split = self.split_symbols.as_ref().map(|_| "--split-symbols");
+        split.or(self.join_symbols.as_ref().map(|_| "--join-symbols"))
+    }
+
+    /// Returns whether there are edits of libraries.
+    pub(crate) fn edits_libraries(&self) -> bool {
+        let lists = [&self.keep, &self.remove, &self.rename];
+        lists.iter().any(|list| !list.is_empty())
+            || !(self.strip.is_empty() && self.merge.is_empty() && self.module.is_empty())
+            || self.strip_debug
+            || self.os.is_some()
+            || self.install_name.is_some()
+    }
+
+    /// Returns the first option that only applies to universal files.
+    pub(crate) fn universal_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--slice", !self.slice.is_empty()),
+            ("--set-slice", !self.set_slice.is_empty()),
+            ("--remove-slice", !self.remove_slice.is_empty()),
+            ("--thin", self.thin.is_some()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
+    }
+}
+
+impl BuildArgs {
+    /// Splits an input of a universal file, which may begin with the architecture.
+    pub(crate) fn slice_input(input: &OsString) -> (Option<Architecture>, OsString) {
+        let named = input.to_str().and_then(|text| slice_file(text).ok());
+        match named {
+            Some(SliceFile { architecture, file }) => (Some(architecture), file),
+            None => (None, input.clone()),
+        }
+    }
+}
+
 fn module_file(text: &str) -> Result<ModuleFile> {
     let (function, file) =
         text.rsplit_once('=').with_context(|| format!("FUNCTION=FILE is wanted: {text}"))?;
@@ -180,12 +262,14 @@ pub(crate) struct BuildArgs {
     /// The kind of file to build
     #[arg(value_enum)]
     pub(crate) format: Built,
-    /// For a DXContainer, its parts in order; for a Metal library, bitcode modules or a manifest
-    #[arg(required = true, value_name = "PART=FILE|MODULE|MANIFEST")]
+    /// For a DXContainer, its parts in order; for a Metal library, bitcode modules and archives of them, or a manifest; for
+    /// a Metal universal file, libraries and GPU Mach-O files, as FILE or ARCHITECTURE=FILE
+    #[arg(required = true, value_name = "PART=FILE|MODULE|MANIFEST|LIBRARY")]
     pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Platform and minimum OS version of the library, such as macos-14.0; modules for others are retargeted
+    /// Platform and minimum OS version of the library, such as macos-14.0 [default: what the triples of its modules name];
+    /// modules for others are retargeted
     #[arg(long, value_name = "OS")]
     pub(crate) os: Option<Target>,
 }
@@ -197,4 +281,6 @@ pub(crate) enum Built {
     Dxcontainer,
     /// A Metal library
     Metallib,
+    /// A Metal universal file
+    Universal,
 }

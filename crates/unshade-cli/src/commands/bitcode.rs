@@ -80,6 +80,9 @@ fn refuse_options(args: &EditArgs) -> Result<()> {
         ("--private", args.private.is_some()),
         ("--keep-digest", args.keep_digest),
     ];
+    if let Some(option) = args.universal_option().or(args.companion_option()) {
+        bail!("{option} is for Metal libraries, and this is LLVM bitcode");
+    }
     match given.iter().find(|(_, given)| *given) {
         Some(("--strip", _)) if args.strip == [Stripped::Debug] => {
             bail!("--strip is for containers, and this is LLVM bitcode; --strip-debug strips it")

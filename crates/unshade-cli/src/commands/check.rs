@@ -1,26 +1,21 @@
-//! `unshade check`: whether Metal libraries load on an OS, and if not, why.
+//! `unshade check`: whether Metal libraries load on an OS, and if not, why. Loose AIR modules are checked by the rules about
+//! modules.
 
 use super::findings;
-use super::programs::{FileJson, ProgramJson, each_file, each_program, print_diagnostics};
+use super::programs::{FileJson, ProgramJson, Refused, each_file, each_program, print_diagnostics};
 use crate::Outcome;
 use crate::args::{CheckArgs, GlobalArgs};
 use crate::output::Stdout;
 use crate::paint::{bad, faint, good, name};
-use crate::progress::Progress;
-use anyhow::Result;
-use rayon::prelude::*;
+use crate::runner::AllProcessors;
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::io::Write;
 use unshade::load_check::{
-    Finding, LibraryFacts, ModuleFacts, Outcome as Loading, Report, Status, Step, Target, check, made_for,
-    minimum,
+    Finding, Outcome as Loading, Report, Status, Step, Target, check, made_for, minimum,
 };
-use unshade::metallib::Library;
-use unshade::program::{NamedLibrary, Verb};
+use unshade::program::{NamedFacts, Verb};
 use unshade::view::FindingView;
-
-/// Maximum number of modules that are read before their results are merged.
-const BATCH: usize = 1_024;
 
 #[derive(Serialize)]
 struct CheckJson {
@@ -47,10 +42,16 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     let outcome = each_file(&args.files.files, |input| {
         let mut outcome = Outcome::Done;
         let mut programs = Vec::new();
+        let (mut checked, mut unknown) = (0u64, None);
         let carving = each_program(input, Verb::Check, &global.limits(), |visited| {
             let diagnostics = visited.diagnostics;
-            let libraries = visited.program.map(|program| program.metal_libraries()).unwrap_or_default();
-            let libraries: Vec<_> = libraries.iter().map(|named| check_library(named, &args.os)).collect();
+            let facts = visited.program.map(|program| program.load_facts(&AllProcessors)).unwrap_or_default();
+            if facts.is_empty() && diagnostics.is_empty() {
+                unknown.get_or_insert_with(|| visited.find.path.to_string());
+                return Ok(());
+            }
+            checked += 1;
+            let libraries: Vec<_> = facts.iter().map(|named| check_library(named, &args.os)).collect();
             let fails =
                 |library: &LibraryJson| library.reports.iter().any(|report| report.outcome.is_failure());
             if libraries.iter().any(fails) || diagnostics.has_errors() {
@@ -68,6 +69,11 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
             }
             Ok(())
         })?;
+        if let Some(path) = unknown.filter(|_| checked == 0) {
+            bail!(Refused(format!(
+                "{path}: no AIR in it, and no rules are known for where anything else loads"
+            )));
+        }
         if global.json {
             stdout.json(&FileJson::new(input, programs, &carving), false)?;
         }
@@ -77,35 +83,22 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn check_library(named: &NamedLibrary<'_>, targets: &[Target]) -> LibraryJson {
-    let library = &named.library;
-    let facts = facts(library);
-    let own = made_for(&facts);
+fn check_library(named: &NamedFacts, targets: &[Target]) -> LibraryJson {
+    let facts = &named.facts;
+    let own = made_for(facts);
     let targets = if targets.is_empty() { own.as_slice() } else { targets };
     let mut needs: Vec<Target> = Vec::new();
     for target in targets {
         if needs.iter().all(|known| known.platform != target.platform) {
-            needs.extend(minimum(&facts, target.platform));
+            needs.extend(minimum(facts, target.platform));
         }
     }
     LibraryJson {
         slice: named.slice.clone(),
         made_for: own,
         needs,
-        reports: targets.iter().map(|&target| check(&facts, target)).collect(),
+        reports: targets.iter().map(|&target| check(facts, target)).collect(),
     }
-}
-
-/// Reads the modules on all processors.
-fn facts(library: &Library<'_>) -> LibraryFacts {
-    let functions: Vec<_> = library.functions().map_while(std::result::Result::ok).collect();
-    let progress = Progress::new("reading", functions.len() as u64);
-    let batches = functions.chunks(BATCH).flat_map(|batch| {
-        progress.advance(batch.len() as u64);
-        let read: Vec<_> = batch.par_iter().map(|function| ModuleFacts::read(library, function)).collect();
-        read.into_iter().zip(batch.iter().cloned())
-    });
-    LibraryFacts::new(library, batches)
 }
 
 fn print(path: &str, library: &LibraryJson, verbose: bool, stdout: &mut Stdout) -> Result<()> {

@@ -96,6 +96,12 @@ fn refuse_options(args: &EditArgs) -> Result<()> {
         args.patch.is_empty(),
         "--patch is for LLVM bitcode, and this is a DXContainer; `unshade extract` writes its modules"
     );
+    if let Some(option) = args.universal_option() {
+        bail!("{option} is for Metal universal files, and this is a DXContainer");
+    }
+    if let Some(option) = args.companion_option() {
+        bail!("{option} is for Metal libraries, and this is a DXContainer");
+    }
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => bail!("{option} is for Metal libraries, and this is a DXContainer"),
         None => Ok(()),

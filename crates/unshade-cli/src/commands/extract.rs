@@ -1,7 +1,7 @@
 //! `unshade extract`: writes modules as `.air`, sources as their original files, and programs out of their containers.
 //!
 //! `-o DIR` gets `modules/NAME.air` and `sources/ARCHIVE/…`. Entry N of a fat binary becomes `modules/N.sm_35.cubin` or
-//! `sources/N.compute_35.ptx`. If there are several programs, each has a folder of its own. Nothing is written outside
+//! `sources/N.compute_35.ptx`, and a slice of a universal file `slices/ARCHITECTURE.metallib`. If there are several programs, each has a folder of its own. Nothing is written outside
 //! DIR, and every changed name is reported. `-o -` takes one file.
 
 use super::programs::{
@@ -32,7 +32,7 @@ const MAX_NAMED: usize = 4;
 struct Written {
     path: String,
     size: u64,
-    /// Its kind: `module`, `source` or `program`.
+    /// Its kind: `module`, `source`, `slice` or `program`.
     kind: &'static str,
     /// The original name, if the path had to differ from it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +190,9 @@ impl Extraction<'_> {
                 anstream::eprintln!("{}: renamed {from} to {}", input.name, one.path);
             }
         }
-        for (kind, noun) in [("program", "program"), ("module", "module"), ("source", "source file")] {
+        let kinds =
+            [("program", "program"), ("slice", "slice"), ("module", "module"), ("source", "source file")];
+        for (kind, noun) in kinds {
             let files: Vec<_> = written.iter().filter(|written| written.kind == kind).collect();
             if !files.is_empty() {
                 let size = bytes(files.iter().map(|written| written.size).sum());

@@ -1,26 +1,29 @@
 //! Metal libraries: conversion to and from YAML, editing, building.
 
 use super::bitcode::{self, note};
-use super::written::{one_program, read_text, write};
+use super::programs::print_diagnostics;
+use super::written::{one_program, write};
 use crate::Outcome;
 use crate::args::{
-    BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
+    BinaryArgs, BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
 };
-use crate::input::{Bytes, NothingFound, shown};
+use crate::input::{Bytes, Input, NothingFound, shown};
 use crate::output::{Folder, ensure_free, write_pieces};
 use crate::paint::counted;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use unshade::bitcode_edit::{BitcodeEdit, Rename};
+use unshade::carve::format::Format;
 use unshade::core::{Error, ErrorKind, Escaped};
 use unshade::metallib::edit::Strip;
 use unshade::metallib::header;
-use unshade::metallib::{LibraryFile, LibraryType, document, module};
+use unshade::metallib::{LibraryFile, LibraryType, document};
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selector;
-use unshade::{air, build as library_builder, load_check, retarget};
+use unshade::{air, build as library_builder, companion, load_check, retarget};
 
 pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Result<Outcome> {
     let file = LibraryFile::parse(data)?;
@@ -80,33 +83,70 @@ fn loader(document: &OsStr) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>
     }
 }
 
-pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
-    let inputs: Vec<&OsStr> = args.inputs.iter().map(OsString::as_os_str).collect();
-    let bytes: Vec<Bytes> = inputs
-        .iter()
-        .map(|input| Bytes::open(Path::new(input)).with_context(|| format!("can't read {}", shown(input))))
-        .collect::<Result<_>>()?;
-    let is_module = |bytes: &Bytes| {
-        bytes.starts_with(&module::BITCODE_MAGIC) || bytes.starts_with(&module::WRAPPER_MAGIC.to_le_bytes())
-    };
-    let file = match (&inputs[..], bytes.iter().any(is_module)) {
-        (_, true) => from_modules(args, &bytes)?,
-        ([manifest], false) => {
+pub(super) fn build(args: &BuildArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let paths: Vec<&OsStr> = args.inputs.iter().map(OsString::as_os_str).collect();
+    let inputs: Vec<Input> = paths.iter().map(Input::open).collect::<Result<_>>()?;
+    let modules: Vec<Vec<NamedModule>> =
+        inputs.iter().map(|input| modules_of(input, global)).collect::<Result<_>>()?;
+    let file = match &inputs[..] {
+        [manifest] if modules.iter().all(Vec::is_empty) => {
             ensure!(args.os.is_none(), "--os goes with modules; a manifest has the keys `Platform` and `OS`");
-            let text = read_text(manifest)?;
-            library_builder::metallib(&text, &mut loader(manifest)).with_context(|| shown(manifest))?
+            let text = std::str::from_utf8(manifest.bytes());
+            let text = text.with_context(|| format!("{}: neither bitcode nor a manifest", manifest.name))?;
+            library_builder::metallib(text, &mut loader(paths[0])).with_context(|| manifest.name.clone())?
         }
-        _ => bail!("one manifest, or modules of bitcode, are wanted"),
+        _ => {
+            if let Some((input, _)) = inputs.iter().zip(&modules).find(|(_, found)| found.is_empty()) {
+                bail!(
+                    "{}: no bitcode; one manifest, or modules and archives of them, are wanted",
+                    input.name
+                );
+            }
+            from_modules(args, &modules.concat())?
+        }
     };
-    write(&args.output, &inputs, file.write()?.pieces())
+    write(&args.output, &paths, file.write()?.pieces())
 }
 
-fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'static>> {
-    let os = args.os.context("--os says for what the modules are, such as --os macos-14.0")?;
+/// A module to build from.
+#[derive(Clone)]
+struct NamedModule {
+    /// The path that messages name.
+    path: String,
+    bitcode: Vec<u8>,
+}
+
+/// Returns the modules of an input: a module, or all members of an archive. None if it is a manifest.
+fn modules_of(input: &Input, global: &GlobalArgs) -> Result<Vec<NamedModule>> {
+    let mut modules = Vec::new();
+    let mut others = Vec::new();
+    let diagnostics = input.programs(&global.limits(), &mut |find| {
+        let path = find.path.to_string();
+        match find.format {
+            Format::Bitcode => modules.push(NamedModule { path, bitcode: find.data.to_vec() }),
+            _ => others.push(path),
+        }
+        ControlFlow::Continue(())
+    });
+    print_diagnostics(&input.name, &diagnostics);
+    if let Some(other) = others.first() {
+        bail!(
+            "{other}: is no bitcode, and only modules become a library; `unshade edit --merge` joins libraries"
+        );
+    }
+    Ok(modules)
+}
+
+fn from_modules(args: &BuildArgs, modules: &[NamedModule]) -> Result<LibraryFile<'static>> {
+    let os = match args.os {
+        Some(target) => target,
+        None => library_builder::target(modules.iter().map(|module| module.bitcode.as_slice()))?
+            .context("the modules do not say for what they are; --os does, such as --os macos-14.0")?,
+    };
     let target = retarget::format_target(os)?;
     let mut file = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
-    for (module, name) in modules.iter().zip(&args.inputs) {
-        library_builder::add_module(&mut file, module).with_context(|| shown(name))?;
+    for module in modules {
+        library_builder::add_module(&mut file, &module.bitcode).with_context(|| module.path.clone())?;
     }
     library_builder::add_reflections(&mut file)?;
     let retargeted = retarget::library(&mut file, os)?.modules;
@@ -122,10 +162,32 @@ fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'stat
 }
 
 pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<Outcome> {
+    if let Some(option) = args.universal_option() {
+        bail!("{option} is for universal files, and this is a Metal library");
+    }
+    let mut inputs = vec![args.file.as_os_str()];
+    inputs.extend(args.merge.iter().chain(&args.join_symbols).map(OsString::as_os_str));
+    inputs.extend(args.split_symbols.iter().map(|path| path.as_os_str()));
+    edited(args, global, data, |file| write(&args.output, &inputs, file.write()?.pieces()))
+}
+
+/// Passes an edited library to `finish`.
+pub(super) fn edited<T>(
+    args: &EditArgs,
+    global: &GlobalArgs,
+    data: &[u8],
+    finish: impl FnOnce(&LibraryFile<'_>) -> Result<T>,
+) -> Result<T> {
     refuse_options(args)?;
     let others: Vec<Bytes> =
         args.merge.iter().map(|argument| library_of(argument, global)).collect::<Result<_>>()?;
+    let symbols = args.join_symbols.as_deref().map(|argument| library_of(argument, global)).transpose()?;
     let mut file = LibraryFile::parse(data)?;
+    if let Some((symbols, argument)) = symbols.as_ref().zip(args.join_symbols.as_ref()) {
+        let joined = LibraryFile::parse(symbols).and_then(|symbols| companion::join(&mut file, symbols));
+        joined.with_context(|| shown(argument))?;
+    }
+    let companion = args.split_symbols.as_ref().map(|_| file.companion()).transpose()?;
     let before = file.uuid().copied();
     let mut changed = !others.is_empty();
     for (other, argument) in others.iter().zip(&args.merge) {
@@ -140,6 +202,9 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     for replacement in &args.module {
         replace_module(&mut file, replacement)?;
         changed = true;
+    }
+    if companion.is_some() {
+        changed |= file.strip(Strip::Sources);
     }
     for stripped in &args.strip {
         changed |= file.strip(strip(*stripped)?);
@@ -158,12 +223,38 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
         file.set_install_name(name.as_bytes().to_vec())?;
         changed = true;
     }
-    if changed && before.is_some() && !args.keep_uuid {
-        file.renew_uuid()?;
+    match args.split_symbols.as_ref().zip(companion) {
+        // The companion is found by the UUID.
+        Some((path, companion)) => {
+            ensure_split(changed, before.is_some())?;
+            write_companion(args, path, &companion)?;
+        }
+        None if changed && before.is_some() && !args.keep_uuid => file.renew_uuid()?,
+        None => {}
     }
-    let mut inputs = vec![args.file.as_os_str()];
-    inputs.extend(args.merge.iter().map(OsString::as_os_str));
-    write(&args.output, &inputs, file.write()?.pieces())
+    finish(&file)
+}
+
+/// Fails if nothing was removed from a library whose symbols are split off.
+fn ensure_split(changed: bool, has_uuid: bool) -> Result<()> {
+    if !changed {
+        let what = "no sources, and no debug information that --strip debug or --strip-debug removes";
+        bail!(NothingFound(format!("nothing to split off: {what}")));
+    }
+    if !has_uuid {
+        note("the library has no UUID, by which debuggers find its symbol companion");
+    }
+    Ok(())
+}
+
+/// Writes a symbol companion, but not before it is known that the library can be written.
+fn write_companion(args: &EditArgs, path: &Path, companion: &LibraryFile<'_>) -> Result<()> {
+    let BinaryArgs { output, force } = &args.output;
+    ensure!(path != output, "{}: is the output, too; the companion is another file", path.display());
+    ensure_free(output, *force)?;
+    let output = BinaryArgs { output: path.into(), force: *force };
+    write(&output, &[&args.file], companion.write()?.pieces())?;
+    Ok(())
 }
 
 /// Returns the only library of an argument. A library that is a whole file stays mapped.
@@ -183,7 +274,7 @@ fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
 }
 
 /// Options for DXContainers and bitcode.
-fn refuse_options(args: &EditArgs) -> Result<()> {
+pub(super) fn refuse_options(args: &EditArgs) -> Result<()> {
     let given = [
         ("--set", !args.set.is_empty()),
         ("--add", !args.add.is_empty()),

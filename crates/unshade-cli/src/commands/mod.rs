@@ -25,6 +25,7 @@ mod shell;
 mod show;
 mod survey;
 mod types;
+mod universal;
 mod verify;
 mod walk;
 mod written;
@@ -61,8 +62,8 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::ToYaml(Deferred(args)) => written::to_yaml(&args, &global),
         Command::FromYaml(Deferred(args)) => written::from_yaml(&args),
         Command::Sign(Deferred(args)) => written::sign(&args, &global),
-        Command::Edit(Deferred(args)) => written::edit(&args, &global),
-        Command::Build(Deferred(args)) => written::build(&args),
+        Command::Edit(args) => written::edit(&args.0, &global),
+        Command::Build(Deferred(args)) => written::build(&args, &global),
         Command::Types(Deferred(args)) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { output } => manual::run(&output),

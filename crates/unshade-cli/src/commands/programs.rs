@@ -187,7 +187,7 @@ fn each_supported(
 
 /// The verb applies to no program of the input.
 #[derive(Debug)]
-pub(super) struct Refused(String);
+pub(super) struct Refused(pub(super) String);
 
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,7 +1,7 @@
 //! Commands that write programs. Each asks which file type a program can be written as.
 
 use super::programs::only_program;
-use super::{bitcode, dxcontainer, metallib};
+use super::{bitcode, dxcontainer, metallib, universal};
 use crate::Outcome;
 use crate::args::{
     BinaryArgs, BuildArgs, Built, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, SignArgs, ToYamlArgs,
@@ -46,6 +46,7 @@ fn one_to_yaml(file: &OsStr, args: &ToYamlArgs, output: &FileArgs, global: &Glob
     one_program(file, Verb::ToYaml, global, |writable, data| match writable {
         Writable::DxContainer => dxcontainer::to_yaml(args, output, data.bytes),
         Writable::MetalLibrary => metallib::to_yaml(args, output, data.bytes),
+        Writable::MetalUniversal => bail!("universal files have no YAML"),
         Writable::Bitcode => bail!("LLVM bitcode has no YAML"),
     })
 }
@@ -68,14 +69,16 @@ pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
     one_program(&args.file, Verb::Edit, global, |writable, data| match writable {
         Writable::DxContainer => dxcontainer::edit(args, data.bytes),
         Writable::MetalLibrary => metallib::edit(args, global, data.bytes),
+        Writable::MetalUniversal => universal::edit(args, global, data.bytes),
         Writable::Bitcode => bitcode::edit(args, data),
     })
 }
 
-pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
+pub(crate) fn build(args: &BuildArgs, global: &GlobalArgs) -> Result<Outcome> {
     match args.format {
         Built::Dxcontainer => dxcontainer::build(args),
-        Built::Metallib => metallib::build(args),
+        Built::Metallib => metallib::build(args, global),
+        Built::Universal => universal::build(args, global),
     }
 }
 

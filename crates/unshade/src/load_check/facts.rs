@@ -1,9 +1,13 @@
 //! Gathers what a loader looks at from a library: the header, the versions of functions, and the target triple and kind
-//! of pointers of every module.
+//! of pointers of every module. Loose modules have all of it but the header.
 
 use super::target::parse_version;
+use crate::air;
 use std::collections::BTreeMap;
 use std::fmt;
+use unshade_core::Escaped;
+use unshade_llvm::types::Type;
+use unshade_llvm::{Module, TypeId};
 use unshade_metallib::function_list::{FunctionVersions, ShortVersion};
 use unshade_metallib::header::{Header, Platform, Version};
 use unshade_metallib::{Function, Library};
@@ -35,7 +39,7 @@ pub struct Triple {
 impl Triple {
     /// Parses a triple: `ARCHITECTURE-VENDOR-SYSTEM[-ENVIRONMENT]`.
     pub fn new(text: &[u8]) -> Self {
-        let text = unshade_core::Escaped(text).to_cow().into_owned();
+        let text = Escaped(text).to_cow().into_owned();
         let mut parts = text.split('-').skip(2);
         let system = parts.next().unwrap_or_default();
         let environment = parts.next().unwrap_or_default();
@@ -80,17 +84,18 @@ impl ModuleFacts {
     /// Reads a function's module, without bodies. `None` if there is no module, or if it can't be read.
     pub fn read(library: &Library<'_>, function: &Function<'_>) -> Option<Self> {
         let module = library.module(function).ok()??;
-        let module = unshade_llvm::Module::parse(module.bytes(), module.range().start).ok()?;
-        let mut pointers = Pointers::None;
-        for index in 0..module.types.len() {
-            let id = unshade_llvm::TypeId(u32::try_from(index).ok()?);
-            pointers = pointers.max(match module.types.get(id) {
-                unshade_llvm::types::Type::OpaquePointer { .. } => Pointers::Opaque,
-                unshade_llvm::types::Type::Pointer { .. } => Pointers::Typed,
-                _ => Pointers::None,
-            });
-        }
-        Some(Self { triple: Triple::new(&module.triple), pointers })
+        Module::parse(module.bytes(), module.range().start).ok().map(|module| Self::of(&module))
+    }
+
+    /// Returns the properties of a module.
+    pub fn of(module: &Module<'_>) -> Self {
+        let kind = |index: usize| match u32::try_from(index).map(|index| module.types.get(TypeId(index))) {
+            Ok(Type::OpaquePointer { .. }) => Pointers::Opaque,
+            Ok(Type::Pointer { .. }) => Pointers::Typed,
+            _ => Pointers::None,
+        };
+        let pointers = (0..module.types.len()).map(kind).max().unwrap_or(Pointers::None);
+        Self { triple: Triple::new(&module.triple), pointers }
     }
 }
 
@@ -115,12 +120,19 @@ impl fmt::Display for Group {
 /// Functions grouped by a property.
 pub(super) type Groups<K> = BTreeMap<K, Group>;
 
-/// Properties of a library that matter for loading; see the module.
-#[derive(Clone, Debug)]
-pub struct LibraryFacts {
+/// The file of a library, which loose modules do not have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Container {
     pub(super) header: Header,
     /// Size of the file in bytes.
     pub(super) size: u64,
+}
+
+/// Properties of a library, or of loose modules, that matter for loading; see the module.
+#[derive(Clone, Debug)]
+pub struct LibraryFacts {
+    /// The library's file; `None` for loose modules.
+    pub(super) container: Option<Container>,
     pub(super) function_count: u64,
     /// Versions of the first function, which the loader takes as those of the library.
     pub(super) first_versions: Option<FunctionVersions>,
@@ -146,9 +158,35 @@ impl LibraryFacts {
         library: &Library<'_>,
         functions: impl IntoIterator<Item = (Option<ModuleFacts>, Function<'a>)>,
     ) -> Self {
-        let mut facts = Self {
-            header: *library.header(),
-            size: library.file().data().len() as u64,
+        let size = library.file().data().len() as u64;
+        let mut facts = Self::empty(Some(Container { header: *library.header(), size }));
+        for (module, function) in functions {
+            facts.add(module, function.versions, || function.shown_name());
+        }
+        facts
+    }
+
+    /// Returns the properties of modules that are in no library yet. Functions are those that a library of the modules has.
+    pub fn of_modules<'m, 'a: 'm>(modules: impl IntoIterator<Item = &'m Module<'a>>) -> Self {
+        let mut facts = Self::empty(None);
+        for module in modules {
+            let properties = ModuleFacts::of(module);
+            let versions = air::versions(module);
+            let names = air::names(module);
+            if names.is_empty() {
+                facts.add(Some(properties), versions, || "a module without functions".to_owned());
+                continue;
+            }
+            for name in names {
+                facts.add(Some(properties.clone()), versions, || Escaped(&name).to_string());
+            }
+        }
+        facts
+    }
+
+    fn empty(container: Option<Container>) -> Self {
+        Self {
+            container,
             function_count: 0,
             first_versions: None,
             languages: Groups::new(),
@@ -156,35 +194,40 @@ impl LibraryFacts {
             triples: Groups::new(),
             opaque: Groups::new(),
             unreadable: None,
-        };
-        for (module, function) in functions {
-            facts.add(module, &function);
         }
-        facts
     }
 
-    fn add(&mut self, module: Option<ModuleFacts>, function: &Function<'_>) {
-        let name = || function.shown_name();
+    /// Returns whether the library only has declarations.
+    pub(super) fn is_stub(&self) -> bool {
+        self.container.is_some_and(|container| container.header.is_stub())
+    }
+
+    fn add(
+        &mut self,
+        module: Option<ModuleFacts>,
+        versions: Option<FunctionVersions>,
+        name: impl Fn() -> String,
+    ) {
         let put = |group: &mut Option<Group>| match group {
             Some(group) => group.count += 1,
             None => *group = Some(Group { count: 1, first: name() }),
         };
-        if let Some(versions) = function.versions {
+        if let Some(versions) = versions {
             if self.function_count == 0 {
                 self.first_versions = Some(versions);
             }
-            add_to(&mut self.languages, versions.language, name);
-            add_to(&mut self.airs, versions.air, name);
+            add_to(&mut self.languages, versions.language, &name);
+            add_to(&mut self.airs, versions.air, &name);
         }
         match module {
             Some(module) => {
                 if module.pointers == Pointers::Opaque {
-                    add_to(&mut self.opaque, function.versions.map(|versions| versions.air), name);
+                    add_to(&mut self.opaque, versions.map(|versions| versions.air), &name);
                 }
-                add_to(&mut self.triples, module.triple, name);
+                add_to(&mut self.triples, module.triple, &name);
             }
             // A stub contains only declarations.
-            None if self.header.is_stub() => {}
+            None if self.is_stub() => {}
             None => put(&mut self.unreadable),
         }
         self.function_count += 1;

@@ -1,4 +1,4 @@
-//! Checks whether a Metal library loads on a given OS, and if not, why.
+//! Checks whether a Metal library loads on a given OS, and if not, why. The rules about modules also hold for loose ones.
 //!
 //! [`LibraryFacts`] holds what a loader looks at. [`RULES`] is the table of its requirements, each with its source and
 //! certainty. [`check`] applies the table to a [`Target`]. Apple documents none of this: each rule says whether it is
@@ -24,6 +24,7 @@ mod releases;
 mod rules;
 mod target;
 
+use facts::Container;
 pub use facts::{Group, LibraryFacts, ModuleFacts, Pointers, Triple};
 pub use releases::{RELEASES, Release};
 pub use rules::RULES;
@@ -79,7 +80,16 @@ pub struct Rule {
     pub certainty: Certainty,
     /// Where the knowledge comes from.
     pub source: &'static str,
-    judge: fn(&LibraryFacts, Target) -> Judgement,
+    judge: Judge,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug)]
+enum Judge {
+    /// The file of a library. The rule does not apply to loose modules.
+    Container(fn(&Container, &LibraryFacts, Target) -> Judgement),
+    /// The functions and their modules.
+    Functions(fn(&LibraryFacts, Target) -> Judgement),
 }
 
 /// Whether a library satisfies a rule.
@@ -163,16 +173,18 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-/// Applies every rule to a library and a target.
+/// Applies every rule to a library and a target; to loose modules, those about modules.
 pub fn check(facts: &LibraryFacts, target: Target) -> Report {
-    let findings: Vec<Finding> = RULES
-        .iter()
-        .map(|rule| {
-            let Judgement { status, found, expected, message, hint } = (rule.judge)(facts, target);
-            let Rule { name, step, certainty, source, .. } = *rule;
-            Finding { rule: name, status, step, certainty, source, found, expected, message, hint }
-        })
-        .collect();
+    let judge = |rule: &Rule| match rule.judge {
+        Judge::Container(judge) => facts.container.as_ref().map(|container| judge(container, facts, target)),
+        Judge::Functions(judge) => Some(judge(facts, target)),
+    };
+    let finding = |rule: &Rule| {
+        let Judgement { status, found, expected, message, hint } = judge(rule)?;
+        let Rule { name, step, certainty, source, .. } = *rule;
+        Some(Finding { rule: name, status, step, certainty, source, found, expected, message, hint })
+    };
+    let findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
     let breaks = |step| findings.iter().any(|finding| finding.status == Status::Fail && finding.step == step);
     let outcome = if breaks(Step::Load) {
         Outcome::Refused
@@ -192,7 +204,7 @@ pub fn minimum(facts: &LibraryFacts, platform: Platform) -> Option<Target> {
     let triples = facts.triples.keys().filter(|triple| triple.platform == platform);
     let named: BTreeSet<Version> = releases
         .chain(triples.filter_map(|triple| triple.version))
-        .chain(facts.header.os_version())
+        .chain(facts.container.and_then(|container| container.header.os_version()))
         .collect();
     let targets = named.into_iter().map(|version| Target { platform, version });
     targets.into_iter().find(|&target| !check(facts, target).outcome.is_failure())
@@ -202,7 +214,8 @@ pub fn minimum(facts: &LibraryFacts, platform: Platform) -> Option<Target> {
 /// is newer or the modules name none.
 pub fn made_for(facts: &LibraryFacts) -> Option<Target> {
     let triples = facts.triples.keys().filter_map(|triple| Some((triple.version?, triple.platform)));
-    let header = facts.header.os_version().map(|version| (version, facts.header.platform()));
+    let header = facts.container.map(|container| container.header);
+    let header = header.and_then(|header| Some((header.os_version()?, header.platform())));
     let newest = triples.filter(|(_, platform)| *platform != Platform::UNKNOWN).max();
     let (version, platform) = match (newest, header) {
         (Some(module), Some(header)) if module.1 == header.1 => module.max(header),

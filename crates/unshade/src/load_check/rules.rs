@@ -1,7 +1,8 @@
 //! The table of rules, and the function that judges each.
 
+use super::Judge::{Container, Functions};
 use super::Status::{Fail, Pass, Unclear};
-use super::facts::{Group, Groups};
+use super::facts::{self, Group, Groups};
 use super::target::short;
 use super::{Certainty, Judgement, LibraryFacts, Release, Rule, Status, Step, Target};
 use unshade_metallib::function_list::ShortVersion;
@@ -15,7 +16,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Known,
         source: "the loader's code, as MetalLibraryArchive's author describes it",
-        judge: file,
+        judge: Container(file),
     },
     Rule {
         name: "container-major",
@@ -23,7 +24,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Inferred,
         source: "every real file",
-        judge: container_major,
+        judge: Container(container_major),
     },
     Rule {
         name: "platform-flag",
@@ -31,7 +32,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Known,
         source: "the loader's code, as MetalLibraryArchive's author describes it; public error reports",
-        judge: platform_flag,
+        judge: Container(platform_flag),
     },
     Rule {
         name: "platform",
@@ -39,7 +40,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Inferred,
         source: "real files of all platforms; public error reports for simulators",
-        judge: platform,
+        judge: Container(platform),
     },
     Rule {
         name: "library-type",
@@ -47,7 +48,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Inferred,
         source: "what these are for",
-        judge: library_type,
+        judge: Container(library_type),
     },
     Rule {
         name: "container-version",
@@ -55,7 +56,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Inferred,
         source: "real files, of which some have a newer container than their OS; what is refused is not known",
-        judge: container_version,
+        judge: Container(container_version),
     },
     Rule {
         name: "language-version",
@@ -64,7 +65,7 @@ pub const RULES: &[Rule] = &[
         certainty: Certainty::Known,
         source: "public error reports; availability of MTLLanguageVersion; that it is the first function's was \
                  measured by others",
-        judge: language_version,
+        judge: Functions(language_version),
     },
     Rule {
         name: "air-version",
@@ -72,7 +73,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Known,
         source: "public error reports; that the number in the message is the version of AIR is inferred",
-        judge: air_version,
+        judge: Functions(air_version),
     },
     Rule {
         name: "header-os-version",
@@ -80,7 +81,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Load,
         certainty: Certainty::Measured,
         source: "measured by others: the OS check uses the triple, not the header",
-        judge: header_os_version,
+        judge: Container(header_os_version),
     },
     Rule {
         name: "bitcode",
@@ -88,7 +89,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Inferred,
         source: "the compiler of the OS reads it with LLVM",
-        judge: bitcode,
+        judge: Functions(bitcode),
     },
     Rule {
         name: "triple-platform",
@@ -96,7 +97,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Measured,
         source: "measured by others; public error reports",
-        judge: triple_platform,
+        judge: Functions(triple_platform),
     },
     Rule {
         name: "triple-os-version",
@@ -104,7 +105,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Inferred,
         source: "what a deployment target means",
-        judge: triple_os_version,
+        judge: Functions(triple_os_version),
     },
     Rule {
         name: "function-language-version",
@@ -112,7 +113,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Known,
         source: "public error reports; availability of MTLLanguageVersion",
-        judge: function_language_version,
+        judge: Functions(function_language_version),
     },
     Rule {
         name: "function-air-version",
@@ -120,7 +121,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Inferred,
         source: "as for the first function",
-        judge: function_air_version,
+        judge: Functions(function_air_version),
     },
     Rule {
         name: "pointer-kind",
@@ -129,7 +130,7 @@ pub const RULES: &[Rule] = &[
         certainty: Certainty::Measured,
         source: "measured by others: up to 2.7 an upgrader refuses opaque pointers; 2.8 takes them on an M3, but not \
                  on a virtual GPU",
-        judge: pointer_kind,
+        judge: Functions(pointer_kind),
     },
     Rule {
         name: "architecture",
@@ -137,7 +138,7 @@ pub const RULES: &[Rule] = &[
         step: Step::Pipeline,
         certainty: Certainty::Inferred,
         source: "no OS of today runs 32-bit apps",
-        judge: architecture,
+        judge: Functions(architecture),
     },
 ];
 
@@ -167,15 +168,19 @@ impl Judgement {
     }
 }
 
-fn file(facts: &LibraryFacts, _: Target) -> Judgement {
-    let status = if facts.header.file_size == facts.size { Pass } else { Fail };
-    Judgement::new(status, format!("{} bytes", facts.size), format!("{} bytes", facts.header.file_size))
-        .message("Invalid library file")
-        .hint("`unshade verify` reports the details")
+fn file(container: &facts::Container, _: &LibraryFacts, _: Target) -> Judgement {
+    let status = if container.header.file_size == container.size { Pass } else { Fail };
+    Judgement::new(
+        status,
+        format!("{} bytes", container.size),
+        format!("{} bytes", container.header.file_size),
+    )
+    .message("Invalid library file")
+    .hint("`unshade verify` reports the details")
 }
 
-fn container_major(facts: &LibraryFacts, _: Target) -> Judgement {
-    let version = facts.header.version();
+fn container_major(container: &facts::Container, _: &LibraryFacts, _: Target) -> Judgement {
+    let version = container.header.version();
     let status = if (version.major, version.minor) == (1, 2) { Pass } else { Fail };
     Judgement::new(status, format!("container {version}"), "1.2.x").message(WRONG_FORMAT)
 }
@@ -184,9 +189,9 @@ fn is_mac(platform: Platform) -> bool {
     matches!(platform, Platform::MACOS | Platform::MAC_CATALYST)
 }
 
-fn platform_flag(facts: &LibraryFacts, target: Target) -> Judgement {
+fn platform_flag(container: &facts::Container, facts: &LibraryFacts, target: Target) -> Judgement {
     let shown = |flag: bool| if flag { "macOS flag" } else { "no macOS flag" };
-    let (found, expected) = (facts.header.macos_flag(), is_mac(target.platform));
+    let (found, expected) = (container.header.macos_flag(), is_mac(target.platform));
     let status = match (found == expected, facts.function_count) {
         (true, _) => Pass,
         // Old empty libraries for iOS also have the flag.
@@ -227,8 +232,8 @@ fn is_simulator(platform: Platform) -> bool {
     )
 }
 
-fn platform(facts: &LibraryFacts, target: Target) -> Judgement {
-    let made = facts.header.platform();
+fn platform(container: &facts::Container, _: &LibraryFacts, target: Target) -> Judgement {
+    let made = container.header.platform();
     if made == Platform::UNKNOWN {
         return Judgement::new(Pass, "none: containers before 1.2.6 have none", "");
     }
@@ -245,15 +250,15 @@ fn platform(facts: &LibraryFacts, target: Target) -> Judgement {
     .hint(format!("build it for {}: a library is for one platform", target.platform))
 }
 
-fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
-    let kind = facts.header.library_type();
+fn library_type(container: &facts::Container, _: &LibraryFacts, _: Target) -> Judgement {
+    let kind = container.header.library_type();
     let (status, hint) = match kind {
-        _ if facts.header.is_stub() => (Fail, "a stub has declarations only, to be linked against"),
+        _ if container.header.is_stub() => (Fail, "a stub has declarations only, to be linked against"),
         LibraryType::SYMBOL_COMPANION => (Unclear, "a companion is for debuggers; the library is beside it"),
         kind if kind.name().is_none() => (Unclear, "this type is not known"),
         _ => (Pass, ""),
     };
-    let stub = if facts.header.is_stub() { ", stub" } else { "" };
+    let stub = if container.header.is_stub() { ", stub" } else { "" };
     Judgement::new(status, format!("{kind}{stub}"), "").hint(hint)
 }
 
@@ -267,8 +272,8 @@ fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
     })
 }
 
-fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
-    let found = format!("container {}", facts.header.version());
+fn container_version(container: &facts::Container, facts: &LibraryFacts, target: Target) -> Judgement {
+    let found = format!("container {}", container.header.version());
     let release = match release(target, &found) {
         Ok(release) => release,
         Err(judgement) => return judgement,
@@ -280,7 +285,7 @@ fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
     let supports_target =
         |triple: &super::Triple| triple.version.is_some_and(|version| version <= target.version);
     let is_built_for_target = !facts.triples.is_empty() && facts.triples.keys().all(supports_target);
-    let status = if facts.header.patch <= newest || is_built_for_target { Pass } else { Unclear };
+    let status = if container.header.patch <= newest || is_built_for_target { Pass } else { Unclear };
     Judgement::new(status, found, format!("up to 1.2.{newest}"))
         .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
 }
@@ -387,12 +392,12 @@ fn function_air_version(facts: &LibraryFacts, target: Target) -> Judgement {
     judgement
 }
 
-fn header_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
-    let Some(version) = facts.header.os_version() else {
+fn header_os_version(container: &facts::Container, _: &LibraryFacts, target: Target) -> Judgement {
+    let Some(version) = container.header.os_version() else {
         return Judgement::new(Pass, "none", "");
     };
-    if facts.header.platform() != target.platform {
-        return Judgement::new(Pass, format!("{} {}", facts.header.platform(), short(version)), "");
+    if container.header.platform() != target.platform {
+        return Judgement::new(Pass, format!("{} {}", container.header.platform(), short(version)), "");
     }
     let status = if version <= target.version { Pass } else { Unclear };
     Judgement::new(status, short(version), format!("up to {}", short(target.version)))
@@ -401,7 +406,7 @@ fn header_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
 
 fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
     match &facts.unreadable {
-        None if facts.header.is_stub() => Judgement::new(Pass, "none: a stub", ""),
+        None if facts.is_stub() => Judgement::new(Pass, "none: a stub", ""),
         None => Judgement::new(Pass, "readable", ""),
         Some(group) => Judgement::new(Fail, format!("no readable module: {group}"), "LLVM bitcode")
             .hint("`unshade verify` reports the details"),
@@ -461,10 +466,15 @@ fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
 }
 
 fn architecture(facts: &LibraryFacts, _: Target) -> Judgement {
-    if facts.header.raw_platform == 0 || facts.header.is_64_bit() {
-        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not stated" }, "");
+    let is_64_bit = match facts.container.map(|container| container.header) {
+        Some(header) => (header.raw_platform != 0).then(|| header.is_64_bit()),
+        None => facts.triples.first_key_value().map(|(triple, _)| triple.text.starts_with("air64")),
+    };
+    match is_64_bit {
+        None => Judgement::new(Pass, "not stated", ""),
+        Some(true) => Judgement::new(Pass, "air64", ""),
+        Some(false) => Judgement::new(Unclear, "air32", "air64").hint("compile for air64"),
     }
-    Judgement::new(Unclear, "air32", "air64").hint("compile for air64")
 }
 
 #[cfg(test)]
@@ -547,6 +557,20 @@ mod tests {
         let report = check(&facts, "maccatalyst-17.0".parse().unwrap());
         assert_eq!(report.outcome, Outcome::Unclear);
         assert_eq!(minimum(&facts, Platform::VISIONOS), None);
+    }
+
+    #[test]
+    fn loose_modules_have_no_container() {
+        let kernel = include_bytes!("../../../../tests/fixtures/air/kernel.bc");
+        let facts = LibraryFacts::of_modules([&unshade_llvm::Module::parse(kernel, 0).unwrap()]);
+        let report = check(&facts, "macos-14.0".parse().unwrap());
+        assert_eq!(report.outcome, Outcome::Loads);
+        let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+        let of_modules = RULES.iter().filter(|rule| matches!(rule.judge, Functions(_)));
+        assert_eq!(rules, of_modules.map(|rule| rule.name).collect::<Vec<_>>());
+        assert_eq!(check(&facts, "macos-13.0".parse().unwrap()).outcome, Outcome::Refused);
+        assert_eq!(check(&facts, "ios-17.0".parse().unwrap()).outcome, Outcome::Partly);
+        assert_eq!(minimum(&facts, Platform::MACOS).unwrap().to_string(), "macOS 14.0");
     }
 
     #[test]

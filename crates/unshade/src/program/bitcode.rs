@@ -2,23 +2,26 @@
 //! object files and offload bundles.
 //!
 //! Items are the functions of all modules, numbered across modules. A module without functions, such as one with data
-//! alone, has no items.
+//! alone, has no items. Entry points of AIR modules are described as the functions of a Metal library are.
 
+use super::air_module::{AirModule, Entry, types_text};
+use super::metallib::finding;
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
-    Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
-    Verdict, VerifyDepth, Writable, piece,
+    Info, ItemName, Items, ModuleGroup, NamedFacts, Piece, PieceBytes, Pieces, Program, Row, Runner, Section,
+    Verb, Verdict, VerifyDepth, Writable, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
+use crate::load_check::LibraryFacts;
 use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
+use crate::view::{FindingView, ReflectionView, TypeCount};
 use crate::{air, demangle};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Reader, Result, TokenKind, TokenSink};
 use unshade_llvm::facts::{DebugFacts, FunctionFacts, ModuleFacts, Wrapper, functions};
-use unshade_llvm::global::Function;
 use unshade_llvm::{Module, outline, verify};
 
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
@@ -27,7 +30,19 @@ pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Bitcode,
     word: "bitcode",
     item: "function",
-    kinds: &["function", "declaration", "module"],
+    kinds: &[
+        "function",
+        "declaration",
+        "module",
+        "vertex",
+        "fragment",
+        "kernel",
+        "visible",
+        "extern",
+        "intersection",
+        "mesh",
+        "object",
+    ],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
@@ -35,7 +50,6 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::AssembleInto, "a module is assembled as a whole; `unshade asm` writes it"),
         (Verb::Ghidra, NO_MACHINE_CODE),
-        (Verb::Check, "no rules are known for where bitcode loads"),
         (
             Verb::ToYaml,
             "LLVM bitcode has no YAML; `unshade dis` prints its assembly, `unshade dump` its records",
@@ -106,6 +120,12 @@ struct ModuleJson {
     air: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metal: Option<String>,
+    /// The platform and OS version that the triple of such a module names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    /// The number of its entry points of each type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    function_types: Vec<TypeCount>,
 }
 
 #[derive(Serialize)]
@@ -140,6 +160,20 @@ struct FunctionJson {
     air: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metal: Option<String>,
+    /// The declaration in the Metal language, of an entry point of AIR, in `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    declaration: Option<String>,
+    /// The platform and OS version that the triple names, of an entry point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    /// What the metadata says of an entry point, in `show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reflection: Option<ReflectionView>,
+    #[serde(skip)]
+    entry: Option<Entry>,
+    /// What of the metadata can't be read or expressed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
 }
 
 #[derive(Serialize)]
@@ -170,17 +204,27 @@ impl<'a> Bitcode<'a> {
         })
     }
 
-    /// Returns the selected functions.
-    fn functions(&self, selection: &Selection) -> Vec<FunctionJson> {
+    /// Returns the selected functions; if they are to be shown, with all that is known of entry points.
+    fn functions(&self, selection: &Selection, is_shown: bool) -> Vec<FunctionJson> {
         let mut found = Vec::new();
         for (number, first, module) in self.numbered() {
-            let air = AirFunctions::new(module);
+            let air = AirModule::new(module);
             let all = module.functions.iter().zip(functions(module));
             for (index, (function, facts)) in (first..).zip(all) {
-                let kind = air.kind(function);
+                let entry_type = air.as_ref().and_then(|air| air.entry_type(function));
+                let kind =
+                    entry_type.unwrap_or(if function.declaration { "declaration" } else { "function" });
                 let name = &function.symbol.name;
-                if selection.matches(&ItemName { index, name, kind: Some(&kind), has_source: false }) {
-                    found.push(function_json(index, number, facts, &air, kind));
+                if selection.matches(&ItemName { index, name, kind: Some(kind), has_source: false }) {
+                    let mut one = function_json(index, number, facts, kind);
+                    if let Some(air) = air.as_ref().filter(|_| !function.declaration) {
+                        (one.air, one.metal) = air.versions().unzip();
+                        one.target = air.target().filter(|_| entry_type.is_some());
+                        if is_shown && entry_type.is_some() {
+                            one.add_entry(air, name);
+                        }
+                    }
+                    found.push(one);
                 }
             }
         }
@@ -188,56 +232,47 @@ impl<'a> Bitcode<'a> {
     }
 }
 
-/// The kinds of functions and the versions that AIR metadata states.
-struct AirFunctions {
-    kinds: Vec<(Vec<u8>, String)>,
-    versions: Option<(String, String)>,
-}
-
-impl AirFunctions {
-    fn new(module: &Module<'_>) -> Self {
-        let versions = air::versions(module).map(|one| (one.air.to_string(), one.language.to_string()));
-        Self { kinds: air::kinds(module), versions }
-    }
-
-    fn kind(&self, function: &Function) -> String {
-        let listed = self.kinds.iter().find(|(name, _)| *name == function.symbol.name);
-        match (listed, function.declaration) {
-            (Some((_, kind)), _) => kind.clone(),
-            (None, true) => "declaration".to_owned(),
-            (None, false) => "function".to_owned(),
-        }
-    }
-}
-
-fn function_json(
-    index: u32,
-    module: u32,
-    facts: FunctionFacts,
-    air: &AirFunctions,
-    kind: String,
-) -> FunctionJson {
+fn function_json(index: u32, module: u32, facts: FunctionFacts, kind: &str) -> FunctionJson {
     let linkage = facts.linkage.keyword();
-    let (versions_air, metal) = air.versions.clone().filter(|_| kind != "declaration").unzip();
     FunctionJson {
         index,
         module,
         signature: Escaped(facts.signature.as_bytes()).to_string(),
         demangled: demangle(&facts.name),
         name: Escaped(&facts.name).to_string(),
-        kind,
+        kind: kind.to_owned(),
         linkage: if linkage.is_empty() { "external" } else { linkage }.to_owned(),
         offset: facts.body.as_ref().map(|body| body.start),
         size: facts.body.map(|body| body.end.saturating_sub(body.start)),
-        air: versions_air,
-        metal,
+        air: None,
+        metal: None,
+        declaration: None,
+        target: None,
+        reflection: None,
+        entry: None,
+        findings: Vec::new(),
+    }
+}
+
+impl FunctionJson {
+    /// Adds what the metadata of its module says of an entry point.
+    fn add_entry(&mut self, air: &AirModule, name: &[u8]) {
+        self.entry = air.entry(name, &mut self.findings);
+        self.declaration = self.entry.as_ref().map(Entry::text);
+        self.reflection = self.entry.as_ref().map(|entry| entry.reflection.clone());
+    }
+
+    /// Returns whether it is an entry point of AIR.
+    fn is_entry(&self) -> bool {
+        !matches!(self.kind.as_str(), "function" | "declaration")
     }
 }
 
 fn module_json(index: u32, module: &Module<'_>) -> ModuleJson {
     let text = |bytes: &[u8]| Escaped(bytes).to_string();
     let facts = ModuleFacts::new(module);
-    let versions = air::versions(module);
+    let air = AirModule::new(module);
+    let (air_version, metal) = air.as_ref().and_then(AirModule::versions).unzip();
     ModuleJson {
         index,
         producer: text(&facts.producer),
@@ -253,8 +288,10 @@ fn module_json(index: u32, module: &Module<'_>) -> ModuleJson {
         aliases: facts.aliases + facts.indirect_functions,
         debug_info: facts.debug.as_ref().map(debug_text),
         hash: facts.hash.map(|words| words.iter().map(|word| format!("{word:08x}")).collect()),
-        air: versions.map(|versions| versions.air.to_string()),
-        metal: versions.map(|versions| versions.language.to_string()),
+        air: air_version,
+        metal,
+        target: air.as_ref().and_then(AirModule::target),
+        function_types: air.as_ref().map(AirModule::types).unwrap_or_default(),
     }
 }
 
@@ -282,6 +319,9 @@ fn module_facts(module: &ModuleJson) -> Vec<Fact> {
     text("source", module.source.as_ref());
     if let (Some(air), Some(metal)) = (&module.air, &module.metal) {
         facts.push(Fact::new("language", format!("Metal {metal}, AIR {air}")));
+    }
+    if !module.function_types.is_empty() {
+        facts.push(Fact::new("entries", types_text(&module.function_types)));
     }
     let declared = counted(module.declarations as u64, "declaration");
     facts.push(Fact::new("functions", format!("{}, and {declared}", grouped(module.definitions as u64))));
@@ -364,7 +404,19 @@ impl Program for Bitcode<'_> {
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
         let module = self.modules.iter().find(|(index, _)| *index == piece.index);
         let (index, module) = module.ok_or_else(|| super::no_piece(self.base))?;
-        Ok(Card { facts: self.section(*index, module).facts, ..Card::default() })
+        let mut card = Card { facts: self.section(*index, module).facts, ..Card::default() };
+        // A module of one entry point, as the functions of a library are, is described as that.
+        if let Some(air) = AirModule::new(module)
+            && let [(name, _)] = air.entries()
+        {
+            let mut findings = Vec::new();
+            if let Some(entry) = air.entry(name, &mut findings) {
+                entry.describe(&mut card);
+                card.declaration = entry.declaration;
+            }
+            card.facts.extend(findings.iter().map(finding));
+        }
+        Ok(card)
     }
 
     fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
@@ -406,14 +458,14 @@ impl Program for Bitcode<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Items {
         diagnostics.append(self.diagnostics.clone());
-        let functions = self.functions(selection);
+        let functions = self.functions(selection, false);
         let has_several = self.count > 1;
         let row = |one: &FunctionJson| Row {
             index: one.index,
             name: one.name.clone(),
             demangled: one.demangled.clone(),
-            // A demangled name already contains the parameter types.
-            declaration: one.demangled.is_none().then(|| one.signature.clone()),
+            // A demangled name already contains the parameter types, and `show` has the declarations of entry points.
+            declaration: (one.demangled.is_none() && !one.is_entry()).then(|| one.signature.clone()),
             kind: one.kind.clone().into(),
             cells: vec![
                 if has_several { Cell::Number(one.module.into()) } else { Cell::Empty },
@@ -433,7 +485,7 @@ impl Program for Bitcode<'_> {
     #[cfg(not(target_family = "wasm"))]
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         diagnostics.append(self.diagnostics.clone());
-        let functions = self.functions(selection);
+        let functions = self.functions(selection, true);
         let cards = functions.iter().map(|function| self.card(function)).collect();
         Descriptions { cards, json: super::json(FunctionsJson { functions }) }
     }
@@ -461,12 +513,24 @@ impl Program for Bitcode<'_> {
             return ControlFlow::Continue(());
         }
         let name = self.path.rsplit(['/', '!']).next().unwrap_or("module");
-        let path = format!("modules/{}.bc", name.strip_suffix(".bc").unwrap_or(name));
+        let extension =
+            if self.modules.iter().any(|(_, module)| air::is_air(module)) { ".air" } else { ".bc" };
+        let path = format!("modules/{}{extension}", name.strip_suffix(extension).unwrap_or(name));
         take(Extracted { kind: ExtractKind::Module, path: &path, data: self.data })
     }
 
     fn verify(&self, _runner: &dyn Runner, _depth: VerifyDepth) -> Verdict {
         Verdict { hashes: None, diagnostics: verify::bitcode(Reader::at(self.data, self.base)) }
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn load_facts(&self, _runner: &dyn Runner) -> Vec<NamedFacts> {
+        let modules: Vec<&Module<'_>> =
+            self.modules.iter().map(|(_, module)| module).filter(|module| air::is_air(module)).collect();
+        if modules.is_empty() {
+            return Vec::new();
+        }
+        vec![NamedFacts { slice: String::new(), facts: LibraryFacts::of_modules(modules) }]
     }
 
     fn outline(&self, sink: &mut dyn OutlineSink) {
@@ -493,9 +557,13 @@ impl Bitcode<'_> {
             },
             None => String::new(),
         };
+        let air = AirModule::new(module);
+        let format = air.as_ref().map_or_else(|| FORMAT.format.to_string(), |_| "AIR module".to_owned());
+        let target = air.as_ref().and_then(AirModule::full_target).map(|target| format!(" · {target}"));
+        let target = target.unwrap_or_default();
         let heading = match self.count {
-            1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
-            count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
+            1 => format!("{format}{wrapped}{target} · {}", size(self.data.len() as u64)),
+            count => format!("{format}{wrapped}, module {} of {count}{target}", index + 1),
         };
         Section { heading, facts: module_facts(&module_json(index, module)) }
     }
@@ -503,9 +571,15 @@ impl Bitcode<'_> {
     /// Returns all facts of a function.
     fn card(&self, function: &FunctionJson) -> Card {
         let mut card = Card::default();
-        card.put(TokenKind::Keyword, if function.kind == "declaration" { "declare" } else { "define" });
-        card.put(TokenKind::Space, " ");
-        card.put(TokenKind::Text, &function.signature);
+        match &function.entry {
+            Some(entry) => card.declaration.clone_from(&entry.declaration),
+            None => {
+                let keyword = if function.kind == "declaration" { "declare" } else { "define" };
+                card.put(TokenKind::Keyword, keyword);
+                card.put(TokenKind::Space, " ");
+                card.put(TokenKind::Text, &function.signature);
+            }
+        }
         let facts = &mut card.facts;
         facts.push(Fact::new("index", format!("#{}", function.index)));
         if let Some(demangled) = &function.demangled {
@@ -519,10 +593,15 @@ impl Bitcode<'_> {
         if let (Some(air), Some(metal)) = (&function.air, &function.metal) {
             facts.push(Fact::new("language", format!("Metal {metal}, AIR {air}")));
         }
+        facts.extend(function.target.iter().map(|target| Fact::new("target", target)));
         if let (Some(offset), Some(size)) = (function.offset, function.size) {
             let text = format!("{} bytes at {offset:#x}", grouped(size));
             facts.push(Fact::new("body", text).at(offset, size));
         }
+        if let Some(entry) = &function.entry {
+            entry.describe(&mut card);
+        }
+        card.facts.extend(function.findings.iter().map(finding));
         card
     }
 }

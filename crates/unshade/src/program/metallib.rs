@@ -1,24 +1,25 @@
 //! Opens Metal libraries, alone and as slices of universal files.
 
+use super::entry_point::{arguments_table, constants_table, thread_facts, yes};
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Form, Format,
-    Group, Hashes, Info, ItemName, Items, ModuleGroup, Note, Piece, PieceBytes, Pieces, Program, Row, Runner,
-    Section, State, Table, Verb, Verdict, VerifyDepth, Writable, map, piece,
+    Group, Hashes, Info, ItemName, Items, ModuleGroup, NamedFacts, Note, Piece, PieceBytes, Pieces, Program,
+    Row, Runner, Section, State, Table, Verb, Verdict, VerifyDepth, Writable, map, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
 use crate::library_check;
-use crate::quantity::{counted, dimensions, grouped, size};
+use crate::load_check::{LibraryFacts, ModuleFacts};
+use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
 use crate::source_files::{SourceFile, visit_files};
-use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView, declare};
+use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView, declare, declare_structures};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
 use unshade_air::reflection::Source;
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
-use unshade_metallib::reflection::Layouts;
 use unshade_metallib::universal::{Slice, SliceContent};
 use unshade_metallib::verify::Check;
 use unshade_metallib::{Function, FunctionType, Library, Universal, outline};
@@ -56,10 +57,9 @@ pub(super) static UNIVERSAL: Format = Format {
         (Verb::Decompile, NOT_DECOMPILED),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
-        (Verb::AssembleInto, "universal files are not assembled into; `unshade extract` writes their slices"),
+        (Verb::AssembleInto, "universal files are not assembled into; `unshade edit --thin` writes a slice"),
         (Verb::Ghidra, NO_MACHINE_CODE),
-        (Verb::ToYaml, "universal files have no YAML; `unshade extract` writes their slices"),
-        (Verb::Edit, "universal files are not edited; `unshade extract` writes their slices"),
+        (Verb::ToYaml, "universal files have no YAML; `unshade edit --thin` writes a slice"),
         (Verb::Sign, NOT_SIGNED),
     ],
     deferred: |_, _| None,
@@ -164,6 +164,9 @@ struct LibraryJson {
 #[derive(Serialize)]
 struct SliceJson {
     name: String,
+    /// The name that Apple's tools use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    architecture: Option<String>,
     offset: u64,
     size: u64,
     /// The sections and notes of a GPU Mach-O.
@@ -425,6 +428,9 @@ impl Program for MetalProgram<'_> {
         take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         diagnostics.append(self.diagnostics.clone());
+        if let Some(universal) = self.universal.as_ref().filter(|_| kinds.contains(&ExtractKind::Slice)) {
+            extract_slices(universal, diagnostics, take)?;
+        }
         for (named, functions) in self.selected(selection) {
             let prefix = if named.slice.is_empty() { String::new() } else { format!("{}/", named.slice) };
             if kinds.contains(&ExtractKind::Module) {
@@ -472,12 +478,21 @@ impl Program for MetalProgram<'_> {
         }
     }
 
+    #[cfg(not(target_family = "wasm"))]
+    fn load_facts(&self, runner: &dyn Runner) -> Vec<NamedFacts> {
+        let facts = |named: &NamedLibrary<'_>| NamedFacts {
+            slice: named.slice.clone(),
+            facts: load_facts(&named.library, runner),
+        };
+        self.libraries.iter().map(facts).collect()
+    }
+
     fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
         &self.libraries
     }
 
     fn writable(&self) -> Option<Writable> {
-        self.universal.is_none().then_some(Writable::MetalLibrary)
+        Some(if self.universal.is_some() { Writable::MetalUniversal } else { Writable::MetalLibrary })
     }
 }
 
@@ -504,6 +519,16 @@ fn check_modules(library: &Library<'_>, runner: &dyn Runner) -> Diagnostics {
         results.into_iter().flatten().for_each(|found| diagnostics.append(found));
     }
     diagnostics
+}
+
+/// Reads what a loader looks at; the runner's threads share the modules.
+fn load_facts(library: &Library<'_>, runner: &dyn Runner) -> LibraryFacts {
+    let functions: Vec<_> = library.functions().map_while(Result::ok).collect();
+    let batches = functions.chunks(UNITS_AT_ONCE).flat_map(|batch| {
+        let read = |at: usize| batch.get(at).and_then(|function| ModuleFacts::read(library, function));
+        map(runner, "reading", batch.len(), read).into_iter().zip(batch.iter().cloned())
+    });
+    LibraryFacts::new(library, batches)
 }
 
 /// Unpacks the embedded sources, which have their own checksums.
@@ -560,6 +585,29 @@ fn extract_sources(
     ControlFlow::Continue(())
 }
 
+/// Extracts the slices as files of their own, named by their architecture.
+fn extract_slices(
+    universal: &Universal<'_>,
+    diagnostics: &mut Diagnostics,
+    take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    for slice in universal.slices() {
+        // What is out of range is reported already.
+        let Ok(slice) = slice else { continue };
+        let Some(data) = diagnostics.take("slice", slice.data.clone()) else { continue };
+        let architecture = slice.architecture();
+        let name = architecture.name().unwrap_or_else(|| architecture.to_string());
+        let extension = match slice.content() {
+            Ok(SliceContent::Library(_)) => "metallib",
+            Ok(SliceContent::GpuObject(_)) => "macho",
+            _ => "bin",
+        };
+        let path = format!("slices/{name}.{extension}");
+        take(Extracted { kind: ExtractKind::Slice, path: &path, data: data.data() })?;
+    }
+    ControlFlow::Continue(())
+}
+
 fn read_slice(slice: &Slice<'_>) -> SliceJson {
     let named = |part: NamedRange<'_>| {
         let data = part.data.ok()?;
@@ -576,7 +624,7 @@ fn read_slice(slice: &Slice<'_>) -> SliceJson {
         _ => Vec::new(),
     };
     let (offset, size) = slice.data.as_ref().map_or((0, 0), |data| (data.base(), data.data().len() as u64));
-    SliceJson { name: slice.name(), offset, size, sections }
+    SliceJson { name: slice.name(), architecture: slice.architecture().name(), offset, size, sections }
 }
 
 /// Returns the slices of a universal file.
@@ -584,10 +632,10 @@ fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     let count = counted(slices.len() as u64, "slice");
     let mut facts = Vec::new();
     for slice in slices {
-        let place = |name: &str, offset, bytes| format!("{name:<22} {:>8}  at {offset:#x}", size(bytes));
-        facts.push(
-            Fact::new("slice", place(&slice.name, slice.offset, slice.size)).at(slice.offset, slice.size),
-        );
+        let place = |name: &str, offset, bytes| format!("{name:<30} {:>8}  at {offset:#x}", size(bytes));
+        let known = slice.architecture.as_ref().map(|known| format!(" {known}")).unwrap_or_default();
+        let text = place(&format!("{}{known}", slice.name), slice.offset, slice.size);
+        facts.push(Fact::new("slice", text).at(slice.offset, slice.size));
         for section in &slice.sections {
             let text = place(&section.name, section.offset, section.size);
             facts.push(Fact::new("section", text).at(section.offset, section.size));
@@ -689,27 +737,6 @@ const ATTRIBUTES: &[Column] = &[
     Column::left("used", "used"),
 ];
 
-const CONSTANTS: &[Column] = &[
-    Column::left("type", "type"),
-    Column::left("name", "name"),
-    Column::left("attribute", "attribute"),
-    Column::left("used", "used"),
-];
-
-const ARGUMENTS: &[Column] = &[
-    Column::left("name", "name"),
-    Column::left("kind", "kind"),
-    Column::left("type", "type"),
-    Column::left("attribute", "attribute"),
-    Column::right("index", "index"),
-    Column::left("access", "access"),
-    Column::left("used", "used"),
-];
-
-fn yes(flag: bool) -> Cell {
-    Cell::Text(if flag { "yes" } else { "no" }.into())
-}
-
 /// Returns all facts of a function.
 fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> Card {
     let mut card = Card::default();
@@ -739,18 +766,7 @@ fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> 
     }
     facts.extend(view.tessellation.iter().map(|text| Fact::new("patches", text)));
     facts.extend(view.layer_type.iter().map(|text| Fact::new("layer index", text)));
-    if let Some(reflection) = &view.reflection {
-        if let Some(threads) = reflection.required_threads {
-            facts.push(Fact::new("threads", format!("{} required", dimensions(threads))));
-        }
-        if let Some(threads) = reflection.max_total_threads {
-            facts.push(Fact::new("threads", format!("at most {threads} in a threadgroup")));
-        }
-        if reflection.static_threadgroup_memory > 0 {
-            let text = format!("{} bytes of static memory", grouped(reflection.static_threadgroup_memory));
-            facts.push(Fact::new("threadgroup", text));
-        }
-    }
+    facts.extend(view.reflection.iter().flat_map(thread_facts));
     let metadata = &view.metadata;
     if let (Some(line), Some(path)) = (metadata.line, &metadata.source_path) {
         facts.push(Fact::new("source", format!("{path}:{line}")));
@@ -789,46 +805,16 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     let in_reflection = view.reflection.as_ref().map(|reflection| &reflection.function_constants);
     let in_metadata = &view.metadata.function_constants;
     let constants = if in_metadata.is_empty() { in_reflection.unwrap_or(in_metadata) } else { in_metadata };
-    let constants = Table::of("function constants", CONSTANTS, constants, |one: &ConstantView| {
-        vec![
-            Cell::text(one.data_type.clone()),
-            Cell::text(one.name.clone()),
-            Cell::text(format!("[[function_constant({})]]", one.index)),
-            yes(one.active),
-        ]
-    });
-    let reflection = view.reflection.as_ref();
-    let arguments = reflection.and_then(|reflection| {
-        Table::of("arguments", ARGUMENTS, &reflection.arguments, |one| {
-            vec![
-                Cell::text(one.name.clone()),
-                Cell::text(one.kind.clone()),
-                Cell::text(one.type_name.clone()),
-                Cell::text(one.attribute.clone()),
-                Cell::number(one.index),
-                Cell::text(one.access.clone()),
-                yes(!one.unused),
-            ]
-        })
-    });
+    let constants = constants_table(constants);
+    let arguments = view.reflection.as_ref().and_then(arguments_table);
     arguments.into_iter().chain(attributes).chain(constants).collect()
-}
-
-/// Prints the structures of a function's arguments. What is damaged is among the findings of the function.
-fn structures(source: &Source<'_>, function: &Function<'_>, card: &mut Card) {
-    if let Ok(reflection) = source.reflection()
-        && let Ok(Some(described)) = source.function(function.name.unwrap_or_default())
-        && let Ok(layouts) = Layouts::of(&reflection, &described)
-    {
-        layouts.print(card);
-    }
 }
 
 /// Prints the declaration of a function, or the known parts of it.
 fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
     let source = Source::of(library, function).ok().flatten();
     if let Some(source) = &source {
-        structures(source, function, card);
+        declare_structures(source, function.name.unwrap_or_default(), card);
     }
     if view.signature.is_some() && declare(library, function, source.as_ref(), card) {
         return;

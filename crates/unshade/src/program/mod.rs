@@ -11,6 +11,8 @@
 //! | `direct3d9` | token programs of Shader Model 1 to 3 |
 //! | `nvidia` | CUDA fat binaries, cubins, PTX |
 //! | `bitcode` | modules of LLVM bitcode |
+//! | `entry_point` | what both show of an entry point |
+//! | `air_module` | what `bitcode` shows of a module for Apple GPUs |
 //! | `code` | the code for `dis`, `decompile` and related verbs: modules, token programs, machine code |
 //! | `fact` | facts and tables for people |
 //! | `piece` | the parts of a program that the Explorer lists |
@@ -20,10 +22,12 @@
 //! Output for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out. Output for programs is
 //! [`Json`], in the shapes of [`crate::view`].
 
+mod air_module;
 mod bitcode;
 mod code;
 mod direct3d9;
 mod dxcontainer;
+mod entry_point;
 mod fact;
 mod metallib;
 mod nvidia;
@@ -176,6 +180,8 @@ pub enum ExtractKind {
     Module,
     /// Embedded sources and PTX.
     Source,
+    /// Slices of universal files.
+    Slice,
 }
 
 impl ExtractKind {
@@ -184,6 +190,7 @@ impl ExtractKind {
         match self {
             Self::Module => "module",
             Self::Source => "source",
+            Self::Slice => "slice",
         }
     }
 }
@@ -209,6 +216,15 @@ pub enum VerifyDepth {
     Whole,
 }
 
+/// What a loader looks at, and the name of the slice.
+#[derive(Clone, Debug)]
+pub struct NamedFacts {
+    /// The slice's architecture; empty if the code is not in a universal file.
+    pub slice: String,
+    /// What the loader looks at.
+    pub facts: crate::load_check::LibraryFacts,
+}
+
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
@@ -232,6 +248,8 @@ pub struct Hashes {
 pub enum Writable {
     /// A Metal library.
     MetalLibrary,
+    /// A universal file of Metal libraries.
+    MetalUniversal,
     /// A DirectX shader container.
     DxContainer,
     /// LLVM bitcode.
@@ -327,7 +345,14 @@ pub trait Program: Send + Sync {
     /// Emits a field for every byte.
     fn outline(&self, sink: &mut dyn OutlineSink);
 
-    /// Returns the Metal libraries in it, for features that only they have: load rules, functions that `diff` matches.
+    /// Returns what the rules of [`crate::load_check`] look at, per Metal library or loose AIR module. Empty if no rules are
+    /// known.
+    #[cfg(not(target_family = "wasm"))]
+    fn load_facts(&self, _runner: &dyn Runner) -> Vec<NamedFacts> {
+        Vec::new()
+    }
+
+    /// Returns the Metal libraries in it, for features that only they have: functions that `diff` matches.
     fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
         &[]
     }

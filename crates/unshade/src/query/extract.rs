@@ -137,7 +137,7 @@ fn yaml(parsed: &Parsed<'_>) -> Answer<Taken> {
             unshade_metallib::document::to_yaml(&LibraryFile::parse(parsed.data)?)?
         }
         Some(Writable::DxContainer) => unshade_dxcontainer::document::to_yaml(&DxFile::parse(parsed.data)?)?,
-        Some(Writable::Bitcode) | None => {
+        Some(Writable::MetalUniversal | Writable::Bitcode) | None => {
             let reason = refusal(parsed.format, Verb::ToYaml).unwrap_or("this has no YAML");
             return Err(Fault::new(reason));
         }

@@ -352,6 +352,45 @@ pub(crate) fn declare(
     true
 }
 
+/// Prints the structures of a function's arguments. What is damaged is among the findings of the function.
+pub(crate) fn declare_structures(source: &Source<'_>, name: &[u8], sink: &mut (impl TokenSink + ?Sized)) {
+    if let Ok(reflection) = source.reflection()
+        && let Ok(Some(described)) = source.function(name)
+        && let Ok(layouts) = Layouts::of(&reflection, &described)
+    {
+        layouts.print(sink);
+    }
+}
+
+impl ReflectionView {
+    /// Describes a function, and prints its declaration in the Metal language; `None` if the reflection does not have it.
+    /// Adds what can't be read to `findings`.
+    pub fn new(
+        source: &Source<'_>,
+        name: &[u8],
+        declaration: &mut dyn TokenSink,
+        findings: &mut Vec<FindingView>,
+    ) -> Option<Self> {
+        let mut collected = Findings::default();
+        let view = Self::read(source, name, declaration, &mut collected);
+        findings.append(&mut collected.0);
+        view
+    }
+
+    fn read(
+        source: &Source<'_>,
+        name: &[u8],
+        declaration: &mut dyn TokenSink,
+        findings: &mut Findings,
+    ) -> Option<Self> {
+        let reflection = findings.take(source.reflection())?;
+        let described = findings.take(source.function(name)).flatten()?;
+        print_signature(&described, declaration);
+        let view = reflection_view(&reflection, &described, findings);
+        Some(Self { from_metadata: source.is_from_metadata(), ..view })
+    }
+}
+
 impl FunctionView {
     /// Reads all details, including the module.
     pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
@@ -365,18 +404,20 @@ impl FunctionView {
         if let Some(source) = &source {
             findings.0.extend(source.findings.iter().map(FindingView::from));
         }
-        let reflection = source.as_ref().and_then(|source| findings.take(source.reflection()));
-        let described = source.as_ref().and_then(|source| {
-            let name = function.name.unwrap_or_default();
-            findings.take(source.function(name)).flatten()
-        });
+        let name = function.name.unwrap_or_default();
+        let mut signature = String::new();
+        let reflection = source
+            .as_ref()
+            .and_then(|source| ReflectionView::read(source, name, &mut signature, &mut findings));
         let bitcode = module.and_then(|module| findings.take(module.bitcode()));
         let hash_matches = module.zip(function.hash).map(|(module, hash)| module.sha256() == *hash);
         Self {
             row: FunctionRow::new(library, function),
-            signature: {
+            signature: if signature.is_empty() {
                 let mut text = String::new();
-                declare(library, function, source.as_ref(), &mut text).then_some(text)
+                declare(library, function, None, &mut text).then_some(text)
+            } else {
+                Some(signature)
             },
             hash: function.hash.map(|hash| hex(hash)),
             hash_matches,
@@ -386,10 +427,7 @@ impl FunctionView {
             layer_type: function.layer_type.map(|data_type| data_type.to_string()),
             metadata,
             source_archive: source_archive(library, function, &mut findings),
-            reflection: reflection.zip(described).map(|(reflection, described)| ReflectionView {
-                from_metadata: source.as_ref().is_some_and(Source::is_from_metadata),
-                ..reflection_view(&reflection, &described, &mut findings)
-            }),
+            reflection,
             findings: findings.0,
         }
     }

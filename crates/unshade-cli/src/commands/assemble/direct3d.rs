@@ -90,7 +90,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
     };
     one_program(into, Verb::AssembleInto, global, |writable, data| match writable {
         Writable::DxContainer => put(args, DxFile::parse(data.bytes)?, &programs),
-        Writable::MetalLibrary | Writable::Bitcode => {
+        Writable::MetalLibrary | Writable::MetalUniversal | Writable::Bitcode => {
             bail!("{}: token programs are assembled into DXContainers", shown(into))
         }
     })

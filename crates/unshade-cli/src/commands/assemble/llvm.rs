@@ -77,6 +77,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
             save(args, &replaced_module(program.bytes, function, &data)?)?;
             Ok(Outcome::Done)
         }
+        (Writable::MetalUniversal, _) => bail!("{}: universal files are not assembled into", shown(into)),
         (Writable::MetalLibrary, None) => bail!("--function names the function whose module is replaced"),
         (Writable::DxContainer, Some(_)) => {
             bail!("--function is for Metal libraries, and this is a DXContainer")
