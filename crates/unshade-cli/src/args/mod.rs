@@ -433,8 +433,8 @@ Examples:
     /// Build a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
     ///
     /// A Metal library needs only its modules, which describe their functions and name their target. Of an archive, all
-    /// modules are taken. A manifest is YAML (docs/formats/metallib.md). A Metal universal file has a slice per library or GPU
-    /// Mach-O file, and all slices of a universal file; a library is for the newest version of AIR in it.
+    /// modules are taken. A manifest is YAML (docs/formats/metallib.md). A Metal universal file gets a slice per input: a
+    /// library, whose architecture is its newest version of AIR, or a GPU Mach-O file. Of a universal file, all slices are taken.
     #[command(after_help = format!("\
 Examples:
   unshade build metallib kernel.air vertex.air -o default.metallib

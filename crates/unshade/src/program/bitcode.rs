@@ -513,9 +513,9 @@ impl Program for Bitcode<'_> {
             return ControlFlow::Continue(());
         }
         let name = self.path.rsplit(['/', '!']).next().unwrap_or("module");
-        let extension =
-            if self.modules.iter().any(|(_, module)| air::is_air(module)) { ".air" } else { ".bc" };
-        let path = format!("modules/{}{extension}", name.strip_suffix(extension).unwrap_or(name));
+        let stem = [".bc", ".air"].iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(name);
+        let extension = if self.modules.iter().any(|(_, module)| air::is_air(module)) { "air" } else { "bc" };
+        let path = format!("modules/{stem}.{extension}");
         take(Extracted { kind: ExtractKind::Module, path: &path, data: self.data })
     }
 
