@@ -260,6 +260,9 @@ impl<'c> Carver<'c> {
             Some(Container::Gzip) => compressed::carve(self, run, Method::Gzip),
             Some(Container::Bzip2) => compressed::carve(self, run, Method::Bzip2),
             Some(Container::Zstd) => compressed::carve(self, run, Method::Zstd),
+            Some(Container::Xz) => compressed::carve(self, run, Method::Xz),
+            Some(Container::Lzma) => compressed::carve(self, run, Method::Lzma),
+            Some(Container::Lz4) => compressed::carve(self, run, Method::Lz4),
             Some(Container::Zlib) => gputrace::carve_store(self, run),
             // An archive that begins at the first byte, or one after a program that unpacks it.
             _ => zip::carve(self, run),

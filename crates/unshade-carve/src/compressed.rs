@@ -1,4 +1,4 @@
-//! Reads files that are compressed as a whole: gzip, bzip2 and Zstandard.
+//! Reads files that are compressed as a whole: gzip, bzip2, Zstandard, xz, LZMA and LZ4.
 //!
 //! Each may be several consecutive streams, which unpack to one run of bytes. That run is a member. Its name is the one
 //! in the gzip header, or the file's name without its extension: `kernels.tgz` contains `kernels.tar`.
@@ -10,7 +10,8 @@
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::compressed::{Method, is_zstd_frame};
 use crate::fields::{Fields, offset};
-use crate::stream::{Bunzip2, Decoder, End, Inflate, Unpacked, Unzstd};
+use crate::lz4::Unlz4;
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unxz, Unzstd};
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
@@ -39,85 +40,71 @@ fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>,
             break;
         }
         let rest = data.get(at..).unwrap_or_default();
-        let begin = at;
-        let before = output.len();
-        let (unpacked, size) = match method {
-            Method::Gzip => {
-                let Some(header) = gzip_header(rest) else {
-                    if at == 0 {
-                        let error = Error::new(ErrorKind::Truncated, 0, "the gzip header is cut off");
-                        carver.error("compressed-data", error);
-                    }
-                    break;
-                };
-                let unpacked = unpack_from(
-                    carver,
-                    &mut Inflate::raw(),
-                    data,
-                    at.saturating_add(header.size),
-                    &mut output,
-                );
-                let trailer = header.size.saturating_add(unpacked.consumed);
-                if unpacked.end == End::Complete {
-                    let content = output.get(before..).unwrap_or_default();
-                    check_gzip_trailer(carver, rest, at, trailer, content);
-                }
-                let size = if unpacked.end == End::Complete { trailer.saturating_add(8) } else { trailer };
-                (unpacked, size)
+        if let Some(size) = gap(method, rest) {
+            at = offset(at, size);
+            continue;
+        }
+        let Some((header, mut decoder)) = begin(carver, rest, method) else {
+            if at == 0 {
+                let error = Error::new(ErrorKind::Truncated, 0, "the gzip header is cut off");
+                carver.error("compressed-data", error);
             }
-            Method::Bzip2 => {
-                if !matches!(Method::of(rest), Some(Method::Bzip2)) {
-                    break;
-                }
-                let unpacked = unpack_from(carver, &mut Bunzip2::new(), data, at, &mut output);
-                let size = unpacked.consumed;
-                (unpacked, size)
-            }
-            Method::Zstd => {
-                let fields = Fields::little(rest);
-                if !is_zstd_frame(fields, 0) {
-                    break;
-                }
-                if rest.first() != Some(&0x28) {
-                    // A skippable frame: its size, then that many bytes.
-                    at = offset(at.saturating_add(8), fields.u32(4).map_or(u64::MAX, u64::from));
-                    continue;
-                }
-                let unpacked = unpack_from(carver, &mut Unzstd::new(), data, at, &mut output);
-                let size = unpacked.consumed;
-                (unpacked, size)
-            }
+            break;
         };
+        let before = output.len();
+        let packed = rest.get(header..).unwrap_or_default();
+        let unpacked = carver.unpack(&mut *decoder, packed, &mut output, data.len(), None);
+        drop(decoder);
+        let mut size = header.saturating_add(unpacked.consumed);
+        if method == Method::Gzip && unpacked.end == End::Complete {
+            check_gzip_trailer(carver, rest, at, size, output.get(before..).unwrap_or_default());
+            size = size.saturating_add(8);
+        }
+        let begin = at as u64;
+        // The unpacked bytes are searched, so the packed ones are skipped.
+        at = at.saturating_add(size.max(1));
         match unpacked.end {
-            End::Complete => at = at.saturating_add(size.max(1)),
-            // The unpacked bytes are searched, so the packed ones are skipped.
+            End::Complete if at < data.len() => {}
+            End::Complete | End::Limit => break,
             End::Damaged(fault) => {
-                at = at.saturating_add(size);
-                let error = Error::new(ErrorKind::BadValue, begin as u64, fault)
-                    .hint("what could be unpacked is searched");
+                let error =
+                    Error::new(ErrorKind::BadValue, begin, fault).hint("what could be unpacked is searched");
                 carver.error("compressed-data", error);
                 break;
             }
-            End::Limit => {
-                at = at.saturating_add(size);
-                break;
-            }
-        }
-        if at >= data.len() {
-            break;
         }
     }
     (output, at.min(data.len()))
 }
 
-fn unpack_from(
-    carver: &mut Carver<'_>,
-    decoder: &mut dyn Decoder,
-    data: &[u8],
-    at: usize,
-    output: &mut Vec<u8>,
-) -> Unpacked {
-    carver.unpack(decoder, data.get(at..).unwrap_or_default(), output, data.len(), None)
+/// Returns the size of bytes between two streams that belong to neither: a skippable frame, or padding.
+fn gap(method: Method, rest: &[u8]) -> Option<u64> {
+    match method {
+        Method::Zstd if rest.first() != Some(&0x28) && is_zstd_frame(Fields::little(rest), 0) => {
+            // The size of a skippable frame, then that many bytes.
+            Some(Fields::little(rest).u32(4).map_or(u64::MAX, |size| u64::from(size).saturating_add(8)))
+        }
+        Method::Xz if rest.starts_with(&[0; 4]) => {
+            let zeros = rest.iter().position(|&byte| byte != 0).unwrap_or(rest.len());
+            Some(zeros as u64 & !3)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the size of the header that precedes the packed bytes, and a decoder for them, if a stream begins here.
+fn begin(carver: &Carver<'_>, rest: &[u8], method: Method) -> Option<(usize, Box<dyn Decoder>)> {
+    if Method::of(rest) != Some(method) {
+        return None;
+    }
+    Some(match method {
+        Method::Gzip => (gzip_header(rest)?.size, Box::new(Inflate::raw())),
+        Method::Bzip2 => (0, Box::new(Bunzip2::new())),
+        Method::Zstd => (0, Box::new(Unzstd::new())),
+        Method::Xz => (0, Box::new(Unxz::new(carver.limits))),
+        Method::Lzma => (0, Box::new(Unlzma::file(carver.limits))),
+        Method::Lz4 => (0, Box::new(Unlz4::default())),
+    })
 }
 
 struct GzipHeader<'a> {
@@ -174,6 +161,9 @@ fn endings(method: Method) -> &'static [(&'static [u8], &'static [u8])] {
         Method::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
         Method::Bzip2 => &[(b".tbz2", b".tar"), (b".tbz", b".tar"), (b".bz2", b"")],
         Method::Zstd => &[(b".tzst", b".tar"), (b".zstd", b""), (b".zst", b"")],
+        Method::Xz => &[(b".txz", b".tar"), (b".xz", b"")],
+        Method::Lzma => &[(b".tlz", b".tar"), (b".lzma", b"")],
+        Method::Lz4 => &[(b".lz4", b"")],
     }
 }
 

@@ -31,7 +31,7 @@
 //! | [`path`] | the path of a program, as text that can be parsed again |
 //! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace` | one kind of container each |
 //! | `sections` | the sections of object files |
-//! | `stream` | unpacking within limits |
+//! | `stream`, `lz4` | unpacking within limits |
 //! | [`crc32`] | the checksum of zip and gzip |
 //!
 //! Identification uses the checks; carving uses both. Neither of the first two depends on carving.
@@ -64,6 +64,7 @@ mod fields;
 pub mod format;
 mod gputrace;
 mod limits;
+mod lz4;
 mod offload;
 pub mod path;
 #[cfg(test)]

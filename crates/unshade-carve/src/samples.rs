@@ -1,7 +1,8 @@
 //! Builds small files of every kind for the tests. Each follows the layout in the modules' documentation, and uses none
 //! of the code under test.
 
-use std::io::Write;
+use lzma_rust2::{LzmaOptions, LzmaWriter, Write as _, XzOptions, XzWriter};
+use std::io::Write as _;
 
 /// The smallest Metal library: no functions. Equal to the test fixture of MetalLibraryExplorer.
 pub(crate) fn metallib() -> Vec<u8> {
@@ -35,8 +36,12 @@ pub(crate) enum Packing {
     Streamed,
     /// Stored, with the flag for encryption.
     Encrypted,
-    /// A method that carving does not support.
+    Xz,
     Lzma,
+    /// LZMA that an end marker ends, as Python writes it.
+    LzmaMarked,
+    /// A method that carving does not support.
+    Ppmd,
 }
 
 /// A zip archive.
@@ -49,11 +54,15 @@ pub(crate) fn zip(members: &[(&str, Packing, &[u8])]) -> Vec<u8> {
             Packing::Deflate | Packing::Streamed => (8, deflate(data)),
             Packing::Bzip2 => (12, bzip2(data)),
             Packing::Zstd => (93, zstd(data)),
-            Packing::Lzma => (14, data.to_vec()),
+            Packing::Xz => (95, xz(data)),
+            Packing::Lzma => (14, zip_lzma(data, false)),
+            Packing::LzmaMarked => (14, zip_lzma(data, true)),
+            Packing::Ppmd => (98, data.to_vec()),
         };
         let flags: u16 = match packing {
             Packing::Encrypted => 1,
             Packing::Streamed => 8,
+            Packing::LzmaMarked => 2,
             _ => 0,
         };
         let mut crc = flate2::Crc::new();
@@ -163,6 +172,53 @@ pub(crate) fn bzip2(data: &[u8]) -> Vec<u8> {
 /// A Zstandard frame.
 pub(crate) fn zstd(data: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+/// Builds a stream of xz.
+pub(crate) fn xz(data: &[u8]) -> Vec<u8> {
+    let mut encoder = XzWriter::new(Vec::new(), XzOptions::with_preset(1)).unwrap();
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Builds a file of LZMA, of a size that is stated or not.
+pub(crate) fn lzma(data: &[u8], states_size: bool) -> Vec<u8> {
+    let size = states_size.then_some(data.len() as u64);
+    let options = LzmaOptions::with_preset(1);
+    let mut encoder = LzmaWriter::new_use_header(Vec::new(), &options, size).unwrap();
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Builds the data of a zip member: LZMA with a header of another layout.
+fn zip_lzma(data: &[u8], is_marked: bool) -> Vec<u8> {
+    let file = lzma(data, !is_marked);
+    [&[9, 20, 5, 0], &file[..5], &file[13..]].concat()
+}
+
+/// Builds a frame of LZ4 of independent blocks.
+pub(crate) fn lz4(data: &[u8]) -> Vec<u8> {
+    let mut frame = b"\x04\x22\x4d\x18\x60\x40\x82".to_vec();
+    for block in data.chunks(64 << 10) {
+        let packed = lz4_flex::block::compress(block);
+        frame.extend((packed.len() as u32).to_le_bytes());
+        frame.extend(packed);
+    }
+    frame.extend([0; 4]);
+    frame
+}
+
+/// Builds a Debian package.
+pub(crate) fn deb(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let control = xz(&tar(&[("./control", b"Package: shaders\n")]));
+    let data = xz(&tar(members));
+    let mut out = b"!<arch>\n".to_vec();
+    for (name, content) in
+        [("debian-binary", &b"2.0\n"[..]), ("control.tar.xz", &control), ("data.tar.xz", &data)]
+    {
+        out.extend(archive_member(name, content));
+    }
+    out
 }
 
 /// Builds a header of a tar archive, followed by its data.

@@ -5,12 +5,14 @@
 //! *states* only keeps the last step from overshooting. Bytes unpacked before a fault are kept and searched.
 //!
 //! `miniz_oxide` unpacks deflate, without unsafe code. `zlib-rs` was a third faster on a wheel of 140 MB, and is the
-//! one to change to if speed matters more. bzip2 is in Rust as well, and Zstandard in `unshade-zstd`.
+//! one to change to if speed matters more. bzip2 is in Rust as well, and Zstandard in `unshade-zstd`. `lzma-rust2`
+//! unpacks LZMA and xz; its window grows with the output, so hostile sizes of the window cost nothing.
 
 use crate::carver::Carver;
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 use bzip2::Status as Bzip2Status;
 use flate2::{FlushDecompress, Status as ZlibStatus};
+use lzma_rust2::{Action, LzmaStream, Status as LzmaStatus, StreamResult, XzStream};
 
 /// Cost of a stream from the budget for unpacked bytes, if it isn't a member of its own, whose number has a limit. It
 /// bounds the time for millions of empty streams in a row.
@@ -229,5 +231,90 @@ impl Decoder for Unzstd {
             Ok(step) => Ok(Step { consumed: step.consumed, finished: step.is_finished }),
             Err(fault) => Err(format!("the Zstandard data is damaged: {fault}")),
         }
+    }
+}
+
+/// LZMA, with the header of a file or without.
+pub(crate) struct Unlzma(LzmaStream);
+
+impl Unlzma {
+    /// A file of LZMA, with its header.
+    pub(crate) fn file(limits: &Limits) -> Self {
+        Self(LzmaStream::new_mem_limit(max_window(limits), None))
+    }
+
+    /// LZMA without a header. `size` is the unpacked size, if an end marker does not end the data.
+    ///
+    /// # Errors
+    /// A description of what is wrong with the properties.
+    pub(crate) fn raw(properties: u8, window: u32, size: Option<u64>) -> Result<Self, String> {
+        let stream = LzmaStream::new_with_props(size.unwrap_or(u64::MAX), properties, window, None);
+        stream.map(Self).map_err(|error| lzma_fault(&error))
+    }
+}
+
+impl Decoder for Unlzma {
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        let mut step = lzma_step(input, output, |input, room, action| self.0.process(input, room, action))?;
+        if step.finished {
+            // The stream keeps some input that it did not need.
+            step.consumed = step.consumed.saturating_sub(self.0.unused_input().len());
+        }
+        Ok(step)
+    }
+}
+
+/// One stream of xz.
+pub(crate) struct Unxz(XzStream);
+
+impl Unxz {
+    /// Creates a decoder for one stream.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self(XzStream::new_mem_limit(false, max_window(limits)))
+    }
+}
+
+impl Decoder for Unxz {
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        lzma_step(input, output, |input, room, action| self.0.process(input, room, action))
+    }
+}
+
+/// Returns the maximum size of the window of LZMA in KiB: half of the memory for unpacked bytes.
+fn max_window(limits: &Limits) -> u32 {
+    u32::try_from(limits.max_held_size >> 11).unwrap_or(u32::MAX)
+}
+
+/// Unpacks a little of LZMA or xz.
+fn lzma_step(
+    input: &[u8],
+    output: &mut Vec<u8>,
+    process: impl FnOnce(&[u8], &mut [u8], Action) -> Result<StreamResult, lzma_rust2::Error>,
+) -> Result<Step, String> {
+    /// Maximum input of a step: the library copies what it does not need yet.
+    const INPUT: usize = 64 << 10;
+    /// Maximum output of a step, which is lost if there is a fault in it.
+    const OUTPUT: usize = 1 << 10;
+    let chunk = input.get(..INPUT).unwrap_or(input);
+    let action = if chunk.len() == input.len() { Action::Finish } else { Action::Run };
+    let before = output.len();
+    output.resize(before.saturating_add(OUTPUT).min(output.capacity()), 0);
+    let result = process(chunk, output.get_mut(before..).unwrap_or_default(), action);
+    output.truncate(before.saturating_add(result.as_ref().map_or(0, |result| result.bytes_produced)));
+    let result = result.map_err(|error| lzma_fault(&error))?;
+    Ok(Step { consumed: result.bytes_consumed, finished: result.status == LzmaStatus::StreamEnd })
+}
+
+fn lzma_fault(error: &lzma_rust2::Error) -> String {
+    use lzma_rust2::Error;
+    match error {
+        Error::Eof => "the LZMA data is cut off".into(),
+        Error::OutOfMemory(_) => "the LZMA data needs too much memory; raise --max-held-size".into(),
+        Error::InvalidData(fault)
+        | Error::InvalidInput(fault)
+        | Error::Other(fault)
+        | Error::Unsupported(fault)
+        | Error::WriteZero(fault) => format!("the LZMA data is damaged: {fault}"),
+        Error::Interrupted => "the LZMA data is damaged".into(),
     }
 }

@@ -82,6 +82,14 @@ fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("b.gz", samples::gzip(Some("named"), content), "b.gz!named"),
         ("c.bz2", samples::bzip2(content), "c.bz2!c"),
         ("d.zst", samples::zstd(content), "d.zst!d"),
+        ("d.xz", samples::xz(content), "d.xz!d"),
+        ("d.lzma", samples::lzma(content, true), "d.lzma!d"),
+        ("marked.lzma", samples::lzma(content, false), "marked.lzma!marked"),
+        ("d.lz4", samples::lz4(content), "d.lz4!d"),
+        ("a.deb", samples::deb(&[("./usr/x", content)]), "a.deb!data.tar.xz!data.tar!./usr/x"),
+        ("xz.zip", one(Packing::Xz), "xz.zip!a/b.metallib"),
+        ("lzma.zip", one(Packing::Lzma), "lzma.zip!a/b.metallib"),
+        ("marked.zip", one(Packing::LzmaMarked), "marked.zip!a/b.metallib"),
         ("e", samples::zlib(content), "e!zlib_0x0"),
         ("f.tgz", samples::gzip(None, &samples::tar(&[("m", content)])), "f.tgz!f.tar!m"),
         (
@@ -171,6 +179,9 @@ fn kinds_have_names() {
         "gzip-compressed data",
         "bzip2-compressed data",
         "Zstandard-compressed data",
+        "xz-compressed data",
+        "LZMA-compressed data",
+        "LZ4-compressed data",
         "zlib-compressed data",
         "static archive",
         "Mach-O 64-bit arm64",
@@ -240,7 +251,7 @@ fn several_in_file_order_and_each_once() {
 fn gaps_and_unreadable_members_are_searched_raw() {
     let library = samples::metallib();
     let file = samples::zip(&[
-        ("odd", Packing::Lzma, &library),
+        ("odd", Packing::Ppmd, &library),
         ("secret", Packing::Encrypted, &library),
         ("good", Packing::Deflate, &library),
     ]);
@@ -277,7 +288,10 @@ fn long_names_in_tar() {
 fn concatenated_streams_are_one() {
     let library = samples::metallib();
     let (head, tail) = library.split_at(50);
-    for pack in [samples::bzip2, samples::zstd, |data: &[u8]| samples::gzip(None, data)] {
+    type Pack = fn(&[u8]) -> Vec<u8>;
+    let packs: [Pack; 5] =
+        [samples::bzip2, samples::zstd, samples::xz, samples::lz4, |data| samples::gzip(None, data)];
+    for pack in packs {
         assert_eq!(paths(&[pack(head), pack(tail)].concat(), "x"), ["x!data"]);
         // Bytes after the last stream are searched raw.
         let file = [&pack(head)[..], &pack(tail), &[0; 20], &library].concat();
@@ -285,6 +299,8 @@ fn concatenated_streams_are_one() {
     }
     let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3], &samples::zstd(&library)[..]].concat();
     assert_eq!(paths(&skippable, "x.zst"), ["x.zst!x"]);
+    let padded = [samples::xz(head), vec![0; 8], samples::xz(tail), vec![0; 4]].concat();
+    assert_eq!(paths(&padded, "x.txz"), ["x.txz!x.tar"]);
 }
 
 #[test]
@@ -504,7 +520,9 @@ fn each_limit() {
 
     let huge = [&vec![0; 20 << 20][..], &library].concat();
     let zipped = samples::zip(&[("m", Packing::Deflate, &huge)]);
-    for file in [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zstd(&huge), zipped] {
+    for file in
+        [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zstd(&huge), samples::xz(&huge), zipped]
+    {
         let (found, diagnostics) = carve_with(&file, "f", &Limits::default());
         assert_eq!((found.len(), hint(&diagnostics).as_str()), (0, "raise --max-ratio"));
     }

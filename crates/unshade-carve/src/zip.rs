@@ -15,7 +15,7 @@
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::{ZIP_END_RECORD as END_RECORD, ZIP_LOCAL_HEADER as LOCAL_HEADER};
 use crate::fields::{Fields, offset};
-use crate::stream::{Bunzip2, Decoder, End, Inflate, Unzstd};
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unxz, Unzstd};
 use memchr::memmem;
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
@@ -29,13 +29,17 @@ const END_SEARCH: usize = 22 + 0xffff;
 const METHOD_STORED: u16 = 0;
 const METHOD_DEFLATE: u16 = 8;
 const METHOD_BZIP2: u16 = 12;
+const METHOD_LZMA: u16 = 14;
 const METHOD_ZSTD: u16 = 93;
+const METHOD_XZ: u16 = 95;
 const METHOD_AES: u16 = 99;
 
 /// A member, as its directory entry or local header describes it.
 struct Member<'a> {
     name: &'a [u8],
     encrypted: bool,
+    /// Whether an end marker ends LZMA data, whose size is then not needed.
+    has_end_marker: bool,
     method: u16,
     crc: Option<u32>,
     packed_size: Option<u64>,
@@ -191,6 +195,7 @@ fn read_entry<'a>(fields: Fields<'a>, at: usize) -> Option<(Member<'a>, usize)> 
     let member = Member {
         name,
         encrypted: flags & 1 != 0 || method == METHOD_AES,
+        has_end_marker: flags & 2 != 0,
         method,
         crc: fields.u32(field(16)),
         packed_size: Some(packed_size),
@@ -247,6 +252,7 @@ fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize
     let member = Member {
         name: fields.bytes(field(30) as u64, name_size)?,
         encrypted: flags & 1 != 0 || method == METHOD_AES,
+        has_end_marker: flags & 2 != 0,
         method,
         crc: if deferred { None } else { fields.u32(field(14)) },
         packed_size: (!deferred).then_some(packed_size),
@@ -354,6 +360,7 @@ fn carve_entered(
         carver.note("zip-encrypted", error);
         return Continue(known_end);
     }
+    let mut packed_at = 0;
     let mut decoder: Box<dyn Decoder> = match member.method {
         METHOD_STORED => {
             // The end of a stored member is unknown without its size.
@@ -374,18 +381,30 @@ fn carve_entered(
         METHOD_DEFLATE => Box::new(Inflate::raw()),
         METHOD_BZIP2 => Box::new(Bunzip2::new()),
         METHOD_ZSTD => Box::new(Unzstd::new()),
+        METHOD_XZ => Box::new(Unxz::new(carver.limits)),
+        METHOD_LZMA => match lzma(packed, member.size.filter(|_| !member.has_end_marker)) {
+            Ok((header, decoder)) => {
+                packed_at = header;
+                Box::new(decoder)
+            }
+            Err(fault) => {
+                carver.error("zip-member", Error::new(ErrorKind::BadValue, place, fault));
+                return Continue(known_end);
+            }
+        },
         method => {
             let error = Error::new(ErrorKind::Unsupported, place, "the member's compression is not read")
-                .expected("stored, deflate, bzip2 or Zstandard")
+                .expected("stored, deflate, bzip2, LZMA, xz or Zstandard")
                 .found(method_name(method));
             carver.note("zip-method", error);
             return Continue(known_end);
         }
     };
     let mut output = Vec::new();
-    let unpacked = carver.unpack(&mut *decoder, packed, &mut output, packed.len(), member.size);
+    let stream = packed.get(packed_at..).unwrap_or_default();
+    let unpacked = carver.unpack(&mut *decoder, stream, &mut output, packed.len(), member.size);
     drop(decoder);
-    let end = start.saturating_add(unpacked.consumed);
+    let end = start.saturating_add(packed_at).saturating_add(unpacked.consumed);
     let mut found_end = known_end;
     match unpacked.end {
         End::Complete => {
@@ -399,6 +418,17 @@ fn carve_entered(
     // The unpacked bytes have been searched. If the stream broke off, the bytes after it are searched raw.
     run.skip_to(end);
     Continue(found_end)
+}
+
+/// Returns the size of the header before the data of LZMA, and a decoder for them: u16 version, u16 size of the
+/// properties, u8 properties, u32 size of the window.
+fn lzma(packed: &[u8], size: Option<u64>) -> Result<(usize, Unlzma), String> {
+    let fields = Fields::little(packed);
+    let header = fields.u16(2).and_then(|size| Some((size, fields.u8(4)?, fields.u32(5)?)));
+    let Some((5, properties, window)) = header else {
+        return Err("the header of LZMA is damaged or cut off".into());
+    };
+    Ok((9, Unlzma::raw(properties, window, size)?))
 }
 
 fn check_crc(carver: &mut Carver<'_>, member: &Member<'_>, data: &[u8], place: u64) {
@@ -419,8 +449,6 @@ fn method_name(method: u16) -> String {
         2..=5 => "reduce".into(),
         6 => "implode".into(),
         9 => "Deflate64".into(),
-        14 => "LZMA".into(),
-        95 => "XZ".into(),
         98 => "PPMd".into(),
         method => format!("method {method}"),
     }

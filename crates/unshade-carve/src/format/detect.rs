@@ -42,6 +42,9 @@ pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
         Some(Method::Gzip) => return Some(Container::Gzip),
         Some(Method::Bzip2) => return Some(Container::Bzip2),
         Some(Method::Zstd) => return Some(Container::Zstd),
+        Some(Method::Xz) => return Some(Container::Xz),
+        Some(Method::Lzma) => return Some(Container::Lzma),
+        Some(Method::Lz4) => return Some(Container::Lz4),
         None => {}
     }
     if let Some(object) = detect_object(data) {

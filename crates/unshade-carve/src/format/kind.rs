@@ -135,6 +135,12 @@ pub enum Container {
     Bzip2,
     /// Zstandard-compressed data.
     Zstd,
+    /// xz-compressed data.
+    Xz,
+    /// LZMA-compressed data without the container of xz (`.lzma`).
+    Lzma,
+    /// LZ4-compressed data: frames.
+    Lz4,
     /// zlib-compressed data: one stream, or several as in the store of a `.gputrace`.
     Zlib,
     /// A static archive (`.a`, `.lib`).
@@ -197,6 +203,9 @@ impl fmt::Display for Container {
             Self::Gzip => f.pad("gzip-compressed data"),
             Self::Bzip2 => f.pad("bzip2-compressed data"),
             Self::Zstd => f.pad("Zstandard-compressed data"),
+            Self::Xz => f.pad("xz-compressed data"),
+            Self::Lzma => f.pad("LZMA-compressed data"),
+            Self::Lz4 => f.pad("LZ4-compressed data"),
             Self::Zlib => f.pad("zlib-compressed data"),
             Self::Archive => f.pad("static archive"),
             Self::ThinArchive => f.pad("thin static archive"),
