@@ -1,5 +1,7 @@
 //! Tests carving on every kind of container with a program in it, nested, damaged and hostile.
 
+mod false_heads;
+
 use super::samples::{self, Packing};
 use super::{
     Condition, Find, Limits, Selector, carve, carve_gputrace, carve_gputrace_selected, carve_selected,

@@ -1,13 +1,20 @@
 //! Finds the start and end of PTX text.
 //!
 //! PTX is `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines
-//! before `.version`, and ends before the first byte that is not text.
+//! before `.version`, and ends before the first byte that is not text. In its first [`MAX_HEAD`] bytes,
+//! statements follow a declaration, unless it is a short text that ends with the file.
 
 /// The directive that every PTX file begins with, after comments.
 pub(crate) const MAGIC: &[u8] = b".version";
 
 /// Maximum distance of `.target` from `.version` in bytes.
 const MAX_GAP: usize = 256;
+
+/// Maximum size of the text before the first declaration in bytes.
+const MAX_HEAD: usize = 4_096;
+
+/// What declares functions and variables.
+const DECLARATIONS: [&[u8]; 4] = [b".entry", b".func", b".global", b".const"];
 
 /// Maximum size of the comments before `.version` in bytes.
 const MAX_LEAD: usize = 4_096;
@@ -27,8 +34,27 @@ pub(crate) fn size(data: &[u8]) -> Option<u64> {
     if !minor.get(..target)?.iter().all(is_text) {
         return None;
     }
-    let end = data.iter().position(|byte| !is_text(byte)).unwrap_or(data.len());
-    Some(end as u64)
+    let end = |data: &[u8]| data.iter().position(|byte| !is_text(byte)).unwrap_or(data.len());
+    let head = data.get(..MAX_HEAD).unwrap_or(data);
+    let head = head.get(..end(head)).unwrap_or(head);
+    // The text ends with the data, or as a C string does.
+    let is_ended = data.get(head.len()).is_none_or(|&byte| byte == 0);
+    let statements = statements(head);
+    let is_whole = head.len() == data.len();
+    (is_whole || statements > 1 || (is_ended && statements == 1)).then_some(end(data) as u64)
+}
+
+/// Returns the number of statements and bodies that end after the first declaration, in ASCII.
+fn statements(text: &[u8]) -> usize {
+    let first = DECLARATIONS.iter().filter_map(|word| memchr::memmem::find(text, word)).min();
+    let declared = first.and_then(|at| text.get(at..)).unwrap_or_default();
+    let ascii = declared.split(|byte| !byte.is_ascii()).next().unwrap_or_default();
+    let ends = |pair: &&[u8]| {
+        matches!(pair, [b';' | b'}', after, ..] if after.is_ascii_whitespace() || *after == b'}')
+            || matches!(pair, [b';' | b'}'])
+    };
+    let last = ascii.len().saturating_sub(1);
+    ascii.windows(2).chain([ascii.get(last..).unwrap_or_default()]).filter(ends).count()
 }
 
 /// Returns whether the bytes are PTX from the first one on.
