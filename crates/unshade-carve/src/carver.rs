@@ -5,7 +5,7 @@ use crate::checks::{bitcode, direct3d9, object};
 use crate::format::{Container, Format, detect_container};
 use crate::limits::{Limit, Limits};
 use crate::path::{FindPath, PathSegment, Selector};
-use crate::scan::{Hit, Scanner};
+use crate::scan::{Found, Hit, Scanner};
 use crate::sections::Sections;
 use crate::{archive, compressed, gputrace, offload, tar, universal, zip};
 use std::collections::HashMap;
@@ -128,11 +128,13 @@ pub(crate) struct Run<'a> {
     sections: Option<Sections>,
     /// Whether bitcode in this run belongs to an incomplete program that was found before.
     is_claimed: bool,
+    /// Whether it was reported that the maximum depth is reached here.
+    is_depth_reported: bool,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(data: &'a [u8], base: Option<u64>) -> Self {
-        Self { data, base, covered: 0, sections: None, is_claimed: false }
+        Self { data, base, covered: 0, sections: None, is_claimed: false, is_depth_reported: false }
     }
 
     /// Returns the sections of the run, for object files.
@@ -240,7 +242,7 @@ impl<'c> Carver<'c> {
         };
         if is_divided {
             if self.is_deepest() {
-                self.report_limit(Limit::Depth);
+                self.report_depth(&mut run);
             } else {
                 self.divide(&mut run, container)?;
             }
@@ -296,13 +298,17 @@ impl<'c> Carver<'c> {
             run.skip_to(next);
             return self.cover(run, end);
         }
-        // The scanner is moved out of `self`, so that hits can be reported through `self`; nothing else scans
-        // meanwhile.
+        // The scanner is moved out of `self`, so that hits can be reported through `self`. What is unpacked meanwhile
+        // is searched by another.
         let mut scanner = self.scanner.take().unwrap_or_default();
         let mut flow = Continue(());
         let mut covered = range.end;
-        let false_starts = scanner.scan(run.data, range, &mut |hit| {
-            let next = match self.found(run, hit) {
+        let false_starts = scanner.scan(run.data, range, &mut |found| {
+            let next = match found {
+                Found::Program(hit) => self.found(run, hit),
+                Found::Stream { start, method } => compressed::carve_embedded(self, run, start, method),
+            };
+            let next = match next {
                 Continue(next) => next,
                 Break(()) => {
                     flow = Break(());
@@ -406,6 +412,13 @@ impl<'c> Carver<'c> {
     /// Returns whether the maximum depth is reached.
     pub(crate) fn is_deepest(&self) -> bool {
         self.segments.len() >= self.limits.depth()
+    }
+
+    /// Reports, once for a run, that the maximum depth is reached.
+    pub(crate) fn report_depth(&mut self, run: &mut Run<'_>) {
+        if !std::mem::replace(&mut run.is_depth_reported, true) {
+            self.report_limit(Limit::Depth);
+        }
     }
 
     /// Ends the member that was entered last.

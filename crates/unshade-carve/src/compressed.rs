@@ -3,6 +3,8 @@
 //! Each may be several consecutive streams, which unpack to one run of bytes. That run is a member. Its name is the one
 //! in the gzip header, or the file's name without its extension: `kernels.tgz` contains `kernels.tar`.
 //!
+//! A stream in the middle of other bytes is a member as well, of the name `gzip_` or `zlib_` and its offset.
+//!
 //! gzip's header (RFC 1952): `1f 8b 08`, flags (2 checksum, 4 extra field, 8 name, 16 comment), u32 time, u8, u8; then
 //! the fields that the flags announce; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It is read here because
 //! general readers discard streams with a wrong checksum, whose bytes are still of interest.
@@ -12,7 +14,7 @@ use crate::checks::compressed::{Method, is_zstd_frame};
 use crate::fields::{Fields, offset};
 use crate::lz4::Unlz4;
 use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unxz, Unzstd};
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
 use unshade_core::{Error, ErrorKind};
 
 /// Unpacks the file and searches the result.
@@ -23,7 +25,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) 
         Entry::Entered => {}
         Entry::Unwanted | Entry::Refused => return Continue(()),
     }
-    let (output, end) = unpack_all(carver, data, method);
+    let (output, end) = unpack_all(carver, data, 0, method);
     let flow = carver.run_unpacked(output);
     carver.leave();
     // Bytes after the last sound stream are searched without unpacking.
@@ -31,12 +33,40 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) 
     flow
 }
 
-/// Unpacks all streams, and returns the end of the sound ones.
-fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>, usize) {
+/// Unpacks the stream at an offset in other bytes, searches the result, and returns where the search continues.
+pub(crate) fn carve_embedded(
+    carver: &mut Carver<'_>,
+    run: &mut Run<'_>,
+    start: usize,
+    method: Method,
+) -> ControlFlow<(), usize> {
+    let next = start.saturating_add(1);
+    if carver.is_deepest() {
+        carver.report_depth(run);
+        return Continue(next);
+    }
+    if !carver.spend_stream() {
+        return Continue(next);
+    }
+    let method_name = if method == Method::Gzip { "gzip" } else { "zlib" };
+    let name = format!("{method_name}_{start:#x}");
+    match carver.enter(name.as_bytes(), &mut Occurrences::default()) {
+        Entry::Entered => {}
+        Entry::Unwanted | Entry::Refused => return Continue(next),
+    }
+    let (output, end) = unpack_all(carver, run.data, start, method);
+    let flow = carver.run_unpacked(output);
+    carver.leave();
+    flow?;
+    Continue(end.max(next))
+}
+
+/// Unpacks all streams from an offset on, and returns the end of the sound ones.
+fn unpack_all(carver: &mut Carver<'_>, data: &[u8], start: usize, method: Method) -> (Vec<u8>, usize) {
     let mut output = Vec::new();
-    let mut at = 0_usize;
+    let mut at = start;
     loop {
-        if at > 0 && !carver.spend_stream() {
+        if at > start && (method == Method::Zlib || !carver.spend_stream()) {
             break;
         }
         let rest = data.get(at..).unwrap_or_default();
@@ -45,8 +75,8 @@ fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>,
             continue;
         }
         let Some((header, mut decoder)) = begin(carver, rest, method) else {
-            if at == 0 {
-                let error = Error::new(ErrorKind::Truncated, 0, "the gzip header is cut off");
+            if at == start {
+                let error = Error::new(ErrorKind::Truncated, at as u64, "the gzip header is cut off");
                 carver.error("compressed-data", error);
             }
             break;
@@ -94,10 +124,11 @@ fn gap(method: Method, rest: &[u8]) -> Option<u64> {
 
 /// Returns the size of the header that precedes the packed bytes, and a decoder for them, if a stream begins here.
 fn begin(carver: &Carver<'_>, rest: &[u8], method: Method) -> Option<(usize, Box<dyn Decoder>)> {
-    if Method::of(rest) != Some(method) {
+    if method != Method::Zlib && Method::of(rest) != Some(method) {
         return None;
     }
     Some(match method {
+        Method::Zlib => (0, Box::new(Inflate::zlib())),
         Method::Gzip => (gzip_header(rest)?.size, Box::new(Inflate::raw())),
         Method::Bzip2 => (0, Box::new(Bunzip2::new())),
         Method::Zstd => (0, Box::new(Unzstd::new())),
@@ -107,12 +138,14 @@ fn begin(carver: &Carver<'_>, rest: &[u8], method: Method) -> Option<(usize, Box
     })
 }
 
-struct GzipHeader<'a> {
-    size: usize,
+/// The header of a gzip stream.
+pub(crate) struct GzipHeader<'a> {
+    pub(crate) size: usize,
     name: Option<&'a [u8]>,
 }
 
-fn gzip_header(data: &[u8]) -> Option<GzipHeader<'_>> {
+/// Reads the header of a gzip stream.
+pub(crate) fn gzip_header(data: &[u8]) -> Option<GzipHeader<'_>> {
     if !data.starts_with(&[0x1f, 0x8b, 8]) {
         return None;
     }
@@ -158,6 +191,7 @@ fn check_gzip_trailer(carver: &mut Carver<'_>, stream: &[u8], start: usize, trai
 /// Returns extensions of file names, and their replacements.
 fn endings(method: Method) -> &'static [(&'static [u8], &'static [u8])] {
     match method {
+        Method::Zlib => &[],
         Method::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
         Method::Bzip2 => &[(b".tbz2", b".tar"), (b".tbz", b".tar"), (b".bz2", b"")],
         Method::Zstd => &[(b".tzst", b".tar"), (b".zstd", b""), (b".zst", b"")],

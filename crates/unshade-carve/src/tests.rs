@@ -93,6 +93,13 @@ fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("lzma.zip", one(Packing::Lzma), "lzma.zip!a/b.metallib"),
         ("marked.zip", one(Packing::LzmaMarked), "marked.zip!a/b.metallib"),
         ("e", samples::zlib(content), "e!zlib_0x0"),
+        ("zlib.bin", [b"abc", &samples::zlib(content)[..], b"xyz"].concat(), "zlib.bin!zlib_0x3"),
+        ("gzip.bin", [b"abc", &samples::gzip(Some("n"), content)[..], b"xyz"].concat(), "gzip.bin!gzip_0x3"),
+        (
+            "install.run",
+            [b"#!/bin/sh\n", &samples::gzip(None, &samples::tar(&[("m", content)]))[..]].concat(),
+            "install.run!gzip_0xa!m",
+        ),
         ("f.tgz", samples::gzip(None, &samples::tar(&[("m", content)])), "f.tgz!f.tar!m"),
         (
             "bsd.a",

@@ -8,9 +8,11 @@ use flate2::{FlushDecompress, Status};
 use lzma_rust2::{Action, LzmaStream, Status as LzmaStatus};
 
 /// A compression method.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Gzip,
+    /// zlib, which [`Method::of`] does not detect: a file of it may be the store of a capture.
+    Zlib,
     Bzip2,
     Zstd,
     Xz,
@@ -68,8 +70,10 @@ fn starts_lzma(data: &[u8]) -> bool {
     rest / 5 <= 4
         && context.saturating_add(rest % 5) <= 4
         && is_usual(window)
-        && (size == u64::MAX || size <= MAX_SIZE)
+        && (size == u64::MAX || (1..=MAX_SIZE).contains(&size))
         && fields.u8(LZMA_HEADER) == Some(0)
+        // Zeros would unpack to zeros.
+        && fields.u64(LZMA_HEADER).is_some_and(|data| data != 0)
         && unpacks_as_lzma(data)
 }
 
@@ -100,4 +104,101 @@ pub(crate) fn starts_zlib(data: &[u8]) -> bool {
 /// Returns whether the header is `78` and a flag byte that makes both a multiple of 31, without a preset dictionary.
 pub(crate) fn is_zlib_header(data: &[u8]) -> bool {
     matches!(data, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..])
+}
+
+/// The first bytes of a gzip stream.
+pub(crate) const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+
+/// Returns whether a gzip header in the middle of other bytes is plausible: reserved flags are 0, and the level and the
+/// system are known.
+pub(crate) fn is_gzip_header(data: &[u8]) -> bool {
+    let fields = Fields::little(data);
+    data.starts_with(GZIP_MAGIC)
+        && fields.u8(3).is_some_and(|flags| flags & 0xe0 == 0)
+        && matches!(fields.u8(8), Some(0 | 2 | 4))
+        && matches!(fields.u8(9), Some(0..=13 | 255))
+}
+
+/// Returns whether deflate data can begin like this: a stored block with a right size, a fixed block that begins with a
+/// literal, or the first code of a dynamic block is complete. One of thousands of random beginnings is plausible.
+pub(crate) fn may_be_deflate(data: &[u8]) -> bool {
+    let fields = Fields::little(data);
+    let Some(first) = fields.u32(0) else { return false };
+    let bits = first >> 3;
+    match first >> 1 & 3 {
+        0 => bits & 0x1f == 0 && fields.u16(1).is_some_and(|size| fields.u16(3) == Some(!size)),
+        1 => fixed_literal(bits).is_some_and(|literal| HEADS.contains(&literal)),
+        2 => is_complete(fields, bits),
+        _ => false,
+    }
+}
+
+/// The first bytes of what is searched for in the middle of other bytes: programs, archives, object files, comments.
+const HEADS: &[u8] = b"MD\xcb\x50\x7fB\xde./\n!_\xca\xce\xcf\xfe\x1f\x28\xfdC\x10";
+
+/// Returns the literal with which a fixed block begins, which has 8 or 9 bits, the highest first.
+fn fixed_literal(bits: u32) -> Option<u8> {
+    let [low, next, ..] = bits.to_le_bytes();
+    let short = low.reverse_bits();
+    match short {
+        0x30..=0xbf => short.checked_sub(0x30),
+        0xc8.. => {
+            // 9 bits from 110010000 on are the literals from 144 on.
+            let long = u16::from(short) << 1 | u16::from(next & 1);
+            long.checked_sub(0x190 - 144).and_then(|literal| u8::try_from(literal).ok())
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether the code for the lengths of a dynamic block uses all bit strings, and the numbers of codes exist.
+fn is_complete(fields: Fields<'_>, bits: u32) -> bool {
+    const MAX_LITERALS: u32 = 29;
+    const MAX_DISTANCES: u32 = 29;
+    let count = (bits >> 10 & 0xf).saturating_add(4);
+    if bits & 0x1f > MAX_LITERALS || bits >> 5 & 0x1f > MAX_DISTANCES {
+        return false;
+    }
+    // The lengths, of 3 bits each, begin at bit 17; at most 19 of them are in the next 57 bits.
+    let Some(lengths) = fields.u64(2).map(|bits| bits >> 1) else { return false };
+    let sum =
+        (0..count).map(|index| match lengths.checked_shr(index.saturating_mul(3)).unwrap_or_default() & 7 {
+            0 => 0,
+            length => 128_u32.checked_shr(u32::try_from(length).unwrap_or_default()).unwrap_or_default(),
+        });
+    sum.sum::<u32>() == 128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn beginnings_of_deflate() {
+        let library = samples::metallib();
+        let noise: Vec<u8> = (0..4_000_u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 20) as u8).collect();
+        let fixtures: [&[u8]; 3] = [
+            include_bytes!("../../../../tests/fixtures/metallib/linker_1_2_7.metallib"),
+            include_bytes!("../../../../tests/fixtures/nvidia/add_sm_35.cubin"),
+            include_bytes!("../../../../tests/fixtures/nvidia/add.ptx"),
+        ];
+        for data in [&library[..], &[b"MTLB", &noise[..]].concat()].into_iter().chain(fixtures) {
+            for level in [0, 1, 6, 9] {
+                let mut out = Vec::with_capacity(data.len() + 100);
+                let mut encoder = flate2::Compress::new(flate2::Compression::new(level), false);
+                encoder.compress_vec(data, &mut out, flate2::FlushCompress::Finish).unwrap();
+                assert!(may_be_deflate(&out), "level {level}: {:02x?}", &out[..8]);
+            }
+        }
+        let plausible = noise.windows(16).filter(|bytes| may_be_deflate(bytes)).count();
+        assert!(plausible < 100, "{plausible}");
+        // The literals 0, 143, 144 and 255.
+        let codes =
+            [(0b0011_0000, 8, 0), (0b1011_1111, 8, 143), (0b1_1001_0000, 9, 144), (0b1_1111_1111, 9, 255)];
+        for (code, size, literal) in codes {
+            let bits = u32::reverse_bits(code) >> (32 - size);
+            assert_eq!(fixed_literal(bits), Some(literal));
+        }
+    }
 }

@@ -45,7 +45,7 @@ pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
         Some(Method::Xz) => return Some(Container::Xz),
         Some(Method::Lzma) => return Some(Container::Lzma),
         Some(Method::Lz4) => return Some(Container::Lz4),
-        None => {}
+        Some(Method::Zlib) | None => {}
     }
     if let Some(object) = detect_object(data) {
         return Some(object);
