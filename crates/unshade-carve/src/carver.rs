@@ -7,7 +7,7 @@ use crate::limits::{Limit, Limits};
 use crate::path::{FindPath, PathSegment, Selector};
 use crate::scan::{Found, Hit, Scanner};
 use crate::sections::Sections;
-use crate::{archive, compressed, gputrace, offload, tar, universal, zip};
+use crate::{archive, compressed, gputrace, offload, tar, text, universal, zip};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -248,6 +248,8 @@ impl<'c> Carver<'c> {
             }
         } else if container.is_some_and(Container::is_object) || object::is_coff_object(data) {
             offload::carve_sections(self, &mut run)?;
+        } else if container.is_none() && text::is_text(data) {
+            text::carve(self, &mut run)?;
         }
         self.cover(&mut run, data.len())
     }

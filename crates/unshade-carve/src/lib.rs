@@ -29,7 +29,7 @@
 //! | `carver` | the search through one file |
 //! | `scan` | the search for programs in other bytes |
 //! | [`path`] | the path of a program, as text that can be parsed again |
-//! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace` | one kind of container each |
+//! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace`, `text` | one kind of container each |
 //! | `sections` | the sections of object files |
 //! | `stream`, `lz4` | unpacking within limits |
 //! | [`crc32`] | the checksum of zip and gzip |
@@ -75,6 +75,7 @@ mod stream;
 mod tar;
 #[cfg(test)]
 mod tests;
+mod text;
 mod universal;
 mod zip;
 

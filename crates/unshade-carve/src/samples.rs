@@ -208,6 +208,34 @@ pub(crate) fn lz4(data: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Builds the source code of an array in C, of numbers of some bytes each.
+pub(crate) fn array(data: &[u8], width: usize) -> Vec<u8> {
+    let mut text = String::from("/* A shader. */\nstatic const unsigned char shader[] = {\n");
+    for (index, bytes) in data.chunks(width).enumerate() {
+        let value = bytes.iter().rev().fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
+        text += &if index % 2 == 0 { format!("  {value:#x}, // {index}\n") } else { format!("{value},") };
+    }
+    (text + "\n};\n").into_bytes()
+}
+
+/// Builds base64 in lines of 76 characters.
+pub(crate) fn base64(data: &[u8]) -> Vec<u8> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = b"{\"shader\": \"".to_vec();
+    let start = out.len();
+    for bytes in data.chunks(3) {
+        let bits = bytes.iter().chain(&[0; 2]).take(3).fold(0, |bits, &byte| bits << 8 | usize::from(byte));
+        let letters = [18, 12, 6, 0].map(|shift| LETTERS[bits >> shift & 63]);
+        out.extend(&letters[..=bytes.len()]);
+        out.extend(&b"=="[..3 - bytes.len()]);
+        if (out.len() - start) % 77 == 76 {
+            out.push(b'\n');
+        }
+    }
+    out.extend(b"\"}\n");
+    out
+}
+
 /// Builds a Debian package.
 pub(crate) fn deb(members: &[(&str, &[u8])]) -> Vec<u8> {
     let control = xz(&tar(&[("./control", b"Package: shaders\n")]));

@@ -10,7 +10,7 @@
 use crate::checks::compressed::{GZIP_MAGIC, Method, is_gzip_header, may_be_deflate};
 use crate::compressed::gzip_header;
 use crate::format::magic::{MAGICS, Magic, no_lead};
-use crate::format::{Container, Format, Kind, detect};
+use crate::format::{Format, begins_known};
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
 use flate2::{Decompress, FlushDecompress};
@@ -247,6 +247,11 @@ impl Scanner {
         self.hits.sort_by_key(|&(start, _)| start);
     }
 
+    /// Returns whether the bytes are a zlib stream that unpacks to the beginning of a program or a container.
+    pub(crate) fn begins_zlib(&mut self, data: &[u8]) -> bool {
+        self.begins_known(data, Method::Zlib)
+    }
+
     /// Returns whether the first bytes of a stream unpack to the beginning of a program or a container.
     fn begins_known(&mut self, data: &[u8], method: Method) -> bool {
         /// Maximum number of bytes that are read; most streams have the code of their first block in it.
@@ -266,12 +271,7 @@ impl Scanner {
         let mut output = Vec::with_capacity(OUTPUT);
         // What was unpacked before a fault is enough.
         let _ = decoder.decompress_vec(packed, &mut output, FlushDecompress::None);
-        match detect(&output) {
-            Kind::Program(_) => true,
-            // These have no magic number, so they are too common at random.
-            Kind::Container(container) => !matches!(container, Container::Zlib | Container::Lzma),
-            Kind::Unknown => false,
-        }
+        begins_known(&output)
     }
 }
 

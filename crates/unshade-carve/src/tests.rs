@@ -93,6 +93,12 @@ fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("lzma.zip", one(Packing::Lzma), "lzma.zip!a/b.metallib"),
         ("marked.zip", one(Packing::LzmaMarked), "marked.zip!a/b.metallib"),
         ("e", samples::zlib(content), "e!zlib_0x0"),
+        ("a.h", samples::array(content, 1), "a.h!array_0x37"),
+        ("b.h", samples::array(content, 4), "b.h!array_0x37"),
+        ("c.h", samples::array(content, 2), "c.h!array_0x37"),
+        ("d.h", samples::array(&samples::gzip(None, content), 1), "d.h!array_0x37!data"),
+        ("a.json", samples::base64(content), "a.json!base64_0xc"),
+        ("b.json", samples::base64(&samples::zlib(content)), "b.json!base64_0xc!zlib_0x0"),
         ("zlib.bin", [b"abc", &samples::zlib(content)[..], b"xyz"].concat(), "zlib.bin!zlib_0x3"),
         ("gzip.bin", [b"abc", &samples::gzip(Some("n"), content)[..], b"xyz"].concat(), "gzip.bin!gzip_0x3"),
         (

@@ -127,7 +127,7 @@ pub(crate) fn may_be_deflate(data: &[u8]) -> bool {
     let bits = first >> 3;
     match first >> 1 & 3 {
         0 => bits & 0x1f == 0 && fields.u16(1).is_some_and(|size| fields.u16(3) == Some(!size)),
-        1 => fixed_literal(bits).is_some_and(|literal| HEADS.contains(&literal)),
+        1 => fixed_literal(bits).is_some_and(is_head),
         2 => is_complete(fields, bits),
         _ => false,
     }
@@ -135,6 +135,11 @@ pub(crate) fn may_be_deflate(data: &[u8]) -> bool {
 
 /// The first bytes of what is searched for in the middle of other bytes: programs, archives, object files, comments.
 const HEADS: &[u8] = b"MD\xcb\x50\x7fB\xde./\n!_\xca\xce\xcf\xfe\x1f\x28\xfdC\x10";
+
+/// Returns whether a program or a container that is searched for in the middle of other bytes may begin with a byte.
+pub(crate) fn is_head(byte: u8) -> bool {
+    HEADS.contains(&byte)
+}
 
 /// Returns the literal with which a fixed block begins, which has 8 or 9 bits, the highest first.
 fn fixed_literal(bits: u32) -> Option<u8> {

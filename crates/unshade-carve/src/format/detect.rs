@@ -21,6 +21,16 @@ pub fn detect(bytes: &[u8]) -> Kind {
     detect_container(bytes).map_or(Kind::Unknown, Kind::Container)
 }
 
+/// Returns whether something unpacked begins like a program or a container that is worth a search. Kinds without a magic
+/// number don't count: they are too common at random.
+pub(crate) fn begins_known(bytes: &[u8]) -> bool {
+    match detect(bytes) {
+        Kind::Program(_) => true,
+        Kind::Container(container) => !matches!(container, Container::Zlib | Container::Lzma),
+        Kind::Unknown => false,
+    }
+}
+
 /// Returns the kind of container that the bytes begin like.
 pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
     if data.starts_with(checks::ZIP_LOCAL_HEADER) || data.starts_with(checks::ZIP_END_RECORD) {

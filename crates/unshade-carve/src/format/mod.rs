@@ -30,7 +30,8 @@ mod detect;
 mod kind;
 pub(crate) mod magic;
 
+pub(crate) use crate::checks::compressed::is_head;
 pub use detect::detect;
-pub(crate) use detect::detect_container;
+pub(crate) use detect::{begins_known, detect_container};
 pub use kind::{Container, Format, Kind, Signature, mach_cpu_name};
 pub use magic::register;
