@@ -1,6 +1,7 @@
 //! Tests carving on every kind of container with a program in it, nested, damaged and hostile.
 
 mod false_heads;
+mod nested;
 
 use super::samples::{self, Packing};
 use super::{

@@ -6,8 +6,8 @@
 //! | array of wider numbers, little-endian | `unsigned long long x[] = {0x00100001ba55ed50ull, …` | `bin2c`, `nvcc` |
 //! | base64 (RFC 4648), of either alphabet, in one line or several | `"TVRMQgGAAgA…"` | Python, JSON, XML |
 //!
-//! A file is text if its first bytes are. An array or base64 counts if its first bytes are the beginning of a program or
-//! a container. It is a member, of the name `array_` or `base64_` and its offset.
+//! A file is text if its first bytes are. An array or base64 counts if it has at least [`SMALLEST`] bytes, and these are
+//! the beginning of a program or a container. It is a member, of the name `array_` or `base64_` and its offset.
 //!
 //! Numbers are decimal or hexadecimal, may be negative, and have suffixes such as `u`, `ull` or `u8`. Comments may be
 //! between them. Base64 goes on after line breaks, also those of string literals: `"…\n"` and a next literal.
@@ -25,6 +25,10 @@ const SAMPLE: usize = 4_096;
 
 /// Number of bytes that are decoded to see what begins.
 const PROBE: usize = 512;
+
+/// Minimum number of bytes that an array or base64 has. Shorter ones are the magic numbers in the source code of other
+/// readers.
+const SMALLEST: usize = 40;
 
 /// Minimum length of the first line of base64.
 const SHORTEST: usize = 40;
@@ -57,10 +61,12 @@ impl Form {
 
     /// Returns whether the text decodes to the beginning of a program or a container.
     fn begins_known(self, text: &[u8]) -> bool {
-        let mut probe = Vec::with_capacity(PROBE);
+        let decoder = &mut *self.decoder();
+        let mut probe = Vec::with_capacity(PROBE.saturating_add(decoder.room()));
         // Only text that can't be decoded is an error.
-        let is_decoded = self.decoder().step(text, &mut probe).is_ok();
+        let is_decoded = decoder.step(text, &mut probe).is_ok();
         is_decoded
+            && probe.len() >= SMALLEST
             && (begins_known(&probe) || (is_zlib_header(&probe) && Scanner::default().begins_zlib(&probe)))
     }
 }
@@ -210,6 +216,7 @@ impl Decoder for Numbers {
 fn base64(data: &[u8]) -> impl Iterator<Item = (usize, Form)> {
     // The previous byte is not base64.
     let mut at = 0_usize;
+    let mut previous_end = None;
     std::iter::from_fn(move || {
         while let Some(line) = data.get(at..at.saturating_add(SHORTEST)) {
             // The last byte that is no base64 shows how far to go.
@@ -219,11 +226,14 @@ fn base64(data: &[u8]) -> impl Iterator<Item = (usize, Form)> {
             }
             let start = at;
             let text = data.get(start..).unwrap_or_default();
-            at = start
-                .saturating_add(text.iter().position(|&byte| sextet(byte).is_none()).unwrap_or(text.len()));
-            let first = quantum(text).map_or(0, |(bytes, ..)| bytes[0]);
+            let length = text.iter().position(|&byte| sextet(byte).is_none()).unwrap_or(text.len());
+            at = start.saturating_add(length);
+            let previous = previous_end.replace(at);
+            // Of base64 in many lines, the first one is looked at, and those with a likely first byte.
+            let gap = previous.and_then(|end| line_break(data.get(end..)?)?.checked_add(end));
+            let first = quantum(text).map_or(0, |([first, ..], ..)| first);
             let may_begin = is_head(first) || MAGICS.iter().any(|magic| magic.bytes.first() == Some(&first));
-            if (may_begin || first == 0x78) && Form::Base64.begins_known(text) {
+            if (may_begin || first == 0x78 || gap != Some(start)) && Form::Base64.begins_known(text) {
                 return Some((start, Form::Base64));
             }
         }
@@ -317,6 +327,20 @@ mod tests {
         assert_eq!(read("0x00100001ba55ed50ull}"), Some((0x0010_0001_ba55_ed50, 21)));
         for none in ["", "x", "0x", "}", "-", "/* open", "99999999999999999999", &" ".repeat(2_000)] {
             assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    /// Many beginnings of arrays and of base64, comments without an end, and blanks.
+    #[test]
+    fn false_beginnings_take_no_longer() {
+        let blanks = format!("{{{}", " ".repeat(900));
+        let texts = ["{/*", "{0,1,2,3,", "[", "{77,84,76,66,", "TVRMQg{", "TVRMQgGAAgACAAAA\n", &blanks];
+        for text in texts {
+            let file = text.repeat((2 << 20) / text.len());
+            let begun = std::time::Instant::now();
+            let places = arrays(file.as_bytes()).chain(base64(file.as_bytes())).count();
+            assert!(begun.elapsed() < std::time::Duration::from_secs(4), "{text}: {:?}", begun.elapsed());
+            assert!(places < 2, "{text}: {places}");
         }
     }
 
