@@ -298,10 +298,33 @@ fn too_new(target: Target) -> String {
 struct Limit {
     of: &'static str,
     newest: fn(&Release) -> Option<ShortVersion>,
+    /// What to do if a version is too new for a release.
+    advice: fn(&Release, Target) -> String,
 }
 
-const LANGUAGE: Limit = Limit { of: "Metal", newest: |release| Some(release.language) };
-const AIR: Limit = Limit { of: "AIR", newest: |release| release.air };
+const LANGUAGE: Limit =
+    Limit { of: "Metal", newest: |release| Some(release.language), advice: older_language };
+const AIR: Limit = Limit { of: "AIR", newest: |release| release.air, advice: older_system };
+
+/// The compiler's option sets the version of the language, whatever the deployment target.
+fn older_language(release: &Release, target: Target) -> String {
+    let version = release.language;
+    let option = match target.platform {
+        _ if version.major >= 3 => format!(", with -std=metal{version}"),
+        Platform::MACOS => format!(", with -std=macos-metal{version}"),
+        Platform::IOS | Platform::IOS_SIMULATOR | Platform::TVOS | Platform::TVOS_SIMULATOR => {
+            format!(", with -std=ios-metal{version}")
+        }
+        _ => String::new(),
+    };
+    format!("compile for Metal {version} or older{option}")
+}
+
+/// The deployment target sets the version of AIR. All updates of a release accept what the first one does.
+fn older_system(release: &Release, target: Target) -> String {
+    let version = release.os(target.platform).unwrap_or(target.version).min(target.version);
+    too_new(Target { version, ..target })
+}
 
 impl Limit {
     fn judge(&self, found: Option<ShortVersion>, target: Target) -> Judgement {
@@ -312,16 +335,21 @@ impl Limit {
         let release = match release(target, &text) {
             Ok(release) => release,
             // What the oldest known release does not accept, an older one does not accept either.
-            Err(unclear) => match Release::oldest(target.platform).and_then(self.newest) {
-                Some(newest) if version > newest => {
-                    return Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target));
-                }
-                _ => return unclear,
-            },
+            Err(unclear) => {
+                let oldest = Release::oldest(target.platform);
+                let limit = oldest.and_then(|release| Some((release, (self.newest)(release)?)));
+                let Some((release, newest)) = limit.filter(|(_, newest)| version > *newest) else {
+                    return unclear;
+                };
+                let expected = format!("up to {newest}");
+                return Judgement::new(Fail, text, expected).hint((self.advice)(release, target));
+            }
         };
         match (self.newest)(release) {
             Some(newest) if version <= newest => Judgement::new(Pass, text, format!("up to {newest}")),
-            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target)),
+            Some(newest) => {
+                Judgement::new(Fail, text, format!("up to {newest}")).hint((self.advice)(release, target))
+            }
             None if NEWEST_KNOWN_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
             None => Judgement::new(Unclear, text, "").hint(format!("what {target} takes is not known")),
         }
@@ -546,6 +574,41 @@ mod tests {
         // The whole library is for another platform.
         let foreign = refused(&["platform-flag", "platform", "triple-platform"]);
         assert_eq!(broken("ios-17.0", |_| ()), foreign);
+    }
+
+    #[test]
+    fn advice_names_versions_that_exist() {
+        let version = |major, minor| Some(ShortVersion { major, minor });
+        let advice = |limit: &Limit, found, target: &str| limit.judge(found, target.parse().unwrap()).hint;
+        assert_eq!(
+            advice(&LANGUAGE, version(3, 1), "macos-13.9").as_deref(),
+            Some("compile for Metal 3.0 or older, with -std=metal3.0")
+        );
+        assert_eq!(
+            advice(&LANGUAGE, version(3, 1), "ios-15.2").as_deref(),
+            Some("compile for Metal 2.4 or older, with -std=ios-metal2.4")
+        );
+        assert_eq!(
+            advice(&AIR, version(2, 6), "macos-13.9").as_deref(),
+            Some("compile with a deployment target of macOS 13.0 or older")
+        );
+        assert_eq!(
+            advice(&AIR, version(2, 6), "macos-10.9").as_deref(),
+            Some("compile with a deployment target of macOS 10.9 or older")
+        );
+    }
+
+    /// kiwi-array-metal 0.4.1 is made for macOS 27.0, with container 1.2.9, AIR 2.9 and Metal 3.1.
+    #[test]
+    fn macos_27_accepts_air_2_9() {
+        let version = |major, minor| Some(ShortVersion { major, minor });
+        let status = |limit: &Limit, found, target: &str| limit.judge(found, target.parse().unwrap()).status;
+        for target in ["macos-27.0", "macos-27.1"] {
+            assert_eq!(status(&AIR, version(2, 9), target), Pass);
+            assert_eq!(status(&LANGUAGE, version(3, 1), target), Pass);
+        }
+        assert_eq!(status(&AIR, version(2, 9), "macos-26.6.2"), Fail);
+        assert_eq!(broken("macos-27.0", |bytes| bytes[8] = 9), (Outcome::Loads, vec![]));
     }
 
     #[test]
