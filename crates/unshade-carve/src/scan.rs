@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Size of the window that is searched for one magic number before the next: it should stay in the first-level cache.
+/// Size of the window whose hits are collected at a time: it should stay in the first-level cache for several passes.
 /// The rest of a window after a program is searched again.
 const WINDOW: usize = 16 << 10;
 
@@ -247,13 +247,8 @@ impl Scanner {
         self.hits.sort_by_key(|&(start, _)| start);
     }
 
-    /// Returns whether the bytes are a zlib stream that unpacks to the beginning of a program or a container.
-    pub(crate) fn begins_zlib(&mut self, data: &[u8]) -> bool {
-        self.begins_known(data, Method::Zlib)
-    }
-
     /// Returns whether the first bytes of a stream unpack to the beginning of a program or a container.
-    fn begins_known(&mut self, data: &[u8], method: Method) -> bool {
+    pub(crate) fn begins_known(&mut self, data: &[u8], method: Method) -> bool {
         /// Maximum number of bytes that are read; most streams have the code of their first block in it.
         const INPUT: usize = 1_024;
         /// Number of bytes that are unpacked, enough for the header of a tar archive.

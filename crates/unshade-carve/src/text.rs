@@ -13,7 +13,7 @@
 //! between them. Base64 goes on after line breaks, also those of string literals: `"…\n"` and a next literal.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
-use crate::checks::compressed::is_zlib_header;
+use crate::checks::compressed::{Method, is_zlib_header};
 use crate::format::magic::MAGICS;
 use crate::format::{begins_known, is_head};
 use crate::scan::Scanner;
@@ -67,7 +67,8 @@ impl Form {
         let is_decoded = decoder.step(text, &mut probe).is_ok();
         is_decoded
             && probe.len() >= SMALLEST
-            && (begins_known(&probe) || (is_zlib_header(&probe) && Scanner::default().begins_zlib(&probe)))
+            && (begins_known(&probe)
+                || (is_zlib_header(&probe) && Scanner::default().begins_known(&probe, Method::Zlib)))
     }
 }
 
@@ -124,7 +125,7 @@ fn arrays(data: &[u8]) -> impl Iterator<Item = (usize, Form)> {
     })
 }
 
-/// Returns how many bytes the first numbers of an array need, if there are as many as the smallest head has.
+/// Returns how many bytes each of the first numbers of an array needs, or [`None`] if there are fewer than two numbers.
 fn narrowest(text: &[u8]) -> Option<usize> {
     const NUMBERS: usize = 4;
     let mut at = 0;

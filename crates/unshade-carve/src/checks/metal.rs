@@ -10,8 +10,8 @@
 //! | 16 | u64 size of the library | at least the header's 88 bytes, less than 4 GiB |
 //! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each after the header and inside of the size |
 //!
-//! The function list begins with a count that its size has room for. The first group after it has tags of capital
-//! letters up to `ENDT`, the first of which is `NAME`.
+//! The function list begins with a count that its size has room for. The first group after it has tags of capitals
+//! and digits up to `ENDT`, the first of which is `NAME`.
 //!
 //! If the size exceeds the bytes that are left but all other rules hold, the library was cut off and is reported as
 //! truncated.
@@ -64,16 +64,23 @@ fn lists_functions(library: &[u8]) -> Option<bool> {
     let fields = Fields::little(library);
     let start = usize::try_from(fields.u64(24)?).ok()?;
     let Some(count) = fields.u32(start) else { return Some(true) };
-    if count == 0 || u64::from(count).checked_mul(GROUP)? > fields.u64(32)? {
+    let size = fields.u64(32)?;
+    if count == 0 || u64::from(count).checked_mul(GROUP)? > size {
         return Some(count == 0);
     }
+    // Some writers count the size without the count.
+    let end = fields.u64(24)?.saturating_add(size).saturating_add(4);
     let mut at = start.checked_add(8)?;
     for index in 0..TAGS {
+        if at as u64 > end {
+            return Some(false);
+        }
         let Some(tag) = fields.bytes(at as u64, 4) else { return Some(true) };
         if tag == b"ENDT" {
             return Some(index > 0);
         }
-        if (index == 0 && tag != b"NAME") || !tag.iter().all(u8::is_ascii_uppercase) {
+        let is_tag = tag.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        if (index == 0 && tag != b"NAME") || !is_tag {
             return Some(false);
         }
         let Some(size) = fields.u16(at.checked_add(4)?) else { return Some(true) };
