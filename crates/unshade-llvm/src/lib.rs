@@ -9,6 +9,7 @@
 //! | [`facts`] | what a module says of itself, and its functions |
 //! | [`verify`] | whether a file is sound |
 //! | [`module`] | a module and what it declares |
+//! | [`symbols`] | the symbols of a module, as `llvm-nm` lists them |
 //! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
 //! | [`body`], [`instruction`], [`operation`], [`value`] | the inside of a function |
 //! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
@@ -91,6 +92,7 @@ readers! {
     pub mod statistics;
     pub mod summary;
     mod summary_reader;
+    pub mod symbols;
     pub mod tree;
     pub mod types;
     pub mod uses;

@@ -61,7 +61,7 @@ impl Mode {
 }
 
 /// Makes the names of symbols, and numbers those without a name.
-pub(super) struct Mangler<'i, 'a> {
+pub(crate) struct Mangler<'i, 'a> {
     module: &'i Module<'a>,
     mode: Mode,
     version: Version,
@@ -70,7 +70,7 @@ pub(super) struct Mangler<'i, 'a> {
 }
 
 impl<'i, 'a> Mangler<'i, 'a> {
-    pub(super) fn new(module: &'i Module<'a>, version: Version) -> Self {
+    pub(crate) fn new(module: &'i Module<'a>, version: Version) -> Self {
         Self { module, mode: Mode::of(&module.data_layout_text), version, numbers: BTreeMap::new() }
     }
 
@@ -80,7 +80,7 @@ impl<'i, 'a> Mangler<'i, 'a> {
     }
 
     /// Returns the name of a symbol. `function` is the function that it is, or that it is another name of.
-    pub(super) fn name(&mut self, symbol: &Symbol, function: Option<&Function>) -> Vec<u8> {
+    pub(crate) fn name(&mut self, symbol: &Symbol, function: Option<&Function>) -> Vec<u8> {
         let mut text = Vec::new();
         if symbol.name.is_empty() {
             let next = self.numbers.len() + 1;

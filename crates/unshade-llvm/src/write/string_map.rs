@@ -14,29 +14,29 @@ use alloc::vec::Vec;
 const FIRST_SIZE: usize = 16;
 
 /// A hash table: what each string stands for, with its hash.
-pub(super) struct StringMap<T> {
+pub(crate) struct StringMap<T> {
     /// The index of an entry plus one, or 0.
     buckets: Vec<u32>,
     entries: Vec<(u32, T)>,
 }
 
 impl<T: Copy> StringMap<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { buckets: Vec::new(), entries: Vec::new() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns what the strings stand for, in the order of their buckets.
-    pub(super) fn listed(&self) -> impl Iterator<Item = T> + '_ {
+    pub(crate) fn listed(&self) -> impl Iterator<Item = T> + '_ {
         let taken = self.buckets.iter().filter_map(|&taken| (taken as usize).checked_sub(1));
         taken.filter_map(|at| self.entries.get(at).map(|&(_, entry)| entry))
     }
 
     /// Adds an entry for a string with this hash, which is not in the table.
-    pub(super) fn add(&mut self, hash: u32, entry: T) {
+    pub(crate) fn add(&mut self, hash: u32, entry: T) {
         if self.buckets.is_empty() {
             self.buckets.resize(FIRST_SIZE, 0);
         }
@@ -70,7 +70,7 @@ fn place(buckets: &mut [u32], hash: u32, taken: u32) {
 }
 
 /// Returns the hash function of a version.
-pub(super) fn hash_of(version: Version) -> fn(&[u8]) -> u32 {
+pub(crate) fn hash_of(version: Version) -> fn(&[u8]) -> u32 {
     match version {
         Version::Llvm14 | Version::Dxc => djb,
         Version::Llvm19 => |name| (super::xxh3::hash(name) & 0xFFFF_FFFF) as u32,

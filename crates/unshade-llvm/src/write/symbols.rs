@@ -83,19 +83,58 @@ pub(super) fn wrapped(triple: &[u8], version: Version, stream: Vec<u8>) -> Vec<u
 type Text = [u32; 2];
 
 /// What a symbol is.
-#[derive(Clone, Copy)]
-enum Object<'m> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Object<'m> {
     Function(&'m Function),
     Variable(&'m GlobalVariable),
     Alias(&'m Alias),
 }
 
 impl<'m> Object<'m> {
-    fn symbol(self) -> &'m Symbol {
+    pub(crate) fn symbol(self) -> &'m Symbol {
         match self {
             Self::Function(function) => &function.symbol,
             Self::Variable(variable) => &variable.symbol,
             Self::Alias(alias) => &alias.symbol,
+        }
+    }
+
+    /// Returns whether the module defines it, for a linker.
+    pub(crate) fn is_defined(self) -> bool {
+        let has_content = match self {
+            Self::Function(function) => !function.declaration,
+            Self::Variable(variable) => variable.initializer.is_some(),
+            Self::Alias(_) => true,
+        };
+        has_content && self.symbol().linkage != Linkage::AvailableExternally
+    }
+
+    /// Returns whether another definition may replace it, or none is needed.
+    pub(crate) fn is_weak(self) -> bool {
+        matches!(
+            self.symbol().linkage,
+            Linkage::LinkOnceAny
+                | Linkage::LinkOnceOdr
+                | Linkage::WeakAny
+                | Linkage::WeakOdr
+                | Linkage::ExternalWeak
+        )
+    }
+
+    /// Returns whether it is no symbol for a linker: private, or of LLVM itself.
+    pub(crate) fn is_special(self) -> bool {
+        let symbol = self.symbol();
+        symbol.linkage == Linkage::Private
+            || symbol.name.starts_with(b"llvm.")
+            || matches!(self, Self::Variable(_)) && symbol.section == b"llvm.metadata"
+    }
+
+    /// Returns whether an object that is no alias is code.
+    pub(crate) fn is_code(self) -> bool {
+        match self {
+            Self::Function(_) => true,
+            Self::Alias(alias) => alias.indirect,
+            Self::Variable(_) => false,
         }
     }
 }
@@ -301,47 +340,26 @@ impl<'i, 'a, 's> Table<'i, 'a, 's> {
 
     fn flags(&self, object: Object<'i>, base: Option<Object<'i>>) -> u32 {
         let symbol = object.symbol();
-        let is_defined = match object {
-            Object::Function(function) => !function.declaration,
-            Object::Variable(variable) => variable.initializer.is_some(),
-            Object::Alias(_) => true,
-        };
-        let is_weak = matches!(
-            symbol.linkage,
-            Linkage::LinkOnceAny
-                | Linkage::LinkOnceOdr
-                | Linkage::WeakAny
-                | Linkage::WeakOdr
-                | Linkage::ExternalWeak
-        );
         let is_constant = !matches!(object, Object::Variable(variable) if !variable.constant);
         let may_omit = symbol.linkage == Linkage::LinkOnceOdr
             && (symbol.unnamed_address == 1 || is_constant && symbol.unnamed_address != 0);
-        let is_code = match base {
-            Some(Object::Function(_)) => true,
-            Some(Object::Alias(alias)) => alias.indirect,
-            _ => false,
-        };
-        let is_special = symbol.linkage == Linkage::Private
-            || symbol.name.starts_with(b"llvm.")
-            || matches!(object, Object::Variable(_)) && symbol.section == b"llvm.metadata";
         // LLVM 14 takes a symbol without a name for a library function without a name.
         let is_unnamed = self.version == Version::Llvm14 && symbol.name.is_empty();
         let is_used = is_unnamed
             || self.used.contains(&symbol.value.0)
             || library_calls::contains(self.version, &symbol.name);
         let bits = [
-            (flag::UNDEFINED, !is_defined || symbol.linkage == Linkage::AvailableExternally),
-            (flag::WEAK, is_weak),
+            (flag::UNDEFINED, !object.is_defined()),
+            (flag::WEAK, object.is_weak()),
             (flag::COMMON, symbol.linkage == Linkage::Common),
             (flag::INDIRECT, matches!(object, Object::Alias(alias) if !alias.indirect)),
             (flag::USED, is_used),
             (flag::THREAD_LOCAL, symbol.thread_local != 0),
             (flag::MAY_OMIT, may_omit),
             (flag::GLOBAL, !symbol.linkage.is_local()),
-            (flag::FORMAT_SPECIFIC, is_special),
+            (flag::FORMAT_SPECIFIC, object.is_special()),
             (flag::UNNAMED_ADDRESS, symbol.unnamed_address == 1),
-            (flag::EXECUTABLE, is_code),
+            (flag::EXECUTABLE, base.is_some_and(Object::is_code)),
         ];
         let set = bits.into_iter().filter(|(_, is_set)| *is_set);
         set.fold(u32::from(symbol.visibility), |flags, (bit, _)| flags | bit)
@@ -483,7 +501,7 @@ fn symbol_behind_casts(module: &Module<'_>, mut id: ValueId) -> Option<ValueId> 
 }
 
 /// Returns the function or variable that a symbol is, or is another name of; ifuncs are their own.
-fn base_object<'m>(module: &'m Module<'_>, object: Object<'m>) -> Option<Object<'m>> {
+pub(crate) fn base_object<'m>(module: &'m Module<'_>, object: Object<'m>) -> Option<Object<'m>> {
     match object {
         Object::Alias(alias) if !alias.indirect => {
             base_of_value(module, alias.target, &mut MAX_STEPS.clone())

@@ -7,7 +7,7 @@ use super::Version;
 
 /// The format of a target's object files, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ObjectFormat {
+pub(crate) enum ObjectFormat {
     Elf,
     MachO,
     Coff,
@@ -16,7 +16,7 @@ pub(super) enum ObjectFormat {
 
 /// The environment of Windows, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Environment {
+pub(crate) enum Environment {
     /// Microsoft's, or none is stated.
     Msvc,
     /// MinGW or Cygwin.
@@ -26,11 +26,11 @@ pub(super) enum Environment {
 
 /// The parts of a triple.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Triple {
+pub(crate) struct Triple {
     pub(super) format: ObjectFormat,
     pub(super) environment: Environment,
     /// Whether the system is one of Apple's.
-    pub(super) is_darwin: bool,
+    pub(crate) is_darwin: bool,
     /// The CPU type in Darwin's wrapper.
     pub(super) cpu_type: u32,
     /// Whether the CPU is a 32-bit x86.
@@ -101,7 +101,7 @@ const KNOWN: [&str; 46] = [
 const WITHOUT_FORMAT: [&str; 7] = ["wasm32", "wasm64", "spirv", "spirv32", "spirv64", "dxil", "dxilv1.0"];
 
 impl Triple {
-    pub(super) fn parse(triple: &[u8], version: Version) -> Self {
+    pub(crate) fn parse(triple: &[u8], version: Version) -> Self {
         let mut parts =
             triple.splitn(4, |&byte| byte == b'-').map(|part| core::str::from_utf8(part).unwrap_or(""));
         let mut next = || parts.next().unwrap_or("");
