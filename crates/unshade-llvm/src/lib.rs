@@ -20,6 +20,7 @@
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`assemble`] | parses LLVM assembly into a module |
 //! | [`build`] | makes modules by calls, checked as they are built |
+//! | [`link`] | makes one module of what is reached in several |
 //! | [`mod@write`] | bitcode, byte for byte as a given version of `llvm-as` writes it |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
@@ -107,6 +108,7 @@ pub mod build;
 mod dwarf;
 pub mod dxil_operations;
 mod fold;
+pub mod link;
 pub mod print;
 mod record_names;
 mod rules;

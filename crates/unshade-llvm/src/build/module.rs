@@ -209,6 +209,11 @@ pub struct BuiltModule {
 }
 
 impl BuiltModule {
+    /// Creates a module of its parts.
+    pub(crate) fn new(module: Module<'static>, bodies: Vec<FunctionBody>, version: Version) -> Self {
+        Self { module, bodies, version }
+    }
+
     /// Returns the module as a bitcode file, as the compilers of its version of LLVM write it.
     ///
     /// # Errors
