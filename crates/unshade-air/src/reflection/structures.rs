@@ -67,7 +67,8 @@ impl<'m, 'a> Converter<'m, 'a> {
             }
         }
         for slot in ["type_name", "field_name"] {
-            if let Some(text) = items.text() {
+            // A member without a name has an empty one, which Apple's writer leaves out.
+            if let Some(text) = items.text().filter(|text| !text.is_empty()) {
                 member.set(slot, Value::Text(text.into()))?;
             }
         }
