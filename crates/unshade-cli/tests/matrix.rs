@@ -56,7 +56,9 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
     fs::write(&sass, "\tcode for sm_35\n").unwrap();
     let words: Vec<String> = match verb {
         Verb::Info => vec![file.into()],
-        Verb::List | Verb::Show | Verb::Decompile => vec![verb.name().into(), file.into(), function.into()],
+        Verb::List | Verb::Show | Verb::Symbols | Verb::Decompile => {
+            vec![verb.name().into(), file.into(), function.into()]
+        }
         Verb::Disassemble => vec!["dis".into(), file.into(), function.into()],
         Verb::Statistics => vec!["dis".into(), "--stats".into(), file.into(), function.into()],
         Verb::ControlFlow => vec!["dis".into(), "--cfg".into(), "dot".into(), file.into(), function.into()],
@@ -85,6 +87,10 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
         Verb::Explore => vec!["explore".into(), "--json".into(), file.into()],
         Verb::Html => vec!["html".into(), file.into(), "-o".into(), out("page.html")],
         Verb::ToYaml => vec!["to-yaml".into(), file.into()],
+        Verb::Link => {
+            let kind = if file.ends_with(".bc") { vec!["--dynamic".into()] } else { Vec::new() };
+            [vec!["link".into(), file.into(), "-o".into(), out("linked.metallib")], kind].concat()
+        }
         Verb::Edit => vec!["edit".into(), file.into(), "-o".into(), out("edited")],
         Verb::Sign => vec!["sign".into(), file.into(), "-o".into(), out("signed")],
     };
@@ -157,6 +163,7 @@ fn a_name_that_is_not_there() {
     let verbs = [
         Verb::List,
         Verb::Show,
+        Verb::Symbols,
         Verb::Disassemble,
         Verb::Statistics,
         Verb::ControlFlow,

@@ -59,6 +59,15 @@ pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
 /// # Errors
 /// If a list names something that is not a function.
 pub fn functions_of(module: &Module<'_>) -> Result<Vec<OwnedFunction<'static>>> {
+    let listed = entry_points(module)?;
+    Ok(if listed.is_empty() { visible_functions(module) } else { listed })
+}
+
+/// Returns the functions that a module lists by type.
+///
+/// # Errors
+/// If a list names something that is not a function.
+pub(crate) fn entry_points(module: &Module<'_>) -> Result<Vec<OwnedFunction<'static>>> {
     let versions = versions(module);
     let constants = constants(module);
     let mut functions = Vec::new();
@@ -71,10 +80,6 @@ pub fn functions_of(module: &Module<'_>) -> Result<Vec<OwnedFunction<'static>>> 
             }
             functions.push(function);
         }
-    }
-    if functions.is_empty() {
-        functions = visible_functions(module);
-        functions.iter_mut().for_each(|function| function.versions = versions);
     }
     Ok(functions)
 }
@@ -103,11 +108,15 @@ pub fn names(module: &Module<'_>) -> Vec<Vec<u8>> {
 }
 
 /// Returns the defined functions that other modules can call.
-fn visible_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
+pub(crate) fn visible_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
+    let versions = versions(module);
     let defined = module.functions.iter().filter(|function| !function.declaration);
     let visible = defined.filter(|function| !function.symbol.linkage.is_local());
     visible
-        .map(|function| OwnedFunction::new(function.symbol.name.clone(), FunctionType::UNQUALIFIED, 0))
+        .map(|function| OwnedFunction {
+            versions,
+            ..OwnedFunction::new(function.symbol.name.clone(), FunctionType::UNQUALIFIED, 0)
+        })
         .collect()
 }
 

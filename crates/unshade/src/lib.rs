@@ -45,6 +45,7 @@
 //! | [`air`] | reads what an AIR module says of its functions |
 //! | [`build`] | builds Metal libraries from modules and manifests |
 //! | [`companion`] | joins a Metal library with its symbol companion |
+//! | [`link`] | links modules into a Metal library |
 //! | [`load_check`] | checks whether a Metal library loads on an OS version |
 //! | [`source_files`] | unpacks embedded sources |
 //! | **DirectX** | |
@@ -89,6 +90,7 @@ pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
 pub mod library_check;
+pub mod link;
 pub mod load_check;
 mod metal_signature;
 pub mod nv_units;

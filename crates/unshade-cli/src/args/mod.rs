@@ -148,6 +148,21 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(Deferred<ShowArgs>),
+    /// List the symbols of modules: defined, undefined, kind, visibility
+    ///
+    /// Lists what `llvm-nm` lists of a module, with its letters: T code, D variable, S constant, W weak, C common, U
+    /// undefined; small letters are for symbols that no other module sees. In a library, each module is listed once,
+    /// under the name of its function.
+    #[command(name = "nm", after_help = format!("\
+Examples:
+  unshade nm kernel.air
+  unshade nm default.metallib reduce_sum_f32
+  unshade nm libTools.metallib --defined-only   what does it export?
+  unshade nm tools.metalar --undefined-only     what does it need?
+  unshade nm kernel.air --json
+
+{EXIT_STATUS}"))]
+    Symbols(Deferred<SymbolsArgs>),
     /// Print, count or draw the code of functions: LLVM bitcode, tokens, machine code
     #[command(name = "dis", after_help = format!("\
 Examples:
@@ -447,6 +462,30 @@ Examples:
 
 {WRITE_STATUS}"))]
     Build(Deferred<BuildArgs>),
+    /// Link Metal modules into a library, and say what is missing
+    ///
+    /// Takes modules (.air, .bc), archives of modules (.metalar, .a) and libraries, whose modules are linked again. Resolves
+    /// symbols across all of them, and drops what nothing reaches. An executable library has one module for each entry point;
+    /// one that needs nothing else is taken as it is. A dynamic library has one module, and exports its visible functions.
+    /// Types, versions, vertex attributes, constants and reflection of functions follow from the modules.
+    ///
+    /// Modules are linked, not optimised: functions of other modules are called, not inlined.
+    #[command(after_help = format!("\
+Examples:
+  unshade link kernel.air tools.air -o default.metallib
+  unshade link main.air tools.metalar -o default.metallib
+  unshade link tools.air --dynamic \\
+      --install-name @rpath/libTools.metallib -o libTools.metallib
+  unshade link kernel.air --library libTools.metallib -o client.metallib
+  unshade extract old.metallib -o out
+  unshade link out/modules/*.air --like old.metallib -o again.metallib
+
+Exit status:
+  0  linked
+  1  a symbol is missing or defined twice; or linked, but a note says what
+     the reflection lacks
+  2  misuse, or an input that could not be read"))]
+    Link(Deferred<LinkArgs>),
     /// Print the table of Metal data types
     #[command(after_help = format!("\
 Examples:

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::load_check::Target;
 use unshade::program::{ExtractKind, Verb};
+use unshade::view::SymbolFilter;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ListArgs {
@@ -20,6 +21,43 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SymbolsArgs {
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
+    /// Show mangled names
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// Only symbols that the module does not define
+    #[arg(long, short, conflicts_with = "defined_only")]
+    undefined_only: bool,
+    /// Only symbols that the module defines
+    #[arg(long, short = 'U')]
+    defined_only: bool,
+    /// Only symbols that other modules see
+    #[arg(long, short = 'g')]
+    extern_only: bool,
+    /// Also private symbols, and LLVM's own such as `llvm.used`
+    #[arg(long, short = 'a')]
+    debug_syms: bool,
+    /// In the order of the module, not of the names
+    #[arg(long, short = 'p')]
+    no_sort: bool,
+}
+
+impl SymbolsArgs {
+    /// Returns which symbols are listed.
+    pub(crate) fn filter(&self) -> SymbolFilter {
+        SymbolFilter {
+            undefined_only: self.undefined_only,
+            defined_only: self.defined_only,
+            extern_only: self.extern_only,
+            debug_symbols: self.debug_syms,
+            unsorted: self.no_sort,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -284,3 +284,37 @@ pub(crate) enum Built {
     /// A Metal universal file
     Universal,
 }
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LinkArgs {
+    /// Modules, archives of modules, libraries; `file!path/inside` is one of several
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
+    /// Make a dynamic library
+    #[arg(long)]
+    pub(crate) dynamic: bool,
+    /// The install name of a dynamic library [default: the source name of its module]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) install_name: Option<String>,
+    /// A dynamic library that provides symbols; may be given several times
+    #[arg(long, short = 'l', value_name = "LIBRARY")]
+    pub(crate) library: Vec<OsString>,
+    /// Platform and minimum OS version, such as macos-14.0 [default: those of the first module]
+    #[arg(long, value_name = "OS")]
+    pub(crate) os: Option<Target>,
+    /// The UUID of the library [default: one made of its content]
+    #[arg(long, value_name = "UUID", value_parser = uuid)]
+    pub(crate) uuid: Option<[u8; 16]>,
+    /// Take the header, the order of functions, sources and source locations of this library
+    #[arg(long, value_name = "LIBRARY", conflicts_with = "os")]
+    pub(crate) like: Option<OsString>,
+}
+
+/// Parses a UUID: 32 hexadecimal digits, with or without hyphens.
+fn uuid(text: &str) -> Result<[u8; 16], String> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    let number = (digits.len() == 32).then(|| u128::from_str_radix(&digits, 16).ok()).flatten();
+    number.map(u128::to_be_bytes).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
+}

@@ -14,6 +14,7 @@ mod ghidra;
 mod html;
 mod info;
 mod isa;
+mod link;
 mod list;
 mod manual;
 mod metallib;
@@ -24,6 +25,7 @@ mod scan;
 mod shell;
 mod show;
 mod survey;
+mod symbols;
 mod types;
 mod universal;
 mod verify;
@@ -43,6 +45,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Info(Deferred(args)) => info::run(&args, &global),
         Command::List(Deferred(args)) => list::run(&args, &global),
         Command::Show(Deferred(args)) => show::run(&args, &global),
+        Command::Symbols(Deferred(args)) => symbols::run(&args, &global),
         Command::Extract(Deferred(args)) => extract::run(&args, &global),
         Command::Explore(Deferred(args)) => explore::run(&args, &global),
         Command::Html(Deferred(args)) => html::run(&args),
@@ -63,6 +66,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::FromYaml(Deferred(args)) => written::from_yaml(&args),
         Command::Sign(Deferred(args)) => written::sign(&args, &global),
         Command::Edit(args) => written::edit(&args.0, &global),
+        Command::Link(Deferred(args)) => link::run(&args, &global),
         Command::Build(Deferred(args)) => written::build(&args, &global),
         Command::Types(Deferred(args)) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),

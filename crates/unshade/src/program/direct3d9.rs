@@ -24,6 +24,8 @@ pub(super) static FORMAT: Format = Format {
     item: "function",
     kinds: &["vertex", "pixel"],
     refusals: &[
+        (Verb::Symbols, "token programs have no symbols for a linker"),
+        (Verb::Link, "only the modules of Metal are linked"),
         (Verb::Liveness, NO_MACHINE_CODE),
         (Verb::Decompile, "token programs are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),

@@ -57,6 +57,7 @@ pub(super) static UNIVERSAL: Format = Format {
         (Verb::Decompile, NOT_DECOMPILED),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
+        (Verb::Link, "universal files are not linked; `unshade edit --thin` writes a slice"),
         (Verb::AssembleInto, "universal files are not assembled into; `unshade edit --thin` writes a slice"),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::ToYaml, "universal files have no YAML; `unshade edit --thin` writes a slice"),

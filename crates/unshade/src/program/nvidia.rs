@@ -30,6 +30,8 @@ const NO_YAML: &str =
     "NVIDIA programs have no YAML; `unshade dis` and `unshade asm` write and read their code";
 const NOT_EDITED: &str = "NVIDIA programs are not edited; `unshade asm --into` replaces functions of a cubin";
 const NOT_SIGNED: &str = "NVIDIA programs are not signed";
+const SYMBOLS_OF_ELF: &str = "the symbols of a cubin are those of an ELF file, which `readelf` lists";
+const NOT_LINKED: &str = "only the modules of Metal are linked";
 const IS_TEXT: &str = "PTX is text, not machine code";
 const WHOLE: &str = "the program is the file; there is nothing in it to extract";
 
@@ -39,6 +41,8 @@ pub(super) static FATBIN: Format = Format {
     item: "function",
     kinds: KINDS,
     refusals: &[
+        (Verb::Symbols, SYMBOLS_OF_ELF),
+        (Verb::Link, NOT_LINKED),
         (Verb::AssembleInto, "a fat binary is not assembled into; `unshade extract` writes its cubins"),
         (Verb::Check, NO_RULES),
         (Verb::ToYaml, NO_YAML),
@@ -55,6 +59,8 @@ pub(super) static CUBIN: Format = Format {
     item: "function",
     kinds: KINDS,
     refusals: &[
+        (Verb::Symbols, SYMBOLS_OF_ELF),
+        (Verb::Link, NOT_LINKED),
         (Verb::Extract, WHOLE),
         (Verb::Check, NO_RULES),
         (Verb::ToYaml, NO_YAML),
@@ -71,6 +77,8 @@ pub(super) static PTX: Format = Format {
     item: "function",
     kinds: KINDS,
     refusals: &[
+        (Verb::Symbols, IS_TEXT),
+        (Verb::Link, NOT_LINKED),
         (Verb::Disassemble, IS_TEXT),
         (Verb::Statistics, IS_TEXT),
         (Verb::ControlFlow, IS_TEXT),

@@ -11,6 +11,8 @@ pub enum Verb {
     List,
     /// `show`.
     Show,
+    /// `nm`.
+    Symbols,
     /// `dis`.
     Disassemble,
     /// `dis --stats`.
@@ -51,6 +53,8 @@ pub enum Verb {
     Html,
     /// `to-yaml`.
     ToYaml,
+    /// `link`.
+    Link,
     /// `edit`.
     Edit,
     /// `sign`.
@@ -59,10 +63,11 @@ pub enum Verb {
 
 impl Verb {
     /// Every verb, in the order of the documentation.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::Info,
         Self::List,
         Self::Show,
+        Self::Symbols,
         Self::Disassemble,
         Self::Statistics,
         Self::ControlFlow,
@@ -83,6 +88,7 @@ impl Verb {
         Self::Explore,
         Self::Html,
         Self::ToYaml,
+        Self::Link,
         Self::Edit,
         Self::Sign,
     ];
@@ -93,6 +99,7 @@ impl Verb {
             Self::Info => "info",
             Self::List => "list",
             Self::Show => "show",
+            Self::Symbols => "nm",
             Self::Disassemble => "dis",
             Self::Statistics => "dis --stats",
             Self::ControlFlow => "dis --cfg",
@@ -113,6 +120,7 @@ impl Verb {
             Self::Explore => "explore",
             Self::Html => "html",
             Self::ToYaml => "to-yaml",
+            Self::Link => "link",
             Self::Edit => "edit",
             Self::Sign => "sign",
         }

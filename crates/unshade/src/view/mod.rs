@@ -13,6 +13,7 @@ pub mod nvidia;
 pub mod sass;
 mod sass_flow;
 mod statistics;
+mod symbols;
 mod token_program;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
@@ -25,6 +26,7 @@ pub use function::{
 pub(crate) use function::{declare, declare_structures};
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
+pub use symbols::{ModuleSymbolsView, SymbolFilter, SymbolView, distinct_modules};
 pub use token_program::{ConstantRow, Direct3d9View, TokenStatisticsView};
 
 /// Version of the JSON schema. It increases when a field is removed or changes its meaning, not when one is added.
