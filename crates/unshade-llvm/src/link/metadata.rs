@@ -273,6 +273,7 @@ impl Mover<'_, '_, '_> {
         let mut nodes: Vec<MetadataId> = Vec::new();
         // Equal nodes of several modules are one; a module may list a node more than once.
         let (mut known, mut contents) = (BTreeSet::new(), BTreeSet::new());
+        let is_of_first = self.rules.of_first_input.contains(&name);
         for &input in inputs {
             let module = self.input(input)?.module;
             let list = module.named(name);
@@ -284,14 +285,14 @@ impl Mover<'_, '_, '_> {
                 let Some(node) = self.metadata(input, node, None)? else { continue };
                 let is_known = known.contains(&node)
                     || self.content(node).is_some_and(|content| contents.contains(content));
-                if !is_known {
+                if !is_known && !(is_of_first && nodes.contains(&node)) {
                     nodes.push(node);
                 }
             }
             let new = nodes.get(before..).unwrap_or_default();
             known.extend(new.iter().copied());
             contents.extend(new.iter().filter_map(|&node| self.content(node)).map(<[u64]>::to_vec));
-            if self.rules.of_first_input.contains(&name) && !list.is_empty() {
+            if is_of_first && !list.is_empty() {
                 break;
             }
         }

@@ -91,7 +91,7 @@ pub struct LinkRules<'r> {
     pub added: &'r [AddedVariable<'r>],
     /// Named metadata that is left out.
     pub left_out_metadata: &'r [&'r [u8]],
-    /// Named metadata of which only the first input's is kept.
+    /// Named metadata of which only the first input's is kept, each node once.
     pub of_first_input: &'r [&'r [u8]],
 }
 
