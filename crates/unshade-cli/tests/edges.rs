@@ -236,7 +236,7 @@ fn every_verb_returns_the_documented_statuses() {
         }
         count += 1;
     }
-    assert_eq!(count, 27);
+    assert_eq!(count, 29);
 }
 
 /// Command lines and their exit statuses. `OUT` is a path that is not there.
@@ -315,6 +315,12 @@ const STATUSES: &[(i32, &str)] = &[
     (1, "extract text -o OUT"),
     (1, "extract cut.metallib -o OUT"),
     (2, "extract missing -o OUT"),
+    (0, "nm m.metallib"),
+    (1, "nm text"),
+    (2, "nm missing"),
+    (0, "link m.metallib -o OUT"),
+    (1, "link r.bc -o OUT"),
+    (2, "link missing -o OUT"),
     (0, "verify m.metallib"),
     (1, "verify text"),
     (1, "verify cut.metallib"),

@@ -44,7 +44,7 @@ pub struct DecompiledLine {
     pub addresses: Vec<u32>,
 }
 
-/// Decompiles a function: [`decompile`], or what passes the function on to another module.
+/// Decompiles a function: [`decompile()`], or what passes the function on to another module.
 pub type Decompiler = fn(&CubinFunction<'_>) -> Answer<DecompiledFunction>;
 
 /// Decompiles a function.
