@@ -285,7 +285,7 @@ impl Mover<'_, '_, '_> {
                 let Some(node) = self.metadata(input, node, None)? else { continue };
                 let is_known = known.contains(&node)
                     || self.content(node).is_some_and(|content| contents.contains(content));
-                if !is_known && !(is_of_first && nodes.contains(&node)) {
+                if !(is_known || is_of_first && nodes.contains(&node)) {
                     nodes.push(node);
                 }
             }
