@@ -171,7 +171,7 @@ impl<'a> PublicMetadata<'a> {
                 name: r.c_string()?,
                 data_type: DataType(r.u8()?),
                 index: r.u16()?,
-                active: r.u8()? != 0,
+                active: flag(r)?,
             })
         })
     }
@@ -214,6 +214,17 @@ impl<'a> PrivateMetadata<'a> {
 }
 
 /// Parses a 16-bit count and that many entries, which must fill the tag.
+/// Reads a byte that is 0 or 1.
+fn flag(reader: &mut Reader<'_>) -> Result<bool> {
+    let offset = reader.offset();
+    match reader.u8()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(Error::new(ErrorKind::BadValue, offset, "a flag that is neither 0 nor 1")
+            .found(format!("{other}"))),
+    }
+}
+
 fn counted<'a, T>(tag: &Tag<'a>, mut read: impl FnMut(&mut Reader<'a>) -> Result<T>) -> Result<Vec<T>> {
     tag.exactly(|reader| {
         let count = reader.u16()?;

@@ -7,8 +7,9 @@
 //! The work is limited: a hostile list may refer to the same bytes any number of times, so the number of hashed bytes
 //! is at most [`MAX_HASHED_RATIO`] times the size of the file.
 
+mod header;
+
 use crate::function_list::Function;
-use crate::header::Platform;
 use crate::header_extension::{section, section_name};
 use crate::library::Library;
 use crate::lists::Group;
@@ -32,6 +33,10 @@ const UNIT_SIZE: usize = 32;
 /// The rules that a library may break, with a description of each.
 pub const RULES: &[(&str, &str)] = &[
     ("file-size", "The file size in the header is correct; Metal rejects a library of any other size."),
+    (
+        "header-version",
+        "The container version is known, and has the type, the platform and the OS that the header states.",
+    ),
     ("section-range", "Every section is inside the file."),
     ("section-overlap", "No two sections share a byte."),
     ("section-gap", "Every byte belongs to a section."),
@@ -193,7 +198,7 @@ impl<'a> Check<'a> {
 
     /// Checks the library as a whole.
     fn whole(&self, diagnostics: &mut Diagnostics) {
-        check_header(&self.library, diagnostics);
+        header::check(&self.library, diagnostics);
         check_extension(&self.library, diagnostics);
         check_sections(&self.library, diagnostics);
         check_function_names(&self.functions, diagnostics);
@@ -258,41 +263,6 @@ impl<'a> Check<'a> {
             );
         }
         matching
-    }
-}
-
-fn check_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
-    let header = library.header();
-    let base = library.file().base();
-    let real = library.file().data().len() as u64;
-    if header.file_size != real {
-        let hint = if header.file_size > real { "the file is truncated" } else { "bytes follow the library" };
-        diagnostics.error(
-            "file-size",
-            Error::new(ErrorKind::OutOfRange, base.saturating_add(16), "wrong file size in the header")
-                .expected(format!("{real}"))
-                .found(format!("{}", header.file_size))
-                .hint(hint),
-        );
-    }
-    let mac = matches!(header.platform(), Platform::MACOS | Platform::MAC_CATALYST);
-    if header.platform() != Platform::UNKNOWN && mac != header.macos_flag() {
-        diagnostics.warning(
-            "platform",
-            Error::new(ErrorKind::BadValue, base.saturating_add(5), "macOS flag contradicts the platform")
-                .found(format!(
-                    "macOS flag {}, platform {}",
-                    if header.macos_flag() { "set" } else { "not set" },
-                    header.platform()
-                )),
-        );
-    }
-    if header.platform().name().is_none() {
-        diagnostics.note(
-            "platform",
-            Error::new(ErrorKind::BadValue, base.saturating_add(11), "unknown platform")
-                .found(format!("{}", header.platform())),
-        );
     }
 }
 

@@ -216,8 +216,15 @@ impl Comparison<'_, '_, '_> {
     fn reflection(&mut self, library: &Library<'_>, module: &Module<'_>) -> Result<()> {
         let Ok(Some(reflection)) = library.reflection(self.function) else { return Ok(()) };
         let Some(version) = reflection.version() else { return Ok(()) };
-        // The reflection of a dynamic library has a version only. What the schema does not describe is reported elsewhere.
-        let Ok(stated) = OwnedTable::read(reflection.flatbuffer()) else { return Ok(()) };
+        let stated = match OwnedTable::read(reflection.flatbuffer()) {
+            Ok(stated) => stated,
+            Err(error) => {
+                let message = format!("the reflection is not compared with the module: {}", error.message());
+                let error = Error::new(error.kind(), reflection.range().start, message).within("reflection");
+                self.diagnostics.warning("module-reflection", error.within(self.function.label()));
+                return Ok(());
+            }
+        };
         let converted = of_module(module, version)?;
         if let Some(difference) = difference(&converted.root, &stated) {
             let error = Error::new(
