@@ -66,6 +66,8 @@ pub struct SourceArchive<'a> {
     pub id: &'a [u8],
     /// The bzip2 stream, including trailing zeros.
     pub compressed: Reader<'a>,
+    /// The size that the group states, without the size itself.
+    pub stated_size: u32,
     /// The range in the file, from the group's size to `ENDT`.
     pub range: Range<u64>,
     /// The file offset of the code `SARC`, which `SOFF` points to.
@@ -88,7 +90,7 @@ impl<'a> SourceArchives<'a> {
     fn read(&mut self) -> Result<SourceArchive<'a>> {
         let start = self.reader.offset();
         let mut reader = self.reader;
-        reader.u32()?;
+        let stated_size = reader.u32()?;
         let mut tags = Tags::new(reader);
         let mut archive = None;
         for tag in &mut tags {
@@ -102,7 +104,7 @@ impl<'a> SourceArchives<'a> {
         self.reader = tags.reader();
         let (id, compressed, code_offset) =
             archive.ok_or_else(|| Error::new(ErrorKind::BadValue, start, "source archive without SARC"))?;
-        Ok(SourceArchive { id, compressed, range: start..self.reader.offset(), code_offset })
+        Ok(SourceArchive { id, compressed, stated_size, range: start..self.reader.offset(), code_offset })
     }
 }
 

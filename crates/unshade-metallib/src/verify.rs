@@ -571,6 +571,15 @@ fn check_sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics:
     for archive in sources.archives() {
         if let Some(archive) = diagnostics.take("sources", archive) {
             starts.insert(archive.code_offset);
+            let size = archive.range.end.saturating_sub(archive.range.start).saturating_sub(4);
+            if size != u64::from(archive.stated_size) {
+                let error =
+                    Error::new(ErrorKind::BadValue, archive.range.start, "wrong size of a source archive")
+                        .expected(format!("{size}"))
+                        .found(format!("{}", archive.stated_size))
+                        .within("sources");
+                diagnostics.warning("sources", error);
+            }
             if !archive.compressed.rest().starts_with(b"BZh") {
                 diagnostics.error(
                     "sources",
