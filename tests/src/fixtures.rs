@@ -90,22 +90,19 @@ pub fn folder() -> PathBuf {
 
 const UUID: [u8; 16] = *b"unshade\x30fixture!";
 
+/// Returns a kernel `scale` of the versions that match a container version.
+fn scale_function(version_patch: u16) -> FunctionSpec {
+    FunctionSpec { versions: versions_of(version_patch), ..FunctionSpec::new("scale", function_type::KERNEL) }
+}
+
 /// Returns a library with one kernel whose AIR and language versions match the container version.
 fn scale(dialect: Dialect, version_patch: u16) -> LibrarySpec {
-    let kernel = FunctionSpec {
-        versions: versions_of(version_patch),
-        ..FunctionSpec::new("scale", function_type::KERNEL)
-    };
-    LibrarySpec::new(dialect, version_patch).with(kernel, module(air::KERNEL))
+    LibrarySpec::new(dialect, version_patch).with(scale_function(version_patch), module(air::KERNEL))
 }
 
 /// Returns a library of the linker with a kernel with arguments of all kinds, and its reflection.
 fn settings(version_patch: u16) -> LibrarySpec {
-    let kernel = FunctionSpec {
-        versions: versions_of(version_patch),
-        ..FunctionSpec::new("scale", function_type::KERNEL)
-    };
-    let mut kernel = kernel;
+    let mut kernel = scale_function(version_patch);
     kernel.public.constants = vec![ConstantSpec { name: "fast", data_type: 0x35, index: 3, active: true }];
     LibrarySpec::new(Dialect::Linker, version_patch)
         .with(kernel, module(air::SETTINGS))

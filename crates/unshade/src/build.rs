@@ -29,7 +29,7 @@ use bzip2::Compression;
 use bzip2::write::BzEncoder;
 use std::io::Write;
 use unshade_air::reflection::of_module;
-use unshade_core::{Error, ErrorKind, FourCc, Result};
+use unshade_core::{Error, ErrorKind, Result};
 use unshade_llvm::Module;
 use unshade_metallib::document::{self, Environment};
 use unshade_metallib::file::{OwnedModule, OwnedReflection};
@@ -141,8 +141,7 @@ pub fn renew_reflection(library: &mut LibraryFile<'_>, module: usize) -> Result<
 fn set_reflection(library: &mut LibraryFile<'_>, index: usize, version: Version) -> Result<()> {
     let Some(module) = library.modules.get(index) else { return Ok(()) };
     let parsed = Module::parse(&module.bytes, 0)?;
-    let content = of_module(&parsed, version)?.root.write()?;
-    let reflection = OwnedReflection { code: FourCc(*b"RBUF"), content: content.into(), padded: true };
+    let reflection = OwnedReflection::of_tables(&of_module(&parsed, version)?.root)?;
     library.set_reflection(index, reflection);
     Ok(())
 }

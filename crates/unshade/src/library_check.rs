@@ -21,10 +21,8 @@ use unshade_llvm::Module;
 use unshade_metallib::file::OwnedFunction;
 use unshade_metallib::metadata::{FunctionConstant, PublicMetadata, VertexAttribute};
 use unshade_metallib::reflection::tables::OwnedTable;
+use unshade_metallib::verify::MAX_HASHED_RATIO;
 use unshade_metallib::{Function, FunctionType, Library, Platform};
-
-/// The maximum size of all modules that are read, in sizes of the file: a hostile list may have overlapping modules.
-const MAX_READ: u64 = 4;
 
 /// The rules, with a description of each.
 pub const RULES: &[(&str, &str)] = &[
@@ -42,7 +40,8 @@ pub(crate) type FunctionsByModule<'a> = Vec<Vec<Function<'a>>>;
 /// Returns the functions of a library in groups that share a module.
 pub(crate) fn by_module<'a>(library: &Library<'a>) -> FunctionsByModule<'a> {
     let mut groups: BTreeMap<u64, Vec<Function<'a>>> = BTreeMap::new();
-    let mut left = (library.file().data().len() as u64).saturating_mul(MAX_READ);
+    // A hostile list may have overlapping modules.
+    let mut left = (library.file().data().len() as u64).saturating_mul(MAX_HASHED_RATIO);
     for function in library.functions().flatten() {
         let Ok(Some(module)) = library.module(&function) else { continue };
         let offset = module.range().start;
@@ -93,9 +92,8 @@ fn target(
     if platform == Platform::UNKNOWN || triple.platform == Platform::UNKNOWN {
         return;
     }
-    let differs = |left: &dyn ToString, right: &dyn ToString| left.to_string() != right.to_string();
-    let stated = version.is_some_and(|version| triple.version.is_some_and(|other| differs(&version, &other)));
-    if triple.platform != platform || stated {
+    let differs = version.zip(triple.version).is_some_and(|(stated, other)| stated != other);
+    if triple.platform != platform || differs {
         let label = functions.first().map(Function::label).unwrap_or_default();
         let error = Error::new(
             ErrorKind::BadValue,

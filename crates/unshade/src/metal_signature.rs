@@ -11,6 +11,8 @@ use unshade_core::{Escaped, TokenKind, TokenSink};
 use unshade_llvm::Module;
 use unshade_llvm::ids::TypeId;
 use unshade_llvm::types::Type;
+use unshade_metallib::FunctionType;
+use unshade_metallib::reflection::schema::AddressSpace;
 
 /// Spellings of C++ types in the Metal language.
 const SCALARS: [(&str, &str); 8] = [
@@ -22,17 +24,6 @@ const SCALARS: [(&str, &str); 8] = [
     ("_Float16", "half"),
     ("__fp16", "half"),
     ("std::bfloat16_t", "bfloat"),
-];
-
-/// Metal's address spaces: qualifiers of mangled names, which begin with `MTL`, and numbers in AIR.
-const ADDRESS_SPACES: [(&str, u32); 7] = [
-    ("thread", 0),
-    ("device", 1),
-    ("constant", 2),
-    ("threadgroup", 3),
-    ("threadgroup_imageblock", 4),
-    ("object_data", 6),
-    ("mesh", 7),
 ];
 
 /// The deepest nesting of pointers in a type that is printed.
@@ -65,8 +56,14 @@ impl MetalSignature {
         Some(Self { result, name, parameters })
     }
 
-    /// Prints the declaration.
-    pub(crate) fn print(&self, sink: &mut (impl TokenSink + ?Sized)) {
+    /// Prints the declaration of a function of a type in the library's list.
+    pub(crate) fn print(&self, kind: Option<FunctionType>, sink: &mut (impl TokenSink + ?Sized)) {
+        let has_keyword =
+            |kind: &FunctionType| ![FunctionType::UNQUALIFIED, FunctionType::NONE].contains(kind);
+        if let Some(kind) = kind.filter(has_keyword) {
+            sink.put(TokenKind::Keyword, &kind.to_string());
+            sink.put(TokenKind::Space, " ");
+        }
         sink.put(TokenKind::Type, &self.result);
         sink.put(TokenKind::Space, " ");
         sink.put(TokenKind::Function, &self.name);
@@ -79,6 +76,8 @@ impl MetalSignature {
             sink.put(TokenKind::Type, parameter);
         }
         sink.put(TokenKind::Punctuation, ")");
+        sink.put(TokenKind::Comment, "   // types of the module, where integers have no signs");
+        sink.put(TokenKind::Space, "\n");
     }
 }
 
@@ -123,7 +122,7 @@ fn parameter(demangled: &str) -> String {
         if let Some(rest) = base.strip_suffix(" const") {
             (base, is_constant) = (rest, true);
         } else if let Some((rest, qualifier)) = base.rsplit_once(" MTL")
-            && let Some((known, _)) = ADDRESS_SPACES.iter().find(|(name, _)| *name == qualifier)
+            && let Some((_, known)) = AddressSpace::NAMED.iter().find(|(_, name)| *name == qualifier)
         {
             (base, space) = (rest, known);
         } else {
@@ -183,8 +182,9 @@ fn spelled(module: &Module<'_>, ty: TypeId, depth: u32) -> String {
 }
 
 fn space(number: u32) -> String {
-    match ADDRESS_SPACES.iter().find(|(_, known)| *known == number) {
-        Some((name, _)) => format!("{name} "),
+    let known = u8::try_from(number).ok().and_then(|number| AddressSpace(number).name());
+    match known {
+        Some(name) => format!("{name} "),
         None => format!("/* address space {number} */ "),
     }
 }

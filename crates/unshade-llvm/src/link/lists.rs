@@ -158,7 +158,7 @@ impl Mover<'_, '_, '_> {
     }
 
     /// Returns the address of a symbol as a pointer of another type.
-    fn cast(&mut self, symbol: ValueId, ty: TypeId) -> ValueId {
+    pub(super) fn cast(&mut self, symbol: ValueId, ty: TypeId) -> ValueId {
         if self.module.values.get(symbol.index()).is_some_and(|value| value.ty == ty) {
             return symbol;
         }

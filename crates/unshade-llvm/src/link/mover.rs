@@ -7,7 +7,6 @@ use crate::build::{BuiltModule, Version};
 use crate::constants::{NewConstant, NewExpression};
 use crate::global::{Alias, Comdat, Function, GlobalVariable, Linkage, Symbol};
 use crate::ids::{AttributeListId, AttributeSetId, MetadataId, TypeId, ValueId, narrow};
-use crate::instruction::Opcode;
 use crate::module::Module;
 use crate::rules::{self, ConstantIndex};
 use crate::types::Type;
@@ -351,15 +350,7 @@ impl<'l, 'm, 'a> Mover<'l, 'm, 'a> {
         if spaces.0 != spaces.1 {
             return refused("modules declare a symbol in different address spaces");
         }
-        let expression = NewExpression {
-            opcode: Opcode::BitCast,
-            flags: 0,
-            ty: TypeId::NONE,
-            in_range: 0,
-            bounds: &[],
-            operands: &[value],
-        };
-        Ok(self.intern(ty, &NewConstant::Expression(expression)))
+        Ok(self.cast(value, ty))
     }
 
     /// Moves a constant; `value` moves what it refers to.

@@ -18,7 +18,7 @@ use crate::load_check::Triple;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use unshade_air::reflection;
-use unshade_core::{Error, ErrorKind, FourCc, Result};
+use unshade_core::{Error, ErrorKind, Result};
 use unshade_llvm::Module;
 use unshade_llvm::debug_info::NodeKind;
 use unshade_llvm::ids::MetadataId;
@@ -162,11 +162,7 @@ impl Library<'_, '_> {
         let version = reflection_version(module, self.options.like.as_ref());
         let converted = reflection::of_module(module, version)?;
         self.notes.extend(converted.findings.iter().map(|finding| format!("reflection: {}", finding.error)));
-        self.reflections.push(OwnedReflection {
-            code: FourCc(*b"RBUF"),
-            content: Cow::Owned(converted.root.write()?.to_vec()),
-            padded: true,
-        });
+        self.reflections.push(OwnedReflection::of_tables(&converted.root)?);
         Ok(self.reflections.len() - 1)
     }
 

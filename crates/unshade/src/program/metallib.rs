@@ -13,10 +13,9 @@ use crate::load_check::{LibraryFacts, ModuleFacts};
 use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
 use crate::source_files::{SourceFile, visit_files};
-use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView, declare, declare_structures};
+use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
-use unshade_air::reflection::Source;
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
@@ -324,7 +323,7 @@ impl Program for MetalProgram<'_> {
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
         let (library, function) = self.function(piece)?;
-        Ok(card(library, &function, &FunctionView::new(library, &function)))
+        Ok(card(library, &function).0)
     }
 
     fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
@@ -401,8 +400,8 @@ impl Program for MetalProgram<'_> {
         for (named, functions) in self.selected(selection) {
             let mut views = Vec::new();
             for function in functions {
-                let view = FunctionView::new(&named.library, &function);
-                cards.push(card(&named.library, &function, &view));
+                let (card, view) = card(&named.library, &function);
+                cards.push(card);
                 views.push(view);
             }
             if !views.is_empty() {
@@ -738,10 +737,13 @@ const ATTRIBUTES: &[Column] = &[
     Column::left("used", "used"),
 ];
 
-/// Returns all facts of a function.
-fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> Card {
+/// Returns all facts of a function, for people and for JSON.
+fn card(library: &Library<'_>, function: &Function<'_>) -> (Card, FunctionView) {
     let mut card = Card::default();
-    declaration(library, function, view, &mut card);
+    let view = FunctionView::declare(library, function, &mut card);
+    if view.signature.is_none() {
+        undeclared(&view, &mut card);
+    }
     let row = &view.row;
     let facts = &mut card.facts;
     facts.push(Fact::new("index", format!("#{}", row.index)));
@@ -782,8 +784,8 @@ fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> 
     let text = format!("{} at {start:#x}..{end:#x}", codes.join(" "));
     facts.push(Fact::new("tags", text).at(start, end.saturating_sub(start)));
     facts.extend(view.findings.iter().map(finding));
-    card.tables = tables(view);
-    card
+    card.tables = tables(&view);
+    (card, view)
 }
 
 /// Returns a finding as a fact.
@@ -811,15 +813,8 @@ fn tables(view: &FunctionView) -> Vec<Table> {
     arguments.into_iter().chain(attributes).chain(constants).collect()
 }
 
-/// Prints the declaration of a function, or the known parts of it.
-fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
-    let source = Source::of(library, function).ok().flatten();
-    if let Some(source) = &source {
-        declare_structures(source, function.name.unwrap_or_default(), card);
-    }
-    if view.signature.is_some() && declare(library, function, source.as_ref(), card) {
-        return;
-    }
+/// Prints the known parts of a declaration.
+fn undeclared(view: &FunctionView, card: &mut Card) {
     card.put(TokenKind::Keyword, view.row.kind.as_deref().unwrap_or("function"));
     card.put(TokenKind::Space, " ");
     card.put(TokenKind::Function, view.row.readable_name());

@@ -6,9 +6,9 @@ use crate::metal_signature::MetalSignature;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use unshade_air::reflection::Source;
-use unshade_core::{Error, Severity, TokenKind, TokenSink};
+use unshade_core::{Error, Severity, TokenSink};
 use unshade_llvm::Module;
-use unshade_metallib::function_list::{FunctionType, ShortVersion};
+use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::reflection::{
     Argument, FunctionReflection, Layout, Layouts, Member, Reflection, Return, print_signature,
 };
@@ -325,31 +325,30 @@ impl From<&Return<'_>> for ArgumentView {
     }
 }
 
-/// Prints the declaration of a function: from its reflection or the metadata of its module, otherwise from its name and its
-/// type in the module. Returns false if it has none of them.
-pub(crate) fn declare(
-    library: &Library<'_>,
-    function: &Function<'_>,
+/// Prints the structures of a function's arguments, and its declaration: from its reflection or the metadata of its module,
+/// otherwise from its name and its type in the module.
+fn declare(
     source: Option<&Source<'_>>,
-    sink: &mut (impl TokenSink + ?Sized),
-) -> bool {
+    exported: Option<&MetalSignature>,
+    function: &Function<'_>,
+    sink: &mut dyn TokenSink,
+) {
     let name = function.name.unwrap_or_default();
-    if let Some(Ok(Some(described))) = source.map(|source| source.function(name)) {
-        print_signature(&described, sink);
-        return true;
+    if let Some(source) = source {
+        declare_structures(source, name, sink);
     }
-    let module = library.module(function).ok().flatten().and_then(|module| module.bitcode().ok());
-    let module = module.and_then(|bitcode| Module::parse(bitcode.data(), bitcode.base()).ok());
-    let Some(signature) = module.and_then(|module| MetalSignature::of(&module, name)) else { return false };
-    let kind = function.kind.filter(|kind| ![FunctionType::UNQUALIFIED, FunctionType::NONE].contains(kind));
-    if let Some(kind) = kind {
-        sink.put(TokenKind::Keyword, &kind.to_string());
-        sink.put(TokenKind::Space, " ");
+    match (exported, source.map(|source| source.function(name))) {
+        (Some(exported), _) => exported.print(function.kind, sink),
+        (None, Some(Ok(Some(described)))) => print_signature(&described, sink),
+        _ => {}
     }
-    signature.print(sink);
-    sink.put(TokenKind::Comment, "   // types of the module, where integers have no signs");
-    sink.put(TokenKind::Space, "\n");
-    true
+}
+
+/// Returns what the name of a function and its type in the module say.
+fn module_signature(library: &Library<'_>, function: &Function<'_>) -> Option<MetalSignature> {
+    let bitcode = library.module(function).ok()??.bitcode().ok()?;
+    let module = Module::parse(bitcode.data(), bitcode.base()).ok()?;
+    MetalSignature::of(&module, function.name.unwrap_or_default())
 }
 
 /// Prints the structures of a function's arguments. What is damaged is among the findings of the function.
@@ -394,6 +393,15 @@ impl ReflectionView {
 impl FunctionView {
     /// Reads all details, including the module.
     pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
+        Self::describe(library, function, None)
+    }
+
+    /// Reads all details, and prints the structures of the arguments and the declaration, if it is known.
+    pub(crate) fn declare(library: &Library<'_>, function: &Function<'_>, sink: &mut dyn TokenSink) -> Self {
+        Self::describe(library, function, Some(sink))
+    }
+
+    fn describe(library: &Library<'_>, function: &Function<'_>, sink: Option<&mut dyn TokenSink>) -> Self {
         let mut findings = Findings::default();
         if let Some(fault) = &function.fault {
             findings.add(fault);
@@ -409,16 +417,21 @@ impl FunctionView {
         let reflection = source
             .as_ref()
             .and_then(|source| ReflectionView::read(source, name, &mut signature, &mut findings));
+        let exported = match reflection {
+            Some(_) => None,
+            None => module_signature(library, function),
+        };
+        if let Some(exported) = &exported {
+            exported.print(function.kind, &mut signature);
+        }
+        if let Some(sink) = sink {
+            declare(source.as_ref(), exported.as_ref(), function, sink);
+        }
         let bitcode = module.and_then(|module| findings.take(module.bitcode()));
         let hash_matches = module.zip(function.hash).map(|(module, hash)| module.sha256() == *hash);
         Self {
             row: FunctionRow::new(library, function),
-            signature: if signature.is_empty() {
-                let mut text = String::new();
-                declare(library, function, None, &mut text).then_some(text)
-            } else {
-                Some(signature)
-            },
+            signature: Some(signature).filter(|signature| !signature.is_empty()),
             hash: function.hash.map(|hash| hex(hash)),
             hash_matches,
             bitcode_size: bitcode.map(|bitcode| bitcode.remaining() as u64),
