@@ -63,6 +63,12 @@ keys! {
     CalleeId
     /// A structure type.
     StructureId
+    /// A structure type of a shader.
+    StructId
+    /// A resource of a shader.
+    ResourceId
+    /// A variable of a shader.
+    VariableId
 }
 
 impl BlockId {

@@ -10,6 +10,7 @@
 //! | [`build`], [`dominators`] | SSA construction; block order, dominators, loops |
 //! | [`fold`], [`evaluate`], [`math`] | results of operators, and of functions of CUDA's library |
 //! | [`text`], [`verify`] | the textual form; what makes a function sound |
+//! | [`shader`] | what a graphics or compute shader is besides its code: stage, signatures, resources; its operations |
 //! | [`code`] | functions as lists of steps, for interpreters |
 //! | [`id`], [`id_lists`], [`hash`] | numbers of values and blocks, and maps of them |
 //!
@@ -37,6 +38,7 @@ pub mod intrinsic;
 pub mod math;
 pub mod module;
 mod op;
+pub mod shader;
 pub mod special;
 pub mod text;
 pub mod ty;
@@ -45,7 +47,8 @@ pub mod verify;
 mod vocabulary;
 
 pub use id::{
-    BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, StructureId, SymbolId, ValueId, ValueMap,
+    BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, ResourceId, StructId, StructureId, SymbolId,
+    ValueId, ValueMap, VariableId,
 };
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
@@ -54,10 +57,47 @@ pub use module::{
     THIS, VariablePlace,
 };
 pub use op::{OPERATORS, Sign, Widths};
+pub use shader::ShaderOp;
 pub use special::{Axis, Special};
 
 /// The address of a value that comes from no instruction.
 pub const NO_ADDRESS: u32 = u32::MAX;
+
+/// A selection of one to four lanes of a vector, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lanes {
+    numbers: [u8; 4],
+    count: u8,
+}
+
+impl Lanes {
+    /// Selects one lane.
+    pub const fn one(number: u8) -> Self {
+        Self { numbers: [number, 0, 0, 0], count: 1 }
+    }
+
+    /// Selects lanes; `None` unless there are one to four.
+    pub fn new(numbers: &[u8]) -> Option<Self> {
+        if numbers.is_empty() {
+            return None;
+        }
+        let mut lanes = Self { numbers: [0; 4], count: u8::try_from(numbers.len()).ok()? };
+        lanes.numbers.get_mut(..numbers.len())?.copy_from_slice(numbers);
+        Some(lanes)
+    }
+
+    /// Returns the numbers of the lanes.
+    pub fn numbers(&self) -> &[u8] {
+        &self.numbers[..usize::from(self.count)]
+    }
+
+    /// Returns the lanes that a selection of these selects; `None` if one of them does not exist.
+    pub fn then(&self, outer: Self) -> Option<Self> {
+        let numbers: Option<Vec<u8>> =
+            outer.numbers().iter().map(|number| self.numbers().get(usize::from(*number)).copied()).collect();
+        Self::new(&numbers?)
+    }
+}
 
 /// A memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -136,6 +176,10 @@ pub enum Op {
     UnsignedToFloat,
     /// A copy: marks where a variable is set before the branch to its phi.
     Copy,
+    /// The lanes of all inputs, one input after the other.
+    Vector,
+    /// Some lanes of a vector.
+    Lanes(Lanes),
     /// The second input if the first one holds, otherwise the third.
     Select,
     /// The address is the first input.
@@ -144,6 +188,8 @@ pub enum Op {
     Store(Space),
     /// An operation with a meaning of its own.
     Call(Intrinsic),
+    /// An operation of a shader.
+    Shader(ShaderOp),
     /// Reads a texture or surface.
     ImageRead(ImageId),
     /// Writes a surface.
@@ -167,6 +213,7 @@ impl Op {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageRead(_) | Op::ImageWrite(_) => true,
             Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => !intrinsic.is_pure(),
+            Op::Shader(op) => op.effect() != intrinsic::Effect::None,
             _ => false,
         }
     }
@@ -177,6 +224,7 @@ impl Op {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
+            Op::Shader(op) => op.effect() == intrinsic::Effect::Changes,
             _ => false,
         }
     }
@@ -187,6 +235,7 @@ impl Op {
         match self {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
+            Op::Shader(op) => op.effect() == intrinsic::Effect::Changes,
             _ => false,
         }
     }
@@ -197,8 +246,10 @@ impl Op {
 pub struct Value {
     /// Its operator.
     pub op: Op,
-    /// Its width in bits; 0 if it has no result.
+    /// The width of each lane in bits; 0 if it has no result.
     pub width: u8,
+    /// Number of lanes: 1 for a scalar.
+    pub lanes: u16,
     /// Its block.
     pub block: BlockId,
     /// The address of the instruction that it comes from, or [`NO_ADDRESS`].
@@ -211,6 +262,8 @@ pub struct Value {
     pub is_changed: bool,
     /// Whether it is an access of memory that must happen as often and in the order that the code says.
     pub is_volatile: bool,
+    /// Whether it is floating-point arithmetic that must be done as the code says.
+    pub is_precise: bool,
 }
 
 impl Value {
@@ -382,6 +435,7 @@ impl Function {
         let id = self.values.push(Value {
             op,
             width,
+            lanes: 1,
             block,
             address,
             start,
@@ -389,6 +443,7 @@ impl Function {
             room: inputs.len() as u32,
             is_changed: true,
             is_volatile: false,
+            is_precise: false,
         });
         self.forward.push(id);
         id
@@ -401,6 +456,18 @@ impl Function {
             self.blocks[block].effects.push(id);
         }
         id
+    }
+
+    /// Sets the number of lanes of a value, and returns it.
+    pub fn with_lanes(&mut self, id: ValueId, lanes: u16) -> ValueId {
+        self.values[id].lanes = lanes;
+        id
+    }
+
+    /// Returns the number of lanes of a value.
+    #[inline]
+    pub fn lanes(&self, id: ValueId) -> u16 {
+        self.values[id].lanes
     }
 
     /// Returns the symbol with a name, and adds it if there is none.

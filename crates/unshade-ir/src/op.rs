@@ -88,6 +88,7 @@ pub const OPERATORS: &[(Op, &str, Widths)] = &[
     (Op::SignedToFloat, "signed_to_float", Widths::Convert),
     (Op::UnsignedToFloat, "unsigned_to_float", Widths::Convert),
     (Op::Copy, "copy", Widths::Unary),
+    (Op::Vector, "vector", Widths::Phi),
     (Op::Select, "select", Widths::Select),
 ];
 

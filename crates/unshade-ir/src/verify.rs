@@ -8,6 +8,7 @@
 //!   its inputs is, so the positions of its inputs must be on one path from the entry.
 
 use super::dominators::Graph;
+use super::shader::OperandKind;
 use super::text::describe;
 use super::{
     BlockId, End, Function, IdVec, Intrinsic, OPERATORS, Op, Operand, Space, ValueId, ValueMap, Widths,
@@ -270,6 +271,18 @@ impl Verifier<'_> {
                 given.is_empty() && out > 0
             }
             Op::Result(_) => given.len() == 1,
+            Op::Shader(shader) => {
+                given.len() == shader.input_count() && (shader.result() == OperandKind::None) == (out == 0)
+            }
+            Op::Lanes(lanes) => {
+                let count = u16::try_from(lanes.numbers().len());
+                matches!(given[..], [width] if width == out)
+                    && count == Ok(function.lanes(id))
+                    && lanes
+                        .numbers()
+                        .iter()
+                        .all(|lane| u16::from(*lane) < function.lanes(function.input(id, 0)))
+            }
             op => match OPERATORS.iter().find(|row| row.0 == op) {
                 Some((_, _, widths)) => fits(*widths, out, &given),
                 None => true,
@@ -277,6 +290,29 @@ impl Verifier<'_> {
         };
         if !fits {
             self.value_fault(id, "the widths of its inputs do not fit");
+        } else if !self.fits_lanes(id) {
+            self.value_fault(id, "the lanes of its inputs do not fit");
+        }
+    }
+
+    /// Checks the lanes of an operator that works lane by lane: a scalar counts for all lanes.
+    fn fits_lanes(&self, id: ValueId) -> bool {
+        let function = self.function;
+        let lanes = function.lanes(id);
+        let mut inputs = function
+            .inputs(id)
+            .iter()
+            .filter(|input| **input != ValueId::NONE)
+            .map(|input| function.resolve(*input));
+        match function.op(id) {
+            Op::Vector => {
+                inputs.map(|input| u32::from(function.lanes(input))).sum::<u32>() == u32::from(lanes)
+            }
+            Op::Phi | Op::Copy => inputs.all(|input| function.lanes(input) == lanes),
+            op if OPERATORS.iter().any(|row| row.0 == op) => {
+                inputs.all(|input| matches!(function.lanes(input), 1) || function.lanes(input) == lanes)
+            }
+            _ => true,
         }
     }
 }

@@ -397,6 +397,8 @@ impl Printer<'_, '_> {
             Op::ImageRead(image) => self.image_read(id, image),
             Op::Result(word) => self.image_word(a, word),
             Op::Invoke(callee) => self.invocation(id, callee),
+            Op::Vector | Op::Lanes(_) => self.unnamed(id, "a vector", ty),
+            Op::Shader(op) => self.unnamed(id, &format!("the operation {op} of a shader"), ty),
             Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Return | Op::Unlifted(_) => String::from("0"),
         }
     }

@@ -17,7 +17,7 @@
 //! with offset, name, type and counts of dimensions), the type of the result if known, parameters (offset,
 //! size, type and name if known), memory objects (name, memory, offset, size, bytes and addresses in them if known), contents of
 //! constant banks, functions whose addresses are taken, variables of the source code, symbols, notes, images and callees; then the blocks. A block has
-//! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, its operator,
+//! its address and its predecessors, in the order of the inputs of its phis. A value has its width in bits, the number of its lanes if it is a vector (`v1:32 x4`), its operator,
 //! its inputs, and the address of its instruction; one without a result has no number. Constants are written where they are used, with their width: `5:32`.
 //! After the blocks are values of variables of the source code. Values with effects are in their order; others have none, and precede their uses where they can. Numbers of blocks
 //! and values are those of the text: a block that was removed and a value that nothing uses have none.
@@ -95,6 +95,16 @@ signed v0
     #[test]
     fn text_prints_as_it_was_read() {
         assert_eq!(parse(TEXT).unwrap().to_string(), TEXT);
+    }
+
+    #[test]
+    fn vectors_and_operations_of_shaders_have_a_form() {
+        let text = "kernel \"main\" shared 0 local 0\nb0 @0x0:\n    v0:32 = shader load_input 0:32, 0:32, 0:32, 0:32\n    \
+                    v1:32 x4 = vector v0, v0, v0, v0\n    v2:32 x2 = lanes.3.1 v1\n    v3:32 x2 = precise float_add v2, v0\n    \
+                    shader store_output 0:32, 0:32, 0:32, v3\n    return\n";
+        let module = parse(text).unwrap();
+        assert_eq!(module.to_string(), text);
+        assert_eq!(crate::verify::verify(&module.function), Vec::<String>::new());
     }
 
     #[test]

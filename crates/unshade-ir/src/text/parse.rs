@@ -8,8 +8,9 @@ use crate::hash::FastMap;
 use crate::ty::Type;
 use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
-    InitialPointer, Intrinsic, Member, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS, ObjectSpace, Op,
-    Parameter, SourceVariable, Space, Special, Structure, SymbolId, ValueId, VariablePlace,
+    InitialPointer, Intrinsic, Lanes, Member, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS,
+    ObjectSpace, Op, Parameter, ShaderOp, SourceVariable, Space, Special, Structure, SymbolId, ValueId,
+    VariablePlace,
 };
 use std::borrow::Cow;
 
@@ -68,6 +69,8 @@ struct Line {
     inputs: Vec<Input>,
     address: u32,
     is_volatile: bool,
+    is_precise: bool,
+    lanes: u16,
 }
 
 /// A reference to a block.
@@ -231,7 +234,9 @@ impl Parser {
         let mut ids = Vec::new();
         for (block, line) in lines(&bodies) {
             let id = function.raw(line.op, line.width, block, line.address, &[]);
-            function.values[id].is_volatile = line.is_volatile;
+            let value = &mut function.values[id];
+            (value.is_volatile, value.is_precise) = (line.is_volatile, line.is_precise);
+            value.lanes = line.lanes;
             ids.push(id);
             if let Some((name, place)) = line.name
                 && values.insert(name, id).is_some()
@@ -473,21 +478,25 @@ fn ending(cursor: &mut Cursor<'_>) -> Result<Option<Ending>> {
     }))
 }
 
-/// Parses `v1:32 = add v0, 5:32 @0x18`.
+/// Parses `v1:32 = add v0, 5:32 @0x18` or `v1:32 x4 = vector v0, v0`.
 fn value_line(cursor: &mut Cursor<'_>, function: &Function) -> Result<Line> {
-    let mut width = 0;
+    let (mut width, mut lanes) = (0, 1);
     let name = cursor.numbered('v');
     if name.is_some() {
         cursor.expect(":")?;
         width = self::width(cursor)?;
+        if let Some((count, _)) = cursor.numbered('x') {
+            lanes = u16::try_from(count).map_err(|_| cursor.error("too many lanes"))?;
+        }
         cursor.expect("=")?;
     }
     let is_volatile = cursor.take_word("volatile");
+    let is_precise = cursor.take_word("precise");
     let op = operator(cursor, function)?;
     let has_inputs = !cursor.is_at_end() && !cursor.is_at("@");
     let inputs = if has_inputs { cursor.list(input)? } else { Vec::new() };
     let address = cursor.address()?.unwrap_or(NO_ADDRESS);
-    Ok(Line { name, width, op, inputs, address, is_volatile })
+    Ok(Line { name, width, lanes, op, inputs, address, is_volatile, is_precise })
 }
 
 fn width(cursor: &mut Cursor<'_>) -> Result<u8> {
@@ -520,6 +529,12 @@ fn space(name: &str) -> Option<Space> {
     }
 }
 
+/// Returns the lanes with numbers such as `0.2.1`.
+fn lanes(numbers: &str) -> Option<Lanes> {
+    let numbers: Option<Vec<u8>> = numbers.split('.').map(|number| number.parse().ok()).collect();
+    Lanes::new(&numbers?)
+}
+
 /// Parses an operator with its parts.
 fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
     let start = cursor.clone();
@@ -529,6 +544,7 @@ fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
         "parameter" => Some(Op::Parameter(cursor.small()?)),
         "special" => Some(Op::Special(cursor.member("a special value", Special::by_name)?)),
         "call" => Some(Op::Call(cursor.member("an intrinsic", Intrinsic::by_name)?)),
+        "shader" => Some(Op::Shader(cursor.member("an operation of a shader", ShaderOp::by_name)?)),
         "symbol" => Some(Op::Symbol(SymbolId::new(cursor.reference('s', function.symbols.len())?))),
         "image_read" => Some(Op::ImageRead(ImageId::new(cursor.reference('i', function.images.len())?))),
         "image_write" => Some(Op::ImageWrite(ImageId::new(cursor.reference('i', function.images.len())?))),
@@ -539,6 +555,7 @@ fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
             Some(("load", name)) => space(name).map(Op::Load),
             Some(("store", name)) => space(name).map(Op::Store),
             Some(("result", number)) => number.parse().ok().map(Op::Result),
+            Some(("lanes", numbers)) => lanes(numbers).map(Op::Lanes),
             _ => OPERATORS.iter().find(|row| row.1 == word).map(|row| row.0),
         },
     };

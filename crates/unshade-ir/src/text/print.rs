@@ -251,9 +251,14 @@ fn value(f: &mut impl Write, function: &Function, layout: &Layout, id: ValueId) 
     let value = function.values[id];
     let number = layout.value_number[id];
     if value.width != 0 && number != HIDDEN {
-        write!(f, "v{number}:{} = ", value.width)?;
+        write!(f, "v{number}:{}", value.width)?;
+        if value.lanes != 1 {
+            write!(f, " x{}", value.lanes)?;
+        }
+        f.write_str(" = ")?;
     }
     f.write_str(if value.is_volatile { "volatile " } else { "" })?;
+    f.write_str(if value.is_precise { "precise " } else { "" })?;
     operator(f, value.op)?;
     let inputs = function.inputs(id);
     f.write_str(if inputs.is_empty() { "" } else { " " })?;
@@ -270,6 +275,11 @@ fn operator(f: &mut impl Write, op: Op) -> Result {
         Op::Load(space) => write!(f, "load.{space}"),
         Op::Store(space) => write!(f, "store.{space}"),
         Op::Call(call) => write!(f, "call {call}"),
+        Op::Shader(op) => write!(f, "shader {op}"),
+        Op::Lanes(lanes) => {
+            f.write_str("lanes")?;
+            lanes.numbers().iter().try_for_each(|number| write!(f, ".{number}"))
+        }
         Op::ImageRead(image) => write!(f, "image_read i{}", image.number()),
         Op::ImageWrite(image) => write!(f, "image_write i{}", image.number()),
         Op::Result(word) => write!(f, "result.{word}"),

@@ -1,0 +1,13 @@
+//! Shaders: the operations that graphics and compute shaders have besides arithmetic, and what a shader declares.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`operation`] | operations by meaning |
+//! | [`interface`] | stage, signatures, resources, variables: what a front end reads from a container |
+//! | [`data_type`] | types as a shading language has them: vectors, matrices, arrays, structures |
+
+pub mod data_type;
+pub mod interface;
+pub mod operation;
+
+pub use operation::{AtomicOp, OperandKind, QuadDirection, ShaderOp, Signedness, WaveOp};
